@@ -1,0 +1,38 @@
+//! What is wrong with a text. A front end returns its tree *and* these; it never stops at one.
+
+use crate::source::{FileId, Span};
+
+/// How a problem is shown. Broken source is normal input: only what a specification forbids is an error.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum ProblemKind {
+    /// The grammar is violated: an error in the editor.
+    Syntax,
+    /// A name, type or overload that can't be resolved, a construct that this front end does not understand:
+    /// the facts below it are conservative. A warning or a hint, never an error.
+    Unsupported,
+    /// An include that was not found. A hint; what it declares is unknown.
+    MissingInclude,
+    /// A limit was reached (nesting, expansion, size); what lies beyond is unknown.
+    Limit,
+}
+
+/// A problem at a place. The span is relative to whatever the holder's spans are relative to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    pub file: FileId,
+    pub span: Span,
+    pub message: String,
+}
+
+impl Problem {
+    pub fn new(kind: ProblemKind, span: Span, message: impl Into<String>) -> Self {
+        Problem { kind, file: FileId::MAIN, span, message: message.into() }
+    }
+    pub fn syntax(span: Span, message: impl Into<String>) -> Self {
+        Problem::new(ProblemKind::Syntax, span, message)
+    }
+    pub fn unsupported(span: Span, message: impl Into<String>) -> Self {
+        Problem::new(ProblemKind::Unsupported, span, message)
+    }
+}

@@ -1,0 +1,14 @@
+//! Text to trees. Knows characters, tokens and grammar; never what a program means.
+//!
+//! Recomputed on an edit: the tokens of the edited file, and the tree of each item whose tokens changed. Every
+//! position below the item level is relative to the item's start, so an edit above an item leaves its tree equal.
+
+pub mod c_family;
+pub mod error;
+pub mod musimd;
+pub mod preprocess;
+pub mod ptx;
+pub mod source;
+
+pub use error::{Problem, ProblemKind};
+pub use source::{FileId, ItemKey, LineIndex, Span};
