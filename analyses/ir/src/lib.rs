@@ -1,1 +1,21 @@
-//! placeholder
+//! Trees to one typed SSA form. Knows what a program means; never which machine runs it.
+//!
+//! One `Module` is one item (kernel, shader entry point, device function) with everything it reaches inlined;
+//! calls that remain are to unknown or recursive functions. Every position is relative to an item, so a module is
+//! equal to itself after an edit above it. Recomputed on an edit: the modules whose item, callees or declarations
+//! changed.
+//!
+//! Block parameters are the merge points (the φ, μ and η of gated SSA are told apart by `gates`).
+
+pub mod builder;
+pub mod cfg;
+pub mod dominators;
+pub mod entity;
+pub mod function;
+pub mod inst;
+pub mod types;
+
+pub use entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
+pub use function::*;
+pub use inst::*;
+pub use types::{Space, Type};

@@ -27,7 +27,12 @@ pub struct Problem {
 
 impl Problem {
     pub fn new(kind: ProblemKind, span: Span, message: impl Into<String>) -> Self {
-        Problem { kind, file: FileId::MAIN, span, message: message.into() }
+        Problem {
+            kind,
+            file: FileId::MAIN,
+            span,
+            message: message.into(),
+        }
     }
     pub fn syntax(span: Span, message: impl Into<String>) -> Self {
         Problem::new(ProblemKind::Syntax, span, message)

@@ -15,7 +15,10 @@ impl Span {
         Span { start, end }
     }
     pub const fn at(offset: u32) -> Self {
-        Span { start: offset, end: offset }
+        Span {
+            start: offset,
+            end: offset,
+        }
     }
     pub const fn len(self) -> u32 {
         self.end - self.start
@@ -28,15 +31,24 @@ impl Span {
     }
     /// The smallest span that covers both.
     pub fn to(self, other: Span) -> Span {
-        Span { start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
     /// The span moved `by` bytes to the right: item-relative to absolute.
     pub const fn shifted(self, by: u32) -> Span {
-        Span { start: self.start + by, end: self.end + by }
+        Span {
+            start: self.start + by,
+            end: self.end + by,
+        }
     }
     /// The span as seen from `base`: absolute to item-relative. Positions before `base` become 0.
     pub const fn relative_to(self, base: u32) -> Span {
-        Span { start: self.start.saturating_sub(base), end: self.end.saturating_sub(base) }
+        Span {
+            start: self.start.saturating_sub(base),
+            end: self.end.saturating_sub(base),
+        }
     }
 }
 
@@ -80,7 +92,10 @@ impl LineIndex {
             }
             starts.push(at as u32 + 1);
         }
-        LineIndex { starts, length: bytes.len() as u32 }
+        LineIndex {
+            starts,
+            length: bytes.len() as u32,
+        }
     }
     /// Line and byte column of an offset, both from 0. An offset past the end is clamped.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
@@ -90,7 +105,10 @@ impl LineIndex {
     }
     /// First byte of a line; the end of the text for a line past the last.
     pub fn line_start(&self, line: u32) -> u32 {
-        self.starts.get(line as usize).copied().unwrap_or(self.length)
+        self.starts
+            .get(line as usize)
+            .copied()
+            .unwrap_or(self.length)
     }
     pub fn line_count(&self) -> u32 {
         self.starts.len() as u32

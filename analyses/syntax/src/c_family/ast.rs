@@ -2,8 +2,8 @@
 //! tables (`dialect`), not in node types. Spans are relative to the item's start and cover exactly the node's text;
 //! a node that came out of a macro carries the span of the macro's *use*.
 
-use crate::source::{FileId, ItemKey, Span};
 use crate::Problem;
+use crate::source::{FileId, ItemKey, Span};
 use smol_str::SmolStr;
 
 /// One top-level declaration, with the namespaces around it. Namespaces, `extern "C"` blocks and linkage
@@ -31,14 +31,22 @@ pub enum ItemKind {
     UsingNamespace(Vec<SmolStr>),
     /// `using a::b;`
     UsingName(Name),
-    NamespaceAlias { name: Ident, target: Vec<SmolStr> },
+    NamespaceAlias {
+        name: Ident,
+        target: Vec<SmolStr>,
+    },
     /// `template __global__ void f<float>(...)`: names an instantiation that exists.
-    ExplicitInstantiation { name: Name, function: bool },
+    ExplicitInstantiation {
+        name: Name,
+        function: bool,
+    },
     StaticAssert,
     /// Empty declarations, forward declarations of types and what else means nothing to execution.
     Nothing,
     /// Could not be understood; `problems` says why.
-    Unknown { span: Span },
+    Unknown {
+        span: Span,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -132,8 +140,15 @@ pub enum FunctionName {
     Plain(Name),
     /// `operator+`, `operator()`, `operator[]`, `operator""_h`: `symbol` is what follows the word `operator`;
     /// `qualifier` is the class of an out-of-class definition.
-    Operator { qualifier: Option<Name>, symbol: SmolStr, span: Span },
-    Conversion { qualifier: Option<Name>, span: Span },
+    Operator {
+        qualifier: Option<Name>,
+        symbol: SmolStr,
+        span: Span,
+    },
+    Conversion {
+        qualifier: Option<Name>,
+        span: Span,
+    },
     Constructor(Name),
     Destructor(Name),
 }
@@ -262,10 +277,19 @@ pub enum TypeKind {
     /// `decltype(e)`, `typeof(e)`.
     Decltype(Box<Expr>),
     Pointer(Box<Type>),
-    Reference { target: Box<Type>, rvalue: bool },
+    Reference {
+        target: Box<Type>,
+        rvalue: bool,
+    },
     /// `T x[n]`; `None` for `T x[]`.
-    Array { element: Box<Type>, size: Option<Box<Expr>> },
-    FunctionPointer { return_type: Box<Type>, parameters: Vec<Type> },
+    Array {
+        element: Box<Type>,
+        size: Option<Box<Expr>>,
+    },
+    FunctionPointer {
+        return_type: Box<Type>,
+        parameters: Vec<Type>,
+    },
     MemberPointer,
     /// A struct, union or enum that is defined where it is used.
     InlineStruct(Box<Struct>),
@@ -304,7 +328,9 @@ pub enum Member {
     Alias(Alias),
     /// `using Base::f;`
     UsingName(Name),
-    Unknown { span: Span },
+    Unknown {
+        span: Span,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -406,14 +432,42 @@ pub enum StmtKind {
     Alias(Alias),
     UsingNamespace(Vec<SmolStr>),
     Block(Block),
-    If { initializer: Option<Box<Stmt>>, condition: Condition, then: Box<Stmt>, otherwise: Option<Box<Stmt>>, constexpr: bool },
-    For { initializer: Option<Box<Stmt>>, condition: Option<Condition>, step: Option<Expr>, body: Box<Stmt> },
-    RangeFor { declaration: Box<Declaration>, range: Expr, body: Box<Stmt> },
-    While { condition: Condition, body: Box<Stmt> },
-    DoWhile { body: Box<Stmt>, condition: Expr },
-    Switch { initializer: Option<Box<Stmt>>, condition: Condition, body: Box<Stmt> },
+    If {
+        initializer: Option<Box<Stmt>>,
+        condition: Condition,
+        then: Box<Stmt>,
+        otherwise: Option<Box<Stmt>>,
+        constexpr: bool,
+    },
+    For {
+        initializer: Option<Box<Stmt>>,
+        condition: Option<Condition>,
+        step: Option<Expr>,
+        body: Box<Stmt>,
+    },
+    RangeFor {
+        declaration: Box<Declaration>,
+        range: Expr,
+        body: Box<Stmt>,
+    },
+    While {
+        condition: Condition,
+        body: Box<Stmt>,
+    },
+    DoWhile {
+        body: Box<Stmt>,
+        condition: Expr,
+    },
+    Switch {
+        initializer: Option<Box<Stmt>>,
+        condition: Condition,
+        body: Box<Stmt>,
+    },
     /// `case a:` or GNU `case a ... b:`; the statement that follows is the next one in the block.
-    Case { value: Expr, upper: Option<Expr> },
+    Case {
+        value: Expr,
+        upper: Option<Expr>,
+    },
     Default,
     Break,
     Continue,
@@ -465,20 +519,59 @@ pub enum ExprKind {
     Nullptr,
     This,
     Name(Name),
-    Unary { op: UnaryOp, operand: Box<Expr> },
-    Binary { op: BinaryOp, left: Box<Expr>, right: Box<Expr>, op_span: Span },
+    Unary {
+        op: UnaryOp,
+        operand: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        left: Box<Expr>,
+        right: Box<Expr>,
+        op_span: Span,
+    },
     /// `a = b` has no `op`; `a += b` has one.
-    Assign { op: Option<BinaryOp>, left: Box<Expr>, right: Box<Expr>, op_span: Span },
-    Conditional { condition: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
-    Call { callee: Box<Expr>, arguments: Vec<Expr> },
+    Assign {
+        op: Option<BinaryOp>,
+        left: Box<Expr>,
+        right: Box<Expr>,
+        op_span: Span,
+    },
+    Conditional {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
+    Call {
+        callee: Box<Expr>,
+        arguments: Vec<Expr>,
+    },
     /// `k<<<grid, block>>>(...)`
-    Launch { callee: Box<Expr>, configuration: Vec<Expr>, arguments: Vec<Expr> },
-    Index { base: Box<Expr>, indices: Vec<Expr> },
+    Launch {
+        callee: Box<Expr>,
+        configuration: Vec<Expr>,
+        arguments: Vec<Expr>,
+    },
+    Index {
+        base: Box<Expr>,
+        indices: Vec<Expr>,
+    },
     /// `a.b`, `a->b`, swizzles, `a.f<T>`, `a.Base::f`.
-    Member { base: Box<Expr>, member: Name, arrow: bool },
-    Cast { style: CastStyle, ty: Type, operand: Box<Expr> },
+    Member {
+        base: Box<Expr>,
+        member: Name,
+        arrow: bool,
+    },
+    Cast {
+        style: CastStyle,
+        ty: Type,
+        operand: Box<Expr>,
+    },
     /// `T(a, b)`, `T{a, b}`, for types that the parser knows as types. `float4(a, b)` may also arrive as a `Call`.
-    Construct { ty: Type, arguments: Vec<Expr>, brace: bool },
+    Construct {
+        ty: Type,
+        arguments: Vec<Expr>,
+        brace: bool,
+    },
     /// `{a, b, .x = c}`; designators are kept.
     List(Vec<(Option<Ident>, Expr)>),
     SizeofType(Type),
@@ -492,10 +585,17 @@ pub enum ExprKind {
     /// `pack...` in an argument list.
     PackExpansion(Box<Expr>),
     /// `(... + xs)`, `(xs + ... + 0)`: pack side, operator, initial value.
-    Fold { op: BinaryOp, pack: Box<Expr>, initial: Option<Box<Expr>>, left: bool },
+    Fold {
+        op: BinaryOp,
+        pack: Box<Expr>,
+        initial: Option<Box<Expr>>,
+        left: bool,
+    },
     /// `({ ...; x; })`
     Statement(Block),
-    New { ty: Type },
+    New {
+        ty: Type,
+    },
     Delete(Box<Expr>),
     Throw,
     /// Not understood; `problems` says why.

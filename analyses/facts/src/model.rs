@@ -1,0 +1,296 @@
+//! What the analyses say, as plain data: one `FunctionFacts` a function. Positions are the IR's (item-relative).
+
+use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value};
+use smol_str::SmolStr;
+
+/// How a value behaves across the lanes that hold it at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Class {
+    /// All lanes hold the same value.
+    Uniform,
+    /// A uniform base plus a known multiple of thread or lane coordinates.
+    Affine,
+    Divergent,
+    /// The analysis stops here: something was not understood. Treated as divergent, said to be unknown.
+    Unknown,
+}
+
+/// The set of lanes that a claim is about, from the smallest to the largest. A value that is uniform over a scope is
+/// uniform over every smaller one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Scope {
+    /// Four lanes of a pixel shader.
+    Quad,
+    /// Warp, wave.
+    Subgroup,
+    Workgroup,
+    Dispatch,
+}
+
+/// Which analysis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Method {
+    /// Sampaio et al. 2013, section 3.3: uniform or divergent.
+    Simple,
+    /// Section 3.4 with polynomials of `Tid` up to this degree (1 or 2).
+    Polynomial(u8),
+    /// Ours: several thread coordinates, symbolic coefficients, scopes.
+    Full,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Options {
+    pub method: Method,
+    /// The scope for which `ValueFact::class` is given.
+    pub scope: Scope,
+    /// Lanes of a warp, 1 to 128, unless the program fixes it.
+    pub warp_size: u32,
+    /// Workgroup size from outside; the program's own declaration wins.
+    pub block: [Option<u32>; 3],
+    /// Classes of the parameters of a device function, from its visible callers: the largest scope over which each
+    /// argument is uniform in every call. Empty: nothing is known of the callers.
+    pub parameters: Vec<Option<Scope>>,
+    /// The machine whose costs are used: a name of `cost`'s tables.
+    pub target: SmolStr,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            method: Method::Full,
+            scope: Scope::Subgroup,
+            warp_size: 32,
+            block: [None; 3],
+            parameters: Vec::new(),
+            target: SmolStr::new_static("sm_80"),
+        }
+    }
+}
+
+/// Facts of one function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FunctionFacts {
+    pub options: Options,
+    pub values: EntityVec<Value, ValueFact>,
+    /// Uses that are less uniform than the definition, because the lanes left a loop in different iterations: sorted by
+    /// value and block.
+    pub temporal: Vec<TemporalFact>,
+    pub branches: Vec<BranchFact>,
+    pub loops: Vec<LoopFact>,
+    pub accesses: Vec<AccessFact>,
+    pub barriers: Vec<BarrierFact>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ValueFact {
+    /// At the scope asked for.
+    pub class: Class,
+    /// The largest scope over which the value is uniform; `None`: not even over a quad.
+    pub uniform_at: Option<Scope>,
+    /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
+    pub form: SmolStr,
+    /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
+    pub cause: Cause,
+}
+
+/// One step from a fact towards its source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cause {
+    /// Uniform: nothing to explain.
+    None,
+    /// The value's own operation is a source (thread id, atomic, unknown, ...).
+    Source,
+    /// An operand carries it.
+    Operand(Value),
+    /// The branch that ends this block decides which value arrives.
+    Branch(Block),
+    /// Lanes leave the loop with this header in different iterations, by the branch that ends `exit`.
+    LeavesLoop {
+        header: Block,
+        exit: Block,
+        value: Value,
+    },
+    /// A load from memory whose content may differ (address `value` differs between lanes, or others write it).
+    Memory(Value),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TemporalFact {
+    pub value: Value,
+    /// The block of the use.
+    pub block: Block,
+    pub fact: ValueFact,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BranchFact {
+    pub block: Block,
+    pub kind: BranchKind,
+    pub loc: Loc,
+    pub class: Class,
+    pub uniform_at: Option<Scope>,
+    pub cause: Cause,
+    /// Estimated cycles that a warp loses when its lanes go both ways; `None` for uniform branches.
+    pub divergence_cost: Option<f64>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopFact {
+    pub header: Block,
+    pub loc: Loc,
+    /// `Uniform`: all lanes leave in the same iteration.
+    pub trip: Class,
+    pub uniform_at: Option<Scope>,
+    /// The number of iterations when it is constant.
+    pub count: Option<u64>,
+    pub cause: Cause,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessKind {
+    Load,
+    Store,
+    Atomic(AtomicOp),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum AccessClass {
+    /// One address for the whole warp.
+    Uniform,
+    /// As few sectors as the bytes need.
+    Coalesced,
+    /// A known or symbolic distance between neighbours that is larger than the element.
+    Strided,
+    /// No pattern is known.
+    Gather,
+}
+
+/// How a warp touches memory at one access. Sector figures are for global memory (32-byte sectors), ways for shared
+/// memory (32 banks of 4 bytes); all assume that every lane takes part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AccessFact {
+    pub inst: Inst,
+    pub loc: Loc,
+    pub kind: AccessKind,
+    pub space: Space,
+    pub class: AccessClass,
+    /// Name of the array or pointer, when the address comes from one.
+    pub base: SmolStr,
+    /// Bytes that one lane touches.
+    pub bytes: u32,
+    /// Bytes between neighbouring lanes; `None` when unknown, symbolic or not constant.
+    pub stride_bytes: Option<i64>,
+    /// The stride as text when it is symbolic: `4*pitch`.
+    pub stride_text: SmolStr,
+    pub sectors: Option<u32>,
+    pub ideal_sectors: u32,
+    pub bank_ways: Option<u32>,
+    /// The address, for the cause chain.
+    pub address: Value,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BarrierFact {
+    pub inst: Inst,
+    pub loc: Loc,
+    /// The branch because of which not all lanes of the workgroup may arrive, and whether it is a loop's.
+    pub divergent: Option<(Block, bool)>,
+}
+
+/// A step of a chain of causes, ready to be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CauseStep {
+    /// A whole clause without a full stop: "`i` = `blockIdx.x * blockDim.x + threadIdx.x`", "`threadIdx.x` differs between lanes".
+    pub text: String,
+    pub loc: Loc,
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Tier {
+    /// A specification is provably broken.
+    Error,
+    /// A proved hazard.
+    Warning,
+    /// An estimate or a heuristic.
+    Hint,
+}
+
+/// A diagnostic, before configuration and silencing.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    pub code: Code,
+    pub tier: Tier,
+    pub loc: Loc,
+    pub message: String,
+    pub related: Vec<CauseStep>,
+    pub fix: Option<Fix>,
+}
+
+/// A mend that is safe to offer; positions are item-relative, replacement texts are complete.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fix {
+    pub title: String,
+    pub edits: Vec<(Loc, String)>,
+    /// Whether the meaning certainly stays the same.
+    pub safe: bool,
+}
+
+macro_rules! codes {
+    ($($variant:ident => $name:literal),* $(,)?) => {
+        /// The diagnostics, by their public names.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        pub enum Code { $($variant),* }
+        impl Code {
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+            pub const fn name(self) -> &'static str { match self { $(Code::$variant => $name),* } }
+            pub fn from_name(name: &str) -> Option<Code> { Code::ALL.iter().copied().find(|c| c.name() == name) }
+        }
+    };
+}
+
+codes! {
+    DivergentBarrier => "divergent-barrier",
+    BarrierInDivergentLoop => "barrier-in-divergent-loop",
+    WarpSyncMask => "warp-sync-mask",
+    ShuffleInactiveSource => "shuffle-inactive-source",
+    DerivativeNonuniform => "derivative-nonuniform",
+    NonuniformResourceIndex => "nonuniform-resource-index",
+    NeedlessNonuniform => "needless-nonuniform",
+    UncoalescedAccess => "uncoalesced-access",
+    BankConflict => "bank-conflict",
+    DivergentLoop => "divergent-loop",
+    RedundantPerThreadWork => "redundant-per-thread-work",
+    AtomicSameAddress => "atomic-same-address",
+    LocalArrayDynamicIndex => "local-array-dynamic-index",
+    Fp64ByAccident => "fp64-by-accident",
+}
+
+impl FunctionFacts {
+    /// The fact of a value as seen by a use in `block`.
+    pub fn at(&self, value: Value, block: Block) -> &ValueFact {
+        match self
+            .temporal
+            .binary_search_by_key(&(value, block), |t| (t.value, t.block))
+        {
+            Ok(found) => &self.temporal[found].fact,
+            Err(_) => &self.values[value],
+        }
+    }
+    /// The least precise class of several values (the components of a vector) at a use.
+    pub fn worst(&self, values: &[Value], block: Block) -> Option<Class> {
+        values.iter().map(|&v| self.at(v, block).class).max()
+    }
+    pub fn branch(&self, block: Block) -> Option<&BranchFact> {
+        self.branches.iter().find(|b| b.block == block)
+    }
+}
+
+/// A name for a value: that of the variable it was first bound to.
+pub fn name_of(function: &Function, value: Value) -> Option<&SmolStr> {
+    function
+        .bindings
+        .iter()
+        .find(|b| b.values.contains(&value))
+        .map(|b| &function.variables[b.variable].name)
+}

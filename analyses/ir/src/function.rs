@@ -1,0 +1,411 @@
+//! A function in SSA form, and what it remembers of its source: variables, vectors, positions, inlined calls.
+
+use crate::entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
+use crate::inst::InstData;
+use crate::types::{Space, Type};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use syntax::{ItemKey, Span};
+
+/// What an item lowers to: function 0 is the item itself, the others are callees that could not be inlined.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Module {
+    pub functions: Vec<Function>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    pub name: SmolStr,
+    pub kind: FunctionKind,
+    pub language: Language,
+    /// Entry-block parameters correspond to these one to one after flattening: see `ParameterInfo::values`.
+    pub parameters: Vec<ParameterInfo>,
+    pub returns: Vec<Type>,
+    pub launch: LaunchShape,
+    pub blocks: EntityVec<Block, BlockData>,
+    /// Blocks in reverse post-order of the source; the first is the entry, which has no predecessors.
+    pub layout: Vec<Block>,
+    pub insts: EntityVec<Inst, InstData>,
+    pub values: EntityVec<Value, ValueData>,
+    pub symbols: EntityVec<Symbol, SymbolData>,
+    /// Inputs of a shader stage, by `Op::StageInput`.
+    pub inputs: Vec<StageInput>,
+    pub variables: EntityVec<Variable, VariableData>,
+    /// Where variables are written and read, in program order: the bridge from values back to names.
+    pub bindings: Vec<Binding>,
+    /// Groups of values that were one vector (or matrix) in the source.
+    pub vectors: Vec<SmallVec<[Value; 4]>>,
+    /// Loops of the source, outermost first.
+    pub loops: Vec<SourceLoop>,
+    /// Inlined calls; entry 0 stands for the function itself.
+    pub sites: EntityVec<Site, SiteData>,
+    pub unknowns: EntityVec<UnknownId, Unknown>,
+    /// Where the item's name stands.
+    pub name_span: Span,
+    /// The whole item.
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FunctionKind {
+    /// CUDA `__global__`, PTX `.entry`, HLSL compute shader, µ-SIMD program.
+    Kernel,
+    Stage(ShaderStage),
+    /// Callable from a kernel; its parameters are whatever a caller passes.
+    Device,
+    Host,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShaderStage {
+    Vertex,
+    Pixel,
+    Geometry,
+    Hull,
+    Domain,
+    Amplification,
+    Mesh,
+    /// Ray generation, closest hit, any hit, miss, intersection, callable.
+    RayTracing,
+    /// A function of a file without a recognised entry point.
+    Library,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Language {
+    Cuda,
+    Hlsl,
+    Ptx,
+    MicroSimd,
+    C,
+    /// The IR's own text form.
+    Text,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParameterInfo {
+    pub name: SmolStr,
+    /// As written, for people.
+    pub type_text: SmolStr,
+    /// The entry block's parameters that carry it.
+    pub values: SmallVec<[Value; 1]>,
+    /// `const T* __restrict__`.
+    pub read_only: bool,
+    pub no_alias: bool,
+    pub loc: Loc,
+}
+
+/// What is known of a launch. `None`: unknown, any value.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct LaunchShape {
+    /// Workgroup size by axis (`numthreads`, `.reqntid`, configuration).
+    pub block: [Option<u32>; 3],
+    /// Upper bound on threads of a workgroup (`__launch_bounds__`, `.maxntid`).
+    pub max_threads: Option<u32>,
+    pub grid: [Option<u32>; 3],
+    /// Fixed by the program (`[WaveSize(32)]`), else the machine's.
+    pub warp_size: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BlockData {
+    pub params: Vec<Value>,
+    pub insts: Vec<Inst>,
+    pub terminator: Terminator,
+    /// Of the terminator: the condition's place.
+    pub loc: Loc,
+    pub branch: BranchKind,
+}
+
+/// What a conditional terminator is in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum BranchKind {
+    /// Not written by the author (lowering of short circuits and the like), or unconditional.
+    #[default]
+    Implied,
+    If,
+    /// Decides whether a loop goes on.
+    Loop,
+    Switch,
+    /// `?:`
+    Conditional,
+    /// `&&`, `||`
+    ShortCircuit,
+    /// A branch of an assembly language.
+    Jump,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Terminator {
+    /// Under construction; never in a verified function.
+    None,
+    Jump(Edge),
+    /// `uniform`: the author asserts that all active lanes agree (`bra.uni`).
+    Branch {
+        condition: Value,
+        then: Edge,
+        otherwise: Edge,
+        uniform: bool,
+    },
+    Switch {
+        value: Value,
+        cases: Vec<(i64, Edge)>,
+        default: Edge,
+    },
+    Return(SmallVec<[Value; 4]>),
+    /// The lane ends here: HLSL `discard`, PTX `exit`, `trap`.
+    Kill,
+    Unreachable,
+}
+
+/// Control flows to `block`, whose parameters take the values of `args`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Edge {
+    pub block: Block,
+    pub args: SmallVec<[Value; 4]>,
+}
+
+impl Edge {
+    pub fn to(block: Block) -> Self {
+        Edge {
+            block,
+            args: SmallVec::new(),
+        }
+    }
+}
+
+impl Terminator {
+    pub fn edges(&self) -> SmallVec<[&Edge; 2]> {
+        match self {
+            Terminator::Jump(edge) => smallvec::smallvec![edge],
+            Terminator::Branch {
+                then, otherwise, ..
+            } => smallvec::smallvec![then, otherwise],
+            Terminator::Switch { cases, default, .. } => cases
+                .iter()
+                .map(|(_, edge)| edge)
+                .chain(std::iter::once(default))
+                .collect(),
+            _ => SmallVec::new(),
+        }
+    }
+    pub fn edges_mut(&mut self) -> SmallVec<[&mut Edge; 2]> {
+        match self {
+            Terminator::Jump(edge) => smallvec::smallvec![edge],
+            Terminator::Branch {
+                then, otherwise, ..
+            } => smallvec::smallvec![then, otherwise],
+            Terminator::Switch { cases, default, .. } => cases
+                .iter_mut()
+                .map(|(_, edge)| edge)
+                .chain(std::iter::once(default))
+                .collect(),
+            _ => SmallVec::new(),
+        }
+    }
+    /// The value that decides where to go.
+    pub fn selector(&self) -> Option<Value> {
+        match self {
+            Terminator::Branch { condition, .. } => Some(*condition),
+            Terminator::Switch { value, .. } => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ValueData {
+    pub ty: Type,
+    pub def: ValueDef,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ValueDef {
+    /// Result number `1` of an instruction.
+    Result(Inst, u16),
+    /// Parameter number `1` of a block.
+    Param(Block, u32),
+}
+
+/// A position: relative to the item of `site`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Loc {
+    pub span: Span,
+    pub site: Site,
+}
+
+impl Loc {
+    pub const NONE: Loc = Loc {
+        span: Span::new(0, 0),
+        site: Site(0),
+    };
+    pub const fn here(span: Span) -> Loc {
+        Loc {
+            span,
+            site: Site(0),
+        }
+    }
+}
+
+/// A call that was inlined.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SiteData {
+    /// The item whose text the positions of this site are relative to, `None` for the function's own item.
+    pub item: Option<ItemKey>,
+    pub callee: SmolStr,
+    /// Where the call stands.
+    pub call: Loc,
+    pub parent: Option<Site>,
+    /// The values passed, by the callee's parameters (flattened).
+    pub arguments: Vec<(SmolStr, SmallVec<[Value; 1]>)>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct SymbolData {
+    pub name: SmolStr,
+    pub space: Space,
+    pub kind: SymbolKind,
+    /// Bytes, when known.
+    pub size: Option<u32>,
+    pub align: u32,
+    /// Never written during the dispatch.
+    pub read_only: bool,
+    /// Bytes of a constant initialiser.
+    pub initial: Option<Vec<u8>>,
+    /// Elements of an array of resources: `Some(None)` is unbounded.
+    pub resource_array: Option<Option<u32>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolKind {
+    /// Plain memory with an address.
+    Memory,
+    /// A buffer resource: an address in `Global` space (structured, typed, byte-address, constant buffers in `Constant`).
+    Buffer,
+    Texture,
+    Sampler,
+    Other,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct StageInput {
+    pub name: SmolStr,
+    /// `SV_Position`, `TEXCOORD0`: upper case, with index.
+    pub semantic: SmolStr,
+    pub component: u8,
+    pub interpolation: Interpolation,
+    pub ty: Type,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Interpolation {
+    #[default]
+    Perspective,
+    Linear,
+    /// `nointerpolation`, integers: one value a primitive.
+    Flat,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct VariableData {
+    /// The plain identifier as declared.
+    pub name: SmolStr,
+    /// As written, for people.
+    pub type_text: SmolStr,
+    /// The identifier's place in the declaration.
+    pub declared: Loc,
+    pub kind: VariableKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum VariableKind {
+    Parameter,
+    Local,
+    /// A register of an assembly language, a µ-SIMD variable.
+    Register,
+    /// `__shared__`, globals, constant-buffer members, resources.
+    Global,
+}
+
+/// A variable is declared, written, merged or read here and holds these values (one a component; a structure's
+/// members one after the other).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Binding {
+    pub variable: Variable,
+    pub kind: BindingKind,
+    pub values: SmallVec<[Value; 4]>,
+    /// Member path or swizzle when only a part is bound (`.pos.x`), else empty.
+    pub part: SmolStr,
+    /// The identifier's place.
+    pub loc: Loc,
+    /// The block in which it happens: a value may be less uniform at a use than where it was computed.
+    pub block: Block,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BindingKind {
+    /// With its initial value; no values when there is none.
+    Declaration,
+    Assignment,
+    Read,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct SourceLoop {
+    /// The block to which the back edge leads.
+    pub header: Block,
+    /// The keyword with its head (`for (...)`).
+    pub loc: Loc,
+    /// Requested unrolling: `None` no request, `Some(0)` full.
+    pub unroll: Option<u32>,
+}
+
+/// Something that was not understood: why, and where.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unknown {
+    pub reason: String,
+    pub loc: Loc,
+}
+
+impl Function {
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+    pub fn ty(&self, value: Value) -> Type {
+        self.values[value].ty
+    }
+    /// The constant that a value is, sign-extended (integers, booleans and pointers only).
+    pub fn int_constant(&self, value: Value) -> Option<i64> {
+        match self.values[value].def {
+            ValueDef::Result(inst, _) if self.values[value].ty.is_integral() => {
+                match self.insts[inst].op {
+                    crate::Op::Const(bits) => Some(bits as i64),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+    /// The instruction that computes a value.
+    pub fn defining(&self, value: Value) -> Option<&InstData> {
+        match self.values[value].def {
+            ValueDef::Result(inst, _) => Some(&self.insts[inst]),
+            ValueDef::Param(..) => None,
+        }
+    }
+    /// The block in which each value is defined; `None` for values of removed blocks.
+    pub fn definition_blocks(&self) -> EntityVec<Value, Option<Block>> {
+        let mut blocks = EntityVec::with_len(None, self.values.len());
+        for &block in &self.layout {
+            for &param in &self.blocks[block].params {
+                blocks[param] = Some(block);
+            }
+            for &inst in &self.blocks[block].insts {
+                for &result in &self.insts[inst].results {
+                    blocks[result] = Some(block);
+                }
+            }
+        }
+        blocks
+    }
+}

@@ -1,0 +1,576 @@
+//! Instructions. Operands are `Value`s; what an operation needs besides is in its `Op`. Unless said otherwise an
+//! operation is pure, lane-wise and total (a shift by the width or more and a division by zero give an unspecified
+//! value that is the same for equal operands; the reference interpreter says which).
+
+use crate::entity::{Symbol, UnknownId, Value};
+use crate::function::Loc;
+use crate::types::Space;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+
+/// One instruction: `results = op args`, executed where `guard` holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct InstData {
+    pub op: Op,
+    pub args: SmallVec<[Value; 4]>,
+    pub results: SmallVec<[Value; 1]>,
+    /// A predicate, for operations with effects only (loads, stores, atomics, barriers, calls): lanes where it does
+    /// not hold skip the operation, their results are unspecified (the lowering selects the old value).
+    pub guard: Option<Guard>,
+    pub loc: Loc,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    pub value: Value,
+    /// The operation runs where the value is false.
+    pub negated: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Op {
+    /// A literal of the result's type: integers sign-extended to 64 bits, floats as their own bit pattern (an f32's
+    /// pattern in the low 32 bits).
+    Const(u64),
+    /// A read of a variable that was never written.
+    Undef,
+    /// A construct that was not understood; `args` are the operands that could be. Divergent, with the reason.
+    Unknown(UnknownId),
+    /// The address of a symbol (Ptr), or the resource that it names (Handle).
+    SymbolAddress(Symbol),
+    /// A builtin value of the launch.
+    Special(Special),
+    /// A shader stage's input: an index into `Function::inputs`.
+    StageInput(u32),
+    /// A uniform value whose number is not known: template value parameters, specialisation constants, `sizeof` an
+    /// unknown type. Equal names are equal values. Uniform over the dispatch.
+    Parameter(SmolStr),
+    Unary(UnaryOp),
+    Binary(BinaryOp, Wrap),
+    /// Integer or pointer comparison; result `Bool`.
+    IntCompare(IntCondition),
+    FloatCompare(FloatCondition),
+    /// `args = [condition, if_true, if_false]`.
+    Select,
+    /// `args = [a, b, c]`: a*b + c rounded once.
+    Fma,
+    Ternary(TernaryOp),
+    Convert(Convert),
+    /// `args = [base, byte_offset (I64)]`: address arithmetic within an object, never wraps around.
+    PtrAdd,
+    /// Private memory of `size` bytes, one a lane and an execution of the entry. Result `Ptr(Local)`.
+    Alloca {
+        size: u32,
+        align: u32,
+    },
+    /// `args = [address]`; `results` are consecutive elements in memory, each of its own type's size.
+    Load(MemoryAccess),
+    /// `args = [address, values...]`, consecutive elements.
+    Store(MemoryAccess),
+    /// `args = [address, operand]`, for `CompareExchange` `[address, compare, new]`; result (if any) the old value.
+    Atomic(AtomicOp, MemoryAccess),
+    /// `args = [base resource, index]`: an element of an array of resources (bindless or bound array); result as base.
+    ResourceElement {
+        non_uniform_marked: bool,
+    },
+    /// `args = [handle, (sampler,) coordinates..., further...]`; results are the components.
+    Texture(TextureAccess),
+    /// A warp operation. See `WarpOp` for the arguments.
+    Warp(WarpOp),
+    /// A barrier. `args` are empty, or `[predicate]` for the reducing forms, or `[mask]` for `Warp`.
+    Barrier(Barrier),
+    /// Screen-space derivative of `args[0]` within the quad.
+    Derivative(Derivative),
+    /// Memory ordering without waiting.
+    Fence,
+    /// A call of a function of the same module (recursion, or too deep to inline): index into `Module::functions`.
+    Call(u32),
+    /// A call of a function that is not visible: any result, any effect on memory that it can reach.
+    CallUnknown {
+        name: SmolStr,
+        pure: bool,
+    },
+    /// Inline assembly, opaque: results depend on the operands and on anything else unless `pure`.
+    Asm {
+        template: SmolStr,
+        pure: bool,
+    },
+}
+
+/// Permission to assume that integer arithmetic does not wrap (language undefined behaviour or proved).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Wrap {
+    pub no_signed: bool,
+    pub no_unsigned: bool,
+}
+
+impl Wrap {
+    pub const MAY: Wrap = Wrap {
+        no_signed: false,
+        no_unsigned: false,
+    };
+    pub const NO_SIGNED: Wrap = Wrap {
+        no_signed: true,
+        no_unsigned: false,
+    };
+    pub const NO_UNSIGNED: Wrap = Wrap {
+        no_signed: false,
+        no_unsigned: true,
+    };
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    Neg,
+    /// Bitwise complement; logical not of a Bool.
+    Not,
+    IntAbs,
+    PopCount,
+    CountLeadingZeros,
+    CountTrailingZeros,
+    /// Index of the highest set bit (of the highest bit unlike the sign, for the signed form), all ones if none.
+    FindHighBitUnsigned,
+    FindHighBitSigned,
+    /// 1 + index of the lowest set bit, 0 if none.
+    FindFirstSet,
+    ReverseBits,
+    ReverseBytes,
+    FloatNeg,
+    FloatAbs,
+    Sqrt,
+    Rsqrt,
+    Reciprocal,
+    Cbrt,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Exp,
+    Exp2,
+    Exp10,
+    Expm1,
+    Log,
+    Log2,
+    Log10,
+    Log1p,
+    Erf,
+    Erfc,
+    Gamma,
+    LogGamma,
+    Floor,
+    Ceil,
+    TruncFloat,
+    /// To nearest, halves away from zero.
+    Round,
+    /// To nearest, halves to even.
+    RoundEven,
+    Fract,
+    Saturate,
+    /// Sign as -1, 0 or 1 in the same type.
+    FloatSign,
+    IntSign,
+    IsNan,
+    IsInf,
+    IsFinite,
+    SignBit,
+    Degrees,
+    Radians,
+    /// Bessel functions, inverse normal and other functions of one operand that the interpreter gives as 0 with a report.
+    OtherMath,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    /// High half of the product.
+    MulHighSigned,
+    MulHighUnsigned,
+    /// 24-bit multiply, low half: operands are taken modulo 2^24.
+    Mul24Signed,
+    Mul24Unsigned,
+    DivSigned,
+    DivUnsigned,
+    RemSigned,
+    RemUnsigned,
+    And,
+    Or,
+    Xor,
+    Shl,
+    ShrUnsigned,
+    ShrSigned,
+    RotateLeft,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    AddSaturateSigned,
+    SubSaturateSigned,
+    FloatAdd,
+    FloatSub,
+    FloatMul,
+    FloatDiv,
+    FloatRem,
+    FloatMin,
+    FloatMax,
+    Pow,
+    Atan2,
+    CopySign,
+    Hypot,
+    Ldexp,
+    /// x >= edge: `args = [edge, x]`.
+    Step,
+    FloatRemainder,
+    FloatDim,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TernaryOp {
+    /// `[value, position, length]`.
+    BitExtractSigned,
+    BitExtractUnsigned,
+    /// `[field, base, position, length]` (four operands).
+    BitInsert,
+    /// `[low, high, shift]`: high half of (high:low) << shift.
+    FunnelLeft,
+    /// low half of (high:low) >> shift.
+    FunnelRight,
+    /// `[a, b, selector]`: PTX `prmt.b32`.
+    BytePermute,
+    /// `[a, b, c, table]`: PTX `lop3.b32` (four operands, the last a constant).
+    Lop3,
+    /// `[a, b, c]`: |a - b| + c.
+    SadSigned,
+    SadUnsigned,
+    /// Four 8-bit products added to c.
+    Dot4Signed,
+    Dot4Unsigned,
+    Dot2Signed,
+    Dot2Unsigned,
+    /// `[a, b, t]`
+    SmoothStep,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IntCondition {
+    Equal,
+    NotEqual,
+    LessSigned,
+    LessEqualSigned,
+    GreaterSigned,
+    GreaterEqualSigned,
+    LessUnsigned,
+    LessEqualUnsigned,
+    GreaterUnsigned,
+    GreaterEqualUnsigned,
+}
+
+/// Ordered unless the name says otherwise: a comparison with a NaN is false.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FloatCondition {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    /// True also if an operand is a NaN.
+    EqualUnordered,
+    NotEqualUnordered,
+    LessUnordered,
+    LessEqualUnordered,
+    GreaterUnordered,
+    GreaterEqualUnordered,
+    /// Neither is a NaN.
+    Ordered,
+    Unordered,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Convert {
+    /// To fewer bits.
+    Truncate,
+    ZeroExtend,
+    SignExtend,
+    FloatToSigned,
+    FloatToUnsigned,
+    SignedToFloat,
+    UnsignedToFloat,
+    /// Between float types.
+    FloatToFloat,
+    /// Same bits, other type of the same size (pointers to integers and back as well).
+    Bitcast,
+    /// Any type to Bool: not equal to zero.
+    ToBool,
+    /// Address of one space as an address of another.
+    SpaceCast,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MemoryAccess {
+    pub space: Space,
+    pub volatile: bool,
+    /// Nobody writes this memory during the dispatch (`__ldg`, `ld.global.nc`, constant space, read-only resources,
+    /// `const T* __restrict__`).
+    pub read_only: bool,
+    /// Bounds are checked by the hardware: an access outside gives 0 or is dropped (HLSL resources).
+    pub checked: bool,
+}
+
+impl MemoryAccess {
+    pub const fn in_space(space: Space) -> Self {
+        MemoryAccess {
+            space,
+            volatile: false,
+            read_only: matches!(space, Space::Constant),
+            checked: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    Add,
+    Sub,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareExchange,
+    /// CUDA atomicInc/atomicDec: `old >= operand ? 0 : old + 1`, and the inverse.
+    IncrementWrap,
+    DecrementWrap,
+    FloatAdd,
+    FloatMin,
+    FloatMax,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TextureAccess {
+    pub op: TextureOp,
+    /// Coordinates that follow the handle and sampler (array index included).
+    pub coordinates: u8,
+    pub has_sampler: bool,
+    /// Offset operands are among the further ones.
+    pub has_offset: bool,
+    pub read_only: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum TextureOp {
+    /// Level of detail from implicit derivatives across the quad.
+    Sample,
+    SampleBias,
+    SampleCompare,
+    SampleLevel,
+    SampleGradient,
+    SampleCompareLevel,
+    Gather,
+    GatherCompare,
+    /// By integer coordinates.
+    Load,
+    Store,
+    Atomic(AtomicOp),
+    Dimensions,
+    /// Uses implicit derivatives.
+    CalculateLevel,
+    /// Ray tracing, feedback and other operations on handles.
+    Other,
+}
+
+impl TextureOp {
+    /// Needs the other lanes of its quad.
+    pub const fn implicit_derivative(self) -> bool {
+        matches!(
+            self,
+            TextureOp::Sample
+                | TextureOp::SampleBias
+                | TextureOp::SampleCompare
+                | TextureOp::CalculateLevel
+        )
+    }
+}
+
+/// Operations across the lanes of a warp. CUDA's `*_sync` forms have their mask as the *last* operand and
+/// `mask: true`; without it the active lanes take part.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WarpOp {
+    pub kind: WarpKind,
+    pub mask: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WarpKind {
+    /// `[value, lane, width]`; result value (and, when there are two results, a Bool "in range").
+    ShuffleIndex,
+    /// `[value, delta, width]`.
+    ShuffleUp,
+    ShuffleDown,
+    ShuffleXor,
+    /// PTX `shfl.sync`: as above, with PTX's packed `c` operand in place of the width.
+    ShufflePtx(ShuffleMode),
+    /// `[predicate]` -> Bool.
+    VoteAll,
+    VoteAny,
+    /// All predicates of the active lanes are equal.
+    VoteUniform,
+    /// `[predicate]` -> I32 or I64 mask (HLSL: four I32).
+    Ballot,
+    /// `[value]` -> Bool: all lanes hold the same value.
+    AllEqual,
+    /// `[value]` -> mask of the lanes with an equal value.
+    MatchAny,
+    /// `[value]` -> mask (or 0), Bool.
+    MatchAll,
+    /// `[value]`.
+    ReadFirstLane,
+    /// `[value, lane]`.
+    ReadLaneAt,
+    /// `[value]`, over the active lanes.
+    Reduce(ReduceOp),
+    /// `[value]`: exclusive prefix over the active lanes.
+    PrefixExclusive(ReduceOp),
+    PrefixInclusive(ReduceOp),
+    /// `[predicate]` -> I32.
+    CountBits,
+    PrefixCountBits,
+    /// -> mask of the active lanes.
+    ActiveMask,
+    /// -> Bool: true in the first active lane only.
+    IsFirstLane,
+    /// `[value]` or `[value, lane]`: within the quad of four lanes.
+    QuadReadAcrossX,
+    QuadReadAcrossY,
+    QuadReadAcrossDiagonal,
+    QuadReadLaneAt,
+    QuadAny,
+    QuadAll,
+    /// HLSL WaveMatch, multi-prefix and others: divergent result.
+    Other,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ShuffleMode {
+    Index,
+    Up,
+    Down,
+    Butterfly,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReduceOp {
+    Add,
+    Mul,
+    MinSigned,
+    MaxSigned,
+    MinUnsigned,
+    MaxUnsigned,
+    And,
+    Or,
+    Xor,
+    FloatAdd,
+    FloatMul,
+    FloatMin,
+    FloatMax,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Barrier {
+    /// All threads of the workgroup.
+    Workgroup,
+    /// `__syncthreads_and/or/count`, `bar.red`: result the reduction over the workgroup.
+    WorkgroupAnd,
+    WorkgroupOr,
+    WorkgroupCount,
+    /// A named barrier with a thread count: `args = [name, (count)]`; `arrive` does not wait.
+    Named {
+        arrive: bool,
+    },
+    /// `__syncwarp(mask)`, `bar.warp.sync`.
+    Warp,
+    /// The whole grid or cluster (cooperative groups).
+    Grid,
+    /// µ-SIMD's `sync`: closes the branch on top of the synchronisation stack.
+    MicroSimd,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Derivative {
+    X,
+    Y,
+    XCoarse,
+    YCoarse,
+    XFine,
+    YFine,
+    Width,
+}
+
+/// Builtin values of a launch. `Axis` is 0, 1 or 2 for x, y, z.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Special {
+    /// threadIdx, SV_GroupThreadID. SV_DispatchThreadID is lowered to BlockId * BlockDim + ThreadId.
+    ThreadId(u8),
+    /// blockDim, numthreads.
+    BlockDim(u8),
+    /// blockIdx, SV_GroupID.
+    BlockId(u8),
+    GridDim(u8),
+    LaneId,
+    WarpId,
+    WarpSize,
+    /// Number of warps in the workgroup.
+    WarpCount,
+    LaneMaskEq,
+    LaneMaskLt,
+    LaneMaskLe,
+    LaneMaskGt,
+    LaneMaskGe,
+    Clock,
+    SmId,
+    /// Cluster rank, grid id and other values uniform over the workgroup.
+    OtherWorkgroup(u16),
+    /// Uniform over the dispatch.
+    OtherDispatch(u16),
+    /// µ-SIMD's thread identifier `Tid`.
+    MicroSimdTid,
+}
+
+impl Op {
+    /// May write memory, wait, or otherwise be observed: never removed, moved or merged.
+    pub fn has_effect(&self) -> bool {
+        match self {
+            Op::Store(_) | Op::Atomic(..) | Op::Barrier(_) | Op::Fence | Op::Call(_) => true,
+            Op::Load(access) => access.volatile,
+            Op::Texture(access) => matches!(
+                access.op,
+                TextureOp::Store | TextureOp::Atomic(_) | TextureOp::Other
+            ),
+            Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => !pure,
+            Op::Unknown(_) => true,
+            Op::Warp(_) => true,
+            _ => false,
+        }
+    }
+    pub fn reads_memory(&self) -> bool {
+        matches!(
+            self,
+            Op::Load(_) | Op::Atomic(..) | Op::Texture(_) | Op::Call(_)
+        ) || matches!(
+            self,
+            Op::CallUnknown { pure: false, .. } | Op::Asm { pure: false, .. }
+        )
+    }
+}
