@@ -433,6 +433,15 @@ impl FunctionBuilder {
             .bindings
             .retain(|binding| flow.is_reachable(binding.block));
         self.function.loops.retain(|l| flow.is_reachable(l.header));
+        // Values that went with unreachable blocks are no part of anything.
+        let blocks = self.function.definition_blocks();
+        let defined = |values: &[Value]| values.iter().all(|&v| blocks[v].is_some());
+        self.function.vectors.retain(|values| defined(values));
+        for site in self.function.sites.keys() {
+            self.function.sites[site]
+                .arguments
+                .retain(|(_, values)| defined(values));
+        }
         self.function
     }
 

@@ -14,8 +14,10 @@ pub mod entity;
 pub mod function;
 pub mod inst;
 pub mod types;
+pub mod verify;
 
 pub use entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
 pub use function::*;
 pub use inst::*;
 pub use types::{Space, Type};
+pub use verify::{VerifyError, verify, verify_module};
