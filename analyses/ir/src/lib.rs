@@ -13,6 +13,7 @@ pub mod dominators;
 pub mod entity;
 pub mod function;
 pub mod inst;
+pub mod random;
 pub mod types;
 pub mod verify;
 

@@ -1,0 +1,261 @@
+//! Control flow as people write it: statements, nested. Values computed in a loop's header stay usable after the
+//! loop, which is where temporal divergence shows.
+
+use super::emit::Emitter;
+use crate::builder::Slot;
+use crate::entity::Block;
+use crate::function::{BranchKind, SourceLoop, Terminator};
+use crate::inst::*;
+use crate::types::Type;
+
+/// The blocks that `break` and `continue` of one loop lead to.
+#[derive(Clone, Copy, Debug)]
+struct Loop {
+    exit: Block,
+    next: Block,
+}
+
+struct Statements {
+    left: u32,
+    loops: Vec<Loop>,
+    depth: u32,
+}
+
+/// Emits statements and the return. Says how often one instruction may be executed.
+pub(super) fn body(e: &mut Emitter<'_>) -> u64 {
+    let mut statements = Statements {
+        left: e.shape.blocks,
+        loops: Vec::new(),
+        depth: 0,
+    };
+    while statements.left > 0 && !e.b.is_terminated() {
+        statements.statement(e);
+    }
+    if !e.b.is_terminated() {
+        e.leave();
+    }
+    // A loop's header runs once more than its body.
+    (u64::from(e.shape.fuel) + 2).saturating_pow(e.shape.loop_depth)
+}
+
+impl Statements {
+    /// Statements of an arm or a body; what they compute is forgotten after.
+    fn list(&mut self, e: &mut Emitter<'_>) {
+        let mark = e.pool.len();
+        let count = 1 + e.random.below(3);
+        self.depth += 1;
+        for _ in 0..count {
+            if e.b.is_terminated() {
+                break;
+            }
+            self.statement(e);
+        }
+        self.depth -= 1;
+        e.pool.truncate(mark);
+    }
+
+    fn statement(&mut self, e: &mut Emitter<'_>) {
+        e.block();
+        e.step();
+        if self.left == 0 || self.depth > 6 {
+            return;
+        }
+        self.left -= 1;
+        let loops_allowed = (self.loops.len() as u32) < e.shape.loop_depth;
+        match e.random.below(20) {
+            0..=6 => self.conditional(e),
+            7..=9 if loops_allowed => self.counted(e),
+            10..=11 if loops_allowed => self.while_loop(e),
+            12 if loops_allowed => self.do_while(e),
+            13..=14 if e.shape.switches => self.switch(e),
+            15..=16 if !self.loops.is_empty() => self.jump_out(e),
+            17 if self.depth > 0 => self.early_end(e),
+            _ => {}
+        }
+    }
+
+    fn conditional(&mut self, e: &mut Emitter<'_>) {
+        let condition = e.condition();
+        let (then, otherwise, join) = (e.b.create_block(), e.b.create_block(), e.b.create_block());
+        let two_arms = e.random.percent(50);
+        let target = if two_arms { otherwise } else { join };
+        e.b.branch(condition, then, target, BranchKind::If);
+        e.b.switch_to(then);
+        self.list(e);
+        e.b.jump(join);
+        if two_arms {
+            e.b.switch_to(otherwise);
+            self.list(e);
+            e.b.jump(join);
+        }
+        e.b.switch_to(join);
+    }
+
+    /// `if (condition) break / continue` of this or an outer loop.
+    fn jump_out(&mut self, e: &mut Emitter<'_>) {
+        let condition = e.condition();
+        let target = *e.random.pick(&self.loops);
+        let target = if e.random.percent(60) {
+            target.exit
+        } else {
+            target.next
+        };
+        let next = e.b.create_block();
+        e.b.branch(condition, target, next, BranchKind::If);
+        e.b.switch_to(next);
+    }
+
+    /// `if (condition) return`, or the end of the lane.
+    fn early_end(&mut self, e: &mut Emitter<'_>) {
+        let condition = e.condition();
+        let (end, next) = (e.b.create_block(), e.b.create_block());
+        e.b.branch(condition, end, next, BranchKind::If);
+        e.b.switch_to(end);
+        if e.shape.kills && e.random.percent(30) {
+            e.b.terminate(Terminator::Kill, BranchKind::Implied);
+        } else {
+            e.leave();
+        }
+        e.b.switch_to(next);
+    }
+
+    /// `for (i = start; i < bound; i += step)`, the bound at most `Shape::fuel`.
+    fn counted(&mut self, e: &mut Emitter<'_>) {
+        let i = e.b.slot(Type::I32);
+        let zero = e.b.int(Type::I32, 0);
+        e.b.write(i, zero);
+        let bound = self.bound(e);
+        let (header, body, latch, exit) = self.open(e);
+        let count = e.b.read(i);
+        let go = e.b.int_compare(IntCondition::LessSigned, count, bound);
+        let most = i64::from(e.shape.fuel);
+        e.add(count, (0, most));
+        e.b.branch(go, body, exit, BranchKind::Loop);
+        let header_values = e.pool.len();
+        self.inside(e, body, exit, latch);
+        e.b.jump(latch);
+        e.b.switch_to(latch);
+        let count = e.b.read(i);
+        let one = e.b.int(Type::I32, 1);
+        let wrap = if e.shape.wrap_flags {
+            Wrap::NO_SIGNED
+        } else {
+            Wrap::MAY
+        };
+        let next = e.b.binary(BinaryOp::Add, wrap, count, one);
+        e.b.write(i, next);
+        e.b.jump(header);
+        e.pool.truncate(header_values);
+        e.b.switch_to(exit);
+    }
+
+    /// A number from 0 to `Shape::fuel`, uniform or not.
+    fn bound(&mut self, e: &mut Emitter<'_>) -> crate::entity::Value {
+        let value = e.any(Type::I32);
+        let zero = e.b.int(Type::I32, 0);
+        let most = e.b.int(Type::I32, i64::from(e.shape.fuel));
+        let low = e.b.binary(BinaryOp::MaxSigned, Wrap::MAY, value, zero);
+        e.b.binary(BinaryOp::MinSigned, Wrap::MAY, low, most)
+    }
+
+    /// `while (condition && k++ < fuel)`; values of the header are usable after the loop.
+    fn while_loop(&mut self, e: &mut Emitter<'_>) {
+        let k = self.counter(e);
+        let (header, body, latch, exit) = self.open(e);
+        let more = self.burn(e, k);
+        e.block();
+        let condition = e.condition();
+        let go = e.b.binary(BinaryOp::And, Wrap::MAY, condition, more);
+        e.b.branch(go, body, exit, BranchKind::Loop);
+        let header_values = e.pool.len();
+        self.inside(e, body, exit, header);
+        e.b.jump(latch);
+        e.b.switch_to(latch);
+        e.b.jump(header);
+        e.pool.truncate(header_values);
+        e.b.switch_to(exit);
+    }
+
+    /// `do { } while (condition && k++ < fuel)`: the body's first statements are usable after the loop.
+    fn do_while(&mut self, e: &mut Emitter<'_>) {
+        let k = self.counter(e);
+        let (header, body, latch, exit) = self.open(e);
+        e.block();
+        let header_values = e.pool.len();
+        e.b.jump(body);
+        self.inside(e, body, exit, latch);
+        e.b.jump(latch);
+        e.b.switch_to(latch);
+        e.pool.truncate(header_values);
+        let more = self.burn(e, k);
+        let condition = e.condition();
+        let go = e.b.binary(BinaryOp::And, Wrap::MAY, condition, more);
+        e.b.branch(go, header, exit, BranchKind::Loop);
+        e.pool.truncate(header_values);
+        e.b.switch_to(exit);
+    }
+
+    fn counter(&mut self, e: &mut Emitter<'_>) -> Slot {
+        let k = e.b.slot(Type::I32);
+        let zero = e.b.int(Type::I32, 0);
+        e.b.write(k, zero);
+        k
+    }
+
+    /// Counts one iteration; whether there may be one more.
+    fn burn(&mut self, e: &mut Emitter<'_>, k: Slot) -> crate::entity::Value {
+        let count = e.b.read(k);
+        let one = e.b.int(Type::I32, 1);
+        let next = e.b.binary(BinaryOp::Add, Wrap::MAY, count, one);
+        e.b.write(k, next);
+        let most = e.b.int(Type::I32, i64::from(e.shape.fuel));
+        e.b.int_compare(IntCondition::LessSigned, count, most)
+    }
+
+    /// Header, body, latch and exit of a loop; the header is current.
+    fn open(&mut self, e: &mut Emitter<'_>) -> (Block, Block, Block, Block) {
+        let (header, body, latch, exit) = (
+            e.b.create_block(),
+            e.b.create_block(),
+            e.b.create_block(),
+            e.b.create_block(),
+        );
+        let loc = e.b.loc();
+        let unroll = e.random.percent(10).then(|| e.random.below(3));
+        e.b.function.loops.push(SourceLoop {
+            header,
+            loc,
+            unroll,
+        });
+        e.b.jump(header);
+        e.b.switch_to(header);
+        (header, body, latch, exit)
+    }
+
+    fn inside(&mut self, e: &mut Emitter<'_>, body: Block, exit: Block, next: Block) {
+        self.loops.push(Loop { exit, next });
+        e.b.switch_to(body);
+        self.list(e);
+        self.loops.pop();
+    }
+
+    fn switch(&mut self, e: &mut Emitter<'_>) {
+        let count = 2 + e.random.below(3) as usize;
+        let arms: Vec<Block> = (0..count).map(|_| e.b.create_block()).collect();
+        let join = e.b.create_block();
+        let default = if e.random.percent(50) {
+            join
+        } else {
+            *e.random.pick(&arms)
+        };
+        e.switch(&arms, default);
+        for (number, &arm) in arms.iter().enumerate() {
+            e.b.switch_to(arm);
+            self.list(e);
+            let next = arms.get(number + 1).copied().unwrap_or(join);
+            let falls_through = e.random.percent(30);
+            e.b.jump(if falls_through { next } else { join });
+        }
+        e.b.switch_to(join);
+    }
+}
