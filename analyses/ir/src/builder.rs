@@ -721,7 +721,7 @@ fn dominance_frontiers(
     for &join in &flow.order {
         let before = &flow.predecessors[join];
         // A header reached by one edge from outside and its own back edge has two predecessors; the entry has none.
-        if before.len() < 2 && !(join == flow.order[0] && !before.is_empty()) {
+        if before.len() < 2 && (join != flow.order[0] || before.is_empty()) {
             continue;
         }
         let stop = dominators.immediate(join);

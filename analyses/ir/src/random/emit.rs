@@ -2,13 +2,12 @@
 //! integer is known to have.
 
 use super::memory::{self, Regions};
-use super::{RECURSION, Random, Shape};
+use super::{Random, Shape};
 use crate::builder::{FunctionBuilder, Slot};
 use crate::entity::{Value, Variable};
 use crate::function::*;
 use crate::inst::*;
 use crate::types::Type;
-use smallvec::SmallVec;
 use syntax::Span;
 
 /// A value that dominates the current place.
@@ -66,7 +65,7 @@ pub(super) fn full(ty: Type) -> (i64, i64) {
     }
 }
 
-fn within(ty: Type, low: i128, high: i128) -> Option<(i64, i64)> {
+pub(super) fn within(ty: Type, low: i128, high: i128) -> Option<(i64, i64)> {
     let (least, most) = full(ty);
     (low >= i128::from(least) && high <= i128::from(most)).then_some((low as i64, high as i64))
 }
@@ -160,7 +159,7 @@ impl<'r> Emitter<'r> {
             4..=6 => self.random.between(-8, 16),
             7 => 1 << self.random.below(7),
             8 => -1,
-            _ => self.random.next() as i64,
+            _ => self.random.draw() as i64,
         };
         let value = if ty.is_float() {
             let number = self.random.between(-16, 16) as f64 * 0.5;
@@ -175,14 +174,14 @@ impl<'r> Emitter<'r> {
         Entry { value, ty, range }
     }
 
-    fn int_type(&mut self) -> Type {
+    pub(super) fn int_type(&mut self) -> Type {
         self.type_where(Type::is_int)
     }
-    fn float_type(&mut self) -> Option<Type> {
+    pub(super) fn float_type(&mut self) -> Option<Type> {
         let any = self.types.iter().any(|ty| ty.is_float());
         any.then(|| self.type_where(Type::is_float))
     }
-    fn type_where(&mut self, accept: fn(Type) -> bool) -> Type {
+    pub(super) fn type_where(&mut self, accept: fn(Type) -> bool) -> Type {
         let fitting: Vec<Type> = self.types.iter().copied().filter(|&t| accept(t)).collect();
         if fitting.is_empty() {
             Type::I32
@@ -224,7 +223,7 @@ impl<'r> Emitter<'r> {
         }
     }
 
-    fn compare(&mut self) -> Value {
+    pub(super) fn compare(&mut self) -> Value {
         let condition = *self.random.pick(&[
             IntCondition::Equal,
             IntCondition::NotEqual,
@@ -243,7 +242,7 @@ impl<'r> Emitter<'r> {
     }
 
     /// `k*a + b < k*a + c`: both sides have the same stride.
-    fn affine_compare(&mut self) -> Value {
+    pub(super) fn affine_compare(&mut self) -> Value {
         let (a, c, d) = (
             self.entry_of(Type::I32),
             self.entry_of(Type::I32),
@@ -262,7 +261,7 @@ impl<'r> Emitter<'r> {
         self.b.int_compare(condition, left.value, right.value)
     }
 
-    fn small_constant(&mut self) -> Entry {
+    pub(super) fn small_constant(&mut self) -> Entry {
         let number = self.random.between(-3, 5);
         let value = self.b.int(Type::I32, number);
         Entry {
@@ -272,7 +271,7 @@ impl<'r> Emitter<'r> {
         }
     }
 
-    fn vote(&mut self) -> Value {
+    pub(super) fn vote(&mut self) -> Value {
         let kind = *self.random.pick(&[
             WarpKind::VoteAll,
             WarpKind::VoteAny,
@@ -339,7 +338,7 @@ impl<'r> Emitter<'r> {
         }
     }
 
-    fn note(&mut self, variable: Option<Variable>, kind: BindingKind, value: Value) {
+    pub(super) fn note(&mut self, variable: Option<Variable>, kind: BindingKind, value: Value) {
         if let Some(variable) = variable {
             let loc = self.b.loc();
             self.b.bind(variable, kind, &[value], "", loc);
@@ -421,500 +420,5 @@ impl<'r> Emitter<'r> {
             _ if !self.named.is_empty() => self.read_slot(),
             _ => self.affine(),
         }
-    }
-
-    /// Addition and the like with the range of the result, and a flag where the range proves it.
-    fn arithmetic(&mut self, op: BinaryOp, a: Entry, b: Entry) -> Entry {
-        let ty = a.ty;
-        let (al, ah) = (i128::from(a.range.0), i128::from(a.range.1));
-        let (bl, bh) = (i128::from(b.range.0), i128::from(b.range.1));
-        let exact = match op {
-            BinaryOp::Add => Some((al + bl, ah + bh)),
-            BinaryOp::Sub => Some((al - bh, ah - bl)),
-            BinaryOp::Mul => {
-                let corners = [al * bl, al * bh, ah * bl, ah * bh];
-                let low = corners.iter().copied().min().unwrap_or(0);
-                Some((low, corners.iter().copied().max().unwrap_or(0)))
-            }
-            BinaryOp::And if bl >= 0 => Some((0, bh)),
-            BinaryOp::And if al >= 0 => Some((0, ah)),
-            BinaryOp::MinSigned => Some((al.min(bl), ah.min(bh))),
-            BinaryOp::MaxSigned => Some((al.max(bl), ah.max(bh))),
-            _ => None,
-        };
-        let range = exact.and_then(|(low, high)| within(ty, low, high));
-        let mut wrap = Wrap::MAY;
-        if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)
-            && self.shape.wrap_flags
-            && let Some((low, _)) = range
-        {
-            wrap.no_signed = self.random.percent(50);
-            wrap.no_unsigned = al >= 0 && bl >= 0 && low >= 0 && self.random.percent(50);
-        }
-        let value = self.b.binary(op, wrap, a.value, b.value);
-        Entry {
-            value,
-            ty,
-            range: range.unwrap_or(full(ty)),
-        }
-    }
-
-    fn int_binary(&mut self) {
-        let common = [
-            BinaryOp::Add,
-            BinaryOp::Add,
-            BinaryOp::Sub,
-            BinaryOp::Mul,
-            BinaryOp::And,
-            BinaryOp::Or,
-            BinaryOp::Xor,
-            BinaryOp::Shl,
-            BinaryOp::ShrUnsigned,
-            BinaryOp::ShrSigned,
-            BinaryOp::DivSigned,
-            BinaryOp::DivUnsigned,
-            BinaryOp::RemSigned,
-            BinaryOp::RemUnsigned,
-            BinaryOp::MinSigned,
-            BinaryOp::MaxSigned,
-            BinaryOp::MinUnsigned,
-            BinaryOp::MaxUnsigned,
-        ];
-        let rare = [
-            BinaryOp::MulHighSigned,
-            BinaryOp::MulHighUnsigned,
-            BinaryOp::Mul24Signed,
-            BinaryOp::Mul24Unsigned,
-            BinaryOp::RotateLeft,
-            BinaryOp::AddSaturateSigned,
-            BinaryOp::SubSaturateSigned,
-        ];
-        let mut op = if self.shape.bit_ops && self.random.percent(20) {
-            *self.random.pick(&rare)
-        } else {
-            *self.random.pick(&common)
-        };
-        let ty = self.int_type();
-        if matches!(op, BinaryOp::Mul24Signed | BinaryOp::Mul24Unsigned) && ty != Type::I32 {
-            op = BinaryOp::Mul;
-        }
-        let a = self.entry_of(ty);
-        if matches!(
-            op,
-            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned | BinaryOp::RotateLeft
-        ) && self.random.percent(80)
-        {
-            // Mostly by less than the width; sometimes by anything.
-            let amount = self.random.between(0, i64::from(ty.bits()) - 1);
-            let amount = self.b.int(ty, amount);
-            let value = self.b.binary(op, Wrap::MAY, a.value, amount);
-            self.add(value, full(ty));
-            return;
-        }
-        let b = self.entry_of(ty);
-        let result = self.arithmetic(op, a, b);
-        self.pool.push(result);
-    }
-
-    fn int_unary(&mut self) {
-        let mut ops = vec![UnaryOp::Neg, UnaryOp::Not, UnaryOp::IntAbs];
-        if self.shape.bit_ops {
-            ops.extend([
-                UnaryOp::PopCount,
-                UnaryOp::CountLeadingZeros,
-                UnaryOp::CountTrailingZeros,
-                UnaryOp::FindHighBitUnsigned,
-                UnaryOp::FindHighBitSigned,
-                UnaryOp::FindFirstSet,
-                UnaryOp::ReverseBits,
-                UnaryOp::ReverseBytes,
-                UnaryOp::IntSign,
-            ]);
-        }
-        let op = *self.random.pick(&ops);
-        let ty = self.int_type();
-        let a = self.any(ty);
-        let value = self.b.unary(op, a);
-        self.add(value, full(ty));
-    }
-
-    fn float(&mut self) {
-        let Some(ty) = self.float_type() else {
-            return self.affine();
-        };
-        let (a, b) = (self.any(ty), self.any(ty));
-        let value = match self.random.below(10) {
-            0..=4 => {
-                let mut ops = vec![
-                    BinaryOp::FloatAdd,
-                    BinaryOp::FloatSub,
-                    BinaryOp::FloatMul,
-                    BinaryOp::FloatDiv,
-                    BinaryOp::FloatMin,
-                    BinaryOp::FloatMax,
-                ];
-                if self.shape.math {
-                    ops.extend([
-                        BinaryOp::FloatRem,
-                        BinaryOp::Pow,
-                        BinaryOp::Atan2,
-                        BinaryOp::CopySign,
-                        BinaryOp::Hypot,
-                        BinaryOp::Step,
-                        BinaryOp::FloatDim,
-                    ]);
-                }
-                let op = *self.random.pick(&ops);
-                self.b.binary(op, Wrap::MAY, a, b)
-            }
-            5..=6 => {
-                let mut ops = vec![
-                    UnaryOp::FloatNeg,
-                    UnaryOp::FloatAbs,
-                    UnaryOp::Sqrt,
-                    UnaryOp::Floor,
-                    UnaryOp::Ceil,
-                    UnaryOp::TruncFloat,
-                    UnaryOp::RoundEven,
-                ];
-                if self.shape.math {
-                    ops.extend([
-                        UnaryOp::Rsqrt,
-                        UnaryOp::Reciprocal,
-                        UnaryOp::Sin,
-                        UnaryOp::Cos,
-                        UnaryOp::Exp,
-                        UnaryOp::Exp2,
-                        UnaryOp::Log,
-                        UnaryOp::Log2,
-                        UnaryOp::Tanh,
-                        UnaryOp::Round,
-                        UnaryOp::Fract,
-                        UnaryOp::Saturate,
-                        UnaryOp::FloatSign,
-                    ]);
-                }
-                let op = *self.random.pick(&ops);
-                self.b.unary(op, a)
-            }
-            7 => {
-                let c = self.any(ty);
-                self.b.value(Op::Fma, &[a, b, c], ty)
-            }
-            8 if self.shape.math => {
-                let op = *self
-                    .random
-                    .pick(&[UnaryOp::IsNan, UnaryOp::IsInf, UnaryOp::SignBit]);
-                self.b.value(Op::Unary(op), &[a], Type::Bool)
-            }
-            _ => {
-                let condition = *self.random.pick(&[
-                    FloatCondition::Equal,
-                    FloatCondition::NotEqual,
-                    FloatCondition::Less,
-                    FloatCondition::LessEqual,
-                    FloatCondition::Greater,
-                    FloatCondition::GreaterEqual,
-                    FloatCondition::EqualUnordered,
-                    FloatCondition::NotEqualUnordered,
-                    FloatCondition::LessUnordered,
-                    FloatCondition::GreaterEqualUnordered,
-                    FloatCondition::Ordered,
-                    FloatCondition::Unordered,
-                ]);
-                self.b.float_compare(condition, a, b)
-            }
-        };
-        let ty = self.b.function.ty(value);
-        self.add(value, full(ty));
-    }
-
-    fn conversion(&mut self) {
-        let to = *self.random.pick(&self.types);
-        let from = *self.random.pick(&self.types);
-        let entry = self.entry_of(from);
-        let (least, most) = full(to);
-        let fits = entry.range.0 >= least && entry.range.1 <= most;
-        let signed = self.random.percent(50);
-        let mut range = full(to);
-        let kind = match (from, to) {
-            (_, Type::Bool) if from == Type::Bool => return,
-            (_, Type::Bool) => Convert::ToBool,
-            _ if from.is_float() && to.is_float() => Convert::FloatToFloat,
-            _ if from.is_float() && from.bits() == to.bits() && signed => Convert::Bitcast,
-            _ if from.is_float() && signed => Convert::FloatToSigned,
-            _ if from.is_float() => Convert::FloatToUnsigned,
-            _ if to.is_float() && from.bits() == to.bits() && signed => Convert::Bitcast,
-            _ if to.is_float() && signed => Convert::SignedToFloat,
-            _ if to.is_float() => Convert::UnsignedToFloat,
-            _ if to.bits() < from.bits() => {
-                if fits {
-                    range = entry.range;
-                }
-                Convert::Truncate
-            }
-            _ if to.bits() == from.bits() => return,
-            _ if from == Type::Bool && signed => {
-                range = (-1, 0);
-                Convert::SignExtend
-            }
-            _ if signed => {
-                range = entry.range;
-                Convert::SignExtend
-            }
-            _ => {
-                range = if entry.range.0 >= 0 {
-                    entry.range
-                } else {
-                    (0, (1i64 << from.bits()) - 1)
-                };
-                Convert::ZeroExtend
-            }
-        };
-        let value = self.b.convert(kind, entry.value, to);
-        self.add(value, range);
-    }
-
-    fn ternary(&mut self) {
-        let op = *self.random.pick(&[
-            TernaryOp::BitExtractSigned,
-            TernaryOp::BitExtractUnsigned,
-            TernaryOp::BitInsert,
-            TernaryOp::FunnelLeft,
-            TernaryOp::FunnelRight,
-            TernaryOp::BytePermute,
-            TernaryOp::Lop3,
-            TernaryOp::SadSigned,
-            TernaryOp::SadUnsigned,
-            TernaryOp::Dot4Signed,
-            TernaryOp::Dot4Unsigned,
-        ]);
-        let mut args: Vec<Value> = (0..3).map(|_| self.any(Type::I32)).collect();
-        if matches!(op, TernaryOp::BitInsert) {
-            args.push(self.any(Type::I32));
-        }
-        if matches!(op, TernaryOp::Lop3) {
-            let table = self.random.between(0, 255);
-            args.push(self.b.int(Type::I32, table));
-        }
-        let value = self.b.value(Op::Ternary(op), &args, Type::I32);
-        self.add(value, full(Type::I32));
-    }
-
-    /// `k * a + b` with a small constant `k`.
-    fn affine(&mut self) {
-        let (a, b) = (self.entry_of(Type::I32), self.entry_of(Type::I32));
-        let k = self.small_constant();
-        let product = self.arithmetic(BinaryOp::Mul, a, k);
-        let sum = self.arithmetic(BinaryOp::Add, product, b);
-        self.pool.push(product);
-        self.pool.push(sum);
-    }
-
-    // ------------------------------------------------------------------------------------------ warp, calls
-
-    /// A warp operation over the active lanes, or with a mask of just these.
-    fn warp_value(&mut self, kind: WarpKind, mut args: Vec<Value>, ty: Type) -> Value {
-        let masked = self.random.percent(40)
-            && !matches!(kind, WarpKind::ActiveMask | WarpKind::IsFirstLane);
-        if masked {
-            let active = Op::Warp(WarpOp {
-                kind: WarpKind::ActiveMask,
-                mask: false,
-            });
-            let mask = self.mask_type();
-            args.push(self.b.value(active, &[], mask));
-        }
-        self.b
-            .value(Op::Warp(WarpOp { kind, mask: masked }), &args, ty)
-    }
-
-    fn warp(&mut self) {
-        let reduce = *self.random.pick(&[
-            ReduceOp::Add,
-            ReduceOp::Mul,
-            ReduceOp::MinSigned,
-            ReduceOp::MaxSigned,
-            ReduceOp::MinUnsigned,
-            ReduceOp::MaxUnsigned,
-            ReduceOp::And,
-            ReduceOp::Or,
-            ReduceOp::Xor,
-        ]);
-        let sources_are_active = self.shape.inactive_sources || (self.converged && self.full_warps);
-        let value = match self.random.below(10) {
-            0 => self.vote(),
-            1 => {
-                let predicate = self.any(Type::Bool);
-                let ty = self.mask_type();
-                if !self.types.contains(&ty) {
-                    return;
-                }
-                self.warp_value(WarpKind::Ballot, vec![predicate], ty)
-            }
-            2 => {
-                let ty = self.stored_type();
-                let value = self.any(ty);
-                self.warp_value(WarpKind::ReadFirstLane, vec![value], ty)
-            }
-            3 => {
-                let value = self.any(Type::I32);
-                self.warp_value(WarpKind::Reduce(reduce), vec![value], Type::I32)
-            }
-            4 => {
-                let value = self.any(Type::I32);
-                let kind = if self.random.percent(50) {
-                    WarpKind::PrefixExclusive(reduce)
-                } else {
-                    WarpKind::PrefixInclusive(reduce)
-                };
-                self.warp_value(kind, vec![value], Type::I32)
-            }
-            5 => {
-                let predicate = self.any(Type::Bool);
-                let kind = if self.random.percent(50) {
-                    WarpKind::CountBits
-                } else {
-                    WarpKind::PrefixCountBits
-                };
-                self.warp_value(kind, vec![predicate], Type::I32)
-            }
-            6 => {
-                let value = self.any(Type::I32);
-                self.warp_value(WarpKind::AllEqual, vec![value], Type::Bool)
-            }
-            7 => {
-                let value = self.any(Type::I32);
-                let ty = self.mask_type();
-                if !self.types.contains(&ty) {
-                    return;
-                }
-                self.warp_value(WarpKind::MatchAny, vec![value], ty)
-            }
-            _ if sources_are_active => self.shuffle(),
-            _ => {
-                let value = self.any(Type::I32);
-                self.warp_value(WarpKind::ReadFirstLane, vec![value], Type::I32)
-            }
-        };
-        let ty = self.b.function.ty(value);
-        self.add(value, full(ty));
-    }
-
-    fn shuffle(&mut self) -> Value {
-        let ty = self.stored_type();
-        let value = self.any(ty);
-        let kind = *self.random.pick(&[
-            WarpKind::ShuffleIndex,
-            WarpKind::ShuffleUp,
-            WarpKind::ShuffleDown,
-            WarpKind::ShuffleXor,
-            WarpKind::ReadLaneAt,
-        ]);
-        let lane = self.any(Type::I32);
-        let most = self.b.int(Type::I32, i64::from(self.warp_size) - 1);
-        let lane = self.b.binary(BinaryOp::And, Wrap::MAY, lane, most);
-        let mut args = vec![value, lane];
-        if kind != WarpKind::ReadLaneAt {
-            args.push(self.b.int(Type::I32, i64::from(self.warp_size)));
-        }
-        self.warp_value(kind, args, ty)
-    }
-
-    /// A call of a later function.
-    pub(super) fn call(&mut self) {
-        let Some(own) = self.memory.own else { return };
-        if self.callees.is_empty() || self.calls_left == 0 {
-            return;
-        }
-        self.calls_left -= 1;
-        let callee = self.random.pick(&self.callees).clone();
-        self.call_steps = self.call_steps.saturating_add(callee.steps);
-        let depth = self.random.between(0, RECURSION);
-        let depth = self.b.int(Type::I32, depth);
-        let args = [depth, self.any(Type::I32), self.any(Type::I32), own];
-        let guard = self.guard();
-        let inst = self
-            .b
-            .guarded(Op::Call(callee.index), &args, &[Type::I32], guard);
-        let value = self.b.results(inst)[0];
-        let value = self.where_guarded(guard, value, Type::I32);
-        self.add(value, full(Type::I32));
-    }
-
-    /// `if (depth > 0) a0 = self(depth - 1, ...)`, once an activation.
-    pub(super) fn recursion(&mut self, index: u32, depth: Value, own: Value) {
-        self.step();
-        let zero = self.b.int(Type::I32, 0);
-        let deeper = self.b.int_compare(IntCondition::GreaterSigned, depth, zero);
-        let (call, join) = (self.b.create_block(), self.b.create_block());
-        self.b.branch(deeper, call, join, BranchKind::If);
-        self.b.switch_to(call);
-        let one = self.b.int(Type::I32, 1);
-        let less = self.b.binary(BinaryOp::Sub, Wrap::NO_SIGNED, depth, one);
-        let args = [less, self.any(Type::I32), self.any(Type::I32), own];
-        let value = self.b.value(Op::Call(index), &args, Type::I32);
-        if let Some(named) = self.named.first().copied() {
-            self.b.write(named.slot, value);
-            self.note(named.variable, BindingKind::Assignment, value);
-        }
-        self.b.jump(join);
-        self.b.switch_to(join);
-    }
-
-    /// Stores what the kernel has computed and returns; a device function returns one of its variables.
-    pub(super) fn leave(&mut self) {
-        self.step();
-        if self.b.function.returns.is_empty() {
-            if let Some(own) = self.memory.own {
-                let named = self.named.clone();
-                let mut at = 0;
-                for named in named.into_iter().filter(|n| n.ty != Type::Bool).take(6) {
-                    let value = self.b.read(named.slot);
-                    self.note(named.variable, BindingKind::Read, value);
-                    let offset = self.b.int(Type::I64, at);
-                    let address = self.b.ptr_add(own, offset);
-                    let access = MemoryAccess::in_space(crate::types::Space::Global);
-                    self.b.store(access, address, &[value]);
-                    at += 8;
-                }
-            }
-            self.b.ret([]);
-        } else {
-            let value = match self.named.first().copied() {
-                Some(named) => self.b.read(named.slot),
-                None => self.any(Type::I32),
-            };
-            self.b.ret([value]);
-        }
-    }
-
-    /// An edge without arguments for each target of a switch on a small or arbitrary integer.
-    pub(super) fn switch(
-        &mut self,
-        targets: &[crate::entity::Block],
-        default: crate::entity::Block,
-    ) {
-        let mut value = self.any(Type::I32);
-        if self.random.percent(70) {
-            let mask = self.b.int(Type::I32, 7);
-            value = self.b.binary(BinaryOp::And, Wrap::MAY, value, mask);
-        }
-        let first = self.random.between(-1, 2);
-        let cases: Vec<(i64, Edge)> = targets
-            .iter()
-            .enumerate()
-            .map(|(number, &block)| (first + number as i64, Edge::to(block)))
-            .collect();
-        let default = Edge {
-            block: default,
-            args: SmallVec::new(),
-        };
-        let terminator = Terminator::Switch {
-            value,
-            cases,
-            default,
-        };
-        self.b.terminate(terminator, BranchKind::Switch);
     }
 }

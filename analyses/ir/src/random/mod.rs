@@ -20,7 +20,9 @@
 
 mod arbitrary;
 mod emit;
+mod lanes;
 mod memory;
+mod operations;
 mod structured;
 #[cfg(test)]
 mod tests;
@@ -41,7 +43,7 @@ impl Random {
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -50,12 +52,12 @@ impl Random {
     }
     /// A number below `bound`; 0 for a bound of 0.
     pub fn below(&mut self, bound: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(bound) >> 32) as u32
+        (((self.draw() >> 32) * u64::from(bound)) >> 32) as u32
     }
     /// From `low` to `high`, both included.
     pub fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = (high - low) as u64 + 1;
-        low + (self.next() % width.max(1)) as i64
+        low + (self.draw() % width.max(1)) as i64
     }
     pub fn percent(&mut self, chance: u32) -> bool {
         self.below(100) < chance
@@ -243,7 +245,7 @@ pub fn program(seed: u64, shape: &Shape) -> Program {
     let threads: u32 = block.iter().product();
     let total = threads * grid.iter().product::<u32>();
     let arguments = arguments(&mut random, total);
-    let full_warps = threads % warp_size == 0;
+    let full_warps = threads.is_multiple_of(warp_size);
 
     // Callees first, the last one first, so that the steps of what a function calls are known.
     let mut callees: Vec<Callee> = Vec::new();
@@ -297,15 +299,15 @@ fn launch(random: &mut Random, shape: &Shape) -> ([u32; 3], [u32; 3]) {
     let axes = 1 + random.below(3);
     let mut block = [1u32; 3];
     let mut left = limit;
-    for axis in 0..axes as usize {
+    for (axis, size) in block.iter_mut().enumerate().take(axes as usize) {
         let last = axis + 1 == axes as usize;
         let most = if last { left } else { left.min(8 << axis) };
-        block[axis] = if random.percent(60) {
+        *size = if random.percent(60) {
             1 << random.below(most.ilog2() + 1)
         } else {
             1 + random.below(most)
         };
-        left /= block[axis];
+        left /= *size;
     }
     // Powers of two in x alone would leave wide rows unseen.
     if axes == 1 && random.percent(40) {
@@ -351,7 +353,7 @@ fn arguments(random: &mut Random, total_threads: u32) -> Vec<Argument> {
         let (low, high) = if small { (0, 4) } else { ARGUMENT };
         Argument::Scalar(random.between(low, high) as u64)
     };
-    let data = (0..TABLE).map(|_| random.next() as u8).collect();
+    let data = (0..TABLE).map(|_| random.draw() as u8).collect();
     let out = (0..SLICE * total_threads)
         .map(|_| random.below(4) as u8)
         .collect();
@@ -363,7 +365,7 @@ fn arguments(random: &mut Random, total_threads: u32) -> Vec<Argument> {
         scalar(random),
         Argument::Scalar(u64::from((random.between(-8, 8) as f32 * 0.5).to_bits())),
         Argument::Scalar((random.between(-8, 8) as f64 * 0.25).to_bits()),
-        Argument::Scalar(random.next() & 1),
+        Argument::Scalar(random.draw() & 1),
     ]
 }
 
