@@ -14,6 +14,7 @@ pub mod entity;
 pub mod function;
 pub mod inst;
 pub mod random;
+pub mod lower;
 pub mod types;
 pub mod verify;
 

@@ -1,0 +1,527 @@
+//! The state of one lowering: the function being built, the inlined calls on the way (`Frame`), names in scope, and
+//! what an earlier attempt found out (`Demotions`).
+//!
+//! A variable starts in slots, a pointer in the memory space of its first value. When the text that follows shows
+//! that it needs memory (its address escapes, an array is indexed by a variable) or another space, the fact is noted
+//! and the whole function is lowered again with it: notes only grow, so this ends; the last attempt puts every pointer
+//! into the generic space.
+
+use super::env::Environment;
+use super::types::*;
+use super::value::*;
+use super::{Bodies, LowerOptions};
+use crate::builder::{FunctionBuilder, Slot};
+use crate::entity::{Block, Site, Value, Variable};
+use crate::function::*;
+use crate::inst::*;
+use crate::types::{Space, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::c_family::ast;
+use syntax::{ItemKey, Problem, Span};
+
+/// What a name means inside a function.
+#[derive(Clone, Debug)]
+pub enum Local {
+    Variable(LValue),
+    Constant(Const),
+    Type(CType),
+    /// A parameter pack, with its elements.
+    Pack(Vec<Local>),
+}
+
+/// A compile-time number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Const {
+    pub ty: CType,
+    pub value: Number,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Sign-extended or zero-extended to 64 bits by its type.
+    Int(i64),
+    Float(f64),
+}
+
+impl Const {
+    pub fn int(value: i64, ty: CType) -> Const {
+        Const {
+            ty,
+            value: Number::Int(value),
+        }
+    }
+    pub fn bool(value: bool) -> Const {
+        Const::int(value as i64, CType::Bool)
+    }
+    pub fn as_int(&self) -> i64 {
+        match self.value {
+            Number::Int(value) => value,
+            Number::Float(value) => value as i64,
+        }
+    }
+    pub fn as_float(&self) -> f64 {
+        match self.value {
+            Number::Int(value) if self.ty.is_signed() => value as f64,
+            Number::Int(value) => value as u64 as f64,
+            Number::Float(value) => value,
+        }
+    }
+    pub fn truth(&self) -> bool {
+        match self.value {
+            Number::Int(value) => value != 0,
+            Number::Float(value) => value != 0.0,
+        }
+    }
+}
+
+pub type Scope = FxHashMap<SmolStr, Local>;
+
+/// Where values returned go.
+#[derive(Clone, Debug)]
+pub enum ReturnPlace {
+    /// Not known yet: `auto`, or a reference that binds to what the only `return` names.
+    Undecided,
+    Place(LValue),
+    /// A reference result: the place that the `return` named.
+    Reference(LValue),
+    Void,
+}
+
+/// One function body being lowered: the item's own, or an inlined call.
+#[derive(Debug)]
+pub struct Frame {
+    pub site: Site,
+    /// The item whose text positions are relative to.
+    pub item: ItemKey,
+    /// For keys of demotions: the item and the structure path.
+    pub label: SmolStr,
+    pub namespace: Vec<SmolStr>,
+    pub scopes: Vec<Scope>,
+    pub this: Option<LValue>,
+    /// `None`: deduced from the first `return`.
+    pub return_type: Option<CType>,
+    pub returns: ReturnPlace,
+    /// Where `return` goes; `None` in the function itself.
+    pub exit: Option<Block>,
+    /// The exit is reached by some `return` that was lowered.
+    pub exit_used: bool,
+    pub breaks: Vec<Block>,
+    pub continues: Vec<Block>,
+    pub labels: FxHashMap<SmolStr, Block>,
+    /// Scopes around a lambda.
+    pub captured: Option<Rc<Vec<Scope>>>,
+}
+
+/// A lambda expression with the names that it can see.
+#[derive(Debug)]
+pub struct Closure {
+    pub lambda: Arc<ast::Lambda>,
+    pub scopes: Rc<Vec<Scope>>,
+    pub this: Option<LValue>,
+    pub site: Site,
+    pub item: ItemKey,
+    pub label: SmolStr,
+    pub namespace: Vec<SmolStr>,
+    pub span: Span,
+}
+
+/// A place in the text that outlives one attempt.
+pub type DemotionKey = (SmolStr, Span);
+
+#[derive(Clone, Debug, Default)]
+pub struct Demotions {
+    /// Variables that need memory.
+    pub memory: FxHashSet<DemotionKey>,
+    /// Pointers whose space is not that of their first value.
+    pub spaces: FxHashMap<(DemotionKey, u32), Space>,
+    /// Functions with a reference result that return different places.
+    pub pointer_results: FxHashSet<DemotionKey>,
+    pub all_generic: bool,
+}
+
+#[derive(Clone, Debug)]
+struct SlotOrigin {
+    key: DemotionKey,
+    part: u32,
+}
+
+pub struct Context<'a> {
+    pub builder: FunctionBuilder,
+    pub env: &'a Environment,
+    pub bodies: &'a dyn Bodies,
+    pub options: &'a LowerOptions,
+    pub language: Language,
+    pub structs: StructTable,
+    pub frames: Vec<Frame>,
+    pub problems: Vec<Problem>,
+    pub demotions: Demotions,
+    /// Something was added to `demotions`: lower again.
+    pub again: bool,
+    pub closures: Vec<Rc<Closure>>,
+    /// Nesting of expressions and statements.
+    pub depth: u32,
+    pub(super) fetched: FxHashMap<ItemKey, Option<Arc<ast::ParsedItem>>>,
+    pub(super) instances: FxHashMap<(StructSource, String), CType>,
+    pub(super) sources: Vec<super::classes::StructOrigin>,
+    pub(super) globals: FxHashMap<SmolStr, LValue>,
+    pub(super) alias_depth: u32,
+    origins: FxHashMap<Slot, SlotOrigin>,
+    written: FxHashSet<Slot>,
+    /// Functions that remain calls: their names, and the module's functions to be lowered.
+    pub(super) outlined: Vec<super::call::Outlined>,
+    pub(super) callees: Vec<super::call::CalleeId>,
+    /// Problems reported once: message.
+    said: FxHashSet<String>,
+    pub(super) counter: u32,
+    pub(super) variable_keys: FxHashMap<Variable, DemotionKey>,
+}
+
+impl std::fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("function", &self.builder.function.name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Context<'a> {
+    pub fn new(
+        builder: FunctionBuilder,
+        env: &'a Environment,
+        bodies: &'a dyn Bodies,
+        options: &'a LowerOptions,
+        demotions: Demotions,
+    ) -> Self {
+        Context {
+            builder,
+            env,
+            bodies,
+            options,
+            language: options.language,
+            structs: StructTable::default(),
+            frames: Vec::new(),
+            problems: Vec::new(),
+            demotions,
+            again: false,
+            closures: Vec::new(),
+            depth: 0,
+            fetched: FxHashMap::default(),
+            instances: FxHashMap::default(),
+            sources: Vec::new(),
+            globals: FxHashMap::default(),
+            alias_depth: 0,
+            origins: FxHashMap::default(),
+            written: FxHashSet::default(),
+            outlined: Vec::new(),
+            callees: Vec::new(),
+            said: FxHashSet::default(),
+            counter: 0,
+            variable_keys: FxHashMap::default(),
+        }
+    }
+
+    pub fn is_hlsl(&self) -> bool {
+        self.language == Language::Hlsl
+    }
+
+    // -------------------------------------------------------------------------------------------- frames and names
+
+    pub fn frame(&mut self) -> &mut Frame {
+        if self.frames.is_empty() {
+            // Names are resolved outside of functions as well; they have an empty frame.
+            self.frames.push(Frame::outside(ItemKey {
+                name: SmolStr::default(),
+                ordinal: 0,
+            }));
+        }
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+    pub fn site(&self) -> Site {
+        self.frames.last().map_or(Site(0), |f| f.site)
+    }
+    /// A position in the text of the current frame's item.
+    pub fn at(&self, span: Span) -> Loc {
+        Loc {
+            span,
+            site: self.site(),
+        }
+    }
+    /// Instructions that follow get this place.
+    pub fn here(&mut self, span: Span) {
+        let loc = self.at(span);
+        self.builder.set_loc(loc);
+    }
+    pub fn key(&self, span: Span) -> DemotionKey {
+        let label = self.frames.last().map(|f| f.label.clone());
+        (label.unwrap_or_default(), span)
+    }
+    pub fn push_scope(&mut self) {
+        self.frame().scopes.push(Scope::default());
+    }
+    pub fn pop_scope(&mut self) {
+        self.frame().scopes.pop();
+    }
+    pub fn declare(&mut self, name: SmolStr, local: Local) {
+        let frame = self.frame();
+        if frame.scopes.is_empty() {
+            frame.scopes.push(Scope::default());
+        }
+        if let Some(scope) = frame.scopes.last_mut() {
+            scope.insert(name, local);
+        }
+    }
+    pub fn lookup_local(&self, name: &str) -> Option<&Local> {
+        let frame = self.frames.last()?;
+        let own = frame.scopes.iter().rev().find_map(|s| s.get(name));
+        own.or_else(|| {
+            let around = frame.captured.as_ref()?;
+            around.iter().rev().find_map(|s| s.get(name))
+        })
+    }
+
+    // -------------------------------------------------------------------------------------------- problems
+
+    /// Notes a construct that is not understood, once a message.
+    pub fn problem(&mut self, span: Span, message: impl Into<String>) {
+        let message = message.into();
+        if self.said.insert(message.clone()) {
+            // A problem inside an inlined callee is shown at the call in the item's own text.
+            let mut place = self.at(span);
+            while place.site != Site(0) {
+                place = self.builder.function.sites[place.site].call;
+            }
+            self.problems
+                .push(Problem::unsupported(place.span, message));
+        }
+    }
+    /// A value of this type that stands for something not understood.
+    pub fn unknown(
+        &mut self,
+        reason: impl Into<String>,
+        args: &[Value],
+        ty: &CType,
+        span: Span,
+    ) -> RValue {
+        let reason = reason.into();
+        self.here(span);
+        self.problem(span, reason.clone());
+        let types = self.structs.parts(ty).unwrap_or_default();
+        if types.is_empty() {
+            let id = self.builder.note_unknown(reason);
+            self.builder.inst(Op::Unknown(id), args, &[]);
+            return RValue::new(ty.clone(), []);
+        }
+        let id = self.builder.note_unknown(reason);
+        let inst = self.builder.inst(Op::Unknown(id), args, &types);
+        let parts: Parts = self.builder.results(inst).iter().copied().collect();
+        RValue::new(ty.clone(), parts)
+    }
+    /// Values of a type without a definition: reads of what was never written.
+    pub fn undefined(&mut self, ty: &CType) -> RValue {
+        let types = self.structs.parts(ty).unwrap_or_default();
+        let parts: Parts = types.iter().map(|&t| self.builder.undef(t)).collect();
+        RValue::new(ty.clone(), parts)
+    }
+    /// Zeros of a type.
+    pub fn zero(&mut self, ty: &CType) -> RValue {
+        let types = self.structs.parts(ty).unwrap_or_default();
+        let parts: Parts = types.iter().map(|&t| self.builder.constant(t, 0)).collect();
+        RValue::new(ty.clone(), parts)
+    }
+
+    // -------------------------------------------------------------------------------------------- variables
+
+    /// Slots for the scalars of a variable declared at `key`; pointers take the spaces of `initial`.
+    pub fn slots(
+        &mut self,
+        types: &[Type],
+        key: &DemotionKey,
+        initial: Option<&[Value]>,
+    ) -> SmallVec<[Slot; 4]> {
+        let mut slots = SmallVec::new();
+        for (number, &ty) in types.iter().enumerate() {
+            let mut ty = ty;
+            if matches!(ty, Type::Ptr(_)) {
+                let part = number as u32;
+                if self.demotions.all_generic {
+                    ty = Type::Ptr(Space::Generic);
+                } else if let Some(&space) = self.demotions.spaces.get(&(key.clone(), part)) {
+                    ty = Type::Ptr(space);
+                } else if let Some(&value) = initial.and_then(|v| v.get(number))
+                    && matches!(self.builder.function.ty(value), Type::Ptr(_))
+                    && !self.is_null(value)
+                {
+                    ty = self.builder.function.ty(value);
+                }
+            }
+            let slot = self.builder.slot(ty);
+            if matches!(ty, Type::Ptr(_)) {
+                let origin = SlotOrigin {
+                    key: key.clone(),
+                    part: number as u32,
+                };
+                self.origins.insert(slot, origin);
+            }
+            slots.push(slot);
+        }
+        slots
+    }
+
+    fn is_null(&self, value: Value) -> bool {
+        matches!(
+            self.builder.function.defining(value).map(|d| &d.op),
+            Some(Op::Const(0) | Op::Undef)
+        )
+    }
+
+    /// Writes a slot; a pointer of another space than the slot's asks for another attempt.
+    pub fn write_slot(&mut self, slot: Slot, value: Value) {
+        let want = self.builder.slot_type(slot);
+        let have = self.builder.function.ty(value);
+        if want == have {
+            if matches!(want, Type::Ptr(_)) && !self.is_null(value) {
+                self.written.insert(slot);
+            }
+            self.builder.write(slot, value);
+            return;
+        }
+        let value = match (want, have) {
+            (Type::Ptr(to), Type::Ptr(from)) => {
+                if self.is_null(value) {
+                    self.builder.constant(want, 0)
+                } else {
+                    if to != Space::Generic
+                        && let Some(origin) = self.origins.get(&slot).cloned()
+                    {
+                        let first = !self.written.contains(&slot);
+                        let at = (origin.key, origin.part);
+                        let known = self.demotions.spaces.contains_key(&at);
+                        let space = if first && !known {
+                            from
+                        } else {
+                            Space::Generic
+                        };
+                        self.demotions.spaces.insert(at, space);
+                        self.again = true;
+                    }
+                    self.builder.convert(Convert::SpaceCast, value, want)
+                }
+            }
+            _ => self.adapt(value, want),
+        };
+        self.written.insert(slot);
+        self.builder.write(slot, value);
+    }
+
+    /// A value as another IR type, whatever it takes; used where types were unknown.
+    pub fn adapt(&mut self, value: Value, want: Type) -> Value {
+        let have = self.builder.function.ty(value);
+        if have == want {
+            return value;
+        }
+        match (have, want) {
+            (Type::Ptr(_), Type::Ptr(_)) => self.builder.convert(Convert::SpaceCast, value, want),
+            (_, Type::Bool) => self.builder.convert(Convert::ToBool, value, want),
+            (a, b) if a.is_float() && b.is_float() => {
+                self.builder.convert(Convert::FloatToFloat, value, want)
+            }
+            (a, b) if (a.is_int() || a == Type::Bool) && b.is_int() => {
+                let kind = if a.bits() > b.bits() {
+                    Convert::Truncate
+                } else {
+                    Convert::ZeroExtend
+                };
+                self.builder.convert(kind, value, want)
+            }
+            (a, b) if (a.is_int() || a == Type::Bool) && b.is_float() => {
+                self.builder.convert(Convert::SignedToFloat, value, want)
+            }
+            (a, b) if a.is_float() && b.is_int() => {
+                self.builder.convert(Convert::FloatToSigned, value, want)
+            }
+            (a, b) if a.bits() == b.bits() => self.builder.convert(Convert::Bitcast, value, want),
+            (a, b) => {
+                let wide = if a.is_float() {
+                    self.builder
+                        .convert(Convert::Bitcast, value, Type::int(a.bits()))
+                } else {
+                    value
+                };
+                let wide_ty = self.builder.function.ty(wide);
+                let target = Type::int(b.bits());
+                let sized = if wide_ty == target {
+                    wide
+                } else if !wide_ty.is_int() && wide_ty != Type::Bool {
+                    let as_int = self.builder.convert(Convert::Bitcast, wide, Type::I64);
+                    self.adapt(as_int, target)
+                } else {
+                    self.adapt(wide, target)
+                };
+                if target == want {
+                    sized
+                } else {
+                    self.builder.convert(Convert::Bitcast, sized, want)
+                }
+            }
+        }
+    }
+
+    /// A place for a variable: slots when it may have them, else private memory.
+    pub fn new_place(&mut self, ty: &CType, key: &DemotionKey, initial: Option<&[Value]>) -> Place {
+        if !self.demotions.memory.contains(key)
+            && let Some(types) = self.structs.parts(ty)
+        {
+            return Place::Slots(self.slots(&types, key, initial));
+        }
+        let (size, align) = (
+            self.structs.size_of(ty).unwrap_or(4096),
+            self.structs.align_of(ty),
+        );
+        let address = self
+            .builder
+            .alloca(size.clamp(1, u32::MAX as u64) as u32, align as u32);
+        Place::Memory {
+            address,
+            access: MemoryAccess::in_space(Space::Local),
+        }
+    }
+
+    /// Asks for memory for the variable that this place is part of.
+    pub fn demote(&mut self, place: &LValue) {
+        if let Some(name) = &place.name {
+            let key = self.variable_keys.get(&name.variable).cloned();
+            if let Some(key) = key
+                && self.demotions.memory.insert(key)
+            {
+                self.again = true;
+            }
+        }
+    }
+}
+
+impl Frame {
+    /// A frame outside of any function, for names in declarations.
+    pub fn outside(item: ItemKey) -> Frame {
+        Frame {
+            site: Site(0),
+            label: item.name.clone(),
+            item,
+            namespace: Vec::new(),
+            scopes: vec![Scope::default()],
+            this: None,
+            return_type: Some(CType::Void),
+            returns: ReturnPlace::Void,
+            exit: None,
+            exit_used: false,
+            breaks: Vec::new(),
+            continues: Vec::new(),
+            labels: FxHashMap::default(),
+            captured: None,
+        }
+    }
+}

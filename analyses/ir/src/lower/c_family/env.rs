@@ -1,0 +1,392 @@
+//! What the items of a unit may know of each other: every declaration without its function bodies.
+//!
+//! An edit inside a function's body leaves the environment equal to itself, so nothing else is lowered again. Names are
+//! found by their last part; what is written before it must match the end of the declaration's scope, and among the
+//! matches those of the nearest scope come first. That accepts a little more than C++ does (a missing
+//! using-directive, for instance), never less.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::c_family::ast::*;
+use syntax::{ItemKey, Span};
+
+/// One name of the unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Index into `Environment::items`.
+    pub item: u32,
+    pub what: EntryKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EntryKind {
+    Function,
+    Struct,
+    Enum,
+    /// Number of the enumerator.
+    Enumerator(u32),
+    Alias,
+    /// Number of the declarator.
+    Variable(u32),
+    /// A member of a constant buffer: declaration and declarator.
+    BufferMember(u32, u32),
+    CBuffer,
+}
+
+/// Template arguments with which a kernel is launched or instantiated, as written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Instantiation {
+    pub name: SmolStr,
+    pub arguments: Vec<TemplateArgument>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Environment {
+    pub items: Vec<Arc<ParsedItem>>,
+    pub instantiations: Vec<Instantiation>,
+    names: FxHashMap<SmolStr, Vec<Entry>>,
+    namespace_aliases: Vec<(SmolStr, Vec<SmolStr>)>,
+    by_key: FxHashMap<ItemKey, u32>,
+}
+
+impl Environment {
+    pub fn new(items: &[Arc<ParsedItem>]) -> Self {
+        let mut environment = Environment::default();
+        for item in items {
+            environment.add(item);
+        }
+        environment
+    }
+
+    fn add(&mut self, item: &ParsedItem) {
+        let index = self.items.len() as u32;
+        collect_instantiations(item, &mut self.instantiations);
+        let stripped = strip(item);
+        let mut enter = |name: &SmolStr, what: EntryKind| {
+            if !name.is_empty() {
+                let entry = Entry { item: index, what };
+                self.names.entry(name.clone()).or_default().push(entry);
+            }
+        };
+        match &stripped.kind {
+            ItemKind::Function(function) => {
+                enter(&function_last_name(&function.name), EntryKind::Function);
+            }
+            ItemKind::Struct(declared) => {
+                if let Some(last) = declared.name.as_ref().and_then(|n| n.segments.last()) {
+                    enter(&last.ident.name, EntryKind::Struct);
+                }
+            }
+            ItemKind::Enum(declared) => enter_enum(declared, &mut enter),
+            ItemKind::Alias(alias) => {
+                enter(&alias.name.name, EntryKind::Alias);
+                match &alias.ty.kind {
+                    TypeKind::InlineEnum(inner) => enter_enum(inner, &mut enter),
+                    TypeKind::InlineStruct(inner) => {
+                        if let Some(last) = inner.name.as_ref().and_then(|n| n.segments.last()) {
+                            enter(&last.ident.name, EntryKind::Struct);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            ItemKind::Variables(declaration) => {
+                for (number, declarator) in declaration.declarators.iter().enumerate() {
+                    match &declarator.name {
+                        DeclaratorName::Plain(ident) => {
+                            enter(&ident.name, EntryKind::Variable(number as u32));
+                        }
+                        DeclaratorName::Qualified(name) => {
+                            if let Some(last) = name.segments.last() {
+                                enter(&last.ident.name, EntryKind::Variable(number as u32));
+                            }
+                        }
+                        _ => {}
+                    }
+                    match &declarator.ty.kind {
+                        TypeKind::InlineStruct(inner) if number == 0 => {
+                            if let Some(last) = inner.name.as_ref().and_then(|n| n.segments.last())
+                            {
+                                enter(&last.ident.name, EntryKind::Struct);
+                            }
+                        }
+                        TypeKind::InlineEnum(inner) if number == 0 => {
+                            enter_enum(inner, &mut enter);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            ItemKind::CBuffer(buffer) => {
+                enter(&buffer.name.name, EntryKind::CBuffer);
+                for (d, declaration) in buffer.members.iter().enumerate() {
+                    for (n, declarator) in declaration.declarators.iter().enumerate() {
+                        if let DeclaratorName::Plain(ident) = &declarator.name {
+                            enter(&ident.name, EntryKind::BufferMember(d as u32, n as u32));
+                        }
+                    }
+                }
+            }
+            ItemKind::NamespaceAlias { name, target } => {
+                self.namespace_aliases
+                    .push((name.name.clone(), target.clone()));
+            }
+            _ => {}
+        }
+        self.by_key.insert(stripped.key.clone(), index);
+        self.items.push(Arc::new(stripped));
+    }
+
+    pub fn by_key(&self, key: &ItemKey) -> Option<&Arc<ParsedItem>> {
+        let index = *self.by_key.get(key)?;
+        self.items.get(index as usize)
+    }
+    pub fn item(&self, entry: Entry) -> &Arc<ParsedItem> {
+        &self.items[entry.item as usize]
+    }
+
+    /// Everything that `path` can mean, seen from `namespace`; the nearest scope first.
+    pub fn lookup(&self, namespace: &[SmolStr], path: &[SmolStr]) -> SmallVec<[Entry; 4]> {
+        let Some((last, written)) = path.split_last() else {
+            return SmallVec::new();
+        };
+        let Some(entries) = self.names.get(last) else {
+            return SmallVec::new();
+        };
+        let expanded;
+        let mut qualifiers = written;
+        if let Some((first, rest)) = written.split_first()
+            && let Some((_, target)) = self.namespace_aliases.iter().find(|(n, _)| n == first)
+        {
+            expanded = target.iter().chain(rest).cloned().collect::<Vec<_>>();
+            qualifiers = &expanded;
+        }
+        let mut found: SmallVec<[(usize, u32, Entry); 4]> = SmallVec::new();
+        for (order, &entry) in entries.iter().enumerate() {
+            let scope = self.scope_of(entry);
+            let named: SmallVec<[&SmolStr; 4]> = scope.iter().filter(|s| !s.is_empty()).collect();
+            // Inline and skipped namespaces are allowed between the written parts.
+            let mut want = qualifiers.iter().rev().peekable();
+            for part in named.iter().rev() {
+                if want.peek() == Some(part) {
+                    want.next();
+                }
+            }
+            if want.peek().is_some() {
+                continue;
+            }
+            let near = named
+                .iter()
+                .zip(namespace.iter().filter(|s| !s.is_empty()))
+                .take_while(|(a, b)| **a == *b)
+                .count();
+            let distance = 2 * (named.len() - near) + usize::from(near < namespace.len());
+            found.push((distance, order as u32, entry));
+        }
+        found.sort_by_key(|&(distance, order, _)| (distance, order));
+        found.into_iter().map(|(_, _, entry)| entry).collect()
+    }
+
+    fn scope_of(&self, entry: Entry) -> SmallVec<[SmolStr; 4]> {
+        let item = self.item(entry);
+        let mut scope: SmallVec<[SmolStr; 4]> = item.scope.iter().cloned().collect();
+        let qualifier = |name: &Name, scope: &mut SmallVec<[SmolStr; 4]>, keep_last: bool| {
+            let drop = usize::from(!keep_last);
+            let count = name.segments.len().saturating_sub(drop);
+            scope.extend(
+                name.segments
+                    .iter()
+                    .take(count)
+                    .map(|s| s.ident.name.clone()),
+            );
+        };
+        match (&item.kind, entry.what) {
+            (ItemKind::Function(function), _) => match &function.name {
+                FunctionName::Plain(name)
+                | FunctionName::Constructor(name)
+                | FunctionName::Destructor(name) => qualifier(name, &mut scope, false),
+                FunctionName::Operator {
+                    qualifier: Some(name),
+                    ..
+                }
+                | FunctionName::Conversion {
+                    qualifier: Some(name),
+                    ..
+                } => qualifier(name, &mut scope, true),
+                _ => {}
+            },
+            (ItemKind::Struct(declared), _) => {
+                if let Some(name) = &declared.name {
+                    qualifier(name, &mut scope, false);
+                }
+            }
+            (ItemKind::Variables(declaration), EntryKind::Variable(number)) => {
+                if let Some(declarator) = declaration.declarators.get(number as usize)
+                    && let DeclaratorName::Qualified(name) = &declarator.name
+                {
+                    qualifier(name, &mut scope, false);
+                }
+            }
+            (ItemKind::Enum(declared), EntryKind::Enumerator(_)) if declared.scoped => {
+                scope.extend(declared.name.iter().map(|n| n.name.clone()));
+            }
+            _ => {}
+        }
+        scope
+    }
+
+    /// Functions defined outside of their class: `S::f` for `class = S`, `name = f`.
+    pub fn out_of_class(&self, class: &str, name: &str) -> SmallVec<[Entry; 4]> {
+        let Some(entries) = self.names.get(name) else {
+            return SmallVec::new();
+        };
+        let written = |entry: &&Entry| match &self.item(**entry).kind {
+            ItemKind::Function(function) => match &function.name {
+                FunctionName::Plain(name)
+                | FunctionName::Constructor(name)
+                | FunctionName::Destructor(name) => {
+                    let count = name.segments.len();
+                    count >= 2 && name.segments[count - 2].ident.name == class
+                }
+                FunctionName::Operator { qualifier, .. }
+                | FunctionName::Conversion { qualifier, .. } => qualifier
+                    .as_ref()
+                    .and_then(|q| q.segments.last())
+                    .is_some_and(|s| s.ident.name == class),
+            },
+            _ => false,
+        };
+        entries.iter().filter(written).copied().collect()
+    }
+}
+
+fn enter_enum(declared: &Enum, enter: &mut impl FnMut(&SmolStr, EntryKind)) {
+    if let Some(name) = &declared.name {
+        enter(&name.name, EntryKind::Enum);
+    }
+    for (number, (ident, _)) in declared.enumerators.iter().enumerate() {
+        enter(&ident.name, EntryKind::Enumerator(number as u32));
+    }
+}
+
+/// The name under which a function is looked up: operators as `operator+`, conversions as `operator T`.
+pub fn function_last_name(name: &FunctionName) -> SmolStr {
+    match name {
+        FunctionName::Plain(name) | FunctionName::Constructor(name) => name
+            .segments
+            .last()
+            .map(|s| s.ident.name.clone())
+            .unwrap_or_default(),
+        FunctionName::Operator { symbol, .. } => {
+            smol_str::format_smolstr!("operator{}", symbol.replace(' ', ""))
+        }
+        FunctionName::Conversion { .. } => SmolStr::new_static("operator T"),
+        FunctionName::Destructor(name) => {
+            let last = name.segments.last().map(|s| s.ident.name.clone());
+            smol_str::format_smolstr!("~{}", last.unwrap_or_default())
+        }
+    }
+}
+
+/// The item without what is inside function bodies; a body that exists is an empty block.
+fn strip(item: &ParsedItem) -> ParsedItem {
+    let mut item = ParsedItem {
+        key: item.key.clone(),
+        file: item.file,
+        scope: item.scope.clone(),
+        kind: match &item.kind {
+            ItemKind::Function(function) => ItemKind::Function(without_body(function)),
+            ItemKind::Struct(declared) => ItemKind::Struct(strip_struct(declared)),
+            other => other.clone(),
+        },
+        problems: Vec::new(),
+    };
+    if let ItemKind::Variables(declaration) = &mut item.kind {
+        // The initialiser of a variable that is no constant is nobody else's business, but its size may be.
+        declaration.span = Span::default();
+    }
+    item
+}
+
+fn without_body(function: &Function) -> Function {
+    Function {
+        template: function.template.clone(),
+        specifiers: function.specifiers.clone(),
+        name: function.name.clone(),
+        return_type: function.return_type.clone(),
+        parameters: function.parameters.clone(),
+        variadic: function.variadic,
+        semantic: function.semantic.clone(),
+        is_const: function.is_const,
+        initializers: Vec::new(),
+        body: match &function.body {
+            FunctionBody::Block(_) => FunctionBody::Block(Block {
+                statements: Vec::new(),
+                span: Span::default(),
+            }),
+            other => other.clone(),
+        },
+        signature_span: function.signature_span,
+        span: Span::default(),
+    }
+}
+
+fn strip_struct(declared: &Struct) -> Struct {
+    Struct {
+        template: declared.template.clone(),
+        name: declared.name.clone(),
+        kind: declared.kind,
+        bases: declared.bases.clone(),
+        members: declared
+            .members
+            .iter()
+            .map(|member| match member {
+                Member::Method(function) => Member::Method(without_body(function)),
+                Member::Struct(inner) => Member::Struct(strip_struct(inner)),
+                other => other.clone(),
+            })
+            .collect(),
+        attributes: declared.attributes.clone(),
+        has_body: declared.has_body,
+        span: Span::default(),
+    }
+}
+
+/// Explicit instantiations, and the template arguments of the kernel launches in a function's body.
+fn collect_instantiations(item: &ParsedItem, out: &mut Vec<Instantiation>) {
+    let mut add = |name: &Name| {
+        let Some(last) = name.segments.last() else {
+            return;
+        };
+        let Some(arguments) = &last.template_arguments else {
+            return;
+        };
+        let mut arguments = arguments.clone();
+        if !arguments.iter_mut().all(super::visit::forget_positions) {
+            return;
+        }
+        let found = Instantiation {
+            name: last.ident.name.clone(),
+            arguments,
+        };
+        if !out.contains(&found) {
+            out.push(found);
+        }
+    };
+    match &item.kind {
+        ItemKind::ExplicitInstantiation { name, .. } => add(name),
+        ItemKind::Function(Function {
+            body: FunctionBody::Block(block),
+            ..
+        }) => super::visit::block(block, &mut |expr| {
+            if let ExprKind::Launch { callee, .. } = &expr.kind
+                && let ExprKind::Name(name) = &callee.kind
+            {
+                add(name);
+            }
+        }),
+        _ => {}
+    }
+}

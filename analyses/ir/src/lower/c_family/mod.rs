@@ -1,0 +1,56 @@
+//! CUDA C++ and HLSL to IR. What a program means is decided here: types, overloads, templates, conversions, which
+//! names are builtins; calls of visible functions are inlined.
+//!
+//! Anything that is not understood becomes `Op::Unknown` with a problem at its place, and lowering goes on. Every
+//! recursion has a depth limit, inlining has a budget, and the result depends on nothing but the arguments.
+
+pub mod builtins;
+pub mod call;
+pub mod classes;
+pub mod context;
+pub mod convert;
+pub mod env;
+pub mod place;
+pub mod resources;
+pub mod types;
+pub mod value;
+pub mod visit;
+
+pub use env::Environment;
+
+use crate::function::{Language, LaunchShape, Module};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::c_family::ast::ParsedItem;
+use syntax::{ItemKey, Problem};
+
+/// Gives items with their bodies.
+pub trait Bodies {
+    fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>>;
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct LowerOptions {
+    pub language: Language,
+    /// Overrides what the source does not fix.
+    pub launch: LaunchShape,
+    /// Values for template parameters of the item, by name: numbers or type names.
+    pub template_arguments: Vec<(SmolStr, SmolStr)>,
+}
+
+impl LowerOptions {
+    pub fn new(language: Language) -> Self {
+        LowerOptions {
+            language,
+            launch: LaunchShape::default(),
+            template_arguments: Vec::new(),
+        }
+    }
+}
+
+/// One function of an item.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lowered {
+    pub module: Module,
+    pub problems: Vec<Problem>,
+}

@@ -1,0 +1,3 @@
+//! Trees to IR, one folder a language family.
+
+pub mod c_family;
