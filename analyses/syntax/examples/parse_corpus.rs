@@ -1,0 +1,271 @@
+//! Parses directories of real code and says how much of it is understood.
+//!
+//! `cargo run --release -p lockstep-syntax --example parse_corpus -- [-v] [-I DIR]... PATH...`
+//!
+//! For each file: its functions, and of them the kernels or entry points and the device functions, with the number that
+//! parsed without a syntax problem or an unknown node. `-v` prints every problem with its line, `-u` also each unknown.
+
+use lockstep_syntax::c_family::ast::{Function, FunctionBody, ItemKind, ParsedItem, SpecifierSet};
+use lockstep_syntax::c_family::{Dialect, dump, lexer::LexedFile, lexer::lex, parse_unit};
+use lockstep_syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+use lockstep_syntax::{FileId, LineIndex, ProblemKind};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+struct Search {
+    directories: Vec<PathBuf>,
+    cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
+}
+
+impl Search {
+    fn load(&mut self, path: &Path) -> Option<IncludedFile> {
+        let tokens = self
+            .cache
+            .entry(path.to_path_buf())
+            .or_insert_with(|| {
+                let bytes = std::fs::read(path).ok()?;
+                Some(Arc::new(lex(&String::from_utf8_lossy(&bytes))))
+            })
+            .clone()?;
+        Some(IncludedFile {
+            path: Arc::from(path.to_string_lossy().as_ref()),
+            tokens,
+        })
+    }
+}
+
+impl IncludeResolver for Search {
+    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let spec = spec.replace('\\', "/");
+        let mut candidates = Vec::new();
+        if !angled {
+            candidates.extend(
+                Path::new(from)
+                    .parent()
+                    .map(|directory| directory.join(&spec)),
+            );
+        }
+        candidates.extend(
+            self.directories
+                .iter()
+                .map(|directory| directory.join(&spec)),
+        );
+        candidates.into_iter().find_map(|path| self.load(&path))
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    files: usize,
+    items: usize,
+    entries: (usize, usize),
+    device: (usize, usize),
+    host: (usize, usize),
+    syntax: usize,
+    bytes: usize,
+    seconds: f64,
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        let Ok(entries) = std::fs::read_dir(path) else {
+            return;
+        };
+        let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        entries.sort();
+        for entry in entries {
+            collect(&entry, files);
+        }
+    } else if path
+        .extension()
+        .and_then(|e| e.to_str())
+        .and_then(Dialect::from_extension)
+        .is_some()
+    {
+        files.push(path.to_path_buf());
+    }
+}
+
+fn is_entry(function: &Function, dialect: Dialect) -> bool {
+    let attribute = |name: &str| {
+        function
+            .specifiers
+            .attributes
+            .iter()
+            .any(|attribute| attribute.name == name)
+    };
+    match dialect {
+        Dialect::Cuda => function.specifiers.words.has(SpecifierSet::CUDA_GLOBAL),
+        Dialect::Hlsl => {
+            attribute("numthreads")
+                || attribute("shader")
+                || function.semantic.is_some()
+                || function
+                    .parameters
+                    .iter()
+                    .any(|parameter| parameter.semantic.is_some())
+                || matches!(&function.name, lockstep_syntax::c_family::ast::FunctionName::Plain(name) if name.segments.last().is_some_and(|last| last.ident.name.to_ascii_lowercase().ends_with("main")))
+        }
+    }
+}
+
+fn main() {
+    let mut verbose = false;
+    let mut unknowns = false;
+    let mut search = Search {
+        directories: Vec::new(),
+        cache: BTreeMap::new(),
+    };
+    let mut files = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "-v" => verbose = true,
+            "-u" => {
+                verbose = true;
+                unknowns = true;
+            }
+            "-I" => search
+                .directories
+                .extend(arguments.next().map(PathBuf::from)),
+            path => collect(Path::new(path), &mut files),
+        }
+    }
+    let mut totals = Totals::default();
+    for path in &files {
+        file(path, &mut search, &mut totals, verbose, unknowns);
+    }
+    let rate = |(good, all): (usize, usize)| {
+        format!(
+            "{good}/{all} = {:.2} %",
+            100.0 * good as f64 / (all.max(1)) as f64
+        )
+    };
+    println!(
+        "{} files, {} items, {} syntax problems; kernels and entry points {}, device functions {}, host functions {}; {:.1} MB in {:.2} s",
+        totals.files,
+        totals.items,
+        totals.syntax,
+        rate(totals.entries),
+        rate(totals.device),
+        rate(totals.host),
+        totals.bytes as f64 / 1e6,
+        totals.seconds
+    );
+}
+
+fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool, unknowns: bool) {
+    let Some(dialect) = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .and_then(Dialect::from_extension)
+    else {
+        return;
+    };
+    let Some(main) = search.load(path) else {
+        return;
+    };
+    let start = Instant::now();
+    let unit = preprocess(&main, &PreprocessOptions::new(dialect), search);
+    let items = parse_unit(&unit, dialect);
+    let seconds = start.elapsed().as_secs_f64();
+    if seconds > 0.5 {
+        println!("{}: {seconds:.2} s", path.display());
+    }
+    totals.seconds += seconds;
+    totals.bytes += main.tokens.text.len();
+    totals.files += 1;
+    let lines = LineIndex::new(&main.tokens.text);
+    for problem in unit.problems.iter().filter(|problem| {
+        problem.file == FileId::MAIN && problem.kind != ProblemKind::MissingInclude
+    }) {
+        if problem.kind == ProblemKind::Syntax {
+            totals.syntax += 1;
+        }
+        if verbose {
+            println!(
+                "{}:{}: {:?}: {}",
+                path.display(),
+                lines.line_column(problem.span.start).0 + 1,
+                problem.kind,
+                problem.message
+            );
+        }
+    }
+    for (start, _, item) in items
+        .iter()
+        .filter(|(_, _, item)| item.file == FileId::MAIN)
+    {
+        totals.items += 1;
+        count(
+            item, *start, dialect, &lines, path, totals, verbose, unknowns,
+        );
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn count(
+    item: &ParsedItem,
+    start: u32,
+    dialect: Dialect,
+    lines: &LineIndex,
+    path: &Path,
+    totals: &mut Totals,
+    verbose: bool,
+    unknowns: bool,
+) {
+    let syntax = item
+        .problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Syntax)
+        .count();
+    totals.syntax += syntax;
+    let dumped = dump::item(item);
+    let good = syntax == 0 && !dumped.contains("(unknown)");
+    if verbose {
+        for problem in item
+            .problems
+            .iter()
+            .filter(|problem| problem.kind != ProblemKind::Unsupported || unknowns)
+        {
+            let line = lines.line_column(start + problem.span.start).0 + 1;
+            println!(
+                "{}:{line}: {:?}: {} [{}]",
+                path.display(),
+                problem.kind,
+                problem.message,
+                item.key.name
+            );
+        }
+        if unknowns && !good && syntax == 0 {
+            println!(
+                "{}:{}: unknown node in {}",
+                path.display(),
+                lines.line_column(start).0 + 1,
+                item.key.name
+            );
+        }
+    }
+    if let ItemKind::Function(function) = &item.kind
+        && matches!(function.body, FunctionBody::Block(_))
+    {
+        let words = function.specifiers.words;
+        let device = dialect == Dialect::Hlsl || words.has(SpecifierSet::CUDA_DEVICE);
+        let bucket = if is_entry(function, dialect) {
+            &mut totals.entries
+        } else if device {
+            &mut totals.device
+        } else {
+            &mut totals.host
+        };
+        bucket.1 += 1;
+        bucket.0 += usize::from(good);
+        return;
+    }
+    if matches!(item.kind, ItemKind::Unknown { .. }) {
+        // An item that is lost counts as a function that is.
+        totals.device.1 += 1;
+    }
+}

@@ -1,0 +1,736 @@
+//! The preprocessor's state and the expansion of macros: a stack of token lists is read from the top, a macro is off
+//! while its list is on the stack, and a name met while its macro is off is never expanded again.
+//!
+//! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; every token that an
+//! expansion or an included file produces is charged to `Limits::tokens`. Source: C++ standard, [cpp.replace].
+
+use super::macros::{Builtin, Macro, substitute};
+use super::{
+    FileId, Include, IncludeResolver, IncludedFile, MacroDefinition, MacroUse, PreprocessOptions,
+    Problem, ProblemKind, Span, Unit, items, problem,
+};
+use crate::c_family::lexer::LexedFile;
+use crate::c_family::token::{
+    COLUMN_ZERO, FROM_MACRO, LINE_START, RawToken, SPACE_BEFORE, SPLICED, TokenKind,
+};
+use crate::source::LineIndex;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::{SmolStr, StrExt, format_smolstr};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Never to be expanded again.
+pub(super) const NO_EXPAND: u8 = 32;
+
+/// Where a token counts as standing: a range of one inclusion of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) instance: u32,
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Place {
+    pub(super) fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+    fn to(self, other: Place) -> Place {
+        if self.instance != other.instance {
+            return self;
+        }
+        Place {
+            instance: self.instance,
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct PpToken {
+    pub(super) text: SmolStr,
+    pub(super) place: Place,
+    pub(super) kind: TokenKind,
+    pub(super) flags: u8,
+}
+
+impl PpToken {
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+    pub(super) fn spelling(&self) -> &str {
+        if self.text.is_empty() {
+            self.kind.text()
+        } else {
+            &self.text
+        }
+    }
+}
+
+/// One entry into a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instance {
+    pub(super) file: FileId,
+    /// The including instance and the directive's span there.
+    pub(super) parent: Option<(u32, Span)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Conditional {
+    pub(super) taken: bool,
+    pub(super) seen_else: bool,
+    pub(super) span: Span,
+}
+
+pub(super) struct Cursor {
+    pub(super) lexed: Arc<LexedFile>,
+    pub(super) position: usize,
+    pub(super) instance: u32,
+    pub(super) file: FileId,
+    pub(super) conditionals: Vec<Conditional>,
+}
+
+/// A list of tokens to be read before the file goes on; its macro is off until it is used up.
+struct Context {
+    tokens: std::vec::IntoIter<PpToken>,
+    source: Option<Rc<Macro>>,
+}
+
+pub(super) struct Preprocessor<'a> {
+    pub(super) options: &'a PreprocessOptions,
+    pub(super) resolver: &'a mut dyn IncludeResolver,
+    pub(super) files: Vec<IncludedFile>,
+    pub(super) by_path: FxHashMap<Arc<str>, FileId>,
+    pub(super) once: FxHashSet<FileId>,
+    pub(super) instances: Vec<Instance>,
+    pub(super) cursors: Vec<Cursor>,
+    contexts: Vec<Context>,
+    pub(super) macros: FxHashMap<SmolStr, Rc<Macro>>,
+    pub(super) definitions: Vec<MacroDefinition>,
+    output: Vec<PpToken>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) inactive: Vec<(FileId, Span)>,
+    pub(super) includes: Vec<Include>,
+    pub(super) uses: Vec<MacroUse>,
+    pub(super) includes_entered: u32,
+    budget: u32,
+    exhausted: bool,
+    depth: u32,
+    /// Invocations whose closing parenthesis was not found; look-ahead gets short after many.
+    unclosed: u32,
+    counter: u32,
+    lines: FxHashMap<FileId, LineIndex>,
+}
+
+const UNCLOSED_PATIENCE: u32 = 64;
+const SHORT_LOOKAHEAD: usize = 256;
+
+/// The arguments of an invocation and where it ends; or what was read before it turned out not to be one.
+type Arguments = Result<(Vec<Vec<PpToken>>, Place), Vec<PpToken>>;
+
+impl<'a> Preprocessor<'a> {
+    pub(super) fn new(
+        options: &'a PreprocessOptions,
+        resolver: &'a mut dyn IncludeResolver,
+    ) -> Self {
+        let mut this = Preprocessor {
+            options,
+            resolver,
+            files: Vec::new(),
+            by_path: FxHashMap::default(),
+            once: FxHashSet::default(),
+            instances: Vec::new(),
+            cursors: Vec::new(),
+            contexts: Vec::new(),
+            macros: FxHashMap::default(),
+            definitions: Vec::new(),
+            output: Vec::new(),
+            problems: Vec::new(),
+            inactive: Vec::new(),
+            includes: Vec::new(),
+            uses: Vec::new(),
+            includes_entered: 0,
+            budget: options.limits.tokens,
+            exhausted: false,
+            depth: 0,
+            unclosed: 0,
+            counter: 0,
+            lines: FxHashMap::default(),
+        };
+        this.predefine();
+        this
+    }
+
+    pub(super) fn run(&mut self, main: &IncludedFile) {
+        self.output.reserve(main.tokens.tokens.len());
+        let file = self.register(main.clone());
+        self.enter(file, None);
+        while let Some(cursor) = self.cursors.last() {
+            let lexed = Arc::clone(&cursor.lexed);
+            self.run_cursor(&lexed);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Unit {
+        self.uses
+            .sort_by_key(|used| (used.name_span.start, used.name_span.end));
+        self.uses.dedup();
+        self.inactive.sort();
+        self.inactive.dedup();
+        let items = items::split(self.output, &self.instances, &mut self.problems);
+        Unit {
+            files: self.files,
+            items,
+            problems: self.problems,
+            inactive: self.inactive,
+            includes: self.includes,
+            macros: self.definitions,
+            macro_uses: self.uses,
+        }
+    }
+
+    pub(super) fn register(&mut self, file: IncludedFile) -> FileId {
+        if let Some(&known) = self.by_path.get(&file.path) {
+            return known;
+        }
+        let id = FileId(self.files.len() as u32);
+        self.by_path.insert(Arc::clone(&file.path), id);
+        self.files.push(file);
+        id
+    }
+
+    pub(super) fn enter(&mut self, file: FileId, parent: Option<(u32, Span)>) {
+        let Some(included) = self.files.get(file.0 as usize) else {
+            return;
+        };
+        let lexed = Arc::clone(&included.tokens);
+        let instance = self.instances.len() as u32;
+        self.instances.push(Instance { file, parent });
+        self.cursors.push(Cursor {
+            lexed,
+            position: 0,
+            instance,
+            file,
+            conditionals: Vec::new(),
+        });
+    }
+
+    /// Reads the top file until it ends or another is entered.
+    fn run_cursor(&mut self, lexed: &LexedFile) {
+        let depth = self.cursors.len();
+        loop {
+            let Some(cursor) = self.cursors.last_mut() else {
+                return;
+            };
+            let Some(&raw) = lexed.tokens.get(cursor.position) else {
+                return self.leave();
+            };
+            cursor.position += 1;
+            if raw.kind == TokenKind::Hash && raw.has(LINE_START) {
+                self.directive(lexed, raw);
+                if self.cursors.len() != depth {
+                    return;
+                }
+                continue;
+            }
+            let token = token_of(lexed, raw, cursor.instance);
+            if depth > 1 && !self.charge(1) {
+                continue;
+            }
+            if raw.kind == TokenKind::Ident
+                && let Some(found) = self.macros.get(&token.text)
+            {
+                let found = Rc::clone(found);
+                if let Some(plain) = self.expand(token, &found, 0, true) {
+                    self.emit(plain);
+                }
+                self.drain();
+                continue;
+            }
+            self.emit(token);
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(cursor) = self.cursors.pop() {
+            for open in cursor.conditionals {
+                self.problems.push(problem(
+                    ProblemKind::Syntax,
+                    cursor.file,
+                    open.span,
+                    "this conditional is never closed by `#endif`",
+                ));
+            }
+        }
+    }
+
+    fn emit(&mut self, mut token: PpToken) {
+        if token.kind == TokenKind::Ident
+            && let Some(keyword) = self.options.dialect.keyword(&token.text)
+        {
+            token.kind = keyword;
+        }
+        self.output.push(token);
+    }
+
+    /// Reads all lists to their end and emits what they give.
+    fn drain(&mut self) {
+        while let Some(token) = self.next_from_contexts(0) {
+            if let Some(plain) = self.step(token, 0, true) {
+                self.emit(plain);
+            }
+        }
+    }
+
+    /// Puts tokens in front of what is read next, and reads them.
+    pub(super) fn inject(&mut self, tokens: Vec<PpToken>) {
+        self.contexts.push(Context {
+            tokens: tokens.into_iter(),
+            source: None,
+        });
+        self.drain();
+    }
+
+    /// A token that needs no expansion comes back; otherwise its expansion was pushed.
+    fn step(&mut self, token: PpToken, floor: usize, from_file: bool) -> Option<PpToken> {
+        if token.kind != TokenKind::Ident || token.has(NO_EXPAND) {
+            return Some(token);
+        }
+        let Some(found) = self.macros.get(&token.text) else {
+            return Some(token);
+        };
+        let found = Rc::clone(found);
+        self.expand(token, &found, floor, from_file)
+    }
+
+    /// Expands a list on its own, as an argument or a directive's line.
+    pub(super) fn expand_list(&mut self, tokens: Vec<PpToken>) -> Vec<PpToken> {
+        if !tokens
+            .iter()
+            .any(|token| token.kind == TokenKind::Ident && self.macros.contains_key(&token.text))
+        {
+            return tokens;
+        }
+        if self.depth >= self.options.limits.nesting {
+            if let Some(first) = tokens.first() {
+                self.limit(first.place, "macro arguments are nested too deeply");
+            }
+            return tokens;
+        }
+        self.depth += 1;
+        let floor = self.contexts.len();
+        self.contexts.push(Context {
+            tokens: tokens.into_iter(),
+            source: None,
+        });
+        let mut result = Vec::new();
+        while let Some(token) = self.next_from_contexts(floor) {
+            if let Some(plain) = self.step(token, floor, false) {
+                result.push(plain);
+            }
+        }
+        self.depth -= 1;
+        result
+    }
+
+    fn next_from_contexts(&mut self, floor: usize) -> Option<PpToken> {
+        while self.contexts.len() > floor {
+            if let Some(token) = self.contexts.last_mut().and_then(|top| top.tokens.next()) {
+                return Some(token);
+            }
+            if let Some(Context {
+                source: Some(done), ..
+            }) = self.contexts.pop()
+            {
+                done.active.set(false);
+            }
+        }
+        None
+    }
+
+    /// Pays for tokens. When the budget is used up, expansion ends for the whole unit.
+    fn charge(&mut self, tokens: usize) -> bool {
+        let Ok(tokens) = u32::try_from(tokens) else {
+            return false;
+        };
+        match self.budget.checked_sub(tokens) {
+            Some(rest) => {
+                self.budget = rest;
+                true
+            }
+            None => {
+                self.budget = 0;
+                if !self.exhausted {
+                    self.exhausted = true;
+                    let place = self.cursors.first().map_or(Span::default(), |cursor| {
+                        cursor
+                            .lexed
+                            .tokens
+                            .get(cursor.position.saturating_sub(1))
+                            .map_or(Span::default(), |raw| raw.span())
+                    });
+                    self.problems.push(problem(
+                        ProblemKind::Limit,
+                        FileId::MAIN,
+                        place,
+                        "macro expansion and included files produce too many tokens; the rest is not expanded",
+                    ));
+                }
+                false
+            }
+        }
+    }
+
+    fn limit(&mut self, place: Place, message: &str) {
+        let file = self.file_of(place.instance);
+        let limit = problem(ProblemKind::Limit, file, place.span(), message);
+        if self.problems.last() != Some(&limit) {
+            self.problems.push(limit);
+        }
+    }
+
+    pub(super) fn file_of(&self, instance: u32) -> FileId {
+        self.instances
+            .get(instance as usize)
+            .map_or(FileId::MAIN, |instance| instance.file)
+    }
+
+    /// Notes a use in the main file that was written there.
+    pub(super) fn note_use(&mut self, name: &PpToken, span: Span, found: &Macro) {
+        if name.place.instance == 0 && !name.has(FROM_MACRO) {
+            self.uses.push(MacroUse {
+                name: name.text.clone(),
+                name_span: name.place.span(),
+                span,
+                definition: found.definition,
+            });
+        }
+    }
+
+    fn expand(
+        &mut self,
+        mut name: PpToken,
+        found: &Rc<Macro>,
+        floor: usize,
+        from_file: bool,
+    ) -> Option<PpToken> {
+        if found.active.get() || self.exhausted {
+            name.flags |= NO_EXPAND;
+            return Some(name);
+        }
+        if let Some(builtin) = found.builtin {
+            return self.expand_builtin(name, builtin, found, floor, from_file);
+        }
+        let (arguments, place) = match &found.parameters {
+            None => (Vec::new(), name.place),
+            Some(parameters) => {
+                let Some(open) = self.opening_parenthesis(floor, from_file) else {
+                    return Some(name);
+                };
+                match self.collect(open, floor, from_file) {
+                    Err(read) => {
+                        self.contexts.push(Context {
+                            tokens: read.into_iter(),
+                            source: None,
+                        });
+                        name.flags |= NO_EXPAND;
+                        return Some(name);
+                    }
+                    Ok((arguments, end)) => {
+                        let place = name.place.to(end);
+                        (
+                            self.fit(arguments, parameters.len(), found.variadic, place),
+                            place,
+                        )
+                    }
+                }
+            }
+        };
+        self.note_use(&name, place.span(), found);
+        let mut result = substitute(self, found, arguments, place);
+        if !self.charge(result.iter().map(|token| 1 + token.text.len() / 32).sum()) {
+            self.contexts.truncate(floor);
+            name.flags |= NO_EXPAND;
+            return Some(name);
+        }
+        if let Some(first) = result.first_mut() {
+            let position = LINE_START | COLUMN_ZERO | SPACE_BEFORE;
+            first.flags = first.flags & !position | name.flags & position;
+        }
+        found.active.set(true);
+        self.contexts.push(Context {
+            tokens: result.into_iter(),
+            source: Some(Rc::clone(found)),
+        });
+        None
+    }
+
+    /// As many arguments as parameters: the last takes the rest when variadic, missing ones are empty.
+    fn fit(
+        &mut self,
+        mut arguments: Vec<Vec<PpToken>>,
+        wanted: usize,
+        variadic: bool,
+        place: Place,
+    ) -> Vec<Vec<PpToken>> {
+        if wanted == 0 && arguments.len() == 1 && arguments[0].is_empty() {
+            return Vec::new();
+        }
+        if variadic && arguments.len() > wanted && wanted > 0 {
+            let rest = arguments.split_off(wanted);
+            if let Some(last) = arguments.last_mut() {
+                for mut more in rest {
+                    let place = more.first().map_or(place, |first| first.place);
+                    last.push(PpToken {
+                        text: SmolStr::default(),
+                        place,
+                        kind: TokenKind::Comma,
+                        flags: 0,
+                    });
+                    last.append(&mut more);
+                }
+            }
+        }
+        let least = if variadic {
+            wanted.saturating_sub(1)
+        } else {
+            wanted
+        };
+        if arguments.len() > wanted || arguments.len() < least {
+            let file = self.file_of(place.instance);
+            let message = format!(
+                "this macro takes {wanted} arguments and is given {}",
+                arguments.len()
+            );
+            self.problems
+                .push(problem(ProblemKind::Syntax, file, place.span(), message));
+        }
+        arguments.resize_with(wanted, Vec::new);
+        arguments
+    }
+
+    /// The next token when it is `(`; it is left where it is otherwise.
+    fn opening_parenthesis(&mut self, floor: usize, from_file: bool) -> Option<PpToken> {
+        if let Some(token) = self.next_from_contexts(floor) {
+            if token.kind == TokenKind::LParen {
+                return Some(token);
+            }
+            self.contexts.push(Context {
+                tokens: vec![token].into_iter(),
+                source: None,
+            });
+            return None;
+        }
+        let cursor = self.cursors.last_mut().filter(|_| from_file)?;
+        let raw = *cursor
+            .lexed
+            .tokens
+            .get(cursor.position)
+            .filter(|raw| raw.kind == TokenKind::LParen)?;
+        cursor.position += 1;
+        Some(token_of(&cursor.lexed, raw, cursor.instance))
+    }
+
+    /// The arguments up to the closing parenthesis. Directives between them are obeyed.
+    fn collect(&mut self, open: PpToken, floor: usize, from_file: bool) -> Arguments {
+        let mut arguments = vec![Vec::new()];
+        let mut commas: Vec<PpToken> = Vec::new();
+        let (mut parentheses, mut braces) = (0u32, 0u32);
+        let mut taken = 0usize;
+        loop {
+            let token = match self.next_from_contexts(floor) {
+                Some(token) => Some(token),
+                None if from_file => self.next_from_file(),
+                None => None,
+            };
+            taken += 1;
+            let Some(mut token) = token else {
+                return Err(self.unclosed_invocation(open, arguments, commas, None));
+            };
+            let lookahead_ended = self.unclosed > UNCLOSED_PATIENCE && taken > SHORT_LOOKAHEAD;
+            if token.kind == TokenKind::RBrace && braces == 0 || lookahead_ended {
+                return Err(self.unclosed_invocation(open, arguments, commas, Some(token)));
+            }
+            match token.kind {
+                TokenKind::LParen => parentheses += 1,
+                TokenKind::RParen if parentheses == 0 => return Ok((arguments, token.place)),
+                TokenKind::RParen => parentheses -= 1,
+                TokenKind::LBrace => braces += 1,
+                TokenKind::RBrace => braces -= 1,
+                TokenKind::Comma if parentheses == 0 => {
+                    commas.push(token);
+                    arguments.push(Vec::new());
+                    continue;
+                }
+                _ => {}
+            }
+            token.flags &= !(LINE_START | COLUMN_ZERO);
+            if let Some(last) = arguments.last_mut() {
+                last.push(token);
+            }
+        }
+    }
+
+    /// What was read of an invocation that does not close, in order, its `(` included.
+    fn unclosed_invocation(
+        &mut self,
+        open: PpToken,
+        arguments: Vec<Vec<PpToken>>,
+        commas: Vec<PpToken>,
+        last: Option<PpToken>,
+    ) -> Vec<PpToken> {
+        self.unclosed += 1;
+        let mut read = vec![open];
+        let mut commas = commas.into_iter();
+        for argument in arguments {
+            read.extend(argument);
+            read.extend(commas.next());
+        }
+        read.extend(last);
+        read
+    }
+
+    fn next_from_file(&mut self) -> Option<PpToken> {
+        loop {
+            let cursor = self.cursors.last_mut()?;
+            let lexed = Arc::clone(&cursor.lexed);
+            let raw = *lexed.tokens.get(cursor.position)?;
+            let instance = cursor.instance;
+            if raw.kind == TokenKind::Hash && raw.has(LINE_START) {
+                // An include inside an invocation would end it in another file; it is left to be read afterwards.
+                let word = lexed
+                    .tokens
+                    .get(cursor.position + 1)
+                    .map(|&next| lexed.text_of(next));
+                if matches!(word, Some("include" | "include_next" | "pragma")) {
+                    return None;
+                }
+                cursor.position += 1;
+                self.directive(&lexed, raw);
+                continue;
+            }
+            cursor.position += 1;
+            return Some(token_of(&lexed, raw, instance));
+        }
+    }
+
+    fn expand_builtin(
+        &mut self,
+        mut name: PpToken,
+        builtin: Builtin,
+        found: &Macro,
+        floor: usize,
+        from_file: bool,
+    ) -> Option<PpToken> {
+        let instance = name.place.instance;
+        match builtin {
+            Builtin::Line => {
+                let file = self.file_of(instance);
+                let Some(source) = self.files.get(file.0 as usize) else {
+                    return Some(name);
+                };
+                let index = self
+                    .lines
+                    .entry(file)
+                    .or_insert_with(|| LineIndex::new(&source.tokens.text));
+                let line = index.line_column(name.place.start).0 + 1;
+                name.kind = TokenKind::Number;
+                name.text = format_smolstr!("{line}");
+                Some(name)
+            }
+            Builtin::File => {
+                let file = self.file_of(instance);
+                let path = self
+                    .files
+                    .get(file.0 as usize)
+                    .map_or("", |source| &source.path);
+                name.kind = TokenKind::Str;
+                name.text = format_smolstr!("\"{}\"", path.replace_smolstr("\\", "\\\\"));
+                Some(name)
+            }
+            Builtin::Counter => {
+                name.kind = TokenKind::Number;
+                name.text = format_smolstr!("{}", self.counter);
+                self.counter += 1;
+                Some(name)
+            }
+            Builtin::Pragma => {
+                let Some(open) = self.opening_parenthesis(floor, from_file) else {
+                    return Some(name);
+                };
+                match self.collect(open, floor, from_file) {
+                    Err(read) => {
+                        self.contexts.push(Context {
+                            tokens: read.into_iter(),
+                            source: None,
+                        });
+                        name.flags |= NO_EXPAND;
+                        Some(name)
+                    }
+                    Ok((arguments, end)) => {
+                        let place = name.place.to(end);
+                        self.note_use(&name, place.span(), found);
+                        let tokens = super::macros::destringized(
+                            arguments.into_iter().flatten().collect(),
+                            place,
+                        );
+                        let tokens = super::directives::pragma_tokens(tokens, place);
+                        self.contexts.push(Context {
+                            tokens: tokens.into_iter(),
+                            source: None,
+                        });
+                        None
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A raw token with its spelling, line splices removed.
+pub(super) fn token_of(lexed: &LexedFile, raw: RawToken, instance: u32) -> PpToken {
+    let spelled = matches!(
+        raw.kind,
+        TokenKind::Ident | TokenKind::Number | TokenKind::Str | TokenKind::Char | TokenKind::Error
+    );
+    let text = match spelled {
+        false => SmolStr::default(),
+        true if raw.has(SPLICED) => unspliced(lexed.text_of(raw)),
+        true => SmolStr::new(lexed.text_of(raw)),
+    };
+    PpToken {
+        text,
+        place: Place {
+            instance,
+            start: raw.start,
+            end: raw.end,
+        },
+        kind: raw.kind,
+        flags: raw.flags & !SPLICED,
+    }
+}
+
+fn unspliced(text: &str) -> SmolStr {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        let (before, tail) = rest.split_at(at);
+        result.push_str(before);
+        let after = tail[1..].trim_start_matches([' ', '\t']);
+        match after
+            .strip_prefix("\r\n")
+            .or_else(|| after.strip_prefix('\n'))
+            .or_else(|| after.strip_prefix('\r'))
+        {
+            Some(next) => rest = next,
+            None => {
+                // An escape: the character after the backslash belongs to it.
+                let length = 1 + tail[1..].chars().next().map_or(0, char::len_utf8);
+                result.push_str(&tail[..length]);
+                rest = &tail[length..];
+            }
+        }
+    }
+    result.push_str(rest);
+    SmolStr::new(result)
+}
