@@ -9,12 +9,14 @@
 
 pub mod builder;
 pub mod cfg;
+pub mod checkpoint;
 pub mod dominators;
 pub mod entity;
 pub mod function;
 pub mod inst;
-pub mod random;
+pub mod interp;
 pub mod lower;
+pub mod random;
 pub mod types;
 pub mod verify;
 

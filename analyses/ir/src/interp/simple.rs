@@ -1,0 +1,251 @@
+//! The front door for a person at a command line: how many lanes, which arguments, and the outcome as text.
+
+use super::launch::{Argument, Buffer, Launch};
+use super::outcome::Outcome;
+use super::scalar;
+use crate::function::Module;
+use crate::types::{Space, Type};
+use smol_str::SmolStr;
+
+/// A launch in a person's words. What is missing is chosen by the seed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaunchDescription {
+    /// Of one workgroup, unless the program fixes its size.
+    pub lanes: u32,
+    pub workgroups: u32,
+    /// `None`: what the program asks for, else 32.
+    pub warp_size: Option<u32>,
+    pub arguments: Vec<DescribedArgument>,
+    pub seed: u64,
+    /// `None`: the default of `Limits`.
+    pub max_steps: Option<u64>,
+}
+
+/// `name=...`, or the next one by position.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DescribedArgument {
+    pub name: Option<SmolStr>,
+    pub value: DescribedValue,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum DescribedValue {
+    Int(i64),
+    Float(f64),
+    /// A new buffer with these bytes.
+    Buffer(Vec<u8>),
+}
+
+impl Default for LaunchDescription {
+    fn default() -> Self {
+        LaunchDescription {
+            lanes: 32,
+            workgroups: 1,
+            warp_size: None,
+            arguments: Vec::new(),
+            seed: 0,
+            max_steps: None,
+        }
+    }
+}
+
+impl std::str::FromStr for DescribedArgument {
+    type Err = String;
+    /// `5`, `n=5`, `x=0.5`, `p=i32[64]` (zeros), `p=f32:1,2.5,3` (elements), with i8 to i64, f32 and f64.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (Some(SmolStr::new(name.trim())), value.trim()),
+            None => (None, text.trim()),
+        };
+        let value = parse_value(value).ok_or_else(|| {
+            format!("`{text}`: expected a number, TYPE[COUNT] or TYPE:A,B,... with TYPE i8 to i64, f32 or f64")
+        })?;
+        Ok(DescribedArgument { name, value })
+    }
+}
+
+fn parse_value(text: &str) -> Option<DescribedValue> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return Some(DescribedValue::Int(
+            u64::from_str_radix(hex, 16).ok()? as i64
+        ));
+    }
+    if let Ok(value) = text.parse() {
+        return Some(DescribedValue::Int(value));
+    }
+    if let Some((ty, rest)) = text.split_once('[') {
+        let count: usize = rest.strip_suffix(']')?.parse().ok()?;
+        let bytes = count.checked_mul(element(ty)?.bytes() as usize)?;
+        return (bytes <= 1 << 30).then(|| DescribedValue::Buffer(vec![0; bytes]));
+    }
+    if let Some((ty, rest)) = text.split_once(':') {
+        let ty = element(ty)?;
+        let mut bytes = Vec::new();
+        for part in rest.split(',').map(str::trim) {
+            let bits = if ty.is_float() {
+                scalar::from_f64(ty, part.parse().ok()?)
+            } else {
+                part.parse::<i64>().ok()? as u64
+            };
+            bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+        }
+        return Some(DescribedValue::Buffer(bytes));
+    }
+    text.parse().ok().map(DescribedValue::Float)
+}
+
+fn element(name: &str) -> Option<Type> {
+    Some(match name.trim() {
+        "i8" | "u8" => Type::I8,
+        "i16" | "u16" => Type::I16,
+        "i32" | "u32" => Type::I32,
+        "i64" | "u64" => Type::I64,
+        "f32" => Type::F32,
+        "f64" => Type::F64,
+        _ => return None,
+    })
+}
+
+/// Runs function 0 of a module as described. Arguments are matched by parameter name (each parameter takes as many
+/// values as it has scalars), then by position.
+pub fn run_simple(module: &Module, description: &LaunchDescription) -> Outcome {
+    super::run(module, &launch(module, description))
+}
+
+/// The launch that `run_simple` uses.
+pub fn launch(module: &Module, description: &LaunchDescription) -> Launch {
+    let Some(kernel) = module.functions.first().filter(|f| !f.layout.is_empty()) else {
+        return Launch::new(description.lanes.max(1));
+    };
+    let mut launch = Launch::for_function(kernel, description.lanes.max(1), description.seed);
+    launch.grid = [description.workgroups.max(1), 1, 1];
+    if let Some(warp) = description.warp_size {
+        launch.warp_size = warp;
+    }
+    if let Some(steps) = description.max_steps {
+        launch.limits.steps = steps;
+    }
+    let params = &kernel.blocks[kernel.entry()].params;
+    let mut next = 0;
+    for argument in &description.arguments {
+        let index = match &argument.name {
+            Some(name) => {
+                let known = kernel.parameters.iter().find(|p| p.name == *name);
+                let Some(&value) = known.and_then(|p| p.values.first()) else {
+                    bind_by_name(&mut launch, name, &argument.value);
+                    continue;
+                };
+                params.iter().position(|&p| p == value)
+            }
+            None => Some(next),
+        };
+        let Some((index, &param)) = index.and_then(|i| Some((i, params.get(i)?))) else {
+            continue;
+        };
+        next = index + 1;
+        let ty = kernel.ty(param);
+        let value = match &argument.value {
+            DescribedValue::Int(value) if ty.is_float() => Argument::Float(*value as f64),
+            DescribedValue::Int(value) => Argument::Bits(*value as u64),
+            DescribedValue::Float(value) => Argument::Float(*value),
+            DescribedValue::Buffer(bytes) => {
+                let constant = ty == Type::Ptr(Space::Constant);
+                let buffer = new_buffer(bytes, constant);
+                match launch.parameters.get(index) {
+                    Some(&Argument::Pointer { buffer: old, .. }) => launch.buffers[old] = buffer,
+                    _ => launch.buffers.push(buffer),
+                }
+                match launch.parameters.get(index) {
+                    Some(&pointer @ Argument::Pointer { .. }) => pointer,
+                    _ => Argument::Pointer {
+                        buffer: launch.buffers.len() - 1,
+                        offset: 0,
+                    },
+                }
+            }
+        };
+        if let Some(place) = launch.parameters.get_mut(index) {
+            *place = value;
+        }
+    }
+    launch
+}
+
+fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
+    Buffer {
+        space: if constant {
+            Space::Constant
+        } else {
+            Space::Global
+        },
+        bytes: bytes.to_vec(),
+        writable: !constant,
+    }
+}
+
+/// A global, a resource or a constant of the program.
+fn bind_by_name(launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
+    match value {
+        DescribedValue::Buffer(bytes) => {
+            launch.bindings.push((name.clone(), launch.buffers.len()));
+            launch.buffers.push(new_buffer(bytes, false));
+        }
+        DescribedValue::Int(value) => launch.constants.push((name.clone(), *value as u64)),
+        DescribedValue::Float(value) => {
+            let bits = u64::from((*value as f32).to_bits());
+            launch.constants.push((name.clone(), bits));
+        }
+    }
+}
+
+/// A value as a person reads it.
+pub fn show(ty: Type, value: u64) -> String {
+    match ty {
+        Type::Bool => (value != 0).to_string(),
+        Type::F32 => f32::from_bits(value as u32).to_string(),
+        ty if ty.is_float() => scalar::to_f64(ty, value).to_string(),
+        Type::Ptr(_) | Type::Handle | Type::Opaque => format!("{value:#x}"),
+        _ => (value as i64).to_string(),
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        const SHOWN: usize = 64;
+        for (number, column) in self.returned.iter().enumerate() {
+            let ty = self.return_types.get(number).copied().unwrap_or(Type::I64);
+            let words: Vec<String> = column.iter().take(SHOWN).map(|&v| show(ty, v)).collect();
+            let rest = if column.len() > SHOWN { " ..." } else { "" };
+            writeln!(f, "result {number}: {}{rest}", words.join(" "))?;
+        }
+        for (number, buffer) in self.buffers.iter().enumerate() {
+            let name = buffer
+                .name
+                .as_ref()
+                .map_or(String::new(), |n| format!(" ({n})"));
+            let words = buffer.words();
+            let shown: Vec<String> = words
+                .iter()
+                .take(SHOWN)
+                .map(|w| (*w as i32).to_string())
+                .collect();
+            let rest = if words.len() > SHOWN { " ..." } else { "" };
+            writeln!(f, "buffer {number}{name}: {}{rest}", shown.join(" "))?;
+        }
+        for event in &self.events {
+            writeln!(
+                f,
+                "note: {}: {} ({} times)",
+                event.place, event.kind, event.count
+            )?;
+        }
+        if let Some(error) = &self.error {
+            writeln!(f, "error: {error}")?;
+        }
+        write!(
+            f,
+            "{} instructions, {} by lanes",
+            self.steps, self.lane_steps
+        )
+    }
+}
