@@ -17,6 +17,7 @@ pub mod inst;
 pub mod interp;
 pub mod lower;
 pub mod random;
+pub mod text;
 pub mod types;
 pub mod verify;
 
