@@ -1,0 +1,263 @@
+//! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
+
+use super::partial::Partial;
+use super::{Context, finding};
+use crate::model::*;
+use ir::{Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, ShaderStage, Special, TextureOp, Value, ValueDef, WarpKind};
+
+pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    barriers(cx, out);
+    let warp = cx.partial(Scope::Subgroup);
+    for (block, inst) in cx.instructions() {
+        if let Op::Warp(op) = &cx.function.insts[inst].op {
+            let flagged = op.mask && mask_names_absent_lanes(cx, &warp, block, inst, out);
+            if !flagged {
+                inactive_source(cx, &warp, block, inst, op.kind, out);
+            }
+        }
+    }
+    if matches!(cx.function.kind, FunctionKind::Stage(ShaderStage::Pixel)) {
+        derivatives(cx, out);
+    }
+    loops(cx, out);
+}
+
+fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    for barrier in &cx.facts.barriers {
+        let Some((branch, in_loop)) = barrier.divergent else { continue };
+        if cx.branch_left_to_callers(branch) {
+            continue;
+        }
+        let name = barrier_name(cx.function, barrier.inst);
+        let related = cx.branch_chain(branch);
+        let because = Context::because(&related);
+        let (code, message) = if in_loop {
+            let text = format!("{name} stands in a loop that the threads of the workgroup leave in different iterations{because}");
+            (Code::BarrierInDivergentLoop, text)
+        } else {
+            (Code::DivergentBarrier, format!("{name} is reached by a part of the workgroup's threads only{because}"))
+        };
+        let tier = if provably_splits(cx, branch) { Tier::Error } else { Tier::Warning };
+        out.push(finding(code, tier, barrier.loc, message, related));
+    }
+}
+
+fn barrier_name(function: &Function, inst: Inst) -> &'static str {
+    match (function.language, &function.insts[inst].op) {
+        (Language::Cuda, Op::Barrier(Barrier::Workgroup)) => "`__syncthreads()`",
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupAnd)) => "`__syncthreads_and()`",
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupOr)) => "`__syncthreads_or()`",
+        (Language::Cuda, Op::Barrier(Barrier::WorkgroupCount)) => "`__syncthreads_count()`",
+        (Language::Ptx, _) => "the barrier",
+        _ => "the workgroup barrier",
+    }
+}
+
+/// The branch compares a thread coordinate with a constant inside the known block: lanes certainly go both ways.
+fn provably_splits(cx: &Context<'_>, branch: Block) -> bool {
+    let Some(selector) = cx.function.blocks[branch].terminator.selector() else { return false };
+    let Some(data) = cx.function.defining(selector) else { return false };
+    let Op::IntCompare(condition) = data.op else { return false };
+    let (Some(axis), Some(limit)) = (thread_axis(cx.function, data.args[0]), cx.function.int_constant(data.args[1])) else {
+        return false;
+    };
+    let Some(size) = cx.function.launch.block[axis].map(i64::from) else { return false };
+    let holds = |tid: i64| match condition {
+        IntCondition::Equal => tid == limit,
+        IntCondition::NotEqual => tid != limit,
+        IntCondition::LessSigned | IntCondition::LessUnsigned => tid < limit,
+        IntCondition::LessEqualSigned | IntCondition::LessEqualUnsigned => tid <= limit,
+        IntCondition::GreaterSigned | IntCondition::GreaterUnsigned => tid > limit,
+        IntCondition::GreaterEqualSigned | IntCondition::GreaterEqualUnsigned => tid >= limit,
+    };
+    // The branch itself must be met by everybody.
+    let reached = cx.partial(Scope::Workgroup).branch(branch).is_none();
+    reached && limit >= 0 && size <= 1024 && (0..size).any(holds) && !(0..size).all(holds)
+}
+
+fn thread_axis(function: &Function, value: Value) -> Option<usize> {
+    match function.defining(value)?.op {
+        Op::Special(Special::ThreadId(axis)) => Some(usize::from(axis)),
+        _ => None,
+    }
+}
+
+/// A constant full mask where running lanes are absent.
+fn mask_names_absent_lanes(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst, out: &mut Vec<Finding>) -> bool {
+    let data = &cx.function.insts[inst];
+    let Some(mask) = data.args.last().and_then(|&m| cx.function.int_constant(m)) else { return false };
+    let lanes = cx.facts.options.warp_size.min(32);
+    let all = if lanes >= 32 { u32::MAX } else { (1u32 << lanes) - 1 };
+    let Some(branch) = warp.branch_with_live_lanes(block) else { return false };
+    if mask as u32 & all != all || cx.branch_left_to_callers(branch) || single_lane(cx, branch) {
+        return false;
+    }
+    let related = cx.branch_chain(branch);
+    let message = format!(
+        "the mask {:#010x} names all lanes, but lanes that go the other way at the branch do not come here{}",
+        mask as u32,
+        Context::because(&related)
+    );
+    out.push(finding(Code::WarpSyncMask, Tier::Warning, data.loc, message, related));
+    true
+}
+
+/// Reads from a fixed lane where that lane may be absent.
+fn inactive_source(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst, kind: WarpKind, out: &mut Vec<Finding>) {
+    let data = &cx.function.insts[inst];
+    let source = match kind {
+        WarpKind::ReadLaneAt | WarpKind::ShuffleIndex | WarpKind::QuadReadLaneAt => data.args.get(1),
+        _ => None,
+    };
+    let Some(lane) = source.and_then(|&lane| cx.function.int_constant(lane)) else { return };
+    let Some(branch) = warp.branch(block) else { return };
+    if cx.branch_left_to_callers(branch) {
+        return;
+    }
+    let related = cx.branch_chain(branch);
+    let remedy = match cx.function.language {
+        Language::Hlsl => "; `WaveReadLaneFirst` reads a lane that is here",
+        _ => "",
+    };
+    let message = format!("lane {lane} may be inactive here, then the value is undefined{remedy}{}", Context::because(&related));
+    out.push(finding(Code::ShuffleInactiveSource, Tier::Warning, data.loc, message, related));
+}
+
+/// The branch lets one lane through: `lane == 0`, `WaveIsFirstLane()`, `elect`.
+fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
+    let Some(selector) = cx.function.blocks[branch].terminator.selector() else { return false };
+    super::memory::selects_one_lane(cx, selector, branch)
+}
+
+fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    let quad = cx.partial(Scope::Quad);
+    for (block, inst) in cx.instructions() {
+        let data = &cx.function.insts[inst];
+        let what = match &data.op {
+            Op::Derivative(_) => "the derivative",
+            Op::Texture(access) if access.op.implicit_derivative() => match access.op {
+                TextureOp::CalculateLevel => "the level of detail",
+                _ => "the sample's level of detail",
+            },
+            _ => continue,
+        };
+        let Some(branch) = quad.branch(block) else { continue };
+        // Pixels that were discarded go on as helpers of their quad.
+        if leaves_by_discard(cx, branch) && quad.branch_with_live_lanes(block).is_none() {
+            continue;
+        }
+        let related = cx.branch_chain(branch);
+        let message = format!(
+            "{what} is undefined where pixels of a quad part ways{}; sample before the branch, or use SampleLevel or SampleGrad",
+            Context::because(&related)
+        );
+        out.push(finding(Code::DerivativeNonuniform, Tier::Warning, data.loc, message, related));
+    }
+}
+
+fn leaves_by_discard(cx: &Context<'_>, branch: Block) -> bool {
+    cx.flow.successors[branch].iter().any(|&b| matches!(cx.function.blocks[b].terminator, ir::Terminator::Kill))
+}
+
+/// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
+/// the body has something to wait for.
+fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    for fact in &cx.facts.loops {
+        if fact.trip != Class::Divergent && fact.trip != Class::Affine {
+            continue;
+        }
+        let exit = match fact.cause {
+            Cause::Branch(block) => Some(block),
+            Cause::LeavesLoop { exit, .. } => Some(exit),
+            _ => None,
+        };
+        let Some(exit) = exit else { continue };
+        if cx.branch_left_to_callers(exit) || !heavy(cx, fact.header, exit) || strides_by_the_group(cx, fact.header, exit) {
+            continue;
+        }
+        let related = cx.branch_chain(exit);
+        let message = format!("the warp repeats this loop until its slowest lane is done{}", Context::because(&related));
+        out.push(finding(Code::DivergentLoop, Tier::Hint, fact.loc, message, related));
+    }
+}
+
+/// The loop's blocks, as far as they lie between header and the branches back to it, access memory or compute a lot.
+fn heavy(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let mut seen = vec![false; cx.function.blocks.len()];
+    let mut work: Vec<Block> = Vec::new();
+    let from = cx.flow.position[header];
+    work.extend(cx.flow.predecessors[header].iter().copied().filter(|&p| cx.flow.position[p] >= from));
+    work.push(exit);
+    seen[header.0 as usize] = true;
+    let mut weight = cx.function.blocks[header].insts.len();
+    let mut memory = false;
+    let mut blocks = vec![header];
+    while let Some(block) = work.pop() {
+        if std::mem::replace(&mut seen[block.0 as usize], true) || cx.flow.position[block] < from {
+            continue;
+        }
+        blocks.push(block);
+        work.extend(cx.flow.predecessors[block].iter().copied());
+    }
+    for block in blocks {
+        weight += cx.function.blocks[block].insts.len();
+        memory |= cx.function.blocks[block].insts.iter().any(|&inst| {
+            matches!(&cx.function.insts[inst].op, Op::Load(a) if a.space != ir::Space::Constant && a.space != ir::Space::Local)
+                || matches!(cx.function.insts[inst].op, Op::Texture(_) | Op::Atomic(..))
+        });
+    }
+    memory || weight > 40
+}
+
+/// `for (i = tid; i < n; i += blockDim.x)`: the trip counts of neighbours differ by at most one.
+fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let function = cx.function;
+    let Some(compare) = function.blocks[exit].terminator.selector().and_then(|s| function.defining(s)) else { return false };
+    if !matches!(compare.op, Op::IntCompare(_)) {
+        return false;
+    }
+    compare.args.iter().any(|&side| {
+        let Some(param) = header_parameter(function, side, header) else { return false };
+        let ValueDef::Param(_, number) = function.values[param].def else { return false };
+        cx.flow.predecessors[header].iter().all(|&before| {
+            function.blocks[before].terminator.edges().iter().filter(|e| e.block == header).all(|edge| {
+                let Some(&arg) = edge.args.get(number as usize) else { return false };
+                if cx.flow.position[before] < cx.flow.position[header] {
+                    return cx.facts.at(arg, before).class <= Class::Affine;
+                }
+                step_covers_a_warp(cx, param, arg, before)
+            })
+        })
+    })
+}
+
+/// Looks through conversions to the header's parameter.
+fn header_parameter(function: &Function, mut value: Value, header: Block) -> Option<Value> {
+    for _ in 0..8 {
+        match function.values[value].def {
+            ValueDef::Param(block, _) => return (block == header).then_some(value),
+            ValueDef::Result(inst, _) => match function.insts[inst].op {
+                Op::Convert(_) => value = function.insts[inst].args[0],
+                _ => return None,
+            },
+        }
+    }
+    None
+}
+
+/// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
+fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
+    let Some(data) = cx.function.defining(next) else { return false };
+    if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
+        return false;
+    }
+    let step = match (data.args[0] == param, data.args[1] == param) {
+        (true, false) => data.args[1],
+        (false, true) => data.args[0],
+        _ => return false,
+    };
+    match cx.function.int_constant(step) {
+        Some(step) => step.unsigned_abs() >= u64::from(cx.facts.options.warp_size),
+        None => cx.uniform(step, block, Scope::Subgroup),
+    }
+}

@@ -1,0 +1,131 @@
+//! Findings: what a function's facts mean for its author. Each rule reads facts, none computes new ones about values;
+//! what they share is `partial`: which blocks may be executed by a part of a scope's lanes, and because of which branch.
+//!
+//! ```text
+//! if (threadIdx.x < n) { __syncthreads(); }   =>   divergent-barrier, warning, because of the branch, because of threadIdx.x
+//! ```
+//!
+//! Nothing is an error unless a specification is provably broken. In a device function, what depends on its parameters is
+//! left to the callers, where it is seen inlined.
+
+mod convergence;
+mod memory;
+mod partial;
+mod resources;
+mod work;
+
+use crate::causes::cause_chain;
+use crate::model::*;
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
+use ir::{Block, EntityVec, Function, FunctionKind, Inst, Loc, Module, Value, ValueDef};
+use partial::Partial;
+
+/// The findings of a module's first function, sorted by position and code. `facts` are those of all its functions.
+pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
+    let (Some(function), Some(facts)) = (module.functions.first(), facts.first()) else { return Vec::new() };
+    if function.layout.is_empty() {
+        return Vec::new();
+    }
+    let cx = Context::new(function, facts);
+    let mut findings = Vec::new();
+    convergence::findings(&cx, &mut findings);
+    resources::findings(&cx, &mut findings);
+    memory::findings(&cx, &mut findings);
+    work::findings(&cx, &mut findings);
+    findings.sort_by_key(|f| (f.loc.site, f.loc.span, f.code, f.message.clone()));
+    findings.dedup();
+    findings
+}
+
+/// A function with its facts and what the rules look up again and again.
+struct Context<'a> {
+    function: &'a Function,
+    facts: &'a FunctionFacts,
+    flow: ControlFlow,
+    post_dominators: DominatorTree,
+    block_of: EntityVec<Inst, Option<Block>>,
+}
+
+impl<'a> Context<'a> {
+    fn new(function: &'a Function, facts: &'a FunctionFacts) -> Self {
+        let flow = ControlFlow::new(function);
+        let post_dominators = DominatorTree::post_dominators(&flow);
+        let mut block_of = EntityVec::with_len(None, function.insts.len());
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                block_of[inst] = Some(block);
+            }
+        }
+        Context { function, facts, flow, post_dominators, block_of }
+    }
+
+    /// Every instruction in layout order, with its block.
+    fn instructions(&self) -> impl Iterator<Item = (Block, Inst)> + '_ {
+        self.function.layout.iter().flat_map(|&b| self.function.blocks[b].insts.iter().map(move |&i| (b, i)))
+    }
+
+    fn uniform(&self, value: Value, block: Block, scope: Scope) -> bool {
+        self.facts.at(value, block).uniform_at >= Some(scope)
+    }
+
+    fn partial(&self, scope: Scope) -> Partial {
+        Partial::new(self, scope)
+    }
+
+    /// The chain from a value to the reason why lanes differ.
+    fn chain(&self, value: Value, block: Block) -> Vec<CauseStep> {
+        cause_chain(self.function, self.facts, value, block)
+    }
+
+    /// The chain of a branch, beginning with the branch itself.
+    fn branch_chain(&self, branch: Block) -> Vec<CauseStep> {
+        let loc = self.function.blocks[branch].loc;
+        let mut steps = vec![CauseStep { text: "lanes part at this condition".into(), loc }];
+        if let Some(selector) = self.function.blocks[branch].terminator.selector() {
+            steps.extend(self.chain(selector, branch));
+        }
+        steps
+    }
+
+    /// "because of `threadIdx.x`": the end of a chain in a few words.
+    fn because(steps: &[CauseStep]) -> String {
+        steps.last().map(|step| format!(": {}", step.text)).unwrap_or_default()
+    }
+
+    /// Whether a value differs only as far as the callers of a device function make it: then it is their finding.
+    fn left_to_callers(&self, value: Value) -> bool {
+        if self.function.kind != FunctionKind::Device {
+            return false;
+        }
+        let mut at = value;
+        // A chain visits no value twice; the bound only guards against a cyclic cause.
+        for _ in 0..self.function.values.len() {
+            at = match self.facts.values[at].cause {
+                Cause::Operand(next) | Cause::Memory(next) | Cause::LeavesLoop { value: next, .. } if next != at => next,
+                Cause::Branch(block) => match self.function.blocks[block].terminator.selector() {
+                    Some(next) if next != at => next,
+                    _ => return false,
+                },
+                _ => return matches!(self.function.values[at].def, ValueDef::Param(b, _) if b == self.function.entry()),
+            };
+        }
+        false
+    }
+
+    fn branch_left_to_callers(&self, branch: Block) -> bool {
+        self.function.blocks[branch].terminator.selector().is_some_and(|value| self.left_to_callers(value))
+    }
+
+    /// The name of a memory object or variable for a message: "`name`", or the fallback.
+    fn quoted(name: &str, fallback: &str) -> String {
+        if name.is_empty() { fallback.to_string() } else { format!("`{name}`") }
+    }
+}
+
+fn finding(code: Code, tier: Tier, loc: Loc, message: String, related: Vec<CauseStep>) -> Finding {
+    Finding { code, tier, loc, message, related, fix: None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Rules about work that need not be: the same value computed by every lane, double precision by accident.
+
+use super::{Context, finding};
+use crate::model::*;
+use ir::{BinaryOp, Block, Convert, FunctionKind, Inst, Language, Op, Type, UnaryOp, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    redundant(cx, out);
+    if cx.function.language == Language::Cuda {
+        double_by_accident(cx, out);
+    }
+}
+
+/// Instruction slots of the operations that are worth a remark (`gpu-costs`, section 3: static instructions), by NVIDIA's expansion.
+fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
+    let data = &cx.function.insts[inst];
+    let constant = |number: usize| data.args.get(number).is_some_and(|&v| is_constant(cx, v));
+    let wide = data.results.first().is_some_and(|&r| cx.function.ty(r).bytes() == 8);
+    match data.op {
+        Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) if constant(1) => 0,
+        Op::Binary(BinaryOp::DivSigned | BinaryOp::RemSigned, _) => if wide { 76 } else { 25 },
+        Op::Binary(BinaryOp::DivUnsigned | BinaryOp::RemUnsigned, _) => if wide { 73 } else { 18 },
+        Op::Binary(BinaryOp::FloatDiv, _) if constant(1) && !wide => 8,
+        Op::Binary(BinaryOp::FloatDiv, _) => if wide { 30 } else { 10 },
+        Op::Binary(BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot, _) => 30,
+        Op::Unary(UnaryOp::Sqrt | UnaryOp::Reciprocal | UnaryOp::Rsqrt) => if wide { 30 } else { 8 },
+        Op::Unary(
+            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Exp | UnaryOp::Exp10 | UnaryOp::Log | UnaryOp::Log10
+            | UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan | UnaryOp::Erf,
+        ) => 16,
+        Op::Unary(UnaryOp::Gamma | UnaryOp::LogGamma | UnaryOp::Cbrt | UnaryOp::Erfc) => 40,
+        _ => 1,
+    }
+}
+
+fn is_constant(cx: &Context<'_>, value: Value) -> bool {
+    matches!(cx.function.defining(value).map(|d| &d.op), Some(Op::Const(_)))
+}
+
+/// Costly expressions over kernel parameters and constants alone: the outermost operation of each is told.
+fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    const WORTH_A_REMARK: u32 = 16;
+    if !matches!(cx.function.kind, FunctionKind::Kernel) {
+        return;
+    }
+    // Pure operations whose leaves are parameters: their own cost and that of the operations below.
+    let mut cost: FxHashMap<Value, u32> = FxHashMap::default();
+    let mut used_by_another: FxHashSet<Value> = FxHashSet::default();
+    let mut candidates: Vec<(Block, Inst, Value)> = Vec::new();
+    let entry = cx.function.entry();
+    for (block, inst) in cx.instructions() {
+        let data = &cx.function.insts[inst];
+        let &[result] = data.results.as_slice() else { continue };
+        let pure = matches!(
+            data.op,
+            Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::Select | Op::Fma | Op::IntCompare(_) | Op::FloatCompare(_)
+        );
+        if !pure || !cx.uniform(result, block, Scope::Dispatch) {
+            continue;
+        }
+        let mut sum = slots(cx, inst);
+        let mut varies = false;
+        let mut known = true;
+        for &arg in &data.args {
+            if let Some(below) = cost.get(&arg) {
+                sum = sum.saturating_add(*below);
+                varies = true;
+            } else if matches!(cx.function.values[arg].def, ValueDef::Param(b, _) if b == entry) {
+                varies = true;
+            } else if !is_constant(cx, arg) {
+                known = false;
+            }
+        }
+        if known && varies {
+            cost.insert(result, sum);
+            used_by_another.extend(data.args.iter().copied().filter(|a| cost.contains_key(a)));
+            candidates.push((block, inst, result));
+        }
+    }
+    for (_, inst, result) in candidates {
+        let sum = cost.get(&result).copied().unwrap_or(0);
+        if sum < WORTH_A_REMARK || used_by_another.contains(&result) {
+            continue;
+        }
+        let message = format!(
+            "every lane computes the same value from the kernel's parameters (about {sum} instructions, estimate); compute it once on the host and pass it"
+        );
+        out.push(finding(Code::RedundantPerThreadWork, Tier::Hint, cx.function.insts[inst].loc, message, Vec::new()));
+    }
+}
+
+/// Double arithmetic between floats: the operands are floats or literals, and the result becomes a float or a truth value again.
+fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    for (_, inst) in cx.instructions() {
+        let data = &cx.function.insts[inst];
+        let roots: &[Value] = match data.op {
+            Op::Convert(Convert::FloatToFloat) if data.results.first().is_some_and(|&r| cx.function.ty(r) == Type::F32) => &data.args,
+            Op::FloatCompare(_) => &data.args,
+            _ => continue,
+        };
+        if roots.iter().any(|&v| cx.function.ty(v) != Type::F64) {
+            continue;
+        }
+        let Some(tree) = double_tree(cx, roots) else { continue };
+        if tree.literals == 0 || tree.floats == 0 || (tree.operations == 0 && !matches!(data.op, Op::FloatCompare(_))) {
+            continue;
+        }
+        let loc = tree.loc.unwrap_or(data.loc);
+        let what = if tree.operations == 0 { "this comparison".to_string() } else { format!("{} operation{}", tree.operations, if tree.operations == 1 { "" } else { "s" }) };
+        let message = format!(
+            "a literal without the suffix `f` makes {what} double precision between floats: 1/32 or 1/64 of the rate on many targets"
+        );
+        out.push(finding(Code::Fp64ByAccident, Tier::Hint, loc, message, Vec::new()));
+    }
+}
+
+struct DoubleTree {
+    operations: u32,
+    literals: u32,
+    floats: u32,
+    /// Of the outermost double operation.
+    loc: Option<ir::Loc>,
+}
+
+/// `None` when a true double takes part.
+fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
+    let mut tree = DoubleTree { operations: 0, literals: 0, floats: 0, loc: None };
+    let mut work: Vec<Value> = roots.to_vec();
+    let mut seen = FxHashSet::default();
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > 64 {
+            return None;
+        }
+        let data = cx.function.defining(value)?;
+        match data.op {
+            Op::Const(_) => tree.literals += 1,
+            Op::Convert(Convert::FloatToFloat) if cx.function.ty(data.args[0]) == Type::F32 => tree.floats += 1,
+            Op::Convert(Convert::SignedToFloat | Convert::UnsignedToFloat) => {}
+            Op::Binary(BinaryOp::FloatAdd | BinaryOp::FloatSub | BinaryOp::FloatMul | BinaryOp::FloatDiv | BinaryOp::FloatMin | BinaryOp::FloatMax, _)
+            | Op::Unary(UnaryOp::FloatNeg | UnaryOp::FloatAbs | UnaryOp::Sqrt)
+            | Op::Fma => {
+                tree.operations += 1;
+                tree.loc.get_or_insert(data.loc);
+                work.extend(data.args.iter().copied());
+            }
+            _ => return None,
+        }
+    }
+    Some(tree)
+}

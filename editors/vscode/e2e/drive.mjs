@@ -1,0 +1,184 @@
+// Drives a real VS Code workbench: inlay hint, hover with the cause chain, diagnostic, code action applied, in the dark
+// and the light theme. Screenshots go to e2e/shots. Ends with "N passed, N failed".
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const here = import.meta.dirname;
+const { chromium } = createRequire(path.join(here, "tools/driver/"))("playwright-core");
+const port = process.env.PORT ?? "18080";
+const workspace = path.join(here, "run/workspace");
+const shots = path.join(here, "shots");
+
+const CUDA = `// Mirrors each block of a vector through shared memory, and sums it up.
+__global__ void mirror(float* out, const float* in, int n, int pitch) {
+  __shared__ float tile[256];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  int row = blockIdx.y * pitch;
+  float scale = 1.0f;
+  if (i < n) {
+    tile[threadIdx.x] = in[row + i] * scale;
+    __syncthreads();
+    out[row + i] = tile[255 - threadIdx.x];
+  }
+  float column = in[i * 16];
+  out[i] += column;
+}
+`;
+const HLSL = `Texture2D textures[] : register(t0, space1);
+SamplerState linearSampler : register(s0);
+
+struct Input {
+  float4 position : SV_Position;
+  float2 uv : TEXCOORD0;
+  nointerpolation uint material : MATERIAL;
+};
+
+float4 main(Input input) : SV_Target {
+  float4 colour = textures[input.material].Sample(linearSampler, input.uv);
+  return colour * 0.5;
+}
+`;
+fs.writeFileSync(path.join(workspace, "mirror.cu"), CUDA);
+fs.writeFileSync(path.join(workspace, "bindless.hlsl"), HLSL);
+
+const started = Date.now();
+const log = (...words) => console.log(`${((Date.now() - started) / 1000).toFixed(2)} s`, ...words);
+let passed = 0;
+const must = (ok, what) => {
+  if (!ok) throw new Error(`FAILED: ${what}`);
+  passed += 1;
+  log("ok", what);
+};
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  headless: true,
+  args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const page = await (await browser.newContext({ viewport: { width: 1500, height: 900 }, locale: "en-US" })).newPage();
+// Nothing but our own server: every other request is refused.
+await page.context().route((url) => url.hostname !== "127.0.0.1" && /^(https?|wss?):/.test(url.protocol), (route) => route.abort());
+
+const editor = page.locator(".editor-instance .monaco-editor").first();
+const line = (text) => editor.locator(".view-line").filter({ hasText: text }).first();
+const shot = (name) => page.screenshot({ path: path.join(shots, `${name}.png`) });
+const hover = page.locator(".monaco-hover:visible .hover-contents, .monaco-resizable-hover:visible");
+
+/** The rectangle of a text inside a rendered line; it may span several tokens. */
+const box = (locator, text) =>
+  locator.evaluate((element, wanted) => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    const nodes = [];
+    let all = "";
+    for (let node; (node = walker.nextNode()); ) {
+      nodes.push([all.length, node]);
+      all += node.data.replace(/\u00a0/g, " ");
+    }
+    const index = all.indexOf(wanted);
+    if (index < 0) return null;
+    const at = (offset) => {
+      const [start, node] = nodes.filter(([s]) => s <= offset).pop();
+      return [node, offset - start];
+    };
+    const range = document.createRange();
+    range.setStart(...at(index));
+    const [node, offset] = at(index + wanted.length - 1);
+    range.setEnd(node, offset + 1);
+    const { x, y, width, height } = range.getBoundingClientRect();
+    return { x: x + width / 2, y: y + height / 2 };
+  }, text);
+
+/** A key press can be swallowed while the page is busy: press, look, Escape, press again. */
+async function retry(act, seen, tries = 6) {
+  for (let attempt = 1; ; attempt++) {
+    await act();
+    try {
+      return await seen();
+    } catch (error) {
+      if (attempt === tries) throw error;
+      await page.keyboard.press("Escape");
+    }
+  }
+}
+
+async function open(file) {
+  const target = `vscode-remote://127.0.0.1:${port}${workspace}/${file}`;
+  const payload = encodeURIComponent(JSON.stringify([["openFile", target]]));
+  await page.goto(`http://127.0.0.1:${port}/?folder=${workspace}&payload=${payload}`);
+  await editor.locator(".view-line").first().waitFor({ timeout: 60000 });
+}
+
+async function theme(name) {
+  const settings = path.join(here, "run/user/User/settings.json");
+  fs.writeFileSync(settings, fs.readFileSync(settings, "utf8").replace(/"workbench.colorTheme": "[^"]*"/, `"workbench.colorTheme": "${name}"`));
+  await page.waitForTimeout(1500);
+}
+
+let failed = 0;
+try {
+  await open("mirror.cu");
+  // Inlay hints are part of the rendered line.
+  await line("blockDim.x").filter({ hasText: /affine|tid\.x|threadIdx/ }).waitFor({ timeout: 30000 });
+  await editor.locator(".view-line").filter({ hasText: "sectors" }).first().waitFor({ timeout: 15000 });
+  must(true, "inlay hints: the stride of the column access");
+  await editor.locator(".squiggly-warning").first().waitFor({ timeout: 15000 });
+  must(true, "diagnostics are drawn");
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  must(true, "a lens stands over the kernel");
+  await shot("1-hints-dark");
+
+  const place = await box(line("int i = blockIdx"), "i =");
+  await retry(
+    () => page.mouse.move(place.x - 6, place.y, { steps: 4 }),
+    () => hover.filter({ hasText: /affine/i }).first().waitFor({ timeout: 3000 }),
+  );
+  const text = await hover.first().innerText();
+  must(/affine/i.test(text), "the hover says affine");
+  must(/threadIdx\.x/.test(text), "the hover names the cause");
+  await shot("2-hover-dark");
+  await page.mouse.move(900, 880);
+  await page.keyboard.press("Escape");
+
+  const barrier = await box(line("__syncthreads"), "__syncthreads");
+  await retry(
+    () => page.mouse.move(barrier.x, barrier.y, { steps: 4 }),
+    () => hover.filter({ hasText: "divergent-barrier" }).first().waitFor({ timeout: 3000 }),
+  );
+  must(true, "the barrier's diagnostic carries its code");
+  await shot("3-diagnostic-dark");
+  await page.mouse.move(900, 880);
+
+  await theme("Default Light Modern");
+  await shot("4-hints-light");
+  await theme("Default Dark Modern");
+
+  await open("bindless.hlsl");
+  await editor.locator(".squiggly-warning").first().waitFor({ timeout: 30000 });
+  const index = await box(line("textures[input.material]"), "material]");
+  await page.mouse.click(index.x, index.y);
+  const action = page.locator(".action-widget .monaco-list-row", { hasText: "NonUniformResourceIndex" }).first();
+  await retry(
+    () => page.keyboard.press("Control+."),
+    () => action.waitFor({ timeout: 2500 }),
+  );
+  must(true, "the quick fix is offered");
+  await shot("5-quick-fix");
+  await action.click();
+  await line("textures[NonUniformResourceIndex(input.material)]").waitFor({ timeout: 10000 });
+  must(true, "the quick fix wraps the index");
+  await page.locator("#status\\.problems[aria-label=\"No Problems\"]").waitFor({ timeout: 15000 });
+  must(true, "the diagnostic is gone");
+  await shot("6-fixed");
+  await page.keyboard.press("Control+s");
+  const wanted = HLSL.replace("[input.material]", "[NonUniformResourceIndex(input.material)]");
+  for (let i = 0; i < 50 && fs.readFileSync(path.join(workspace, "bindless.hlsl"), "utf8") !== wanted; i++) await page.waitForTimeout(100);
+  must(fs.readFileSync(path.join(workspace, "bindless.hlsl"), "utf8") === wanted, "the saved bytes are as expected");
+} catch (error) {
+  failed = 1;
+  console.log(String(error));
+  await shot("failed");
+  process.exitCode = 1;
+}
+await browser.close();
+console.log(`${passed} passed, ${failed} failed`);
