@@ -1,0 +1,455 @@
+//! Settings: `lockstep.toml`, found upward from a file, and the editor's settings above it, which have the same shape.
+//!
+//! A value that can't be used is a problem at its place and leaves the default; a file that is no TOML at all leaves
+//! all defaults. Nothing here ends the program.
+//!
+//! ```toml
+//! defines = ["TILE=16", "DEBUG"]            # as -D
+//! include_dirs = ["include"]                # relative to this file
+//! path_remap = { "/Engine" = "shaders" }    # a prefix of what stands in an #include
+//! warp_size = 32                            # 1 to 128
+//! block = [256, 1, 1]                       # workgroup size; 0 where unknown
+//! target = "sm_80"
+//! method = "full"                           # simple, affine1, affine2, full
+//! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
+//! entry_points = { main_ps = "pixel" }      # shader functions without a telling attribute
+//! baseline = "lockstep-baseline.json"
+//! [diagnostics]
+//! uncoalesced-access = "warning"            # off, hint, warning, error
+//! [hints]
+//! enabled = true
+//! values = true                             # class and form of variables that are not uniform
+//! uniform = false                           # of uniform ones, too
+//! branches = true
+//! loops = true
+//! accesses = true
+//! [server]
+//! debounce_ms = 150                         # idle time before diagnostics are published
+//! ```
+
+use facts::{Code, Method, Options, Scope};
+use smol_str::SmolStr;
+use std::path::{Path, PathBuf};
+use syntax::Span;
+
+/// The name that is looked for, in the file's directory and those above it.
+pub const FILE_NAME: &str = "lockstep.toml";
+
+/// All settings of a file.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Config {
+    pub analysis: AnalysisConfig,
+    pub view: ViewConfig,
+    pub debounce_ms: Option<u64>,
+}
+
+/// What facts depend on: a change computes them anew.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AnalysisConfig {
+    pub defines: Vec<SmolStr>,
+    pub include_dirs: Vec<PathBuf>,
+    pub path_remap: Vec<(String, PathBuf)>,
+    pub options: Options,
+    /// Function names and their shader stage or `kernel`.
+    pub entry_points: Vec<(SmolStr, SmolStr)>,
+}
+
+/// What only the presentation depends on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ViewConfig {
+    /// Sorted by code.
+    pub levels: Vec<(Code, Level)>,
+    pub hints: HintConfig,
+    pub baseline: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    Off,
+    Hint,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HintConfig {
+    pub enabled: bool,
+    pub values: bool,
+    pub uniform: bool,
+    pub branches: bool,
+    pub loops: bool,
+    pub accesses: bool,
+}
+
+impl Default for HintConfig {
+    fn default() -> Self {
+        HintConfig { enabled: true, values: true, uniform: false, branches: true, loops: true, accesses: true }
+    }
+}
+
+impl ViewConfig {
+    pub fn level(&self, code: Code) -> Option<Level> {
+        self.levels.binary_search_by_key(&code, |(code, _)| *code).ok().map(|at| self.levels[at].1)
+    }
+}
+
+/// Something wrong in a configuration, in bytes of its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConfigProblem {
+    pub span: Span,
+    pub message: String,
+}
+
+/// A value of a configuration, whatever it was written in.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Setting {
+    Bool(bool),
+    Int(i64),
+    Text(String),
+    List(Vec<Placed>),
+    Table(Vec<(String, Placed)>),
+    /// Null, a date, a fraction.
+    Other,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placed {
+    pub value: Setting,
+    pub span: Span,
+}
+
+/// Reads a `lockstep.toml` in `directory` on top of `config`.
+pub fn apply_toml(config: &mut Config, text: &str, directory: &Path) -> Vec<ConfigProblem> {
+    let (table, errors) = toml::de::DeTable::parse_recoverable(text);
+    let mut problems: Vec<ConfigProblem> = errors
+        .iter()
+        .take(20)
+        .map(|error| ConfigProblem {
+            span: error.span().map_or(Span::default(), |range| Span::new(range.start as u32, range.end as u32)),
+            message: format!("not TOML: {}", error.message()),
+        })
+        .collect();
+    let span = Span::new(table.span().start as u32, table.span().end as u32);
+    let root = Placed { value: table_setting(table.get_ref(), 0), span };
+    apply(config, &root, Some(directory), &mut problems);
+    problems
+}
+
+/// Reads an editor's settings on top of `config`. Unknown keys are other tools' or the client's own and are passed over.
+pub fn apply_json(config: &mut Config, settings: &serde_json::Value, directory: Option<&Path>) -> Vec<ConfigProblem> {
+    let mut problems = Vec::new();
+    let root = Placed { value: json_setting(settings, 0), span: Span::default() };
+    apply(config, &root, directory, &mut problems);
+    problems.retain(|problem| !problem.message.starts_with("unknown key"));
+    problems
+}
+
+/// The nearest `lockstep.toml` in the directories above a file.
+pub fn candidates(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
+    file.ancestors().skip(1).take(64).map(|directory| directory.join(FILE_NAME))
+}
+
+fn table_setting(table: &toml::de::DeTable<'_>, depth: u32) -> Setting {
+    let entries = table.iter().map(|(key, value)| {
+        let span = Span::new(key.span().start as u32, value.span().end.max(key.span().end) as u32);
+        (key.get_ref().to_string(), Placed { value: toml_setting(value.get_ref(), depth + 1), span })
+    });
+    Setting::Table(entries.collect())
+}
+
+fn toml_setting(value: &toml::de::DeValue<'_>, depth: u32) -> Setting {
+    use toml::de::DeValue;
+    if depth > 8 {
+        return Setting::Other;
+    }
+    match value {
+        DeValue::Boolean(flag) => Setting::Bool(*flag),
+        DeValue::Integer(number) => {
+            i64::from_str_radix(number.as_str(), number.radix()).map_or(Setting::Other, Setting::Int)
+        }
+        DeValue::String(text) => Setting::Text(text.to_string()),
+        DeValue::Array(items) => Setting::List(
+            items
+                .iter()
+                .map(|item| Placed {
+                    value: toml_setting(item.get_ref(), depth + 1),
+                    span: Span::new(item.span().start as u32, item.span().end as u32),
+                })
+                .collect(),
+        ),
+        DeValue::Table(table) => table_setting(table, depth),
+        DeValue::Float(_) | DeValue::Datetime(_) => Setting::Other,
+    }
+}
+
+fn json_setting(value: &serde_json::Value, depth: u32) -> Setting {
+    use serde_json::Value;
+    if depth > 8 {
+        return Setting::Other;
+    }
+    let placed = |value: &Value| Placed { value: json_setting(value, depth + 1), span: Span::default() };
+    match value {
+        Value::Bool(flag) => Setting::Bool(*flag),
+        Value::Number(number) => number.as_i64().map_or(Setting::Other, Setting::Int),
+        Value::String(text) => Setting::Text(text.clone()),
+        Value::Array(items) => Setting::List(items.iter().map(placed).collect()),
+        Value::Object(entries) => {
+            Setting::Table(entries.iter().map(|(key, value)| (snake_case(key), placed(value))).collect())
+        }
+        Value::Null => Setting::Other,
+    }
+}
+
+/// `includeDirs` is `include_dirs`; codes keep their hyphens.
+fn snake_case(key: &str) -> String {
+    let mut out = String::with_capacity(key.len() + 4);
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+fn apply(config: &mut Config, root: &Placed, directory: Option<&Path>, problems: &mut Vec<ConfigProblem>) {
+    let Setting::Table(entries) = &root.value else { return };
+    for (key, placed) in entries {
+        let outcome = apply_key(config, key, placed, directory, problems);
+        if let Err(message) = outcome {
+            problems.push(ConfigProblem { span: placed.span, message });
+        }
+    }
+    config.view.levels.sort_by_key(|(code, _)| *code);
+}
+
+fn apply_key(
+    config: &mut Config,
+    key: &str,
+    placed: &Placed,
+    directory: Option<&Path>,
+    problems: &mut Vec<ConfigProblem>,
+) -> Result<(), String> {
+    let analysis = &mut config.analysis;
+    let located = |path: &str| match directory {
+        Some(directory) => directory.join(path),
+        None => PathBuf::from(path),
+    };
+    // An editor sends null for a setting that was not set.
+    if placed.value == Setting::Other && placed.span == Span::default() {
+        return Ok(());
+    }
+    match key {
+        "defines" => {
+            analysis.defines = match &placed.value {
+                Setting::Table(entries) => entries
+                    .iter()
+                    .map(|(name, value)| match &value.value {
+                        Setting::Text(text) => SmolStr::from(format!("{name}={text}")),
+                        Setting::Int(number) => SmolStr::from(format!("{name}={number}")),
+                        Setting::Bool(flag) => SmolStr::from(format!("{name}={}", u8::from(*flag))),
+                        _ => SmolStr::from(name.as_str()),
+                    })
+                    .collect(),
+                _ => texts(placed)?.into_iter().map(SmolStr::from).collect(),
+            };
+        }
+        "include_dirs" => analysis.include_dirs = texts(placed)?.iter().map(|path| located(path)).collect(),
+        "path_remap" => {
+            analysis.path_remap =
+                text_table(placed)?.into_iter().map(|(prefix, path)| (prefix, located(&path))).collect();
+            // The longest prefix that fits is the one that is meant.
+            analysis.path_remap.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        }
+        "warp_size" => analysis.options.warp_size = in_range(placed, 1, 128)? as u32,
+        "block" => {
+            let Setting::List(items) = &placed.value else {
+                return Err("`block` is a list of up to three numbers, 0 where unknown".into());
+            };
+            if items.len() > 3 {
+                return Err("`block` has at most three numbers".into());
+            }
+            let mut block = [None; 3];
+            for (at, item) in items.iter().enumerate() {
+                let size = in_range(item, 0, 1024)? as u32;
+                block[at] = (size > 0).then_some(size);
+            }
+            analysis.options.block = block;
+        }
+        "target" => analysis.options.target = SmolStr::from(text(placed)?),
+        "method" => {
+            analysis.options.method =
+                method_from_name(&text(placed)?).ok_or("`method` is one of simple, affine1, affine2, full")?;
+        }
+        "scope" => {
+            analysis.options.scope =
+                scope_from_name(&text(placed)?).ok_or("`scope` is one of quad, warp, workgroup, dispatch")?;
+        }
+        "entry_points" => {
+            analysis.entry_points =
+                text_table(placed)?.into_iter().map(|(name, stage)| (name.into(), stage.into())).collect();
+        }
+        "baseline" => config.view.baseline = Some(located(&text(placed)?)),
+        "diagnostics" => {
+            let Setting::Table(entries) = &placed.value else {
+                return Err("`diagnostics` is a table of codes and levels".into());
+            };
+            for (name, level) in entries {
+                match level_of(name, level) {
+                    Ok((code, level)) => {
+                        config.view.levels.retain(|(known, _)| *known != code);
+                        config.view.levels.push((code, level));
+                    }
+                    Err(message) => problems.push(ConfigProblem { span: level.span, message }),
+                }
+            }
+        }
+        "hints" => {
+            let Setting::Table(entries) = &placed.value else { return Err("`hints` is a table of switches".into()) };
+            for (name, value) in entries {
+                let switch = match name.as_str() {
+                    "enabled" => &mut config.view.hints.enabled,
+                    "values" => &mut config.view.hints.values,
+                    "uniform" => &mut config.view.hints.uniform,
+                    "branches" => &mut config.view.hints.branches,
+                    "loops" => &mut config.view.hints.loops,
+                    "accesses" => &mut config.view.hints.accesses,
+                    _ => {
+                        problems.push(unknown_key(&format!("hints.{name}"), value.span));
+                        continue;
+                    }
+                };
+                match value.value {
+                    Setting::Bool(flag) => *switch = flag,
+                    Setting::Other => {}
+                    _ => problems.push(ConfigProblem {
+                        span: value.span,
+                        message: format!("`hints.{name}` is true or false"),
+                    }),
+                }
+            }
+        }
+        "server" => {
+            let Setting::Table(entries) = &placed.value else { return Err("`server` is a table".into()) };
+            for (name, value) in entries {
+                match name.as_str() {
+                    "debounce_ms" => config.debounce_ms = Some(in_range(value, 0, 10_000)? as u64),
+                    _ => problems.push(unknown_key(&format!("server.{name}"), value.span)),
+                }
+            }
+        }
+        _ => problems.push(unknown_key(key, placed.span)),
+    }
+    Ok(())
+}
+
+pub fn method_from_name(name: &str) -> Option<Method> {
+    Some(match name {
+        "simple" => Method::Simple,
+        "affine1" => Method::Polynomial(1),
+        "affine2" => Method::Polynomial(2),
+        "full" => Method::Full,
+        _ => return None,
+    })
+}
+
+pub fn scope_from_name(name: &str) -> Option<Scope> {
+    Some(match name {
+        "quad" => Scope::Quad,
+        "warp" | "subgroup" | "wave" => Scope::Subgroup,
+        "workgroup" | "block" | "group" => Scope::Workgroup,
+        "dispatch" | "grid" => Scope::Dispatch,
+        _ => return None,
+    })
+}
+
+/// The word for a scope that the JSON and the texts use.
+pub const fn scope_name(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Quad => "quad",
+        Scope::Subgroup => "warp",
+        Scope::Workgroup => "workgroup",
+        Scope::Dispatch => "dispatch",
+    }
+}
+
+fn unknown_key(key: &str, span: Span) -> ConfigProblem {
+    ConfigProblem { span, message: format!("unknown key `{key}`") }
+}
+
+fn level_of(name: &str, placed: &Placed) -> Result<(Code, Level), String> {
+    let code = Code::from_name(name).ok_or_else(|| format!("there is no diagnostic `{name}`"))?;
+    let level = match text(placed)?.as_str() {
+        "off" | "allow" => Level::Off,
+        "hint" => Level::Hint,
+        "warning" | "warn" => Level::Warning,
+        "error" | "deny" => Level::Error,
+        other => return Err(format!("`{other}` is no level: off, hint, warning or error")),
+    };
+    Ok((code, level))
+}
+
+fn text(placed: &Placed) -> Result<String, String> {
+    match &placed.value {
+        Setting::Text(text) => Ok(text.clone()),
+        _ => Err("a text is expected".into()),
+    }
+}
+
+fn texts(placed: &Placed) -> Result<Vec<String>, String> {
+    match &placed.value {
+        Setting::List(items) => items.iter().map(text).collect(),
+        _ => Err("a list of texts is expected".into()),
+    }
+}
+
+fn text_table(placed: &Placed) -> Result<Vec<(String, String)>, String> {
+    match &placed.value {
+        Setting::Table(entries) => {
+            entries.iter().map(|(key, value)| Ok((key.clone(), text(value)?))).collect()
+        }
+        _ => Err("a table of texts is expected".into()),
+    }
+}
+
+fn in_range(placed: &Placed, low: i64, high: i64) -> Result<i64, String> {
+    match placed.value {
+        Setting::Int(number) if (low..=high).contains(&number) => Ok(number),
+        _ => Err(format!("a number from {low} to {high} is expected")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_value_is_a_problem_at_its_place_and_the_rest_is_used() {
+        let mut config = Config::default();
+        let text = "warp_size = 999\nblock = [64, 1]\nnonsense = 1\n[diagnostics]\nbank-conflict = \"off\"\nx = \"off\"\n";
+        let problems = apply_toml(&mut config, text, Path::new("/p"));
+        assert_eq!(config.analysis.options.warp_size, 32);
+        assert_eq!(config.analysis.options.block, [Some(64), Some(1), None]);
+        assert_eq!(config.view.level(Code::BankConflict), Some(Level::Off));
+        let places: Vec<_> = problems.iter().map(|p| &text[p.span.start as usize..p.span.end as usize]).collect();
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(places.contains(&"warp_size = 999"), "{places:?}");
+    }
+
+    #[test]
+    fn text_that_is_no_toml_leaves_the_defaults() {
+        let mut config = Config::default();
+        let problems = apply_toml(&mut config, "= [[[", Path::new("/p"));
+        assert!(!problems.is_empty());
+        assert_eq!(config, Config::default());
+    }
+
+    #[test]
+    fn an_editors_settings_have_the_same_shape() {
+        let mut config = Config::default();
+        let settings = serde_json::json!({"includeDirs": ["inc"], "hints": {"values": false}, "trace": {"server": "off"}});
+        assert!(apply_json(&mut config, &settings, Some(Path::new("/r"))).is_empty());
+        assert_eq!(config.analysis.include_dirs, [PathBuf::from("/r/inc")]);
+        assert!(!config.view.hints.values);
+    }
+}

@@ -1,0 +1,112 @@
+//! Queries, from text to rows. Each is one line that calls a pure function; what runs again after an edit:
+//!
+//! ```text
+//! lexed, unit, items        the edited file (and `unit` of files that include it)
+//! parsed, lowered, facts    items whose tokens changed, and those that inline them
+//! environment               when a declaration changed, not when a body did
+//! places                    positions only
+//! ```
+
+use super::inputs::{Db, File, Source};
+use crate::program::{self, Analysed, Body, Places};
+use ir::lower::c_family::{Environment, Lowered};
+use syntax::ItemKey;
+use crate::views::rows::Rows;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::c_family::ast::ParsedItem;
+use syntax::c_family::lexer::LexedFile;
+use syntax::preprocess::Unit;
+use syntax::{FileId, LineIndex, c_family::TypeNames};
+
+/// A top-level declaration. Its identity is its name and its number among those of that name, so that what is known of
+/// it survives edits elsewhere.
+#[salsa::tracked(debug)]
+pub struct Item<'db> {
+    #[returns(copy)]
+    pub main: File,
+    pub name: SmolStr,
+    #[returns(copy)]
+    pub ordinal: u32,
+    #[tracked]
+    #[returns(copy)]
+    pub place: ItemPlace,
+    #[tracked]
+    pub body: Body,
+}
+
+/// Absolute: read by projections only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ItemPlace {
+    pub file: FileId,
+    pub start: u32,
+    pub end: u32,
+}
+
+#[salsa::tracked]
+pub fn line_index(db: &dyn Db, file: File) -> LineIndex {
+    LineIndex::new(program::text(file.source(db)))
+}
+
+#[salsa::tracked]
+pub fn lexed(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
+    program::lex(file.source(db))
+}
+
+/// The translation unit of a file of the C family.
+#[salsa::tracked(no_eq)]
+pub fn unit(db: &dyn Db, file: File) -> Arc<Unit> {
+    Arc::new(program::preprocess(db, file))
+}
+
+#[salsa::tracked]
+pub fn items<'db>(db: &'db dyn Db, file: File) -> Vec<Item<'db>> {
+    let make = |piece: program::Piece| Item::new(db, file, piece.key.name, piece.key.ordinal, piece.place, piece.body);
+    program::split(db, file).into_iter().map(make).collect()
+}
+
+#[salsa::tracked]
+pub fn type_names(db: &dyn Db, file: File) -> TypeNames {
+    syntax::c_family::declared_type_names(&unit(db, file).items)
+}
+
+#[salsa::tracked(lru = 4096)]
+pub fn parsed<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<ParsedItem> {
+    Arc::new(program::parse(db, item))
+}
+
+#[salsa::tracked]
+pub fn environment(db: &dyn Db, file: File) -> Environment {
+    program::environment(db, file)
+}
+
+#[salsa::tracked]
+pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
+    program::items_by_key(db, file)
+}
+
+#[salsa::tracked]
+pub fn lowered<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Lowered>> {
+    Arc::new(program::lower(db, item))
+}
+
+#[salsa::tracked]
+pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
+    Arc::new(program::analyse(db, item))
+}
+
+#[salsa::tracked]
+pub fn rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Rows>> {
+    Arc::new(program::rows(lowered(db, item), facts_of(db, item)))
+}
+
+/// Where items stand: what item-relative positions are resolved with.
+#[salsa::tracked]
+pub fn places(db: &dyn Db, file: File) -> Places {
+    program::places(db, file)
+}
+
+#[salsa::tracked]
+pub fn silences(db: &dyn Db, file: File) -> crate::views::diagnostics::Silences {
+    crate::views::diagnostics::silences(program::text(file.source(db)))
+}

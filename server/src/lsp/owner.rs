@@ -1,0 +1,462 @@
+//! The owner: one thread that holds the documents and the database and is told everything in the order of the wire.
+//! Edits are made here; requests get a clone of the database and run in the pool.
+//!
+//! A write waits until every clone is dropped, which it hastens: computations on clones are cancelled and, as long as
+//! their document did not change, asked for again. Texts are handed to the database when somebody needs them, so that a
+//! burst of edits costs one copy.
+
+use super::backend::Shared;
+use super::convert;
+use super::outgoing::{Outgoing, Publication};
+use super::pool::Pool;
+use crate::config::{self, Config, ConfigProblem};
+use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
+use crate::documents::{Change, Document, Encoding};
+use crate::host;
+use crate::program::Language;
+use crate::views;
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tower_lsp::ls_types::Uri;
+
+const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
+
+pub(super) enum Event {
+    Ready { encoding: Encoding, folders: Vec<PathBuf>, settings: serde_json::Value, push: bool, refresh: bool },
+    Open { uri: Uri, text: String, version: i32, language: String },
+    Change { uri: Uri, version: i32, changes: Vec<Change> },
+    Close { uri: Uri },
+    Settings(serde_json::Value),
+    Folders { added: Vec<PathBuf>, removed: Vec<PathBuf> },
+    Watched(Vec<Uri>),
+    Request(Request),
+    /// A computation for publication was cancelled.
+    Again(String),
+    AddToBaseline { path: PathBuf, entry: serde_json::Value },
+}
+
+/// What a request wants done, on a clone of the database.
+pub(super) trait Work: Send + Sync {
+    /// `false`: cancelled because inputs change; ask again.
+    fn run(&self, snapshot: Snapshot) -> bool;
+    /// The document changed since the request was made.
+    fn stale(&self);
+    fn cancelled(&self) -> bool;
+}
+
+pub(super) struct Request {
+    pub(super) uri: Option<Uri>,
+    /// Of the document when the request arrived; set by the owner.
+    pub(super) version: Option<i32>,
+    pub(super) work: Arc<dyn Work>,
+}
+
+/// What a request sees.
+pub(super) struct Snapshot {
+    pub(super) db: Database,
+    pub(super) file: Option<File>,
+    pub(super) version: i32,
+    pub(super) encoding: Encoding,
+    /// The text and its problems when the document is a configuration file.
+    pub(super) config: Option<(Arc<str>, Vec<ConfigProblem>)>,
+    /// The names under which the client opened files.
+    pub(super) uris: Arc<FxHashMap<PathBuf, Uri>>,
+}
+
+struct Open {
+    document: Document,
+    uri: Uri,
+    path: PathBuf,
+    file: Option<File>,
+    /// The database has an older text.
+    dirty: bool,
+    due: Option<Instant>,
+}
+
+pub(super) struct Owner {
+    db: Database,
+    open: FxHashMap<String, Open>,
+    uris: Arc<FxHashMap<PathBuf, Uri>>,
+    encoding: Encoding,
+    folders: Vec<PathBuf>,
+    editor: serde_json::Value,
+    /// By the configuration file that applies.
+    settings: FxHashMap<Option<PathBuf>, Settings>,
+    debounce: Duration,
+    push: bool,
+    refresh: bool,
+    pool: Pool,
+    events: Sender<Event>,
+    shared: Arc<Shared>,
+    outgoing: Outgoing,
+}
+
+impl Owner {
+    pub(super) fn new(events: Sender<Event>, shared: Arc<Shared>, outgoing: Outgoing) -> Self {
+        let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+        Owner {
+            db: Database::default(),
+            open: FxHashMap::default(),
+            uris: Arc::default(),
+            encoding: Encoding::default(),
+            folders: Vec::new(),
+            editor: serde_json::Value::Null,
+            settings: FxHashMap::default(),
+            debounce: DEFAULT_DEBOUNCE,
+            push: true,
+            refresh: false,
+            pool: Pool::new(threads),
+            events,
+            shared,
+            outgoing,
+        }
+    }
+
+    /// Takes events until every sender is gone.
+    pub(super) fn run(mut self, queue: &Receiver<Event>) {
+        loop {
+            let due = self.open.values().filter_map(|open| open.due).min();
+            let event = match due {
+                None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => queue.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
+            match event {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => self.publish_due(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if self.shared.was_shut_down() {
+                // Work in flight is of no use to anybody; the loop goes on so that senders never fail.
+                self.open.values_mut().for_each(|open| open.due = None);
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Ready { encoding, folders, settings, push, refresh } => {
+                self.encoding = encoding;
+                self.folders = folders;
+                self.push = push;
+                self.refresh = refresh;
+                self.set_editor(settings);
+            }
+            Event::Open { uri, text, version, language } => self.open(uri, &text, version, language),
+            Event::Change { uri, version, changes } => {
+                let encoding = self.encoding;
+                let Some(open) = self.open.get_mut(uri.as_str()) else { return };
+                open.document.apply(&changes, encoding);
+                open.document.version = version;
+                open.dirty = true;
+                self.shared.set_version(uri.as_str(), version);
+                if is_config(&open.path) {
+                    self.flush();
+                    self.configure();
+                }
+                self.all_due();
+            }
+            Event::Close { uri } => self.close(&uri),
+            Event::Settings(settings) => {
+                self.set_editor(settings);
+                self.all_due();
+                self.ask_for_refresh();
+            }
+            Event::Folders { added, removed } => {
+                self.folders.retain(|folder| !removed.contains(folder));
+                self.folders.extend(added);
+            }
+            Event::Watched(uris) => self.watched(&uris),
+            Event::Request(request) => self.dispatch(request),
+            Event::Again(uri) => {
+                if let Some(open) = self.open.get_mut(&uri) {
+                    open.due = Some(Instant::now());
+                }
+            }
+            Event::AddToBaseline { path, entry } => {
+                if let Err(error) = crate::baseline::add(&path, entry) {
+                    tracing::error!("the baseline could not be written: {error}");
+                }
+                self.configure();
+                self.all_due();
+                self.ask_for_refresh();
+            }
+        }
+    }
+
+    fn open(&mut self, uri: Uri, text: &str, version: i32, language: String) {
+        let path = convert::path_of(&uri);
+        let document = Document::new(text, version, language);
+        let file = if is_config(&path) {
+            None
+        } else {
+            let file = self.db.file_with_text(&path, Source::Text { text: document.text(), lossy: false });
+            let language = Language::of_editor(&document.language).unwrap_or_else(|| Language::of_path(&path));
+            self.db.set_language(file, language);
+            Some(file)
+        };
+        let due = Some(Instant::now());
+        let mut uris = (*self.uris).clone();
+        uris.insert(host::normalize(&path), uri.clone());
+        self.uris = Arc::new(uris);
+        let name = uri.as_str().to_owned();
+        self.shared.set_version(&name, version);
+        self.open.insert(name.clone(), Open { document, uri, path, file, dirty: false, due });
+        match file {
+            Some(_) => self.configure_one(&name),
+            None => self.configure(),
+        }
+        // Others may include it: an unsaved text wins over the disk.
+        self.all_due();
+    }
+
+    fn close(&mut self, uri: &Uri) {
+        let Some(open) = self.open.remove(uri.as_str()) else { return };
+        self.shared.forget(uri.as_str());
+        let mut uris = (*self.uris).clone();
+        uris.remove(&host::normalize(&open.path));
+        self.uris = Arc::new(uris);
+        if let Some(file) = open.file {
+            // From now on the disk says what the file holds.
+            let source = if uri.as_str().starts_with("file:") { db::read_source(&open.path) } else { Source::Missing };
+            self.db.set_source(file, source);
+        } else {
+            self.configure();
+        }
+        if self.push {
+            self.outgoing.publish(Publication { uri: uri.clone(), diagnostics: Vec::new(), version: None });
+        }
+        self.all_due();
+    }
+
+    fn watched(&mut self, uris: &[Uri]) {
+        let mut configuration = false;
+        for uri in uris {
+            let path = host::normalize(&convert::path_of(uri));
+            configuration |= is_config(&path) || path.extension().is_some_and(|extension| extension == "json");
+            if self.uris.contains_key(&path) {
+                continue;
+            }
+            if let Some(file) = self.db.known_file(&path) {
+                self.db.set_source(file, db::read_source(&path));
+            }
+        }
+        if configuration {
+            self.configure();
+        }
+        self.all_due();
+        self.ask_for_refresh();
+    }
+
+    fn set_editor(&mut self, settings: serde_json::Value) {
+        let mut config = Config::default();
+        // Its problems are the client's; they are logged.
+        for problem in config::apply_json(&mut config, &settings, self.folders.first().map(PathBuf::as_path)) {
+            tracing::warn!("settings: {}", problem.message);
+        }
+        self.debounce = config.debounce_ms.map_or(DEFAULT_DEBOUNCE, Duration::from_millis);
+        self.editor = settings;
+        self.configure();
+    }
+
+    /// Computes the settings of every open file anew.
+    fn configure(&mut self) {
+        let known: Vec<Option<PathBuf>> = self.settings.keys().cloned().collect();
+        for key in known {
+            let _ = self.settings_for(key);
+        }
+        let names: Vec<String> = self.open.keys().cloned().collect();
+        for name in names {
+            self.configure_one(&name);
+        }
+    }
+
+    fn configure_one(&mut self, name: &str) {
+        let Some(Open { path, file: Some(file), .. }) = self.open.get(name) else { return };
+        let (path, file) = (path.clone(), *file);
+        let key = config::candidates(&path).map(|path| host::normalize(&path)).find(|candidate| {
+            self.uris.contains_key(candidate) || candidate.is_file()
+        });
+        let settings = self.settings_for(key);
+        self.db.set_file_settings(file, settings);
+    }
+
+    fn settings_for(&mut self, key: Option<PathBuf>) -> Settings {
+        let mut config = Config::default();
+        if let Some(path) = &key
+            && let Some(text) = self.text_of_config(path)
+        {
+            let directory = path.parent().unwrap_or(Path::new(""));
+            config::apply_toml(&mut config, &text, directory);
+        }
+        let root = self.folders.first().map(PathBuf::as_path);
+        config::apply_json(&mut config, &self.editor, root);
+        if let Some(debounce) = config.debounce_ms {
+            self.debounce = Duration::from_millis(debounce);
+        }
+        let baseline = match &config.view.baseline {
+            Some(path) => crate::baseline::read(path).unwrap_or_else(|error| {
+                tracing::warn!("{error}");
+                Vec::new()
+            }),
+            None => Vec::new(),
+        };
+        match self.settings.get(&key) {
+            Some(&settings) => {
+                self.db.set_settings(settings, config.analysis, config.view, baseline);
+                settings
+            }
+            None => {
+                let settings = self.db.new_settings(config.analysis, config.view, baseline);
+                self.settings.insert(key, settings);
+                settings
+            }
+        }
+    }
+
+    fn text_of_config(&self, path: &Path) -> Option<String> {
+        match self.uris.get(path).and_then(|uri| self.open.get(uri.as_str())) {
+            Some(open) => Some(open.document.text().to_string()),
+            None => host::read(path).ok().map(|read| read.text),
+        }
+    }
+
+    /// Hands changed texts to the database.
+    fn flush(&mut self) {
+        for open in self.open.values_mut().filter(|open| open.dirty) {
+            open.dirty = false;
+            if let Some(file) = open.file {
+                self.db.set_source(file, Source::Text { text: open.document.text(), lossy: false });
+            }
+        }
+    }
+
+    fn snapshot(&self, uri: Option<&str>) -> Snapshot {
+        let open = uri.and_then(|uri| self.open.get(uri));
+        let config = open.filter(|open| open.file.is_none()).map(|open| {
+            let directory = open.path.parent().unwrap_or(Path::new(""));
+            let text = open.document.text();
+            let problems = config::apply_toml(&mut Config::default(), &text, directory);
+            (text, problems)
+        });
+        Snapshot {
+            db: self.db.clone(),
+            file: open.and_then(|open| open.file),
+            version: open.map_or(0, |open| open.document.version),
+            encoding: self.encoding,
+            config,
+            uris: Arc::clone(&self.uris),
+        }
+    }
+
+    fn dispatch(&mut self, mut request: Request) {
+        if request.work.cancelled() {
+            return;
+        }
+        let name = request.uri.as_ref().map(Uri::as_str);
+        let current = name.and_then(|name| self.open.get(name)).map(|open| open.document.version);
+        if request.version.is_some() && request.version != current {
+            request.work.stale();
+            return;
+        }
+        request.version = current;
+        self.flush();
+        let snapshot = self.snapshot(name);
+        let events = self.events.clone();
+        self.pool.run(move || {
+            let work = Arc::clone(&request.work);
+            if !work.run(snapshot) {
+                let _ = events.send(Event::Request(request));
+            }
+        });
+    }
+
+    fn all_due(&mut self) {
+        let due = Instant::now() + self.debounce;
+        self.open.values_mut().for_each(|open| open.due = Some(due));
+    }
+
+    fn publish_due(&mut self) {
+        let now = Instant::now();
+        let names: Vec<String> =
+            self.open.iter().filter(|(_, open)| open.due.is_some_and(|due| due <= now)).map(|(name, _)| name.clone()).collect();
+        if !names.is_empty() {
+            self.flush();
+        }
+        for name in names {
+            let Some(open) = self.open.get_mut(&name) else { continue };
+            open.due = None;
+            if self.push {
+                let uri = open.uri.clone();
+                self.publish_one(name, uri);
+            }
+        }
+    }
+
+    fn publish_one(&self, name: String, uri: Uri) {
+        let snapshot = self.snapshot(Some(&name));
+        let (events, outgoing, shared) = (self.events.clone(), self.outgoing.clone(), Arc::clone(&self.shared));
+        let done = Arc::new(AtomicBool::new(false));
+        if self.shared.shows_progress() {
+            outgoing.progress(format!("Lockstep: {}", file_name(&name)), Arc::clone(&done));
+        }
+        let done = Finished(done);
+        self.pool.run(move || {
+            let version = snapshot.version;
+            let outcome = db::catch(&snapshot.db, |db| match (&snapshot.config, snapshot.file) {
+                (Some((text, problems)), _) => Some(convert::config_diagnostics(text, problems, snapshot.encoding)),
+                (None, Some(file)) => {
+                    let shown = views::diagnostics::diagnostics(db, file);
+                    Some(shown.iter().map(|one| convert::diagnostic(db, file, one, &snapshot)).collect())
+                }
+                (None, None) => None,
+            });
+            drop(snapshot);
+            drop(done);
+            match outcome {
+                Ok(Some(diagnostics)) => {
+                    if shared.version(&name) == Some(version) {
+                        outgoing.publish(Publication { uri, diagnostics, version: Some(version) });
+                    }
+                }
+                Ok(None) | Err(Cancelled::Unwanted) => {}
+                Err(Cancelled::InputsChange) => {
+                    let _ = events.send(Event::Again(name));
+                }
+            }
+        });
+    }
+
+    fn ask_for_refresh(&self) {
+        if !self.refresh {
+            return;
+        }
+        self.outgoing.detached("inlayHint/refresh", async |client| drop(client.inlay_hint_refresh().await));
+        self.outgoing.detached("semanticTokens/refresh", async |client| drop(client.semantic_tokens_refresh().await));
+        self.outgoing.detached("codeLens/refresh", async |client| drop(client.code_lens_refresh().await));
+        if !self.push {
+            self.outgoing
+                .detached("diagnostic/refresh", async |client| drop(client.workspace_diagnostic_refresh().await));
+        }
+    }
+}
+
+/// Ends the display of progress, also when the computation panics.
+struct Finished(Arc<AtomicBool>);
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+fn is_config(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == config::FILE_NAME)
+}
+
+fn file_name(uri: &str) -> &str {
+    uri.rsplit('/').next().unwrap_or(uri)
+}

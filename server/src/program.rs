@@ -1,0 +1,430 @@
+//! From a file's text to facts: which front end, how items are made, how positions are resolved. Pure but for what it
+//! reads through the database; the queries call it.
+
+use crate::db::{self, Db, File, Item, ItemPlace, Source};
+use crate::host;
+use crate::views::rows::{self, Rows};
+use facts::{Cause, CauseStep, Finding, FunctionFacts, Options};
+use ir::lower::c_family::{Bodies, Environment, LowerOptions, Lowered};
+use ir::{Block, Function, Loc, Site, Value};
+use smol_str::SmolStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syntax::c_family::Dialect;
+use syntax::c_family::ast::ParsedItem;
+use syntax::c_family::lexer::{LexedFile, lex_shared};
+use syntax::c_family::token::Token;
+use syntax::preprocess::{IncludeResolver, IncludedFile, ItemTokens, PreprocessOptions, Unit};
+use syntax::{FileId, ItemKey, Problem, Span};
+
+/// What a file is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    Cuda,
+    Hlsl,
+    Ptx,
+    MicroSimd,
+    /// The text form of the IR.
+    Ir,
+    Other,
+}
+
+impl Language {
+    pub fn of_path(path: &Path) -> Language {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+        match extension.as_deref().unwrap_or("") {
+            "cu" | "cuh" | "h" | "hpp" | "hh" | "hxx" | "inl" | "inc" | "cpp" | "cc" | "cxx" | "c" => Language::Cuda,
+            "hlsl" | "hlsli" | "fx" | "fxh" | "usf" | "ush" | "compute" => Language::Hlsl,
+            "ptx" => Language::Ptx,
+            "musimd" => Language::MicroSimd,
+            "lir" => Language::Ir,
+            _ => Language::Other,
+        }
+    }
+
+    /// An editor's language identifier.
+    pub fn of_editor(identifier: &str) -> Option<Language> {
+        Some(match identifier {
+            "cuda" | "cuda-cpp" | "cuda-c++" | "CUDA C++" => Language::Cuda,
+            "hlsl" => Language::Hlsl,
+            "ptx" => Language::Ptx,
+            "musimd" => Language::MicroSimd,
+            "lir" | "lockstep-ir" => Language::Ir,
+            _ => return None,
+        })
+    }
+
+    pub const fn c_dialect(self) -> Option<Dialect> {
+        match self {
+            Language::Cuda => Some(Dialect::Cuda),
+            Language::Hlsl => Some(Dialect::Hlsl),
+            _ => None,
+        }
+    }
+}
+
+/// What an item is made of, with positions relative to its start.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Body {
+    Tokens { file: FileId, scope: Vec<SmolStr>, tokens: Arc<[Token]> },
+    /// A language whose items are lowered straight from their text.
+    Lowered(Arc<Vec<Lowered>>),
+}
+
+/// An item as it is cut from a file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Piece {
+    pub key: ItemKey,
+    pub place: ItemPlace,
+    pub body: Body,
+}
+
+/// What was found out about each function of an item.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Analysed {
+    /// By `Module::functions`; the first is the function itself.
+    pub functions: Vec<FunctionFacts>,
+    pub findings: Vec<Finding>,
+}
+
+/// One function of an item with all that is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'db> {
+    pub function: &'db Function,
+    pub problems: &'db [Problem],
+    pub facts: &'db FunctionFacts,
+    pub rows: &'db Rows,
+    pub findings: &'db [Finding],
+}
+
+pub fn text(source: &Source) -> &str {
+    match source {
+        Source::Text { text, .. } => text,
+        Source::Missing | Source::Unusable(_) => "",
+    }
+}
+
+/// The functions of an item.
+pub fn parts<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Part<'db>> {
+    let lowered = db::lowered(db, item);
+    let (analysed, rows) = (db::facts_of(db, item), db::rows(db, item));
+    let parts = lowered.iter().zip(analysed.iter()).zip(rows.iter()).filter_map(|((lowered, analysed), rows)| {
+        Some(Part {
+            function: lowered.module.functions.first()?,
+            problems: &lowered.problems,
+            facts: analysed.functions.first()?,
+            rows,
+            findings: &analysed.findings,
+        })
+    });
+    parts.collect()
+}
+
+/// The innermost function around an item-relative offset.
+pub fn part_at<'db>(db: &'db dyn Db, item: Item<'db>, offset: u32) -> Option<Part<'db>> {
+    let parts = parts(db, item);
+    let around = |part: &&Part<'_>| part.function.span.start <= offset && offset <= part.function.span.end;
+    parts.iter().filter(around).min_by_key(|part| part.function.span.len()).or(parts.first()).copied()
+}
+
+pub fn lex(source: &Source) -> Option<Arc<LexedFile>> {
+    match source {
+        Source::Text { text, .. } => Some(Arc::new(lex_shared(Arc::clone(text)))),
+        Source::Missing | Source::Unusable(_) => None,
+    }
+}
+
+/// Preprocesses a file and what it includes, each file through its own query.
+pub fn preprocess(db: &dyn Db, file: File) -> Unit {
+    let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
+    let config = file.settings(db).analysis(db);
+    let mut options = PreprocessOptions::new(dialect);
+    options.defines = config.defines.clone();
+    let tokens = db::lexed(db, file).clone().unwrap_or_else(|| Arc::new(lex_shared(Arc::from(""))));
+    let main = IncludedFile { path: path_text(file.path(db)), tokens };
+    let mut includes = Includes { db, include_dirs: &config.include_dirs, remap: &config.path_remap };
+    syntax::preprocess::preprocess(&main, &options, &mut includes)
+}
+
+/// Looks for included files: beside the including file, under remapped prefixes, in the configured directories.
+struct Includes<'a> {
+    db: &'a dyn Db,
+    include_dirs: &'a [PathBuf],
+    remap: &'a [(String, PathBuf)],
+}
+
+impl Includes<'_> {
+    fn open(&self, path: &Path) -> Option<IncludedFile> {
+        let file = self.db.file(path);
+        let tokens = db::lexed(self.db, file).clone()?;
+        Some(IncludedFile { path: path_text(file.path(self.db)), tokens })
+    }
+    fn candidates(&self, from: &str, spec: &str, angled: bool) -> Vec<PathBuf> {
+        let mut candidates = Vec::new();
+        for (prefix, directory) in self.remap {
+            if let Some(rest) = spec.strip_prefix(prefix.as_str()) {
+                candidates.push(directory.join(rest.trim_start_matches('/')));
+            }
+        }
+        if let (false, Some(directory)) = (angled, Path::new(from).parent()) {
+            candidates.push(directory.join(spec));
+        }
+        candidates.extend(self.include_dirs.iter().map(|directory| directory.join(spec)));
+        candidates.iter().map(|path| host::normalize(path)).collect()
+    }
+}
+
+impl IncludeResolver for Includes<'_> {
+    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        self.candidates(from, spec, angled).iter().find_map(|path| self.open(path))
+    }
+    fn resolve_next(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let candidates = self.candidates(from, spec, angled);
+        let here = candidates.iter().position(|path| path.as_os_str() == from);
+        candidates.iter().skip(here.map_or(0, |at| at + 1)).find_map(|path| self.open(path))
+    }
+}
+
+fn path_text(path: &Path) -> Arc<str> {
+    Arc::from(path.to_string_lossy())
+}
+
+/// The items of a file's unit.
+pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
+    match file.language(db) {
+        Language::Cuda | Language::Hlsl => {
+            let unit = db::unit(db, file);
+            let keys = syntax::c_family::item_names(&unit.items);
+            unit.items.iter().zip(keys).map(|(item, key)| piece_of_tokens(item, key)).collect()
+        }
+        Language::Ptx | Language::MicroSimd | Language::Ir | Language::Other => Vec::new(),
+    }
+}
+
+fn piece_of_tokens(item: &ItemTokens, key: ItemKey) -> Piece {
+    Piece {
+        key,
+        place: ItemPlace { file: item.file, start: item.start, end: item.end },
+        body: Body::Tokens { file: item.file, scope: item.scope.clone(), tokens: Arc::clone(&item.tokens) },
+    }
+}
+
+pub fn key(db: &dyn Db, item: Item<'_>) -> ItemKey {
+    ItemKey { name: item.name(db).clone(), ordinal: item.ordinal(db) }
+}
+
+pub fn parse(db: &dyn Db, item: Item<'_>) -> ParsedItem {
+    let nothing = |key| ParsedItem {
+        key,
+        file: FileId::MAIN,
+        scope: Vec::new(),
+        kind: syntax::c_family::ast::ItemKind::Nothing,
+        problems: Vec::new(),
+    };
+    let key = key(db, item);
+    let main = item.main(db);
+    match (item.body(db), main.language(db).c_dialect()) {
+        (Body::Tokens { file, scope, tokens }, Some(dialect)) => {
+            let tokens = ItemTokens { file: *file, start: 0, end: 0, scope: scope.clone(), tokens: Arc::clone(tokens) };
+            let mut parsed = syntax::c_family::parse_item(&tokens, db::type_names(db, main), dialect);
+            parsed.key = key;
+            parsed
+        }
+        _ => nothing(key),
+    }
+}
+
+/// The declarations of a unit, without bodies.
+pub fn environment(db: &dyn Db, file: File) -> Environment {
+    let items: Vec<Arc<ParsedItem>> = db::items(db, file).iter().map(|&item| db::parsed(db, item).clone()).collect();
+    Environment::new(&items)
+}
+
+/// Bodies of callees, each through its own query.
+struct ItemBodies<'db> {
+    db: &'db dyn Db,
+    file: File,
+}
+
+impl Bodies for ItemBodies<'_> {
+    fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>> {
+        let index = db::items_by_key(self.db, self.file);
+        let at = index.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
+        let item = *db::items(self.db, self.file).get(index[at].1 as usize)?;
+        Some(db::parsed(self.db, item).clone())
+    }
+}
+
+pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
+    let mut index: Vec<(ItemKey, u32)> =
+        db::items(db, file).iter().enumerate().map(|(number, &item)| (key(db, item), number as u32)).collect();
+    index.sort();
+    index
+}
+
+/// The functions of an item in the IR.
+pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
+    let file = item.main(db);
+    match item.body(db) {
+        Body::Lowered(lowered) => lowered.to_vec(),
+        Body::Tokens { .. } => {
+            let language = match file.language(db) {
+                Language::Hlsl => ir::Language::Hlsl,
+                _ => ir::Language::Cuda,
+            };
+            let config = file.settings(db).analysis(db);
+            let mut options = LowerOptions::new(language);
+            options.launch.block = config.options.block;
+            let bodies = ItemBodies { db, file };
+            ir::lower::c_family::lower_item(db::parsed(db, item), db::environment(db, file), &bodies, &options)
+        }
+    }
+}
+
+/// Facts and findings of an item's functions.
+pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
+    let options = &item.main(db).settings(db).analysis(db).options;
+    db::lowered(db, item).iter().map(|lowered| analyse_module(&lowered.module, options)).collect()
+}
+
+pub fn analyse_module(module: &ir::Module, options: &Options) -> Analysed {
+    let functions = facts::analyze_module(module, options);
+    Analysed { functions, findings: Vec::new() }
+}
+
+pub fn rows(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {
+    let rows = lowered.iter().zip(analysed).map(|(lowered, analysed)| {
+        match (lowered.module.functions.first(), analysed.functions.first()) {
+            (Some(function), Some(facts)) => rows::rows(function, facts),
+            _ => Rows::default(),
+        }
+    });
+    rows.collect()
+}
+
+/// Where the items of a unit begin, by key, sorted.
+pub type Places = Vec<(ItemKey, FileId, u32)>;
+
+pub fn places(db: &dyn Db, file: File) -> Places {
+    let place = |&item: &Item<'_>| {
+        let place = item.place(db);
+        (key(db, item), place.file, place.start)
+    };
+    let mut places: Places = db::items(db, file).iter().map(place).collect();
+    places.sort();
+    places
+}
+
+/// An item-relative position as one of a file of the unit.
+pub fn absolute(db: &dyn Db, file: File, item: Item<'_>, function: &Function, loc: Loc) -> Option<(FileId, Span)> {
+    if loc == Loc::NONE {
+        return None;
+    }
+    let callee = match loc.site {
+        Site(0) => None,
+        site => function.sites.get(site)?.item.as_ref(),
+    };
+    let Some(key) = callee else {
+        let place = item.place(db);
+        return Some((place.file, loc.span.shifted(place.start)));
+    };
+    let places = db::places(db, file);
+    let at = places.binary_search_by(|(known, _, _)| known.cmp(key)).ok()?;
+    let (_, id, start) = &places[at];
+    Some((*id, loc.span.shifted(*start)))
+}
+
+/// The file of a unit by its number.
+pub fn unit_file(db: &dyn Db, file: File, id: FileId) -> Option<File> {
+    if id == FileId::MAIN {
+        return Some(file);
+    }
+    file.language(db).c_dialect()?;
+    Some(db.file(Path::new(db::unit(db, file).path(id)?)))
+}
+
+pub fn unit_file_count(db: &dyn Db, file: File) -> u32 {
+    match file.language(db).c_dialect() {
+        Some(_) => db::unit(db, file).files.len() as u32,
+        None => 1,
+    }
+}
+
+/// A step of a cause chain with its place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    pub text: String,
+    pub place: Option<(FileId, Span)>,
+    /// The step is a branch that decides.
+    pub by_branch: bool,
+}
+
+/// Why a value, as used in a block, is not uniform.
+pub fn chain(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    facts: &FunctionFacts,
+    value: Value,
+    block: Block,
+) -> Vec<Step> {
+    placed(db, file, item, function, facts::explain::chain(function, facts, value, block))
+}
+
+/// Why a branch or a loop is not uniform.
+pub fn cause_steps(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    facts: &FunctionFacts,
+    cause: Cause,
+) -> Vec<Step> {
+    placed(db, file, item, function, facts::explain::chain_of_cause(function, facts, cause))
+}
+
+fn placed(db: &dyn Db, file: File, item: Item<'_>, function: &Function, steps: Vec<CauseStep>) -> Vec<Step> {
+    let step = |step: CauseStep| Step {
+        by_branch: step.text.contains("branch"),
+        place: absolute(db, file, item, function, step.loc),
+        text: step.text,
+    };
+    steps.into_iter().map(step).collect()
+}
+
+/// Problems of an item: of its tree and of its lowering, item-relative.
+pub fn item_problems(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = tree_problems(db, file, item).to_vec();
+    for lowered in db::lowered(db, item).iter() {
+        problems.extend(lowered.problems.iter().cloned());
+    }
+    problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
+    problems.dedup();
+    problems
+}
+
+/// Problems of an item's tree.
+pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Problem] {
+    match file.language(db).c_dialect() {
+        Some(_) => &db::parsed(db, item).problems,
+        None => &[],
+    }
+}
+
+/// All problems of a file, absolute, with the name of the item they belong to (empty: none).
+pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
+    let mut problems: Vec<(Problem, String)> = Vec::new();
+    if file.language(db).c_dialect().is_some() {
+        problems.extend(db::unit(db, file).problems.iter().map(|problem| (problem.clone(), String::new())));
+    }
+    for (place, item) in crate::views::own_items(db, file) {
+        let name = item.name(db).to_string();
+        problems.extend(item_problems(db, file, item).into_iter().map(|mut problem| {
+            problem.span = problem.span.shifted(place.start);
+            problem.file = place.file;
+            (problem, name.clone())
+        }));
+    }
+    problems
+}

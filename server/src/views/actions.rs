@@ -1,0 +1,168 @@
+//! What can be done at a place: the fixes of findings, and ways to silence them. What can't be offered says why.
+
+use super::diagnostics::{Diagnostic, diagnostics, fingerprint};
+use crate::db::{self, Db, File};
+use crate::documents::line_text;
+use crate::program;
+use syntax::Span;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Action {
+    /// Stable: `apply` takes it.
+    pub id: String,
+    pub title: String,
+    pub kind: ActionKind,
+    pub preferred: bool,
+    pub what: Doing,
+    /// The diagnostic that it answers.
+    pub diagnostic: Diagnostic,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActionKind {
+    QuickFix,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doing {
+    /// In this file; spans in bytes, not overlapping.
+    Edit(Vec<(Span, String)>),
+    /// The finding goes into the baseline file.
+    Baseline { fingerprint: String },
+    Refused { reason: String },
+}
+
+impl Action {
+    /// What it changes, in words.
+    pub fn effect(&self) -> String {
+        match &self.what {
+            Doing::Edit(edits) => {
+                let removed: u32 = edits.iter().map(|(span, _)| span.len()).sum();
+                let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
+                format!("{} edit(s), {removed} bytes replaced by {added}", edits.len())
+            }
+            Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
+            Doing::Refused { reason } => reason.clone(),
+        }
+    }
+}
+
+/// Actions for the findings that touch a range.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let source = program::text(file.source(db));
+    let lines = db::line_index(db, file);
+    let settings = file.settings(db);
+    let first = lines.line_column(range.start).0;
+    let last = lines.line_column(range.end).0;
+    let mut actions = Vec::new();
+    for diagnostic in diagnostics(db, file) {
+        if diagnostic.finding.is_none() {
+            continue;
+        }
+        let (from, to) = (lines.line_column(diagnostic.span.start).0, lines.line_column(diagnostic.span.end).0);
+        if to < first || from > last {
+            continue;
+        }
+        let code = diagnostic.code;
+        let mut add = |id: String, title: String, preferred: bool, what: Doing| {
+            let id = numbered(&actions, id);
+            actions.push(Action { id, title, kind: ActionKind::QuickFix, preferred, what, diagnostic: diagnostic.clone() });
+        };
+        match &diagnostic.fix {
+            Some(fix) => add(format!("fix-{code}"), fix.title.clone(), fix.safe, Doing::Edit(fix.edits.clone())),
+            None => add(
+                format!("fix-{code}"),
+                format!("Fix {code}"),
+                false,
+                Doing::Refused { reason: "no rewrite is known that certainly keeps the meaning here".into() },
+            ),
+        }
+        let (line, _) = lines.line_column(diagnostic.span.start);
+        let text = line_text(source, lines, line);
+        let indent: String = text.chars().take_while(|c| c.is_whitespace()).collect();
+        let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+        let start = Span::at(lines.line_start(line));
+        let after_continuation = line > 0 && line_text(source, lines, line - 1).ends_with('\\');
+        add(
+            format!("allow-{code}"),
+            format!("Silence {code} here by a comment"),
+            false,
+            if after_continuation {
+                Doing::Refused { reason: "the line belongs to a macro's definition, where a comment would end it".into() }
+            } else {
+                Doing::Edit(vec![(start, format!("{indent}// lockstep: allow({code}){end}"))])
+            },
+        );
+        add(
+            format!("allow-file-{code}"),
+            format!("Silence {code} in this file"),
+            false,
+            Doing::Edit(vec![(Span::at(byte_order_mark(source)), format!("// lockstep: allow-file({code}){end}"))]),
+        );
+        add(
+            format!("baseline-{code}"),
+            format!("Add this {code} to the baseline"),
+            false,
+            match settings.view(db).baseline {
+                Some(_) => Doing::Baseline { fingerprint: fingerprint(&diagnostic, source, lines) },
+                None => Doing::Refused { reason: "no `baseline` is set in lockstep.toml".into() },
+            },
+        );
+    }
+    actions
+}
+
+/// A text with edits made.
+pub fn edited(source: &str, edits: &[(Span, String)]) -> Option<String> {
+    let mut sorted: Vec<&(Span, String)> = edits.iter().collect();
+    sorted.sort_by_key(|(span, _)| *span);
+    let mut out = String::with_capacity(source.len() + 64);
+    let mut at = 0;
+    for (span, text) in sorted {
+        out.push_str(source.get(at..span.start as usize)?);
+        out.push_str(text);
+        at = span.end as usize;
+    }
+    out.push_str(source.get(at..)?);
+    Some(out)
+}
+
+/// What the baseline keeps of a finding.
+pub fn baseline_entry(db: &dyn Db, file: File, diagnostic: &Diagnostic, fingerprint: &str) -> serde_json::Value {
+    let source = program::text(file.source(db));
+    let lines = db::line_index(db, file);
+    let (line, _) = lines.line_column(diagnostic.span.start);
+    let name = file.path(db).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    serde_json::json!({
+        "fingerprint": fingerprint,
+        "code": diagnostic.code,
+        "file": name,
+        "item": diagnostic.item,
+        "text": line_text(source, lines, line).trim(),
+    })
+}
+
+fn numbered(actions: &[Action], id: String) -> String {
+    let taken = |candidate: &str| actions.iter().any(|action| action.id == candidate);
+    if !taken(&id) {
+        return id;
+    }
+    (2..).map(|number| format!("{id}-{number}")).find(|candidate| !taken(candidate)).unwrap_or(id)
+}
+
+fn byte_order_mark(source: &str) -> u32 {
+    if source.starts_with('\u{feff}') { 3 } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_apply_in_any_order_and_overlaps_are_refused() {
+        let edits = vec![(Span::new(3, 4), "D".to_owned()), (Span::at(0), "<".to_owned())];
+        assert_eq!(edited("abcd", &edits).as_deref(), Some("<abcD"));
+        let overlapping = vec![(Span::new(0, 3), String::new()), (Span::new(2, 4), String::new())];
+        assert_eq!(edited("abcd", &overlapping), None);
+    }
+}

@@ -1,0 +1,246 @@
+//! Diagnostics of a file: what the analysis found, after configuration and silencing, and what a front end or the
+//! preprocessor could not make sense of.
+//!
+//! `// lockstep: allow(code)` silences a line, alone on a line the next one; `// lockstep: allow-file(code)` the file.
+//! `all` stands for every code.
+
+use super::own_items;
+use crate::config::Level;
+use crate::db::{self, Db, File, Source};
+use crate::documents::line_text;
+use crate::program;
+use facts::{Code, Tier};
+use syntax::{FileId, LineIndex, ProblemKind, Span};
+
+/// A diagnostic, ready to be shown.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    pub code: &'static str,
+    pub level: Level,
+    pub span: Span,
+    pub message: String,
+    pub related: Vec<Related>,
+    pub fix: Option<FileFix>,
+    /// Of the item: for fingerprints.
+    pub item: String,
+    /// Of the analysis, with a documentation page.
+    pub finding: Option<Code>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Related {
+    pub file: File,
+    pub span: Span,
+    pub text: String,
+}
+
+/// A mend in the file itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileFix {
+    pub title: String,
+    pub edits: Vec<(Span, String)>,
+    pub safe: bool,
+}
+
+/// Everything that is to be shown, by position.
+pub fn diagnostics(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+    let mut shown = findings(db, file);
+    shown.extend(problems(db, file));
+    shown.sort_by(|a, b| (a.span, a.code, &a.message).cmp(&(b.span, b.code, &b.message)));
+    shown.dedup_by(|a, b| a.span == b.span && a.code == b.code && a.message == b.message);
+    shown
+}
+
+/// What the analysis found and nobody silenced.
+pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+    let settings = file.settings(db);
+    let (view, baseline) = (settings.view(db), settings.baseline(db));
+    let source = program::text(file.source(db));
+    let lines = db::line_index(db, file);
+    let silences = db::silences(db, file);
+    let mut shown = all_findings(db, file);
+    shown.retain_mut(|diagnostic| {
+        let Some(code) = diagnostic.finding else { return true };
+        if let Some(level) = view.level(code) {
+            diagnostic.level = level;
+        }
+        let (line, _) = lines.line_column(diagnostic.span.start);
+        diagnostic.level != Level::Off
+            && !silences.silent(diagnostic.code, line)
+            && (baseline.is_empty() || baseline.binary_search(&fingerprint(diagnostic, source, lines)).is_err())
+    });
+    shown
+}
+
+/// What the analysis found, silenced or not.
+pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+    let mut found: Vec<Diagnostic> = Vec::new();
+    for (_, item) in own_items(db, file) {
+        let parts = program::parts(db, item);
+        for (function, finding) in parts.iter().flat_map(|part| part.findings.iter().map(|one| (part.function, one))) {
+            let Some((FileId::MAIN, span)) = program::absolute(db, file, item, function, finding.loc) else { continue };
+            let related = finding
+                .related
+                .iter()
+                .filter_map(|step| {
+                    let (id, span) = program::absolute(db, file, item, function, step.loc)?;
+                    Some(Related { file: program::unit_file(db, file, id)?, span, text: step.text.clone() })
+                })
+                .collect();
+            let fix = finding.fix.as_ref().and_then(|fix| {
+                let edits: Option<Vec<(Span, String)>> = fix
+                    .edits
+                    .iter()
+                    .map(|(loc, text)| match program::absolute(db, file, item, function, *loc)? {
+                        (FileId::MAIN, span) => Some((span, text.clone())),
+                        _ => None,
+                    })
+                    .collect();
+                Some(FileFix { title: fix.title.clone(), edits: edits?, safe: fix.safe })
+            });
+            found.push(Diagnostic {
+                code: finding.code.name(),
+                level: match finding.tier {
+                    Tier::Error => Level::Error,
+                    Tier::Warning => Level::Warning,
+                    Tier::Hint => Level::Hint,
+                },
+                span,
+                message: finding.message.clone(),
+                related,
+                fix,
+                item: item.name(db).to_string(),
+                finding: Some(finding.code),
+            });
+        }
+    }
+    found.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
+    // A callee that several kernels inline is told once.
+    found.dedup_by(|a, b| a.span == b.span && a.code == b.code);
+    found
+}
+
+fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+    let mut shown = Vec::new();
+    let mut add = |code: &'static str, level: Level, span: Span, message: String, item: String| {
+        shown.push(Diagnostic { code, level, span, message, related: Vec::new(), fix: None, item, finding: None });
+    };
+    match file.source(db) {
+        Source::Text { lossy: true, .. } => add(
+            "invalid-encoding",
+            Level::Warning,
+            Span::default(),
+            "the file is not valid UTF-8; what is not was replaced".into(),
+            String::new(),
+        ),
+        Source::Text { .. } | Source::Missing => {}
+        Source::Unusable(reason) => add("unusable-file", Level::Warning, Span::default(), reason.to_string(), String::new()),
+    }
+    for (problem, item) in program::problems(db, file) {
+        let (code, level) = match problem.kind {
+            ProblemKind::Syntax => ("syntax", Level::Error),
+            ProblemKind::Unsupported => ("unsupported-construct", Level::Hint),
+            ProblemKind::MissingInclude => ("include-not-found", Level::Hint),
+            ProblemKind::Limit => ("limit", Level::Warning),
+        };
+        if problem.file == FileId::MAIN {
+            add(code, level, problem.span, problem.message, item);
+        }
+    }
+    shown.truncate(1000);
+    shown
+}
+
+/// Names a finding in a way that survives edits around it: the item, the code and the line's words.
+pub fn fingerprint(diagnostic: &Diagnostic, source: &str, lines: &LineIndex) -> String {
+    let (line, _) = lines.line_column(diagnostic.span.start);
+    let words = line_text(source, lines, line).split_whitespace();
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let parts = [diagnostic.item.as_str(), diagnostic.code].into_iter().chain(words);
+    for part in parts {
+        for byte in part.bytes().chain([0]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("{hash:016x}")
+}
+
+/// The codes that comments silence.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Silences {
+    file: Vec<String>,
+    /// Line from 0 and code, sorted.
+    lines: Vec<(u32, String)>,
+}
+
+impl Silences {
+    pub fn silent(&self, code: &str, line: u32) -> bool {
+        let has = |one: &str| one == code || one == "all";
+        let from = self.lines.partition_point(|(of, _)| *of < line);
+        self.file.iter().any(|one| has(one))
+            || self.lines[from..].iter().take_while(|(of, _)| *of == line).any(|(_, one)| has(one))
+    }
+}
+
+/// Reads the comments of a text.
+pub fn silences(source: &str) -> Silences {
+    let mut silences = Silences::default();
+    if !source.contains("lockstep:") {
+        return silences;
+    }
+    let mut pending: Vec<String> = Vec::new();
+    for (number, line) in source.split('\n').enumerate() {
+        let Some(mark) = line.find("lockstep:") else {
+            let code = line.trim_start();
+            if !code.is_empty() && !code.starts_with("//") {
+                silences.lines.extend(pending.drain(..).map(|code| (number as u32, code)));
+            }
+            continue;
+        };
+        let comment = ["//", "/*", "#"].iter().filter_map(|open| line[..mark].rfind(open)).min();
+        let Some(comment) = comment else { continue };
+        let rest = line[mark + "lockstep:".len()..].trim_start();
+        let alone = line[..comment].trim().is_empty();
+        if let Some(rest) = rest.strip_prefix("allow-file(") {
+            silences.file.extend(codes(rest));
+        } else if let Some(rest) = rest.strip_prefix("allow(") {
+            if alone {
+                pending.extend(codes(rest));
+                continue;
+            }
+            silences.lines.extend(codes(rest).map(|code| (number as u32, code)));
+        }
+        if !alone {
+            silences.lines.extend(pending.drain(..).map(|code| (number as u32, code)));
+        }
+    }
+    silences.lines.sort();
+    silences
+}
+
+fn codes(rest: &str) -> impl Iterator<Item = String> + '_ {
+    let list = rest.split(')').next().unwrap_or("");
+    list.split(',').map(|code| code.trim().to_owned()).filter(|code| !code.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_silence_their_line_the_next_or_the_file() {
+        let silences = silences("a; // lockstep: allow(x, y)\n// lockstep: allow(z)\n// other\n\nb;\n\"lockstep: allow(w)\"\n");
+        assert!(silences.silent("x", 0) && silences.silent("y", 0) && !silences.silent("x", 1));
+        assert!(silences.silent("z", 4) && !silences.silent("z", 2));
+        // In a string it is no comment.
+        assert!(!silences.silent("w", 5));
+        let file = super::silences("/* lockstep: allow-file(all) */\n");
+        assert!(file.silent("anything", 77));
+    }
+
+    #[test]
+    fn a_comment_alone_on_a_line_silences_the_next_line_of_code() {
+        let silences = silences("  // lockstep: allow(z)\n\n  b;\n  c;\n");
+        assert!(silences.silent("z", 2) && !silences.silent("z", 3));
+    }
+}

@@ -1,0 +1,197 @@
+//! What is known at a place. The first line says what matters; below it why, and what would make it uniform.
+
+use super::rows::{self, Occurrence, class_name};
+use super::{item_at, text};
+use crate::config::scope_name;
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, Step};
+use facts::{Class, FunctionFacts};
+use ir::{Function, Language};
+use syntax::{FileId, Span};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hover {
+    pub span: Span,
+    pub markdown: String,
+}
+
+/// Steps of a cause chain that are shown.
+const STEPS: usize = 12;
+
+pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    in_item(db, file, offset).or_else(|| macro_or_include(db, file, offset))
+}
+
+fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    let (place, item) = item_at(db, file, offset)?;
+    let at = offset - place.start;
+    let program::Part { function, facts, rows, .. } = program::part_at(db, item, at)?;
+    let mut sections = Vec::new();
+    let mut span = None;
+    if let Some(occurrence) = rows::at_offset(rows, at) {
+        span = Some(occurrence.span);
+        sections.push(variable(db, file, item, function, facts, occurrence));
+    }
+    let around = |candidate: Span| candidate.contains(at) || candidate.end == at;
+    if let Some(access) = rows.accesses.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+        span = span.or(Some(access.loc.span));
+        sections.push(text::access_long(access, warp_size(function, facts)));
+    }
+    if span.is_none_or(|span| span.is_empty())
+        || rows.branches.iter().any(|one| Some(one.loc.span) == span)
+    {
+        if let Some(branch) = rows.branches.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+            span = span.or(Some(branch.loc.span));
+            let mut section = text::branch_long(branch, &facts.options.target);
+            if branch.class > Class::Uniform {
+                let steps = program::cause_steps(db, file, item, function, facts, branch.cause);
+                section += &why(db, file, &steps);
+            }
+            sections.push(section);
+        } else if let Some(one) = rows.loops.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+            span = span.or(Some(one.loc.span));
+            let mut section = text::loop_long(one);
+            if one.trip > Class::Uniform {
+                let steps = program::cause_steps(db, file, item, function, facts, one.cause);
+                section += &why(db, file, &steps);
+            }
+            sections.push(section);
+        }
+    }
+    if sections.is_empty() && function.name_span.contains(at) {
+        span = Some(function.name_span);
+        sections.push(signature(function, facts));
+    }
+    if let Some((span, reason)) = rows.unknowns.iter().find(|(span, _)| around(*span))
+        && (!sections.is_empty() || span.len() < 200)
+    {
+        sections.push(format!("not understood here: {reason}; what depends on it is taken as divergent"));
+    }
+    let span = span?;
+    if sections.is_empty() {
+        return None;
+    }
+    let markdown = sections.join("\n\n---\n\n");
+    Some(Hover { span: span.shifted(place.start), markdown })
+}
+
+fn variable(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    facts: &FunctionFacts,
+    occurrence: &Occurrence,
+) -> String {
+    let mut out = format!("**{}{}: {}**", occurrence.name, occurrence.part, class_name(occurrence.class));
+    if !occurrence.form.is_empty() {
+        out += &format!(" `{}`", text::shortened(&occurrence.form, 160));
+    }
+    out += &format!(" — {}", text::scope_phrase(occurrence.uniform_at));
+    out += "\n\n";
+    let scope = scope_name(facts.options.scope);
+    let lanes = warp_size(function, facts);
+    out += &format!("fact, at the scope of a {scope}");
+    if facts.options.scope == facts::Scope::Subgroup {
+        out += &format!(" of {lanes} lanes");
+    }
+    if !occurrence.type_text.is_empty() {
+        out += &format!(" · `{}`", occurrence.type_text);
+    }
+    if !occurrence.components.is_empty() {
+        out += "\n\n| part | class | form |\n|---|---|---|\n";
+        for component in occurrence.components.iter().take(16) {
+            out += &format!("| `{}` | {} | `{}` |\n", component.name, class_name(component.class), component.form);
+        }
+        out = out.replace("| `` |", "| |");
+    }
+    if let Some(value) = occurrence.worst
+        && occurrence.class > Class::Uniform
+    {
+        let steps = program::chain(db, file, item, function, facts, value, occurrence.block);
+        out += &why(db, file, &steps);
+        out += &format!("\n\nTo make it uniform: {}", remedy(function.language, &steps));
+    }
+    out
+}
+
+fn why(db: &dyn Db, file: File, steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n\nWhy:\n".to_owned();
+    for (number, step) in steps.iter().take(STEPS).enumerate() {
+        out += &format!("{}. {}{}\n", number + 1, step.text, place_phrase(db, file, step));
+    }
+    if steps.len() > STEPS {
+        out += &format!("\n… and {} more steps\n", steps.len() - STEPS);
+    }
+    out.trim_end().to_owned()
+}
+
+/// ` (line 12)`, ` (common.cuh, line 3)`.
+fn place_phrase(db: &dyn Db, file: File, step: &Step) -> String {
+    let Some((id, span)) = step.place else { return String::new() };
+    let Some(of) = program::unit_file(db, file, id) else { return String::new() };
+    let line = db::line_index(db, of).line_column(span.start).0 + 1;
+    if id == FileId::MAIN {
+        return format!(" (line {line})");
+    }
+    let name = of.path(db).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!(" ({name}, line {line})")
+}
+
+fn remedy(language: Language, steps: &[Step]) -> String {
+    let broadcast = match language {
+        Language::Hlsl => "broadcast one lane's value with `WaveReadLaneFirst(x)`",
+        Language::Cuda => "broadcast one lane's value with `__shfl_sync(mask, x, 0)`",
+        Language::Ptx => "broadcast one lane's value with `shfl.sync.idx`",
+        _ => "let one lane's value stand for all",
+    };
+    let by_branch = steps.iter().any(|step| step.by_branch);
+    let how = if by_branch {
+        "let the branch above be decided by a uniform value, or compute both sides and select; or "
+    } else {
+        "compute it from block indices, parameters and constants only; or "
+    };
+    format!("{how}{broadcast}.")
+}
+
+fn signature(function: &Function, facts: &FunctionFacts) -> String {
+    let mut out = format!("**{}** — {}", function.name, rows::kind_name(function.kind));
+    if function.launch.block.iter().any(Option::is_some) {
+        let axis = |size: Option<u32>| size.map_or("?".to_owned(), |size| size.to_string());
+        let [x, y, z] = function.launch.block;
+        out += &format!(", workgroup {} × {} × {}", axis(x), axis(y), axis(z));
+    }
+    out += &format!(", warps of {} lanes", warp_size(function, facts));
+    let count = |class: Class| facts.branches.iter().filter(|branch| branch.class == class).count();
+    out += &format!("\n\n{} divergent and {} uniform branches, {} accesses", count(Class::Divergent), count(Class::Uniform), facts.accesses.len());
+    out
+}
+
+fn warp_size(function: &Function, facts: &FunctionFacts) -> u32 {
+    function.launch.warp_size.unwrap_or(facts.options.warp_size)
+}
+
+fn macro_or_include(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    file.language(db).c_dialect()?;
+    let unit = db::unit(db, file);
+    if let Some(include) = unit.includes.iter().find(|one| one.file == FileId::MAIN && one.span.contains(offset)) {
+        let markdown = match include.resolved.and_then(|id| unit.path(id)) {
+            Some(path) => format!("includes `{path}`"),
+            None => format!(
+                "`{}` was not found; what it declares is unknown. `include_dirs` and `path_remap` in `lockstep.toml` say where to look.",
+                include.spec
+            ),
+        };
+        return Some(Hover { span: include.span, markdown });
+    }
+    let (used, definition) = unit.macro_at(offset)?;
+    let definition = definition?;
+    let of = program::unit_file(db, file, definition.file?)?;
+    let body = program::text(of.source(db)).get(definition.body_span.start as usize..definition.body_span.end as usize)?;
+    let parameters = definition.parameters.as_ref().map_or(String::new(), |names| format!("({})", names.join(", ")));
+    let markdown = format!("```cpp\n#define {}{parameters} {}\n```", definition.name, text::shortened(body, 400));
+    Some(Hover { span: used.name_span, markdown })
+}

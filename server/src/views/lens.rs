@@ -1,0 +1,51 @@
+//! A line above each kernel: what there is to look at.
+
+use super::own_items;
+use crate::db::{Db, File};
+use crate::program::{self, Part};
+use crate::views::diagnostics;
+use facts::{AccessClass, Class};
+use ir::FunctionKind;
+use syntax::Span;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lens {
+    pub span: Span,
+    pub title: String,
+}
+
+pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
+    let shown = diagnostics::findings(db, file);
+    let mut lenses = Vec::new();
+    for (place, item) in own_items(db, file) {
+        for Part { function, rows, .. } in program::parts(db, item) {
+        if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
+            continue;
+        }
+        let divergent = rows.branches.iter().filter(|branch| branch.class > Class::Uniform).count();
+        let scattered =
+            |class: AccessClass| rows.accesses.iter().filter(|access| access.class == class).count();
+        let within = |span: Span| span.start >= place.start && span.start <= place.end;
+        let found = shown.iter().filter(|finding| within(finding.span)).count();
+        let parts = [
+            counted(divergent, "divergent branch", "divergent branches"),
+            counted(scattered(AccessClass::Strided), "strided access", "strided accesses"),
+            counted(scattered(AccessClass::Gather), "gathering access", "gathering accesses"),
+            counted(found, "finding", "findings"),
+            counted(rows.unknowns.len(), "unknown construct", "unknown constructs"),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let title = if parts.is_empty() { "no divergent branch, all accesses coalesced or uniform".to_owned() } else { parts.join(" · ") };
+        lenses.push(Lens { span: function.name_span.shifted(place.start), title });
+        }
+    }
+    lenses
+}
+
+fn counted(count: usize, one: &str, many: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    }
+}

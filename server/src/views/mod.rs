@@ -1,0 +1,37 @@
+//! What is shown, one file a feature: functions from the database to plain data. Positions are bytes of the file; no
+//! protocol types, no I/O.
+
+pub mod actions;
+pub mod diagnostics;
+pub mod folding;
+pub mod hints;
+pub mod hover;
+pub mod lens;
+pub mod names;
+pub mod report;
+pub mod rows;
+pub mod symbols;
+pub mod text;
+pub mod tokens;
+
+use crate::db::{self, Db, File, Item, ItemPlace};
+use syntax::FileId;
+
+/// The items of the file itself, not of what it includes, by position.
+pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
+    let mut own: Vec<_> = db::items(db, file)
+        .iter()
+        .map(|&item| (item.place(db), item))
+        .filter(|(place, _)| place.file == FileId::MAIN)
+        .collect();
+    own.sort_by_key(|(place, _)| (place.start, place.end));
+    own
+}
+
+/// The innermost item around an offset.
+pub fn item_at<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<(ItemPlace, Item<'db>)> {
+    own_items(db, file)
+        .into_iter()
+        .filter(|(place, _)| place.start <= offset && offset <= place.end)
+        .min_by_key(|(place, _)| place.end - place.start)
+}

@@ -1,0 +1,252 @@
+//! Facts as rows that the other views show: one for each place where a variable is written or read, each branch, loop
+//! and access. Positions are item-relative and only places in the item's own text are kept, so that rows survive every
+//! edit outside the item.
+
+use facts::{AccessFact, BarrierFact, BranchFact, Class, FunctionFacts, LoopFact, Scope};
+use ir::{Binding, BindingKind, Block, Function, Site, Value, VariableKind};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use syntax::Span;
+
+/// The rows of one function, each list in order of position.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Rows {
+    /// Every written or read occurrence of a variable.
+    pub occurrences: Vec<Occurrence>,
+    /// Indices into `occurrences`: one for each definition, one where a merged or temporally divergent value of another
+    /// class is first read.
+    pub values: Vec<u32>,
+    pub branches: Vec<BranchFact>,
+    pub loops: Vec<LoopFact>,
+    pub accesses: Vec<AccessFact>,
+    pub barriers: Vec<BarrierFact>,
+    /// What was not understood.
+    pub unknowns: Vec<(Span, String)>,
+}
+
+/// A variable is written or read here.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Occurrence {
+    pub name: SmolStr,
+    /// The variable's number in its function.
+    pub variable: u32,
+    pub variable_kind: VariableKind,
+    pub type_text: SmolStr,
+    pub declared: Span,
+    pub kind: BindingKind,
+    pub span: Span,
+    /// Member path or swizzle of a partial write or read, with its dot.
+    pub part: SmolStr,
+    /// The least precise of the components.
+    pub class: Class,
+    pub form: SmolStr,
+    /// The largest scope over which all components are uniform.
+    pub uniform_at: Option<Scope>,
+    /// Where components differ: name, class, form.
+    pub components: Vec<Component>,
+    /// The component that the class comes from, and the block of the use: where a cause chain begins.
+    pub worst: Option<Value>,
+    pub block: Block,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Component {
+    pub name: SmolStr,
+    pub class: Class,
+    pub form: SmolStr,
+}
+
+/// Rows of a function.
+pub fn rows(function: &Function, facts: &FunctionFacts) -> Rows {
+    let mut rows = Rows::default();
+    let own = |site: Site| site == Site(0);
+    let mut values: Vec<Vec<Value>> = Vec::new();
+    for binding in &function.bindings {
+        if !own(binding.loc.site) || binding.loc.span.is_empty() {
+            continue;
+        }
+        if let Some(occurrence) = occurrence(function, facts, binding) {
+            rows.occurrences.push(occurrence);
+            values.push(binding.values.to_vec());
+        }
+    }
+    let mut order: Vec<usize> = (0..rows.occurrences.len()).collect();
+    // A stable sort: what happens first at a place stays first.
+    order.sort_by_key(|&at| rows.occurrences[at].span);
+    let values: Vec<Vec<Value>> = order.iter().map(|&at| std::mem::take(&mut values[at])).collect();
+    rows.occurrences = order.into_iter().map(|at| rows.occurrences[at].clone()).collect();
+    rows.values = listed(&rows.occurrences, &values);
+    rows.branches = facts.branches.iter().filter(|b| own(b.loc.site) && !b.loc.span.is_empty()).cloned().collect();
+    rows.branches.sort_by_key(|branch| branch.loc.span);
+    rows.loops = facts.loops.iter().filter(|l| own(l.loc.site) && !l.loc.span.is_empty()).cloned().collect();
+    rows.loops.sort_by_key(|one| one.loc.span);
+    rows.accesses = facts.accesses.iter().filter(|a| own(a.loc.site) && !a.loc.span.is_empty()).cloned().collect();
+    rows.accesses.sort_by_key(|access| access.loc.span);
+    rows.barriers = facts.barriers.iter().filter(|b| own(b.loc.site)).cloned().collect();
+    rows.unknowns = function
+        .unknowns
+        .values()
+        .filter(|unknown| own(unknown.loc.site))
+        .map(|unknown| (unknown.loc.span, unknown.reason.clone()))
+        .collect();
+    rows.unknowns.sort();
+    rows.unknowns.dedup();
+    rows
+}
+
+/// The occurrences at an offset, the one that says most first: a write before a read, less precise before more.
+pub fn at_offset(rows: &Rows, offset: u32) -> Option<&Occurrence> {
+    let end = rows.occurrences.partition_point(|occurrence| occurrence.span.start <= offset);
+    rows.occurrences[..end]
+        .iter()
+        .rev()
+        .take(64)
+        .filter(|occurrence| occurrence.span.contains(offset) || occurrence.span.end == offset)
+        .min_by_key(|occurrence| (occurrence.span.len(), occurrence.kind == BindingKind::Read, std::cmp::Reverse(occurrence.class)))
+}
+
+fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> Option<Occurrence> {
+    let variable = function.variables.get(binding.variable)?;
+    let mut worst: Option<(Class, Value)> = None;
+    let mut uniform_at = Some(Scope::Dispatch);
+    for &value in &binding.values {
+        let fact = facts.at(value, binding.block);
+        if worst.is_none_or(|(class, _)| fact.class > class) {
+            worst = Some((fact.class, value));
+        }
+        uniform_at = match (uniform_at, fact.uniform_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            _ => None,
+        };
+    }
+    // A declaration without a value says nothing yet.
+    let (class, value) = worst?;
+    let differ = binding.values.len() > 1
+        && binding.values.iter().any(|&v| {
+            let (a, b) = (facts.at(v, binding.block), facts.at(value, binding.block));
+            a.class != b.class || a.form != b.form
+        });
+    let components = if differ && binding.values.len() <= 64 {
+        binding
+            .values
+            .iter()
+            .enumerate()
+            .map(|(number, &v)| {
+                let fact = facts.at(v, binding.block);
+                Component {
+                    name: component_name(number, binding.values.len(), &binding.part),
+                    class: fact.class,
+                    form: fact.form.clone(),
+                }
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    Some(Occurrence {
+        name: variable.name.clone(),
+        variable: binding.variable.0,
+        variable_kind: variable.kind,
+        type_text: variable.type_text.clone(),
+        declared: if variable.declared.site == Site(0) { variable.declared.span } else { Span::default() },
+        kind: binding.kind,
+        span: binding.loc.span,
+        part: binding.part.clone(),
+        class,
+        form: facts.at(value, binding.block).form.clone(),
+        uniform_at,
+        components,
+        worst: Some(value),
+        block: binding.block,
+    })
+}
+
+/// A swizzle names its own components; up to four are x, y, z, w, more are numbered.
+fn component_name(number: usize, count: usize, part: &str) -> SmolStr {
+    let letters = part.trim_start_matches('.');
+    if letters.len() == count
+        && let Some(letter) = letters.get(number..number + 1)
+    {
+        return SmolStr::from(letter);
+    }
+    match ["x", "y", "z", "w"].get(number) {
+        Some(letter) if count <= 4 => SmolStr::new_static(letter),
+        _ => SmolStr::from(number.to_string()),
+    }
+}
+
+fn listed(occurrences: &[Occurrence], values: &[Vec<Value>]) -> Vec<u32> {
+    let mut listed = Vec::new();
+    // By variable: the class that was listed last, and what was listed for reads.
+    let mut last: FxHashMap<u32, Class> = FxHashMap::default();
+    let mut defined: FxHashMap<(u32, &[Value]), Class> = FxHashMap::default();
+    for (occurrence, values) in occurrences.iter().zip(values) {
+        if occurrence.kind != BindingKind::Read {
+            defined.insert((occurrence.variable, values), occurrence.class);
+        }
+    }
+    for (number, (occurrence, values)) in occurrences.iter().zip(values).enumerate() {
+        let previous = last.get(&occurrence.variable);
+        let show = match occurrence.kind {
+            BindingKind::Declaration | BindingKind::Assignment => true,
+            BindingKind::Read => {
+                occurrence.variable_kind != VariableKind::Global
+                    && occurrence.part.is_empty()
+                    && defined.get(&(occurrence.variable, values.as_slice())) != Some(&occurrence.class)
+                    && previous.is_some_and(|class| *class != occurrence.class)
+            }
+        };
+        if show {
+            last.insert(occurrence.variable, occurrence.class);
+            listed.push(number as u32);
+        }
+    }
+    listed
+}
+
+/// The word for a class.
+pub const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Uniform => "uniform",
+        Class::Affine => "affine",
+        Class::Divergent => "divergent",
+        Class::Unknown => "unknown",
+    }
+}
+
+pub const fn access_class_name(class: facts::AccessClass) -> &'static str {
+    match class {
+        facts::AccessClass::Uniform => "uniform",
+        facts::AccessClass::Coalesced => "coalesced",
+        facts::AccessClass::Strided => "strided",
+        facts::AccessClass::Gather => "gather",
+    }
+}
+
+pub const fn access_kind_name(kind: facts::AccessKind) -> &'static str {
+    match kind {
+        facts::AccessKind::Load => "load",
+        facts::AccessKind::Store => "store",
+        facts::AccessKind::Atomic(_) => "atomic",
+    }
+}
+
+pub const fn kind_name(kind: ir::FunctionKind) -> &'static str {
+    use ir::{FunctionKind, ShaderStage};
+    match kind {
+        FunctionKind::Kernel => "kernel",
+        FunctionKind::Device => "device",
+        FunctionKind::Host => "host",
+        FunctionKind::Stage(stage) => match stage {
+            ShaderStage::Vertex => "vertex",
+            ShaderStage::Pixel => "pixel",
+            ShaderStage::Geometry => "geometry",
+            ShaderStage::Hull => "hull",
+            ShaderStage::Domain => "domain",
+            ShaderStage::Amplification => "amplification",
+            ShaderStage::Mesh => "mesh",
+            ShaderStage::RayTracing => "ray-tracing",
+            ShaderStage::Library => "library",
+        },
+    }
+}

@@ -1,0 +1,137 @@
+//! Phrases for facts, the same words everywhere.
+
+use super::rows::{access_class_name, access_kind_name, class_name};
+use crate::config::scope_name;
+use facts::{AccessClass, AccessFact, BranchFact, Class, LoopFact, Scope};
+use ir::Space;
+
+/// `affine 4*tid.x + n`, `divergent`.
+pub fn class_and_form(class: Class, form: &str) -> String {
+    match (class, form.is_empty()) {
+        (Class::Affine, false) => format!("affine {}", shortened(form, 60)),
+        _ => class_name(class).to_owned(),
+    }
+}
+
+/// A form that fits into a margin; what is left out is shown by an ellipsis.
+pub fn shortened(form: &str, limit: usize) -> String {
+    if form.chars().count() <= limit {
+        return form.to_owned();
+    }
+    let cut: String = form.chars().take(limit.saturating_sub(1)).collect();
+    format!("{cut}…")
+}
+
+pub fn scope_phrase(scope: Option<Scope>) -> &'static str {
+    match scope {
+        None => "differs between the lanes of a quad",
+        Some(Scope::Quad) => "the same within a quad, differs within a warp",
+        Some(Scope::Subgroup) => "the same within a warp, differs within a workgroup",
+        Some(Scope::Workgroup) => "the same within a workgroup, differs between workgroups",
+        Some(Scope::Dispatch) => "the same for the whole dispatch",
+    }
+}
+
+pub fn space_name(space: Space) -> &'static str {
+    match space {
+        Space::Generic => "generic",
+        Space::Global => "global",
+        Space::Shared => "shared",
+        Space::Local => "local",
+        Space::Constant => "constant",
+    }
+}
+
+/// `stride 16 B: 16 sectors, ideal 4`; short enough for the end of a line.
+pub fn access_short(access: &AccessFact) -> String {
+    if let Some(ways) = access.bank_ways.filter(|&ways| ways > 1) {
+        return format!("{ways}-way bank conflict");
+    }
+    let stride = match (access.stride_bytes, access.stride_text.is_empty()) {
+        (Some(stride), _) => format!("stride {stride} B"),
+        (None, false) => format!("stride {} B", shortened(&access.stride_text, 24)),
+        (None, true) => access_class_name(access.class).to_owned(),
+    };
+    match (access.class, access.sectors) {
+        (AccessClass::Uniform, _) => "uniform address".to_owned(),
+        (AccessClass::Coalesced, _) => "coalesced".to_owned(),
+        (_, Some(sectors)) if sectors != access.ideal_sectors => {
+            format!("{stride}: {sectors} sectors, ideal {}", access.ideal_sectors)
+        }
+        _ => stride,
+    }
+}
+
+/// The whole sentence.
+pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
+    let mut text = format!("{} ", access_kind_name(access.kind));
+    if !access.base.is_empty() {
+        text += &format!("of `{}` ", access.base);
+    }
+    text += &format!("({} memory): **{}**", space_name(access.space), access_class_name(access.class));
+    if let Some(stride) = access.stride_bytes {
+        text += &format!(", neighbouring lanes are {stride} B apart");
+    } else if !access.stride_text.is_empty() {
+        text += &format!(", neighbouring lanes are `{}` B apart", access.stride_text);
+    }
+    text += &format!(", {} B a lane", access.bytes);
+    if matches!(access.space, Space::Global | Space::Generic | Space::Constant) && access.ideal_sectors > 0 {
+        match access.sectors {
+            Some(sectors) => {
+                let used = 100 * access.ideal_sectors.min(sectors) / sectors.max(1);
+                text += &format!(
+                    "; {sectors} sectors of 32 B for {warp_size} lanes, ideal {} ({used} % used) *(bound: every lane takes part)*",
+                    access.ideal_sectors
+                );
+            }
+            None => text += &format!("; sectors not known, ideal {}", access.ideal_sectors),
+        }
+    }
+    if let Some(ways) = access.bank_ways {
+        text += &match ways {
+            0 | 1 => "; no bank conflict".to_owned(),
+            ways => format!("; {ways}-way bank conflict *(bound: every lane takes part)*"),
+        };
+    }
+    text
+}
+
+pub fn branch_short(branch: &BranchFact) -> String {
+    match (branch.class, branch.divergence_cost) {
+        (Class::Uniform, _) => "uniform branch".to_owned(),
+        (_, Some(cost)) if cost >= 1.0 => format!("divergent branch, ~{cost:.0} cycles"),
+        _ => "divergent branch".to_owned(),
+    }
+}
+
+pub fn branch_long(branch: &BranchFact, target: &str) -> String {
+    let mut text = match branch.class {
+        Class::Uniform => "branch: **uniform**, all lanes go the same way".to_owned(),
+        Class::Unknown => "branch: **unknown**, treated as divergent".to_owned(),
+        _ => "branch: **divergent**, lanes may go both ways".to_owned(),
+    };
+    if let Some(scope) = branch.uniform_at {
+        text += &format!(" (one way within a {})", scope_name(scope));
+    }
+    if let Some(cost) = branch.divergence_cost {
+        text += &format!("; both sides cost about {cost:.0} cycles more *(estimate, {target})*");
+    }
+    text
+}
+
+pub fn loop_short(one: &LoopFact) -> String {
+    match (one.trip, one.count) {
+        (Class::Uniform, Some(count)) => format!("{count} iterations"),
+        (Class::Uniform, None) => "uniform trip count".to_owned(),
+        _ => "divergent trip count".to_owned(),
+    }
+}
+
+pub fn loop_long(one: &LoopFact) -> String {
+    match (one.trip, one.count) {
+        (Class::Uniform, Some(count)) => format!("loop: **{count} iterations** in every lane"),
+        (Class::Uniform, None) => "loop: **uniform trip count**, all lanes leave in the same iteration".to_owned(),
+        (Class::Unknown, _) => "loop: **unknown trip count**".to_owned(),
+        _ => "loop: **divergent trip count**, lanes that are done wait for the longest".to_owned(),
+    }
+}
