@@ -10,7 +10,10 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     #[error("cannot access the baseline {path}: {source}")]
-    Io { path: String, source: std::io::Error },
+    Io {
+        path: String,
+        source: std::io::Error,
+    },
     #[error("the baseline {path} is not what `--write-baseline` writes: {reason}")]
     Malformed { path: String, reason: String },
 }
@@ -18,8 +21,10 @@ pub enum BaselineError {
 /// The accepted fingerprints, sorted.
 pub fn read(path: &Path) -> Result<Vec<String>, BaselineError> {
     let entries = entries(path)?;
-    let mut fingerprints: Vec<String> =
-        entries.iter().filter_map(|entry| entry.get("fingerprint")?.as_str().map(str::to_owned)).collect();
+    let mut fingerprints: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| entry.get("fingerprint")?.as_str().map(str::to_owned))
+        .collect();
     fingerprints.sort();
     fingerprints.dedup();
     Ok(fingerprints)
@@ -27,9 +32,15 @@ pub fn read(path: &Path) -> Result<Vec<String>, BaselineError> {
 
 /// Writes entries; those that are there already keep their reasons.
 pub fn write(path: &Path, new: Vec<Value>) -> Result<(), BaselineError> {
-    let old = if path.exists() { entries(path)? } else { Vec::new() };
+    let old = if path.exists() {
+        entries(path)?
+    } else {
+        Vec::new()
+    };
     let reason_of = |entry: &Value| {
-        let same = old.iter().find(|one| one.get("fingerprint") == entry.get("fingerprint"))?;
+        let same = old
+            .iter()
+            .find(|one| one.get("fingerprint") == entry.get("fingerprint"))?;
         same.get("reason").cloned()
     };
     let mut findings: Vec<Value> = Vec::new();
@@ -46,8 +57,15 @@ pub fn write(path: &Path, new: Vec<Value>) -> Result<(), BaselineError> {
 
 /// Adds an entry.
 pub fn add(path: &Path, entry: Value) -> Result<(), BaselineError> {
-    let mut findings = if path.exists() { entries(path)? } else { Vec::new() };
-    if !findings.iter().any(|one| one.get("fingerprint") == entry.get("fingerprint")) {
+    let mut findings = if path.exists() {
+        entries(path)?
+    } else {
+        Vec::new()
+    };
+    if !findings
+        .iter()
+        .any(|one| one.get("fingerprint") == entry.get("fingerprint"))
+    {
         findings.push(entry);
     }
     store(path, findings)
@@ -57,13 +75,21 @@ fn store(path: &Path, mut findings: Vec<Value>) -> Result<(), BaselineError> {
     findings.sort_by_cached_key(|entry| entry.to_string());
     findings.dedup();
     let text = format!("{:#}\n", json!({ "version": 1, "findings": findings }));
-    std::fs::write(path, text).map_err(|source| BaselineError::Io { path: path.display().to_string(), source })
+    std::fs::write(path, text).map_err(|source| BaselineError::Io {
+        path: path.display().to_string(),
+        source,
+    })
 }
 
 fn entries(path: &Path) -> Result<Vec<Value>, BaselineError> {
-    let malformed = |reason: String| BaselineError::Malformed { path: path.display().to_string(), reason };
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| BaselineError::Io { path: path.display().to_string(), source })?;
+    let malformed = |reason: String| BaselineError::Malformed {
+        path: path.display().to_string(),
+        reason,
+    };
+    let text = std::fs::read_to_string(path).map_err(|source| BaselineError::Io {
+        path: path.display().to_string(),
+        source,
+    })?;
     let value: Value = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
     match value.get("findings") {
         Some(Value::Array(entries)) => Ok(entries.clone()),

@@ -83,13 +83,23 @@ pub struct HintConfig {
 
 impl Default for HintConfig {
     fn default() -> Self {
-        HintConfig { enabled: true, values: true, uniform: false, branches: true, loops: true, accesses: true }
+        HintConfig {
+            enabled: true,
+            values: true,
+            uniform: false,
+            branches: true,
+            loops: true,
+            accesses: true,
+        }
     }
 }
 
 impl ViewConfig {
     pub fn level(&self, code: Code) -> Option<Level> {
-        self.levels.binary_search_by_key(&code, |(code, _)| *code).ok().map(|at| self.levels[at].1)
+        self.levels
+            .binary_search_by_key(&code, |(code, _)| *code)
+            .ok()
+            .map(|at| self.levels[at].1)
     }
 }
 
@@ -125,20 +135,32 @@ pub fn apply_toml(config: &mut Config, text: &str, directory: &Path) -> Vec<Conf
         .iter()
         .take(20)
         .map(|error| ConfigProblem {
-            span: error.span().map_or(Span::default(), |range| Span::new(range.start as u32, range.end as u32)),
+            span: error.span().map_or(Span::default(), |range| {
+                Span::new(range.start as u32, range.end as u32)
+            }),
             message: format!("not TOML: {}", error.message()),
         })
         .collect();
     let span = Span::new(table.span().start as u32, table.span().end as u32);
-    let root = Placed { value: table_setting(table.get_ref(), 0), span };
+    let root = Placed {
+        value: table_setting(table.get_ref(), 0),
+        span,
+    };
     apply(config, &root, Some(directory), &mut problems);
     problems
 }
 
 /// Reads an editor's settings on top of `config`. Unknown keys are other tools' or the client's own and are passed over.
-pub fn apply_json(config: &mut Config, settings: &serde_json::Value, directory: Option<&Path>) -> Vec<ConfigProblem> {
+pub fn apply_json(
+    config: &mut Config,
+    settings: &serde_json::Value,
+    directory: Option<&Path>,
+) -> Vec<ConfigProblem> {
     let mut problems = Vec::new();
-    let root = Placed { value: json_setting(settings, 0), span: Span::default() };
+    let root = Placed {
+        value: json_setting(settings, 0),
+        span: Span::default(),
+    };
     apply(config, &root, directory, &mut problems);
     problems.retain(|problem| !problem.message.starts_with("unknown key"));
     problems
@@ -146,13 +168,25 @@ pub fn apply_json(config: &mut Config, settings: &serde_json::Value, directory: 
 
 /// The nearest `lockstep.toml` in the directories above a file.
 pub fn candidates(file: &Path) -> impl Iterator<Item = PathBuf> + '_ {
-    file.ancestors().skip(1).take(64).map(|directory| directory.join(FILE_NAME))
+    file.ancestors()
+        .skip(1)
+        .take(64)
+        .map(|directory| directory.join(FILE_NAME))
 }
 
 fn table_setting(table: &toml::de::DeTable<'_>, depth: u32) -> Setting {
     let entries = table.iter().map(|(key, value)| {
-        let span = Span::new(key.span().start as u32, value.span().end.max(key.span().end) as u32);
-        (key.get_ref().to_string(), Placed { value: toml_setting(value.get_ref(), depth + 1), span })
+        let span = Span::new(
+            key.span().start as u32,
+            value.span().end.max(key.span().end) as u32,
+        );
+        (
+            key.get_ref().to_string(),
+            Placed {
+                value: toml_setting(value.get_ref(), depth + 1),
+                span,
+            },
+        )
     });
     Setting::Table(entries.collect())
 }
@@ -164,9 +198,8 @@ fn toml_setting(value: &toml::de::DeValue<'_>, depth: u32) -> Setting {
     }
     match value {
         DeValue::Boolean(flag) => Setting::Bool(*flag),
-        DeValue::Integer(number) => {
-            i64::from_str_radix(number.as_str(), number.radix()).map_or(Setting::Other, Setting::Int)
-        }
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .map_or(Setting::Other, Setting::Int),
         DeValue::String(text) => Setting::Text(text.to_string()),
         DeValue::Array(items) => Setting::List(
             items
@@ -187,15 +220,21 @@ fn json_setting(value: &serde_json::Value, depth: u32) -> Setting {
     if depth > 8 {
         return Setting::Other;
     }
-    let placed = |value: &Value| Placed { value: json_setting(value, depth + 1), span: Span::default() };
+    let placed = |value: &Value| Placed {
+        value: json_setting(value, depth + 1),
+        span: Span::default(),
+    };
     match value {
         Value::Bool(flag) => Setting::Bool(*flag),
         Value::Number(number) => number.as_i64().map_or(Setting::Other, Setting::Int),
         Value::String(text) => Setting::Text(text.clone()),
         Value::Array(items) => Setting::List(items.iter().map(placed).collect()),
-        Value::Object(entries) => {
-            Setting::Table(entries.iter().map(|(key, value)| (snake_case(key), placed(value))).collect())
-        }
+        Value::Object(entries) => Setting::Table(
+            entries
+                .iter()
+                .map(|(key, value)| (snake_case(key), placed(value)))
+                .collect(),
+        ),
         Value::Null => Setting::Other,
     }
 }
@@ -212,12 +251,22 @@ fn snake_case(key: &str) -> String {
     out
 }
 
-fn apply(config: &mut Config, root: &Placed, directory: Option<&Path>, problems: &mut Vec<ConfigProblem>) {
-    let Setting::Table(entries) = &root.value else { return };
+fn apply(
+    config: &mut Config,
+    root: &Placed,
+    directory: Option<&Path>,
+    problems: &mut Vec<ConfigProblem>,
+) {
+    let Setting::Table(entries) = &root.value else {
+        return;
+    };
     for (key, placed) in entries {
         let outcome = apply_key(config, key, placed, directory, problems);
         if let Err(message) = outcome {
-            problems.push(ConfigProblem { span: placed.span, message });
+            problems.push(ConfigProblem {
+                span: placed.span,
+                message,
+            });
         }
     }
     config.view.levels.sort_by_key(|(code, _)| *code);
@@ -254,12 +303,18 @@ fn apply_key(
                 _ => texts(placed)?.into_iter().map(SmolStr::from).collect(),
             };
         }
-        "include_dirs" => analysis.include_dirs = texts(placed)?.iter().map(|path| located(path)).collect(),
+        "include_dirs" => {
+            analysis.include_dirs = texts(placed)?.iter().map(|path| located(path)).collect()
+        }
         "path_remap" => {
-            analysis.path_remap =
-                text_table(placed)?.into_iter().map(|(prefix, path)| (prefix, located(&path))).collect();
+            analysis.path_remap = text_table(placed)?
+                .into_iter()
+                .map(|(prefix, path)| (prefix, located(&path)))
+                .collect();
             // The longest prefix that fits is the one that is meant.
-            analysis.path_remap.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+            analysis
+                .path_remap
+                .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         }
         "warp_size" => analysis.options.warp_size = in_range(placed, 1, 128)? as u32,
         "block" => {
@@ -278,16 +333,18 @@ fn apply_key(
         }
         "target" => analysis.options.target = SmolStr::from(text(placed)?),
         "method" => {
-            analysis.options.method =
-                method_from_name(&text(placed)?).ok_or("`method` is one of simple, affine1, affine2, full")?;
+            analysis.options.method = method_from_name(&text(placed)?)
+                .ok_or("`method` is one of simple, affine1, affine2, full")?;
         }
         "scope" => {
-            analysis.options.scope =
-                scope_from_name(&text(placed)?).ok_or("`scope` is one of quad, warp, workgroup, dispatch")?;
+            analysis.options.scope = scope_from_name(&text(placed)?)
+                .ok_or("`scope` is one of quad, warp, workgroup, dispatch")?;
         }
         "entry_points" => {
-            analysis.entry_points =
-                text_table(placed)?.into_iter().map(|(name, stage)| (name.into(), stage.into())).collect();
+            analysis.entry_points = text_table(placed)?
+                .into_iter()
+                .map(|(name, stage)| (name.into(), stage.into()))
+                .collect();
         }
         "baseline" => config.view.baseline = Some(located(&text(placed)?)),
         "diagnostics" => {
@@ -300,12 +357,17 @@ fn apply_key(
                         config.view.levels.retain(|(known, _)| *known != code);
                         config.view.levels.push((code, level));
                     }
-                    Err(message) => problems.push(ConfigProblem { span: level.span, message }),
+                    Err(message) => problems.push(ConfigProblem {
+                        span: level.span,
+                        message,
+                    }),
                 }
             }
         }
         "hints" => {
-            let Setting::Table(entries) = &placed.value else { return Err("`hints` is a table of switches".into()) };
+            let Setting::Table(entries) = &placed.value else {
+                return Err("`hints` is a table of switches".into());
+            };
             for (name, value) in entries {
                 let switch = match name.as_str() {
                     "enabled" => &mut config.view.hints.enabled,
@@ -330,7 +392,9 @@ fn apply_key(
             }
         }
         "server" => {
-            let Setting::Table(entries) = &placed.value else { return Err("`server` is a table".into()) };
+            let Setting::Table(entries) = &placed.value else {
+                return Err("`server` is a table".into());
+            };
             for (name, value) in entries {
                 match name.as_str() {
                     "debounce_ms" => config.debounce_ms = Some(in_range(value, 0, 10_000)? as u64),
@@ -374,7 +438,10 @@ pub const fn scope_name(scope: Scope) -> &'static str {
 }
 
 fn unknown_key(key: &str, span: Span) -> ConfigProblem {
-    ConfigProblem { span, message: format!("unknown key `{key}`") }
+    ConfigProblem {
+        span,
+        message: format!("unknown key `{key}`"),
+    }
 }
 
 fn level_of(name: &str, placed: &Placed) -> Result<(Code, Level), String> {
@@ -384,7 +451,11 @@ fn level_of(name: &str, placed: &Placed) -> Result<(Code, Level), String> {
         "hint" => Level::Hint,
         "warning" | "warn" => Level::Warning,
         "error" | "deny" => Level::Error,
-        other => return Err(format!("`{other}` is no level: off, hint, warning or error")),
+        other => {
+            return Err(format!(
+                "`{other}` is no level: off, hint, warning or error"
+            ));
+        }
     };
     Ok((code, level))
 }
@@ -405,9 +476,10 @@ fn texts(placed: &Placed) -> Result<Vec<String>, String> {
 
 fn text_table(placed: &Placed) -> Result<Vec<(String, String)>, String> {
     match &placed.value {
-        Setting::Table(entries) => {
-            entries.iter().map(|(key, value)| Ok((key.clone(), text(value)?))).collect()
-        }
+        Setting::Table(entries) => entries
+            .iter()
+            .map(|(key, value)| Ok((key.clone(), text(value)?)))
+            .collect(),
         _ => Err("a table of texts is expected".into()),
     }
 }
@@ -431,7 +503,10 @@ mod tests {
         assert_eq!(config.analysis.options.warp_size, 32);
         assert_eq!(config.analysis.options.block, [Some(64), Some(1), None]);
         assert_eq!(config.view.level(Code::BankConflict), Some(Level::Off));
-        let places: Vec<_> = problems.iter().map(|p| &text[p.span.start as usize..p.span.end as usize]).collect();
+        let places: Vec<_> = problems
+            .iter()
+            .map(|p| &text[p.span.start as usize..p.span.end as usize])
+            .collect();
         assert_eq!(problems.len(), 3, "{problems:?}");
         assert!(places.contains(&"warp_size = 999"), "{places:?}");
     }

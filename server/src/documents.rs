@@ -40,7 +40,11 @@ pub struct Document {
 
 impl Document {
     pub fn new(text: &str, version: i32, language: String) -> Self {
-        Document { rope: Rope::from_str(text), version, language }
+        Document {
+            rope: Rope::from_str(text),
+            version,
+            language,
+        }
     }
 
     /// Applies edits in order, each to the result of the one before it.
@@ -103,11 +107,22 @@ pub fn place_at(text: &str, lines: &syntax::LineIndex, offset: u32, encoding: En
     let (line, column) = lines.line_column(offset);
     let start = lines.line_start(line) as usize;
     let before = text.get(start..start + column as usize).unwrap_or("");
-    Place { line, column: width(before, encoding) as u32 }
+    Place {
+        line,
+        column: width(before, encoding) as u32,
+    }
 }
 
-pub fn places_of(text: &str, lines: &syntax::LineIndex, span: Span, encoding: Encoding) -> (Place, Place) {
-    (place_at(text, lines, span.start, encoding), place_at(text, lines, span.end.max(span.start), encoding))
+pub fn places_of(
+    text: &str,
+    lines: &syntax::LineIndex,
+    span: Span,
+    encoding: Encoding,
+) -> (Place, Place) {
+    (
+        place_at(text, lines, span.start, encoding),
+        place_at(text, lines, span.end.max(span.start), encoding),
+    )
 }
 
 /// Code units of a text.
@@ -125,7 +140,9 @@ pub fn width(text: &str, encoding: Encoding) -> usize {
 pub fn line_text<'t>(text: &'t str, lines: &syntax::LineIndex, line: u32) -> &'t str {
     let start = lines.line_start(line) as usize;
     let end = lines.line_start(line + 1) as usize;
-    text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+    text.get(start..end)
+        .unwrap_or("")
+        .trim_end_matches(['\n', '\r'])
 }
 
 fn column_to_byte(line: &str, column: usize, encoding: Encoding) -> usize {
@@ -162,9 +179,18 @@ mod tests {
         let mut document = Document::new("a😀b\r\nc\rd\n", 1, String::new());
         document.apply(
             &[
-                Change { range: Some((place(0, 3), place(0, 4))), text: "B".into() },
-                Change { range: Some((place(1, 99), place(1, 99))), text: "!".into() },
-                Change { range: Some((place(99, 0), place(99, 5))), text: "end".into() },
+                Change {
+                    range: Some((place(0, 3), place(0, 4))),
+                    text: "B".into(),
+                },
+                Change {
+                    range: Some((place(1, 99), place(1, 99))),
+                    text: "!".into(),
+                },
+                Change {
+                    range: Some((place(99, 0), place(99, 5))),
+                    text: "end".into(),
+                },
             ],
             Encoding::Utf16,
         );
@@ -174,7 +200,13 @@ mod tests {
     #[test]
     fn a_reversed_range_and_a_split_surrogate_do_no_harm() {
         let mut document = Document::new("x😀y", 1, String::new());
-        document.apply(&[Change { range: Some((place(0, 3), place(0, 2))), text: "-".into() }], Encoding::Utf16);
+        document.apply(
+            &[Change {
+                range: Some((place(0, 3), place(0, 2))),
+                text: "-".into(),
+            }],
+            Encoding::Utf16,
+        );
         assert!(document.text().contains('y'));
     }
 
@@ -188,7 +220,11 @@ mod tests {
                     continue;
                 }
                 let place = place_at(text, &lines, offset as u32, encoding);
-                assert_eq!(offset_at(text, &lines, place, encoding), offset as u32, "{encoding:?} {c}");
+                assert_eq!(
+                    offset_at(text, &lines, place, encoding),
+                    offset as u32,
+                    "{encoding:?} {c}"
+                );
             }
         }
     }

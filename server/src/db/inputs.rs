@@ -21,10 +21,7 @@ pub trait Db: salsa::Database {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// `lossy`: bytes that are no UTF-8 were replaced.
-    Text {
-        text: Arc<str>,
-        lossy: bool,
-    },
+    Text { text: Arc<str>, lossy: bool },
     /// Does not exist or can't be read.
     Missing,
     /// Exists and is no text, or is too large: why.
@@ -109,20 +106,42 @@ impl Database {
         })
     }
 
-    pub fn new_settings(&self, analysis: AnalysisConfig, view: ViewConfig, baseline: Vec<String>) -> Settings {
-        Settings::builder(analysis, view, baseline).durability(Durability::MEDIUM).new(self)
+    pub fn new_settings(
+        &self,
+        analysis: AnalysisConfig,
+        view: ViewConfig,
+        baseline: Vec<String>,
+    ) -> Settings {
+        Settings::builder(analysis, view, baseline)
+            .durability(Durability::MEDIUM)
+            .new(self)
     }
 
     /// Writes only what differs: a setter does not compare.
-    pub fn set_settings(&mut self, settings: Settings, analysis: AnalysisConfig, view: ViewConfig, baseline: Vec<String>) {
+    pub fn set_settings(
+        &mut self,
+        settings: Settings,
+        analysis: AnalysisConfig,
+        view: ViewConfig,
+        baseline: Vec<String>,
+    ) {
         if *settings.analysis(self) != analysis {
-            settings.set_analysis(self).with_durability(Durability::MEDIUM).to(analysis);
+            settings
+                .set_analysis(self)
+                .with_durability(Durability::MEDIUM)
+                .to(analysis);
         }
         if *settings.view(self) != view {
-            settings.set_view(self).with_durability(Durability::MEDIUM).to(view);
+            settings
+                .set_view(self)
+                .with_durability(Durability::MEDIUM)
+                .to(view);
         }
         if *settings.baseline(self) != baseline {
-            settings.set_baseline(self).with_durability(Durability::MEDIUM).to(baseline);
+            settings
+                .set_baseline(self)
+                .with_durability(Durability::MEDIUM)
+                .to(baseline);
         }
     }
 
@@ -140,7 +159,9 @@ impl Database {
 
     pub fn set_file_settings(&mut self, file: File, settings: Settings) {
         if file.settings(self) != settings {
-            file.set_settings(self).with_durability(Durability::MEDIUM).to(settings);
+            file.set_settings(self)
+                .with_durability(Durability::MEDIUM)
+                .to(settings);
         }
     }
 
@@ -168,7 +189,10 @@ impl Database {
 /// A file of the disk.
 pub fn read_source(path: &Path) -> Source {
     match host::read(path) {
-        Ok(read) => Source::Text { text: Arc::from(read.text), lossy: read.lossy },
+        Ok(read) => Source::Text {
+            text: Arc::from(read.text),
+            lossy: read.lossy,
+        },
         Err(host::ReadError::Io { .. }) => Source::Missing,
         Err(error) => Source::Unusable(Arc::from(error.to_string())),
     }
@@ -176,5 +200,7 @@ pub fn read_source(path: &Path) -> Source {
 
 /// The maps stay consistent whatever unwinds: each is changed by one insertion.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

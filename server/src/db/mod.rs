@@ -6,7 +6,7 @@ mod queries;
 #[cfg(test)]
 mod tests;
 
-pub use inputs::{Database, Db, File, Settings, Source};
+pub use inputs::{Database, Db, File, Settings, Source, read_source};
 pub use queries::*;
 
 /// A computation was given up because its inputs are about to change or because nobody wants its result any more.

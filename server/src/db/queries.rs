@@ -7,13 +7,13 @@
 //! places                    positions only
 //! ```
 
-use super::inputs::{Db, File, Source};
+use super::inputs::{Db, File};
 use crate::program::{self, Analysed, Body, Places};
-use ir::lower::c_family::{Environment, Lowered};
-use syntax::ItemKey;
 use crate::views::rows::Rows;
+use ir::lower::c_family::{Environment, Lowered};
 use smol_str::SmolStr;
 use std::sync::Arc;
+use syntax::ItemKey;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::LexedFile;
 use syntax::preprocess::Unit;
@@ -61,7 +61,16 @@ pub fn unit(db: &dyn Db, file: File) -> Arc<Unit> {
 
 #[salsa::tracked]
 pub fn items<'db>(db: &'db dyn Db, file: File) -> Vec<Item<'db>> {
-    let make = |piece: program::Piece| Item::new(db, file, piece.key.name, piece.key.ordinal, piece.place, piece.body);
+    let make = |piece: program::Piece| {
+        Item::new(
+            db,
+            file,
+            piece.key.name,
+            piece.key.ordinal,
+            piece.place,
+            piece.body,
+        )
+    };
     program::split(db, file).into_iter().map(make).collect()
 }
 

@@ -62,7 +62,9 @@ impl Shared {
 
 /// What is behind these locks is changed by single insertions and stays consistent whatever unwinds.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[derive(Debug)]
@@ -76,14 +78,21 @@ impl Backend {
     pub(super) fn new(client: Client, shared: Arc<Shared>, handle: tokio::runtime::Handle) -> Self {
         let (events, queue) = channel();
         let outgoing = Outgoing::new(client, handle);
-        let (for_owner, shared_too, outgoing_too) = (events.clone(), Arc::clone(&shared), outgoing.clone());
-        let spawned = std::thread::Builder::new().name("owner".to_owned()).spawn(move || {
-            Owner::new(for_owner, shared_too, outgoing_too).run(&queue);
-        });
+        let (for_owner, shared_too, outgoing_too) =
+            (events.clone(), Arc::clone(&shared), outgoing.clone());
+        let spawned = std::thread::Builder::new()
+            .name("owner".to_owned())
+            .spawn(move || {
+                Owner::new(for_owner, shared_too, outgoing_too).run(&queue);
+            });
         if let Err(error) = spawned {
             tracing::error!("no thread for the owner: {error}");
         }
-        Backend { events, shared, outgoing }
+        Backend {
+            events,
+            shared,
+            outgoing,
+        }
     }
 
     fn tell(&self, event: Event) {
@@ -98,7 +107,10 @@ impl Backend {
         uri: Uri,
         compute: impl Fn(&Database, File, &Snapshot) -> T + Send + Sync + 'static,
     ) -> Result<Option<T>> {
-        self.ask_any(uri, move |db, snapshot| snapshot.file.map(|file| compute(db, file, snapshot))).await
+        self.ask_any(uri, move |db, snapshot| {
+            snapshot.file.map(|file| compute(db, file, snapshot))
+        })
+        .await
     }
 
     async fn ask_any<T: Send + 'static>(
@@ -113,7 +125,11 @@ impl Backend {
             state: Arc::default(),
         });
         let state = Arc::clone(&question.state);
-        self.tell(Event::Request(Request { uri: Some(uri), version: None, work: question }));
+        self.tell(Event::Request(Request {
+            uri: Some(uri),
+            version: None,
+            work: question,
+        }));
         let guard = CancelOnDrop(state);
         let outcome = answered.await;
         drop(guard);
@@ -122,25 +138,35 @@ impl Backend {
 
     /// `lockstep/codes`: the diagnostics that have a page.
     pub(super) async fn codes(&self) -> Result<Vec<String>> {
-        Ok(facts::Code::ALL.iter().map(|code| code.name().to_owned()).collect())
+        Ok(facts::Code::ALL
+            .iter()
+            .map(|code| code.name().to_owned())
+            .collect())
     }
 
     /// `lockstep/explain { code }`: the page.
     pub(super) async fn explain(&self, params: Value) -> Result<Option<String>> {
-        Ok(params.get("code").and_then(Value::as_str).and_then(crate::explain::page))
+        Ok(params
+            .get("code")
+            .and_then(Value::as_str)
+            .and_then(crate::explain::page))
     }
 
     fn ask_for_settings(&self) {
         let events = self.events.clone();
-        self.outgoing.detached("workspace/configuration", async move |client: Client| {
-            let item = ConfigurationItem { scope_uri: None, section: Some("lockstep".to_owned()) };
-            if let Ok(answers) = client.configuration(vec![item]).await
-                && let Some(settings) = answers.into_iter().next()
-                && settings.is_object()
-            {
-                let _ = events.send(Event::Settings(settings));
-            }
-        });
+        self.outgoing
+            .detached("workspace/configuration", async move |client: Client| {
+                let item = ConfigurationItem {
+                    scope_uri: None,
+                    section: Some("lockstep".to_owned()),
+                };
+                if let Ok(answers) = client.configuration(vec![item]).await
+                    && let Some(settings) = answers.into_iter().next()
+                    && settings.is_object()
+                {
+                    let _ = events.send(Event::Settings(settings));
+                }
+            });
     }
 }
 
@@ -212,7 +238,10 @@ impl Drop for CancelOnDrop {
 }
 
 fn folder_paths(folders: &[WorkspaceFolder]) -> Vec<PathBuf> {
-    folders.iter().map(|folder| convert::path_of(&folder.uri)).collect()
+    folders
+        .iter()
+        .map(|folder| convert::path_of(&folder.uri))
+        .collect()
 }
 
 impl LanguageServer for Backend {
@@ -245,7 +274,10 @@ impl LanguageServer for Backend {
     async fn initialized(&self, _: InitializedParams) {
         let features = self.shared.features();
         if features.watches_files {
-            let watcher = |glob: &str| FileSystemWatcher { glob_pattern: GlobPattern::String(glob.to_owned()), kind: None };
+            let watcher = |glob: &str| FileSystemWatcher {
+                glob_pattern: GlobPattern::String(glob.to_owned()),
+                kind: None,
+            };
             let options = DidChangeWatchedFilesRegistrationOptions {
                 watchers: vec![
                     watcher("**/lockstep.toml"),
@@ -257,9 +289,10 @@ impl LanguageServer for Backend {
                 method: "workspace/didChangeWatchedFiles".to_owned(),
                 register_options: serde_json::to_value(options).ok(),
             };
-            self.outgoing.detached("client/registerCapability", async move |client: Client| {
-                drop(client.register_capability(vec![registration]).await);
-            });
+            self.outgoing
+                .detached("client/registerCapability", async move |client: Client| {
+                    drop(client.register_capability(vec![registration]).await);
+                });
         }
         if features.configuration {
             self.ask_for_settings();
@@ -272,8 +305,18 @@ impl LanguageServer for Backend {
     }
 
     async fn did_open(&self, params: DidOpenTextDocumentParams) {
-        let TextDocumentItem { uri, language_id, version, text } = params.text_document;
-        self.tell(Event::Open { uri, text, version, language: language_id.as_str().to_owned() });
+        let TextDocumentItem {
+            uri,
+            language_id,
+            version,
+            text,
+        } = params.text_document;
+        self.tell(Event::Open {
+            uri,
+            text,
+            version,
+            language: language_id.as_str().to_owned(),
+        });
     }
 
     async fn did_change(&self, params: DidChangeTextDocumentParams) {
@@ -281,18 +324,26 @@ impl LanguageServer for Backend {
             .content_changes
             .into_iter()
             .map(|change| Change {
-                range: change.range.map(|range| (convert::place(range.start), convert::place(range.end))),
+                range: change
+                    .range
+                    .map(|range| (convert::place(range.start), convert::place(range.end))),
                 text: change.text,
             })
             .collect();
         let VersionedTextDocumentIdentifier { uri, version } = params.text_document;
-        self.tell(Event::Change { uri, version, changes });
+        self.tell(Event::Change {
+            uri,
+            version,
+            changes,
+        });
     }
 
     async fn did_save(&self, _: DidSaveTextDocumentParams) {}
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
-        self.tell(Event::Close { uri: params.text_document.uri });
+        self.tell(Event::Close {
+            uri: params.text_document.uri,
+        });
     }
 
     async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
@@ -311,7 +362,13 @@ impl LanguageServer for Backend {
     }
 
     async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
-        self.tell(Event::Watched(params.changes.into_iter().map(|change| change.uri).collect()));
+        self.tell(Event::Watched(
+            params
+                .changes
+                .into_iter()
+                .map(|change| change.uri)
+                .collect(),
+        ));
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
@@ -324,8 +381,14 @@ impl LanguageServer for Backend {
         });
         Ok(answer.await?.flatten().map(|(value, range)| Hover {
             contents: HoverContents::Markup(match markdown {
-                true => MarkupContent { kind: MarkupKind::Markdown, value },
-                false => MarkupContent { kind: MarkupKind::PlainText, value: convert::plain(&value) },
+                true => MarkupContent {
+                    kind: MarkupKind::Markdown,
+                    value,
+                },
+                false => MarkupContent {
+                    kind: MarkupKind::PlainText,
+                    value: convert::plain(&value),
+                },
             }),
             range: Some(range),
         }))
@@ -357,26 +420,42 @@ impl LanguageServer for Backend {
 
     async fn inlay_hint_resolve(&self, mut hint: InlayHint) -> Result<InlayHint> {
         let data = hint.data.clone().unwrap_or(Value::Null);
-        let uri = data.get("uri").and_then(Value::as_str).and_then(|uri| uri.parse::<Uri>().ok());
-        let at = data.get("at").and_then(|at| serde_json::from_value::<Position>(at.clone()).ok());
-        let (Some(uri), Some(at)) = (uri, at) else { return Ok(hint) };
+        let uri = data
+            .get("uri")
+            .and_then(Value::as_str)
+            .and_then(|uri| uri.parse::<Uri>().ok());
+        let at = data
+            .get("at")
+            .and_then(|at| serde_json::from_value::<Position>(at.clone()).ok());
+        let (Some(uri), Some(at)) = (uri, at) else {
+            return Ok(hint);
+        };
         let answer = self.ask(uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
             views::hover::hover(db, file, text.offset(at)).map(|hover| hover.markdown)
         });
         if let Some(value) = answer.await?.flatten() {
-            hint.tooltip = Some(InlayHintTooltip::MarkupContent(MarkupContent { kind: MarkupKind::Markdown, value }));
+            hint.tooltip = Some(InlayHintTooltip::MarkupContent(MarkupContent {
+                kind: MarkupKind::Markdown,
+                value,
+            }));
         }
         Ok(hint)
     }
 
-    async fn semantic_tokens_full(&self, params: SemanticTokensParams) -> Result<Option<SemanticTokensResult>> {
+    async fn semantic_tokens_full(
+        &self,
+        params: SemanticTokensParams,
+    ) -> Result<Option<SemanticTokensResult>> {
         let uri = params.text_document.uri;
         let data = self.ask(uri.clone(), all_tokens).await?;
         Ok(data.map(|data| {
             let id = self.shared.result_id();
             locked(&self.shared.tokens).insert(uri.as_str().to_owned(), (id.clone(), data.clone()));
-            SemanticTokensResult::Tokens(SemanticTokens { result_id: Some(id), data })
+            SemanticTokensResult::Tokens(SemanticTokens {
+                result_id: Some(id),
+                data,
+            })
         }))
     }
 
@@ -392,20 +471,37 @@ impl LanguageServer for Backend {
             match locked(&self.shared.tokens).insert(uri.as_str().to_owned(), new) {
                 Some((old_id, old)) if old_id == params.previous_result_id => {
                     let edits = convert::tokens_delta(&old, &data);
-                    SemanticTokensFullDeltaResult::TokensDelta(SemanticTokensDelta { result_id: Some(id), edits })
+                    SemanticTokensFullDeltaResult::TokensDelta(SemanticTokensDelta {
+                        result_id: Some(id),
+                        edits,
+                    })
                 }
-                _ => SemanticTokensFullDeltaResult::Tokens(SemanticTokens { result_id: Some(id), data }),
+                _ => SemanticTokensFullDeltaResult::Tokens(SemanticTokens {
+                    result_id: Some(id),
+                    data,
+                }),
             }
         }))
     }
 
-    async fn semantic_tokens_range(&self, params: SemanticTokensRangeParams) -> Result<Option<SemanticTokensRangeResult>> {
+    async fn semantic_tokens_range(
+        &self,
+        params: SemanticTokensRangeParams,
+    ) -> Result<Option<SemanticTokensRangeResult>> {
         let range = params.range;
         let data = self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            convert::tokens(&text, &views::tokens::tokens(db, file, Some(text.span(range))))
+            convert::tokens(
+                &text,
+                &views::tokens::tokens(db, file, Some(text.span(range))),
+            )
         });
-        Ok(data.await?.map(|data| SemanticTokensRangeResult::Tokens(SemanticTokens { result_id: None, data })))
+        Ok(data.await?.map(|data| {
+            SemanticTokensRangeResult::Tokens(SemanticTokens {
+                result_id: None,
+                data,
+            })
+        }))
     }
 
     async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
@@ -413,18 +509,31 @@ impl LanguageServer for Backend {
             let text = Text::of(db, file, snapshot.encoding);
             let lens = |lens: views::lens::Lens| CodeLens {
                 range: text.range(lens.span),
-                command: Some(Command { title: lens.title, command: String::new(), arguments: None }),
+                command: Some(Command {
+                    title: lens.title,
+                    command: String::new(),
+                    arguments: None,
+                }),
                 data: None,
             };
-            views::lens::lenses(db, file).into_iter().map(lens).collect()
+            views::lens::lenses(db, file)
+                .into_iter()
+                .map(lens)
+                .collect()
         })
         .await
     }
 
-    async fn document_symbol(&self, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+    async fn document_symbol(
+        &self,
+        params: DocumentSymbolParams,
+    ) -> Result<Option<DocumentSymbolResponse>> {
         let symbols = self.ask(params.text_document.uri, |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            views::symbols::symbols(db, file).into_iter().map(|one| symbol(&text, one)).collect()
+            views::symbols::symbols(db, file)
+                .into_iter()
+                .map(|one| symbol(&text, one))
+                .collect()
         });
         Ok(symbols.await?.map(DocumentSymbolResponse::Nested))
     }
@@ -441,19 +550,31 @@ impl LanguageServer for Backend {
                 },
                 ..FoldingRange::default()
             };
-            views::folding::folds(db, file).into_iter().map(range).collect()
+            views::folding::folds(db, file)
+                .into_iter()
+                .map(range)
+                .collect()
         })
         .await
     }
 
-    async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+    async fn goto_definition(
+        &self,
+        params: GotoDefinitionParams,
+    ) -> Result<Option<GotoDefinitionResponse>> {
         let at = params.text_document_position_params;
         let targets = self.ask(at.text_document.uri, move |db, file, snapshot| {
             let offset = Text::of(db, file, snapshot.encoding).offset(at.position);
             let targets = views::names::definition(db, file, offset);
-            targets.iter().filter_map(|one| convert::location(db, snapshot, one.file, one.span)).collect::<Vec<_>>()
+            targets
+                .iter()
+                .filter_map(|one| convert::location(db, snapshot, one.file, one.span))
+                .collect::<Vec<_>>()
         });
-        Ok(targets.await?.filter(|targets| !targets.is_empty()).map(GotoDefinitionResponse::Array))
+        Ok(targets
+            .await?
+            .filter(|targets| !targets.is_empty())
+            .map(GotoDefinitionResponse::Array))
     }
 
     async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
@@ -462,33 +583,53 @@ impl LanguageServer for Backend {
         self.ask(at.text_document.uri, move |db, file, snapshot| {
             let offset = Text::of(db, file, snapshot.encoding).offset(at.position);
             let targets = views::names::references(db, file, offset, with_declaration);
-            targets.iter().filter_map(|one| convert::location(db, snapshot, one.file, one.span)).collect()
+            targets
+                .iter()
+                .filter_map(|one| convert::location(db, snapshot, one.file, one.span))
+                .collect()
         })
         .await
     }
 
-    async fn document_highlight(&self, params: DocumentHighlightParams) -> Result<Option<Vec<DocumentHighlight>>> {
+    async fn document_highlight(
+        &self,
+        params: DocumentHighlightParams,
+    ) -> Result<Option<Vec<DocumentHighlight>>> {
         let at = params.text_document_position_params;
         self.ask(at.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
             let highlight = |one: views::names::Target| DocumentHighlight {
                 range: text.range(one.span),
-                kind: Some(if one.write { DocumentHighlightKind::WRITE } else { DocumentHighlightKind::READ }),
+                kind: Some(if one.write {
+                    DocumentHighlightKind::WRITE
+                } else {
+                    DocumentHighlightKind::READ
+                }),
             };
-            views::names::highlights(db, file, text.offset(at.position)).into_iter().map(highlight).collect()
+            views::names::highlights(db, file, text.offset(at.position))
+                .into_iter()
+                .map(highlight)
+                .collect()
         })
         .await
     }
 
-    async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
+    async fn diagnostic(
+        &self,
+        params: DocumentDiagnosticParams,
+    ) -> Result<DocumentDiagnosticReportResult> {
         let items = self
-            .ask_any(params.text_document.uri, |db, snapshot| match (&snapshot.config, snapshot.file) {
-                (Some((text, problems)), _) => convert::config_diagnostics(text, problems, snapshot.encoding),
-                (None, Some(file)) => views::diagnostics::diagnostics(db, file)
-                    .iter()
-                    .map(|one| convert::diagnostic(db, file, one, snapshot))
-                    .collect(),
-                (None, None) => Vec::new(),
+            .ask_any(params.text_document.uri, |db, snapshot| {
+                match (&snapshot.config, snapshot.file) {
+                    (Some((text, problems)), _) => {
+                        convert::config_diagnostics(text, problems, snapshot.encoding)
+                    }
+                    (None, Some(file)) => views::diagnostics::diagnostics(db, file)
+                        .iter()
+                        .map(|one| convert::diagnostic(db, file, one, snapshot))
+                        .collect(),
+                    (None, None) => Vec::new(),
+                }
             })
             .await?;
         // Equal diagnostics have equal names, so a client that has them already is told so.
@@ -496,12 +637,17 @@ impl LanguageServer for Backend {
         let report = if params.previous_result_id.as_deref() == Some(&id) {
             DocumentDiagnosticReport::Unchanged(RelatedUnchangedDocumentDiagnosticReport {
                 related_documents: None,
-                unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id: id },
+                unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport {
+                    result_id: id,
+                },
             })
         } else {
             DocumentDiagnosticReport::Full(RelatedFullDocumentDiagnosticReport {
                 related_documents: None,
-                full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id: Some(id), items },
+                full_document_diagnostic_report: FullDocumentDiagnosticReport {
+                    result_id: Some(id),
+                    items,
+                },
             })
         };
         Ok(DocumentDiagnosticReportResult::Report(report))
@@ -512,7 +658,11 @@ impl LanguageServer for Backend {
         let uri = params.text_document.uri.clone();
         let range = params.range;
         let wanted = params.context.only.clone();
-        let quick = |kinds: &Vec<CodeActionKind>| kinds.iter().any(|kind| matches!(kind.as_str(), "" | "quickfix"));
+        let quick = |kinds: &Vec<CodeActionKind>| {
+            kinds
+                .iter()
+                .any(|kind| matches!(kind.as_str(), "" | "quickfix"))
+        };
         if wanted.as_ref().is_some_and(|kinds| !quick(kinds)) {
             return Ok(Some(Vec::new()));
         }
@@ -528,12 +678,16 @@ impl LanguageServer for Backend {
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
         if params.command != ADD_TO_BASELINE {
-            let mut error = Error::invalid_params(format!("there is no command {}", params.command));
+            let mut error =
+                Error::invalid_params(format!("there is no command {}", params.command));
             error.code = ErrorCode::InvalidParams;
             return Err(error);
         }
         let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
-        let path = argument.get("path").and_then(Value::as_str).map(PathBuf::from);
+        let path = argument
+            .get("path")
+            .and_then(Value::as_str)
+            .map(PathBuf::from);
         let entry = argument.get("entry").cloned();
         let (Some(path), Some(entry)) = (path, entry) else {
             return Err(Error::invalid_params("path and entry are expected"));
@@ -544,7 +698,10 @@ impl LanguageServer for Backend {
 }
 
 fn all_tokens(db: &Database, file: File, snapshot: &Snapshot) -> Vec<SemanticToken> {
-    convert::tokens(&Text::of(db, file, snapshot.encoding), &views::tokens::tokens(db, file, None))
+    convert::tokens(
+        &Text::of(db, file, snapshot.encoding),
+        &views::tokens::tokens(db, file, None),
+    )
 }
 
 #[allow(deprecated)]
@@ -579,14 +736,21 @@ fn code_action(
     let mut out = CodeAction {
         title: action.title.clone(),
         kind: Some(CodeActionKind::QUICKFIX),
-        diagnostics: Some(vec![convert::diagnostic(db, file, &action.diagnostic, snapshot)]),
+        diagnostics: Some(vec![convert::diagnostic(
+            db,
+            file,
+            &action.diagnostic,
+            snapshot,
+        )]),
         is_preferred: Some(action.preferred),
         ..CodeAction::default()
     };
     match &action.what {
         Doing::Edit(edits) => {
-            let edits: Vec<TextEdit> =
-                edits.iter().map(|(span, new)| TextEdit::new(text.range(*span), new.clone())).collect();
+            let edits: Vec<TextEdit> = edits
+                .iter()
+                .map(|(span, new)| TextEdit::new(text.range(*span), new.clone()))
+                .collect();
             // With the version, so that a client refuses it when the text has moved on.
             out.edit = Some(if features.document_changes {
                 WorkspaceEdit {
@@ -600,11 +764,20 @@ fn code_action(
                     ..WorkspaceEdit::default()
                 }
             } else {
-                WorkspaceEdit { changes: Some(HashMap::from([(uri.clone(), edits)])), ..WorkspaceEdit::default() }
+                WorkspaceEdit {
+                    changes: Some(HashMap::from([(uri.clone(), edits)])),
+                    ..WorkspaceEdit::default()
+                }
             });
         }
         Doing::Baseline { fingerprint } => {
-            let path = file.settings(db).view(db).baseline.as_ref()?.display().to_string();
+            let path = file
+                .settings(db)
+                .view(db)
+                .baseline
+                .as_ref()?
+                .display()
+                .to_string();
             let entry = views::actions::baseline_entry(db, file, &action.diagnostic, fingerprint);
             out.command = Some(Command {
                 title: action.title.clone(),
@@ -616,7 +789,9 @@ fn code_action(
             if !features.disabled_actions {
                 return None;
             }
-            out.disabled = Some(CodeActionDisabled { reason: reason.clone() });
+            out.disabled = Some(CodeActionDisabled {
+                reason: reason.clone(),
+            });
         }
     }
     Some(CodeActionOrCommand::CodeAction(out))
@@ -625,6 +800,8 @@ fn code_action(
 fn result_name(items: &[Diagnostic]) -> String {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
-    serde_json::to_vec(items).unwrap_or_default().hash(&mut hasher);
+    serde_json::to_vec(items)
+        .unwrap_or_default()
+        .hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

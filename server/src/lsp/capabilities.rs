@@ -4,8 +4,12 @@ use crate::documents::Encoding;
 use tower_lsp::ls_types::*;
 
 /// The legend of the semantic tokens; the order is that of `convert::tokens`.
-pub(super) const TOKEN_TYPES: [SemanticTokenType; 4] =
-    [SemanticTokenType::VARIABLE, SemanticTokenType::PARAMETER, SemanticTokenType::MACRO, SemanticTokenType::COMMENT];
+pub(super) const TOKEN_TYPES: [SemanticTokenType; 4] = [
+    SemanticTokenType::VARIABLE,
+    SemanticTokenType::PARAMETER,
+    SemanticTokenType::MACRO,
+    SemanticTokenType::COMMENT,
+];
 
 pub(super) fn token_modifiers() -> Vec<SemanticTokenModifier> {
     vec![
@@ -34,11 +38,17 @@ pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
     let capabilities = &params.capabilities;
     let text = capabilities.text_document.as_ref();
     let workspace = capabilities.workspace.as_ref();
-    let hover = text.and_then(|text| text.hover.as_ref()).and_then(|hover| hover.content_format.as_ref());
+    let hover = text
+        .and_then(|text| text.hover.as_ref())
+        .and_then(|hover| hover.content_format.as_ref());
     ClientFeatures {
         encoding: encoding(capabilities),
         pull_diagnostics: text.is_some_and(|text| text.diagnostic.is_some()),
-        progress: capabilities.window.as_ref().and_then(|window| window.work_done_progress) == Some(true),
+        progress: capabilities
+            .window
+            .as_ref()
+            .and_then(|window| window.work_done_progress)
+            == Some(true),
         configuration: workspace.and_then(|workspace| workspace.configuration) == Some(true),
         watches_files: workspace
             .and_then(|workspace| workspace.did_change_watched_files.as_ref())
@@ -62,8 +72,12 @@ pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
 
 /// Bytes are what we count, so they are preferred; who offers nothing counts in UTF-16.
 fn encoding(capabilities: &ClientCapabilities) -> Encoding {
-    let offered = capabilities.general.as_ref().and_then(|general| general.position_encodings.as_ref());
-    let offers = |kind: PositionEncodingKind| offered.is_some_and(|offered| offered.contains(&kind));
+    let offered = capabilities
+        .general
+        .as_ref()
+        .and_then(|general| general.position_encodings.as_ref());
+    let offers =
+        |kind: PositionEncodingKind| offered.is_some_and(|offered| offered.contains(&kind));
     if offers(PositionEncodingKind::UTF8) {
         Encoding::Utf8
     } else if offers(PositionEncodingKind::UTF16) || !offers(PositionEncodingKind::UTF32) {
@@ -80,19 +94,23 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
             Encoding::Utf16 => PositionEncodingKind::UTF16,
             Encoding::Utf32 => PositionEncodingKind::UTF32,
         }),
-        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
-            open_close: Some(true),
-            change: Some(TextDocumentSyncKind::INCREMENTAL),
-            save: Some(TextDocumentSyncSaveOptions::Supported(false)),
-            ..TextDocumentSyncOptions::default()
-        })),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(
+            TextDocumentSyncOptions {
+                open_close: Some(true),
+                change: Some(TextDocumentSyncKind::INCREMENTAL),
+                save: Some(TextDocumentSyncSaveOptions::Supported(false)),
+                ..TextDocumentSyncOptions::default()
+            },
+        )),
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         definition_provider: Some(OneOf::Left(true)),
         references_provider: Some(OneOf::Left(true)),
         document_highlight_provider: Some(OneOf::Left(true)),
         document_symbol_provider: Some(OneOf::Left(true)),
         folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
-        code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
+        code_lens_provider: Some(CodeLensOptions {
+            resolve_provider: Some(false),
+        }),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
             code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
             ..CodeActionOptions::default()
@@ -101,16 +119,23 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
             commands: vec![super::backend::ADD_TO_BASELINE.to_owned()],
             ..ExecuteCommandOptions::default()
         }),
-        inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(InlayHintOptions {
-            resolve_provider: Some(true),
-            work_done_progress_options: WorkDoneProgressOptions::default(),
-        }))),
-        semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(SemanticTokensOptions {
-            legend: SemanticTokensLegend { token_types: TOKEN_TYPES.to_vec(), token_modifiers: token_modifiers() },
-            range: Some(true),
-            full: Some(SemanticTokensFullOptions::Delta { delta: Some(true) }),
-            work_done_progress_options: WorkDoneProgressOptions::default(),
-        })),
+        inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(
+            InlayHintOptions {
+                resolve_provider: Some(true),
+                work_done_progress_options: WorkDoneProgressOptions::default(),
+            },
+        ))),
+        semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(
+            SemanticTokensOptions {
+                legend: SemanticTokensLegend {
+                    token_types: TOKEN_TYPES.to_vec(),
+                    token_modifiers: token_modifiers(),
+                },
+                range: Some(true),
+                full: Some(SemanticTokensFullOptions::Delta { delta: Some(true) }),
+                work_done_progress_options: WorkDoneProgressOptions::default(),
+            },
+        )),
         diagnostic_provider: features.pull_diagnostics.then(|| {
             DiagnosticServerCapabilities::Options(DiagnosticOptions {
                 identifier: Some("lockstep".to_owned()),

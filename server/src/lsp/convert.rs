@@ -22,11 +22,18 @@ pub(super) fn path_of(uri: &Uri) -> PathBuf {
 
 /// The client's own name for a file, if it opened it.
 pub(super) fn uri_of(snapshot: &Snapshot, path: &Path) -> Option<Uri> {
-    snapshot.uris.get(path).cloned().or_else(|| Uri::from_file_path(path))
+    snapshot
+        .uris
+        .get(path)
+        .cloned()
+        .or_else(|| Uri::from_file_path(path))
 }
 
 pub(super) fn place(position: Position) -> Place {
-    Place { line: position.line, column: position.character }
+    Place {
+        line: position.line,
+        column: position.character,
+    }
 }
 
 fn position(place: Place) -> Position {
@@ -42,7 +49,11 @@ pub(super) struct Text<'a> {
 
 impl<'a> Text<'a> {
     pub(super) fn of(db: &'a dyn Db, file: File, encoding: Encoding) -> Self {
-        Text { source: program::text(file.source(db)), lines: db::line_index(db, file), encoding }
+        Text {
+            source: program::text(file.source(db)),
+            lines: db::line_index(db, file),
+            encoding,
+        }
     }
     pub(super) fn offset(&self, at: Position) -> u32 {
         documents::offset_at(self.source, self.lines, place(at), self.encoding)
@@ -52,7 +63,12 @@ impl<'a> Text<'a> {
         Span::new(start, self.offset(range.end).max(start))
     }
     pub(super) fn position(&self, offset: u32) -> Position {
-        position(documents::place_at(self.source, self.lines, offset, self.encoding))
+        position(documents::place_at(
+            self.source,
+            self.lines,
+            offset,
+            self.encoding,
+        ))
     }
     pub(super) fn range(&self, span: Span) -> Range {
         let (from, to) = documents::places_of(self.source, self.lines, span, self.encoding);
@@ -60,9 +76,17 @@ impl<'a> Text<'a> {
     }
 }
 
-pub(super) fn location(db: &dyn Db, snapshot: &Snapshot, file: File, span: Span) -> Option<Location> {
+pub(super) fn location(
+    db: &dyn Db,
+    snapshot: &Snapshot,
+    file: File,
+    span: Span,
+) -> Option<Location> {
     let uri = uri_of(snapshot, file.path(db))?;
-    Some(Location::new(uri, Text::of(db, file, snapshot.encoding).range(span)))
+    Some(Location::new(
+        uri,
+        Text::of(db, file, snapshot.encoding).range(span),
+    ))
 }
 
 fn severity(level: Level) -> DiagnosticSeverity {
@@ -85,7 +109,10 @@ pub(super) fn diagnostic(
         .iter()
         .filter_map(|related| {
             let location = location(db, snapshot, related.file, related.span)?;
-            Some(DiagnosticRelatedInformation { location, message: related.text.clone() })
+            Some(DiagnosticRelatedInformation {
+                location,
+                message: related.text.clone(),
+            })
         })
         .collect();
     Diagnostic {
@@ -104,9 +131,17 @@ pub(super) fn diagnostic(
     }
 }
 
-pub(super) fn config_diagnostics(text: &str, problems: &[ConfigProblem], encoding: Encoding) -> Vec<Diagnostic> {
+pub(super) fn config_diagnostics(
+    text: &str,
+    problems: &[ConfigProblem],
+    encoding: Encoding,
+) -> Vec<Diagnostic> {
     let lines = LineIndex::new(text);
-    let text = Text { source: text, lines: &lines, encoding };
+    let text = Text {
+        source: text,
+        lines: &lines,
+        encoding,
+    };
     let diagnostic = |problem: &ConfigProblem| Diagnostic {
         range: text.range(problem.span),
         severity: Some(DiagnosticSeverity::WARNING),
@@ -124,7 +159,10 @@ pub(super) fn tokens(text: &Text<'_>, tokens: &[Token]) -> Vec<SemanticToken> {
     let mut last = Position::new(0, 0);
     for token in tokens {
         let at = text.position(token.span.start);
-        let spelling = text.source.get(token.span.start as usize..token.span.end as usize).unwrap_or("");
+        let spelling = text
+            .source
+            .get(token.span.start as usize..token.span.end as usize)
+            .unwrap_or("");
         let length = documents::width(spelling, text.encoding) as u32;
         let class = match token.class {
             Some(Class::Uniform) => 1 << 1,
@@ -134,7 +172,11 @@ pub(super) fn tokens(text: &Text<'_>, tokens: &[Token]) -> Vec<SemanticToken> {
         };
         out.push(SemanticToken {
             delta_line: at.line - last.line,
-            delta_start: if at.line == last.line { at.character - last.character } else { at.character },
+            delta_start: if at.line == last.line {
+                at.character - last.character
+            } else {
+                at.character
+            },
             length,
             token_type: token.kind as u32,
             token_modifiers_bitset: class | u32::from(token.declaration),
@@ -145,10 +187,19 @@ pub(super) fn tokens(text: &Text<'_>, tokens: &[Token]) -> Vec<SemanticToken> {
 }
 
 /// The edit from one list of tokens to another: what differs between the common beginning and the common end.
-pub(super) fn tokens_delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<SemanticTokensEdit> {
+pub(super) fn tokens_delta(
+    old: &[SemanticToken],
+    new: &[SemanticToken],
+) -> Vec<SemanticTokensEdit> {
     let before = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let rest = old.len().min(new.len()) - before;
-    let after = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let after = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
     if before == old.len() && before == new.len() {
         return Vec::new();
     }
@@ -162,7 +213,12 @@ pub(super) fn tokens_delta(old: &[SemanticToken], new: &[SemanticToken]) -> Vec<
 
 /// Markdown without its marks, for clients that show plain text.
 pub(super) fn plain(markdown: &str) -> String {
-    markdown.replace("**", "").replace('`', "").replace("\n\n---\n\n", "\n\n").replace(" *(", " (").replace(")*", ")")
+    markdown
+        .replace("**", "")
+        .replace('`', "")
+        .replace("\n\n---\n\n", "\n\n")
+        .replace(" *(", " (")
+        .replace(")*", ")")
 }
 
 #[cfg(test)]
@@ -170,7 +226,13 @@ mod tests {
     use super::*;
 
     fn token(line: u32) -> SemanticToken {
-        SemanticToken { delta_line: line, delta_start: 0, length: 1, token_type: 0, token_modifiers_bitset: 0 }
+        SemanticToken {
+            delta_line: line,
+            delta_start: 0,
+            length: 1,
+            token_type: 0,
+            token_modifiers_bitset: 0,
+        }
     }
 
     #[test]
@@ -178,8 +240,10 @@ mod tests {
         let lists: [&[u32]; 6] = [&[], &[1], &[1, 2, 3], &[1, 9, 3], &[1, 3], &[1, 1, 1, 1]];
         for old in lists {
             for new in lists {
-                let (a, b): (Vec<_>, Vec<_>) =
-                    (old.iter().map(|&l| token(l)).collect(), new.iter().map(|&l| token(l)).collect());
+                let (a, b): (Vec<_>, Vec<_>) = (
+                    old.iter().map(|&l| token(l)).collect(),
+                    new.iter().map(|&l| token(l)).collect(),
+                );
                 let mut result = a.clone();
                 for edit in tokens_delta(&a, &b) {
                     let start = edit.start as usize / 5;

@@ -15,16 +15,23 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 /// Serves until `exit` or the end of the input; the process's exit code: 0 after `shutdown`, else 1.
-pub fn serve(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> std::io::Result<u8> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+pub fn serve(
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> std::io::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
     let shared = Arc::new(backend::Shared::default());
     let for_backend = Arc::clone(&shared);
     runtime.block_on(async move {
         let handle = tokio::runtime::Handle::current();
-        let (service, socket) = tower_lsp::LspService::build(|client| backend::Backend::new(client, for_backend, handle))
-            .custom_method("lockstep/codes", backend::Backend::codes)
-            .custom_method("lockstep/explain", backend::Backend::explain)
-            .finish();
+        let (service, socket) = tower_lsp::LspService::build(|client| {
+            backend::Backend::new(client, for_backend, handle)
+        })
+        .custom_method("lockstep/codes", backend::Backend::codes)
+        .custom_method("lockstep/explain", backend::Backend::explain)
+        .finish();
         transport::serve(ordered::Ordered::new(service), socket, input, output).await;
     });
     // Computations that nobody waits for any more must not hold the exit.

@@ -8,12 +8,12 @@ use std::task::{Context, Poll, Waker};
 use tower::Service;
 
 #[derive(Debug)]
-pub struct Ordered<S> {
+pub(super) struct Ordered<S> {
     inner: S,
 }
 
 impl<S> Ordered<S> {
-    pub fn new(inner: S) -> Self {
+    pub(super) fn new(inner: S) -> Self {
         Ordered { inner }
     }
 }
@@ -36,7 +36,10 @@ where
     fn call(&mut self, request: R) -> Self::Future {
         let mut future: Pin<Box<S::Future>> = Box::pin(self.inner.call(request));
         // Whoever awaits the future polls it again with a waker of its own.
-        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match future
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(outcome) => Box::pin(std::future::ready(outcome)),
             Poll::Pending => future,
         }
@@ -78,7 +81,11 @@ mod tests {
         for future in futures.into_iter().rev() {
             assert!(future.await.is_ok());
         }
-        let seen = recorder.0.lock().map(|seen| seen.clone()).unwrap_or_default();
+        let seen = recorder
+            .0
+            .lock()
+            .map(|seen| seen.clone())
+            .unwrap_or_default();
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
     }
 }

@@ -34,7 +34,12 @@ impl Outgoing {
     pub(super) fn new(client: Client, handle: Handle) -> Self {
         let (publications, queue) = unbounded_channel();
         handle.spawn(publish(client.clone(), queue));
-        Outgoing { client, handle, publications, next_token: Arc::default() }
+        Outgoing {
+            client,
+            handle,
+            publications,
+            next_token: Arc::default(),
+        }
     }
 
     pub(super) fn publish(&self, publication: Publication) {
@@ -50,7 +55,10 @@ impl Outgoing {
     {
         let client = self.client.clone();
         self.handle.spawn(async move {
-            if tokio::time::timeout(PATIENCE, request(client)).await.is_err() {
+            if tokio::time::timeout(PATIENCE, request(client))
+                .await
+                .is_err()
+            {
                 tracing::debug!("the client did not answer {what}");
             }
         });
@@ -66,8 +74,11 @@ impl Outgoing {
                 return;
             }
             let token = ProgressToken::String(format!("lockstep-{number}"));
-            let params = tower_lsp::ls_types::WorkDoneProgressCreateParams { token: token.clone() };
-            let create = client.send_request::<tower_lsp::ls_types::request::WorkDoneProgressCreate>(params);
+            let params = tower_lsp::ls_types::WorkDoneProgressCreateParams {
+                token: token.clone(),
+            };
+            let create =
+                client.send_request::<tower_lsp::ls_types::request::WorkDoneProgressCreate>(params);
             if !matches!(tokio::time::timeout(PATIENCE, create).await, Ok(Ok(()))) {
                 return;
             }
@@ -81,7 +92,12 @@ impl Outgoing {
 }
 
 async fn publish(client: Client, mut queue: UnboundedReceiver<Publication>) {
-    while let Some(Publication { uri, diagnostics, version }) = queue.recv().await {
+    while let Some(Publication {
+        uri,
+        diagnostics,
+        version,
+    }) = queue.recv().await
+    {
         client.publish_diagnostics(uri, diagnostics, version).await;
     }
 }

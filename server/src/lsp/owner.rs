@@ -10,33 +10,56 @@ use super::convert;
 use super::outgoing::{Outgoing, Publication};
 use super::pool::Pool;
 use crate::config::{self, Config, ConfigProblem};
-use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
+use crate::db::{self, Cancelled, Database, File, Settings, Source};
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
 use crate::program::Language;
 use crate::views;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tower_lsp::ls_types::Uri;
 
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
 
 pub(super) enum Event {
-    Ready { encoding: Encoding, folders: Vec<PathBuf>, settings: serde_json::Value, push: bool, refresh: bool },
-    Open { uri: Uri, text: String, version: i32, language: String },
-    Change { uri: Uri, version: i32, changes: Vec<Change> },
-    Close { uri: Uri },
+    Ready {
+        encoding: Encoding,
+        folders: Vec<PathBuf>,
+        settings: serde_json::Value,
+        push: bool,
+        refresh: bool,
+    },
+    Open {
+        uri: Uri,
+        text: String,
+        version: i32,
+        language: String,
+    },
+    Change {
+        uri: Uri,
+        version: i32,
+        changes: Vec<Change>,
+    },
+    Close {
+        uri: Uri,
+    },
     Settings(serde_json::Value),
-    Folders { added: Vec<PathBuf>, removed: Vec<PathBuf> },
+    Folders {
+        added: Vec<PathBuf>,
+        removed: Vec<PathBuf>,
+    },
     Watched(Vec<Uri>),
     Request(Request),
     /// A computation for publication was cancelled.
     Again(String),
-    AddToBaseline { path: PathBuf, entry: serde_json::Value },
+    AddToBaseline {
+        path: PathBuf,
+        entry: serde_json::Value,
+    },
 }
 
 /// What a request wants done, on a clone of the database.
@@ -97,7 +120,9 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn new(events: Sender<Event>, shared: Arc<Shared>, outgoing: Outgoing) -> Self {
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+        let threads = std::thread::available_parallelism()
+            .map_or(2, usize::from)
+            .clamp(2, 8);
         Owner {
             db: Database::default(),
             open: FxHashMap::default(),
@@ -138,17 +163,34 @@ impl Owner {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Ready { encoding, folders, settings, push, refresh } => {
+            Event::Ready {
+                encoding,
+                folders,
+                settings,
+                push,
+                refresh,
+            } => {
                 self.encoding = encoding;
                 self.folders = folders;
                 self.push = push;
                 self.refresh = refresh;
                 self.set_editor(settings);
             }
-            Event::Open { uri, text, version, language } => self.open(uri, &text, version, language),
-            Event::Change { uri, version, changes } => {
+            Event::Open {
+                uri,
+                text,
+                version,
+                language,
+            } => self.open(uri, &text, version, language),
+            Event::Change {
+                uri,
+                version,
+                changes,
+            } => {
                 let encoding = self.encoding;
-                let Some(open) = self.open.get_mut(uri.as_str()) else { return };
+                let Some(open) = self.open.get_mut(uri.as_str()) else {
+                    return;
+                };
                 open.document.apply(&changes, encoding);
                 open.document.version = version;
                 open.dirty = true;
@@ -193,8 +235,15 @@ impl Owner {
         let file = if is_config(&path) {
             None
         } else {
-            let file = self.db.file_with_text(&path, Source::Text { text: document.text(), lossy: false });
-            let language = Language::of_editor(&document.language).unwrap_or_else(|| Language::of_path(&path));
+            let file = self.db.file_with_text(
+                &path,
+                Source::Text {
+                    text: document.text(),
+                    lossy: false,
+                },
+            );
+            let language =
+                Language::of_editor(&document.language).unwrap_or_else(|| Language::of_path(&path));
             self.db.set_language(file, language);
             Some(file)
         };
@@ -204,7 +253,17 @@ impl Owner {
         self.uris = Arc::new(uris);
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
-        self.open.insert(name.clone(), Open { document, uri, path, file, dirty: false, due });
+        self.open.insert(
+            name.clone(),
+            Open {
+                document,
+                uri,
+                path,
+                file,
+                dirty: false,
+                due,
+            },
+        );
         match file {
             Some(_) => self.configure_one(&name),
             None => self.configure(),
@@ -214,20 +273,30 @@ impl Owner {
     }
 
     fn close(&mut self, uri: &Uri) {
-        let Some(open) = self.open.remove(uri.as_str()) else { return };
+        let Some(open) = self.open.remove(uri.as_str()) else {
+            return;
+        };
         self.shared.forget(uri.as_str());
         let mut uris = (*self.uris).clone();
         uris.remove(&host::normalize(&open.path));
         self.uris = Arc::new(uris);
         if let Some(file) = open.file {
             // From now on the disk says what the file holds.
-            let source = if uri.as_str().starts_with("file:") { db::read_source(&open.path) } else { Source::Missing };
+            let source = if uri.as_str().starts_with("file:") {
+                db::read_source(&open.path)
+            } else {
+                Source::Missing
+            };
             self.db.set_source(file, source);
         } else {
             self.configure();
         }
         if self.push {
-            self.outgoing.publish(Publication { uri: uri.clone(), diagnostics: Vec::new(), version: None });
+            self.outgoing.publish(Publication {
+                uri: uri.clone(),
+                diagnostics: Vec::new(),
+                version: None,
+            });
         }
         self.all_due();
     }
@@ -236,7 +305,10 @@ impl Owner {
         let mut configuration = false;
         for uri in uris {
             let path = host::normalize(&convert::path_of(uri));
-            configuration |= is_config(&path) || path.extension().is_some_and(|extension| extension == "json");
+            configuration |= is_config(&path)
+                || path
+                    .extension()
+                    .is_some_and(|extension| extension == "json");
             if self.uris.contains_key(&path) {
                 continue;
             }
@@ -254,10 +326,16 @@ impl Owner {
     fn set_editor(&mut self, settings: serde_json::Value) {
         let mut config = Config::default();
         // Its problems are the client's; they are logged.
-        for problem in config::apply_json(&mut config, &settings, self.folders.first().map(PathBuf::as_path)) {
+        for problem in config::apply_json(
+            &mut config,
+            &settings,
+            self.folders.first().map(PathBuf::as_path),
+        ) {
             tracing::warn!("settings: {}", problem.message);
         }
-        self.debounce = config.debounce_ms.map_or(DEFAULT_DEBOUNCE, Duration::from_millis);
+        self.debounce = config
+            .debounce_ms
+            .map_or(DEFAULT_DEBOUNCE, Duration::from_millis);
         self.editor = settings;
         self.configure();
     }
@@ -275,11 +353,18 @@ impl Owner {
     }
 
     fn configure_one(&mut self, name: &str) {
-        let Some(Open { path, file: Some(file), .. }) = self.open.get(name) else { return };
+        let Some(Open {
+            path,
+            file: Some(file),
+            ..
+        }) = self.open.get(name)
+        else {
+            return;
+        };
         let (path, file) = (path.clone(), *file);
-        let key = config::candidates(&path).map(|path| host::normalize(&path)).find(|candidate| {
-            self.uris.contains_key(candidate) || candidate.is_file()
-        });
+        let key = config::candidates(&path)
+            .map(|path| host::normalize(&path))
+            .find(|candidate| self.uris.contains_key(candidate) || candidate.is_file());
         let settings = self.settings_for(key);
         self.db.set_file_settings(file, settings);
     }
@@ -306,7 +391,8 @@ impl Owner {
         };
         match self.settings.get(&key) {
             Some(&settings) => {
-                self.db.set_settings(settings, config.analysis, config.view, baseline);
+                self.db
+                    .set_settings(settings, config.analysis, config.view, baseline);
                 settings
             }
             None => {
@@ -318,7 +404,11 @@ impl Owner {
     }
 
     fn text_of_config(&self, path: &Path) -> Option<String> {
-        match self.uris.get(path).and_then(|uri| self.open.get(uri.as_str())) {
+        match self
+            .uris
+            .get(path)
+            .and_then(|uri| self.open.get(uri.as_str()))
+        {
             Some(open) => Some(open.document.text().to_string()),
             None => host::read(path).ok().map(|read| read.text),
         }
@@ -329,7 +419,13 @@ impl Owner {
         for open in self.open.values_mut().filter(|open| open.dirty) {
             open.dirty = false;
             if let Some(file) = open.file {
-                self.db.set_source(file, Source::Text { text: open.document.text(), lossy: false });
+                self.db.set_source(
+                    file,
+                    Source::Text {
+                        text: open.document.text(),
+                        lossy: false,
+                    },
+                );
             }
         }
     }
@@ -356,8 +452,10 @@ impl Owner {
         if request.work.cancelled() {
             return;
         }
-        let name = request.uri.as_ref().map(Uri::as_str);
-        let current = name.and_then(|name| self.open.get(name)).map(|open| open.document.version);
+        let name = request.uri.as_ref().map(|uri| uri.as_str());
+        let current = name
+            .and_then(|name| self.open.get(name))
+            .map(|open| open.document.version);
         if request.version.is_some() && request.version != current {
             request.work.stale();
             return;
@@ -381,13 +479,19 @@ impl Owner {
 
     fn publish_due(&mut self) {
         let now = Instant::now();
-        let names: Vec<String> =
-            self.open.iter().filter(|(_, open)| open.due.is_some_and(|due| due <= now)).map(|(name, _)| name.clone()).collect();
+        let names: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, open)| open.due.is_some_and(|due| due <= now))
+            .map(|(name, _)| name.clone())
+            .collect();
         if !names.is_empty() {
             self.flush();
         }
         for name in names {
-            let Some(open) = self.open.get_mut(&name) else { continue };
+            let Some(open) = self.open.get_mut(&name) else {
+                continue;
+            };
             open.due = None;
             if self.push {
                 let uri = open.uri.clone();
@@ -398,7 +502,11 @@ impl Owner {
 
     fn publish_one(&self, name: String, uri: Uri) {
         let snapshot = self.snapshot(Some(&name));
-        let (events, outgoing, shared) = (self.events.clone(), self.outgoing.clone(), Arc::clone(&self.shared));
+        let (events, outgoing, shared) = (
+            self.events.clone(),
+            self.outgoing.clone(),
+            Arc::clone(&self.shared),
+        );
         let done = Arc::new(AtomicBool::new(false));
         if self.shared.shows_progress() {
             outgoing.progress(format!("Lockstep: {}", file_name(&name)), Arc::clone(&done));
@@ -407,10 +515,19 @@ impl Owner {
         self.pool.run(move || {
             let version = snapshot.version;
             let outcome = db::catch(&snapshot.db, |db| match (&snapshot.config, snapshot.file) {
-                (Some((text, problems)), _) => Some(convert::config_diagnostics(text, problems, snapshot.encoding)),
+                (Some((text, problems)), _) => Some(convert::config_diagnostics(
+                    text,
+                    problems,
+                    snapshot.encoding,
+                )),
                 (None, Some(file)) => {
                     let shown = views::diagnostics::diagnostics(db, file);
-                    Some(shown.iter().map(|one| convert::diagnostic(db, file, one, &snapshot)).collect())
+                    Some(
+                        shown
+                            .iter()
+                            .map(|one| convert::diagnostic(db, file, one, &snapshot))
+                            .collect(),
+                    )
                 }
                 (None, None) => None,
             });
@@ -419,7 +536,11 @@ impl Owner {
             match outcome {
                 Ok(Some(diagnostics)) => {
                     if shared.version(&name) == Some(version) {
-                        outgoing.publish(Publication { uri, diagnostics, version: Some(version) });
+                        outgoing.publish(Publication {
+                            uri,
+                            diagnostics,
+                            version: Some(version),
+                        });
                     }
                 }
                 Ok(None) | Err(Cancelled::Unwanted) => {}
@@ -434,12 +555,21 @@ impl Owner {
         if !self.refresh {
             return;
         }
-        self.outgoing.detached("inlayHint/refresh", async |client| drop(client.inlay_hint_refresh().await));
-        self.outgoing.detached("semanticTokens/refresh", async |client| drop(client.semantic_tokens_refresh().await));
-        self.outgoing.detached("codeLens/refresh", async |client| drop(client.code_lens_refresh().await));
+        self.outgoing.detached("inlayHint/refresh", async |client| {
+            drop(client.inlay_hint_refresh().await)
+        });
+        self.outgoing
+            .detached("semanticTokens/refresh", async |client| {
+                drop(client.semantic_tokens_refresh().await)
+            });
+        self.outgoing.detached("codeLens/refresh", async |client| {
+            drop(client.code_lens_refresh().await)
+        });
         if !self.push {
             self.outgoing
-                .detached("diagnostic/refresh", async |client| drop(client.workspace_diagnostic_refresh().await));
+                .detached("diagnostic/refresh", async |client| {
+                    drop(client.workspace_diagnostic_refresh().await)
+                });
         }
     }
 }
@@ -454,7 +584,8 @@ impl Drop for Finished {
 }
 
 fn is_config(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == config::FILE_NAME)
+    path.file_name()
+        .is_some_and(|name| name == config::FILE_NAME)
 }
 
 fn file_name(uri: &str) -> &str {

@@ -40,7 +40,11 @@ impl Pool {
 
 fn work(queue: &Mutex<Receiver<Job>>) {
     loop {
-        let job = match queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv() {
+        let job = match queue
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .recv()
+        {
             Ok(job) => job,
             Err(_) => return,
         };

@@ -23,7 +23,7 @@ enum Incoming {
 }
 
 /// Serves until `exit` or the end of the input.
-pub async fn serve<S>(
+pub(super) async fn serve<S>(
     mut service: S,
     socket: ClientSocket,
     input: impl Read + Send + 'static,
@@ -109,14 +109,18 @@ enum Understood {
 }
 
 fn understand(bytes: &[u8]) -> Result<Understood, Value> {
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| failure(Value::Null, -32700, &format!("parse error: {error}")))?;
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|error| failure(Value::Null, -32700, &format!("parse error: {error}")))?;
     let id = value.get("id").cloned().unwrap_or(Value::Null);
     let invalid = |reason: &str| failure(id.clone(), -32600, reason);
     if value.get("method").is_some() {
-        serde_json::from_value(value).map(Understood::Request).map_err(|_| invalid("invalid request"))
+        serde_json::from_value(value)
+            .map(Understood::Request)
+            .map_err(|_| invalid("invalid request"))
     } else if value.get("result").is_some() || value.get("error").is_some() {
-        serde_json::from_value(value).map(Understood::Response).map_err(|_| invalid("invalid response"))
+        serde_json::from_value(value)
+            .map(Understood::Response)
+            .map_err(|_| invalid("invalid response"))
     } else {
         Err(invalid("neither a request nor a response"))
     }
@@ -184,8 +188,13 @@ fn read_frame(input: &mut impl BufRead) -> std::io::Result<Option<Result<Vec<u8>
     }
     let length = length.unwrap_or(0);
     if length > LARGEST_MESSAGE {
-        std::io::copy(&mut input.by_ref().take(length as u64), &mut std::io::sink())?;
-        return Ok(Some(Err(format!("a message of {length} bytes is too large"))));
+        std::io::copy(
+            &mut input.by_ref().take(length as u64),
+            &mut std::io::sink(),
+        )?;
+        return Ok(Some(Err(format!(
+            "a message of {length} bytes is too large"
+        ))));
     }
     let mut body = Vec::new();
     // The length is the sender's claim: memory grows with what really arrives.
@@ -200,7 +209,11 @@ fn write_frames(mut output: impl Write, messages: &std::sync::mpsc::Receiver<Vec
     while let Ok(body) = messages.recv() {
         let mut frame = format!("Content-Length: {}\r\n\r\n", body.len()).into_bytes();
         frame.extend_from_slice(&body);
-        if output.write_all(&frame).and_then(|()| output.flush()).is_err() {
+        if output
+            .write_all(&frame)
+            .and_then(|()| output.flush())
+            .is_err()
+        {
             return;
         }
     }

@@ -28,8 +28,12 @@ pub enum Doing {
     /// In this file; spans in bytes, not overlapping.
     Edit(Vec<(Span, String)>),
     /// The finding goes into the baseline file.
-    Baseline { fingerprint: String },
-    Refused { reason: String },
+    Baseline {
+        fingerprint: String,
+    },
+    Refused {
+        reason: String,
+    },
 }
 
 impl Action {
@@ -39,7 +43,10 @@ impl Action {
             Doing::Edit(edits) => {
                 let removed: u32 = edits.iter().map(|(span, _)| span.len()).sum();
                 let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
-                format!("{} edit(s), {removed} bytes replaced by {added}", edits.len())
+                format!(
+                    "{} edit(s), {removed} bytes replaced by {added}",
+                    edits.len()
+                )
             }
             Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
             Doing::Refused { reason } => reason.clone(),
@@ -59,28 +66,49 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         if diagnostic.finding.is_none() {
             continue;
         }
-        let (from, to) = (lines.line_column(diagnostic.span.start).0, lines.line_column(diagnostic.span.end).0);
+        let (from, to) = (
+            lines.line_column(diagnostic.span.start).0,
+            lines.line_column(diagnostic.span.end).0,
+        );
         if to < first || from > last {
             continue;
         }
         let code = diagnostic.code;
         let mut add = |id: String, title: String, preferred: bool, what: Doing| {
             let id = numbered(&actions, id);
-            actions.push(Action { id, title, kind: ActionKind::QuickFix, preferred, what, diagnostic: diagnostic.clone() });
+            actions.push(Action {
+                id,
+                title,
+                kind: ActionKind::QuickFix,
+                preferred,
+                what,
+                diagnostic: diagnostic.clone(),
+            });
         };
         match &diagnostic.fix {
-            Some(fix) => add(format!("fix-{code}"), fix.title.clone(), fix.safe, Doing::Edit(fix.edits.clone())),
+            Some(fix) => add(
+                format!("fix-{code}"),
+                fix.title.clone(),
+                fix.safe,
+                Doing::Edit(fix.edits.clone()),
+            ),
             None => add(
                 format!("fix-{code}"),
                 format!("Fix {code}"),
                 false,
-                Doing::Refused { reason: "no rewrite is known that certainly keeps the meaning here".into() },
+                Doing::Refused {
+                    reason: "no rewrite is known that certainly keeps the meaning here".into(),
+                },
             ),
         }
         let (line, _) = lines.line_column(diagnostic.span.start);
         let text = line_text(source, lines, line);
         let indent: String = text.chars().take_while(|c| c.is_whitespace()).collect();
-        let end = if source.contains("\r\n") { "\r\n" } else { "\n" };
+        let end = if source.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
         let start = Span::at(lines.line_start(line));
         let after_continuation = line > 0 && line_text(source, lines, line - 1).ends_with('\\');
         add(
@@ -88,24 +116,38 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             format!("Silence {code} here by a comment"),
             false,
             if after_continuation {
-                Doing::Refused { reason: "the line belongs to a macro's definition, where a comment would end it".into() }
+                Doing::Refused {
+                    reason:
+                        "the line belongs to a macro's definition, where a comment would end it"
+                            .into(),
+                }
             } else {
-                Doing::Edit(vec![(start, format!("{indent}// lockstep: allow({code}){end}"))])
+                Doing::Edit(vec![(
+                    start,
+                    format!("{indent}// lockstep: allow({code}){end}"),
+                )])
             },
         );
         add(
             format!("allow-file-{code}"),
             format!("Silence {code} in this file"),
             false,
-            Doing::Edit(vec![(Span::at(byte_order_mark(source)), format!("// lockstep: allow-file({code}){end}"))]),
+            Doing::Edit(vec![(
+                Span::at(byte_order_mark(source)),
+                format!("// lockstep: allow-file({code}){end}"),
+            )]),
         );
         add(
             format!("baseline-{code}"),
             format!("Add this {code} to the baseline"),
             false,
             match settings.view(db).baseline {
-                Some(_) => Doing::Baseline { fingerprint: fingerprint(&diagnostic, source, lines) },
-                None => Doing::Refused { reason: "no `baseline` is set in lockstep.toml".into() },
+                Some(_) => Doing::Baseline {
+                    fingerprint: fingerprint(&diagnostic, source, lines),
+                },
+                None => Doing::Refused {
+                    reason: "no `baseline` is set in lockstep.toml".into(),
+                },
             },
         );
     }
@@ -128,11 +170,20 @@ pub fn edited(source: &str, edits: &[(Span, String)]) -> Option<String> {
 }
 
 /// What the baseline keeps of a finding.
-pub fn baseline_entry(db: &dyn Db, file: File, diagnostic: &Diagnostic, fingerprint: &str) -> serde_json::Value {
+pub fn baseline_entry(
+    db: &dyn Db,
+    file: File,
+    diagnostic: &Diagnostic,
+    fingerprint: &str,
+) -> serde_json::Value {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
     let (line, _) = lines.line_column(diagnostic.span.start);
-    let name = file.path(db).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = file
+        .path(db)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     serde_json::json!({
         "fingerprint": fingerprint,
         "code": diagnostic.code,
@@ -147,7 +198,10 @@ fn numbered(actions: &[Action], id: String) -> String {
     if !taken(&id) {
         return id;
     }
-    (2..).map(|number| format!("{id}-{number}")).find(|candidate| !taken(candidate)).unwrap_or(id)
+    (2..)
+        .map(|number| format!("{id}-{number}"))
+        .find(|candidate| !taken(candidate))
+        .unwrap_or(id)
 }
 
 fn byte_order_mark(source: &str) -> u32 {
@@ -160,9 +214,15 @@ mod tests {
 
     #[test]
     fn edits_apply_in_any_order_and_overlaps_are_refused() {
-        let edits = vec![(Span::new(3, 4), "D".to_owned()), (Span::at(0), "<".to_owned())];
+        let edits = vec![
+            (Span::new(3, 4), "D".to_owned()),
+            (Span::at(0), "<".to_owned()),
+        ];
         assert_eq!(edited("abcd", &edits).as_deref(), Some("<abcD"));
-        let overlapping = vec![(Span::new(0, 3), String::new()), (Span::new(2, 4), String::new())];
+        let overlapping = vec![
+            (Span::new(0, 3), String::new()),
+            (Span::new(2, 4), String::new()),
+        ];
         assert_eq!(edited("abcd", &overlapping), None);
     }
 }

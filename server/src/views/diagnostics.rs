@@ -60,14 +60,19 @@ pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let silences = db::silences(db, file);
     let mut shown = all_findings(db, file);
     shown.retain_mut(|diagnostic| {
-        let Some(code) = diagnostic.finding else { return true };
+        let Some(code) = diagnostic.finding else {
+            return true;
+        };
         if let Some(level) = view.level(code) {
             diagnostic.level = level;
         }
         let (line, _) = lines.line_column(diagnostic.span.start);
         diagnostic.level != Level::Off
             && !silences.silent(diagnostic.code, line)
-            && (baseline.is_empty() || baseline.binary_search(&fingerprint(diagnostic, source, lines)).is_err())
+            && (baseline.is_empty()
+                || baseline
+                    .binary_search(&fingerprint(diagnostic, source, lines))
+                    .is_err())
     });
     shown
 }
@@ -77,26 +82,43 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     for (_, item) in own_items(db, file) {
         let parts = program::parts(db, item);
-        for (function, finding) in parts.iter().flat_map(|part| part.findings.iter().map(|one| (part.function, one))) {
-            let Some((FileId::MAIN, span)) = program::absolute(db, file, item, function, finding.loc) else { continue };
+        for (function, finding) in parts
+            .iter()
+            .flat_map(|part| part.findings.iter().map(|one| (part.function, one)))
+        {
+            let Some((FileId::MAIN, span)) =
+                program::absolute(db, file, item, function, finding.loc)
+            else {
+                continue;
+            };
             let related = finding
                 .related
                 .iter()
                 .filter_map(|step| {
                     let (id, span) = program::absolute(db, file, item, function, step.loc)?;
-                    Some(Related { file: program::unit_file(db, file, id)?, span, text: step.text.clone() })
+                    Some(Related {
+                        file: program::unit_file(db, file, id)?,
+                        span,
+                        text: step.text.clone(),
+                    })
                 })
                 .collect();
             let fix = finding.fix.as_ref().and_then(|fix| {
                 let edits: Option<Vec<(Span, String)>> = fix
                     .edits
                     .iter()
-                    .map(|(loc, text)| match program::absolute(db, file, item, function, *loc)? {
-                        (FileId::MAIN, span) => Some((span, text.clone())),
-                        _ => None,
-                    })
+                    .map(
+                        |(loc, text)| match program::absolute(db, file, item, function, *loc)? {
+                            (FileId::MAIN, span) => Some((span, text.clone())),
+                            _ => None,
+                        },
+                    )
                     .collect();
-                Some(FileFix { title: fix.title.clone(), edits: edits?, safe: fix.safe })
+                Some(FileFix {
+                    title: fix.title.clone(),
+                    edits: edits?,
+                    safe: fix.safe,
+                })
             });
             found.push(Diagnostic {
                 code: finding.code.name(),
@@ -123,7 +145,16 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
 fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut shown = Vec::new();
     let mut add = |code: &'static str, level: Level, span: Span, message: String, item: String| {
-        shown.push(Diagnostic { code, level, span, message, related: Vec::new(), fix: None, item, finding: None });
+        shown.push(Diagnostic {
+            code,
+            level,
+            span,
+            message,
+            related: Vec::new(),
+            fix: None,
+            item,
+            finding: None,
+        });
     };
     match file.source(db) {
         Source::Text { lossy: true, .. } => add(
@@ -134,7 +165,13 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
         Source::Text { .. } | Source::Missing => {}
-        Source::Unusable(reason) => add("unusable-file", Level::Warning, Span::default(), reason.to_string(), String::new()),
+        Source::Unusable(reason) => add(
+            "unusable-file",
+            Level::Warning,
+            Span::default(),
+            reason.to_string(),
+            String::new(),
+        ),
     }
     for (problem, item) in program::problems(db, file) {
         let (code, level) = match problem.kind {
@@ -156,7 +193,9 @@ pub fn fingerprint(diagnostic: &Diagnostic, source: &str, lines: &LineIndex) -> 
     let (line, _) = lines.line_column(diagnostic.span.start);
     let words = line_text(source, lines, line).split_whitespace();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let parts = [diagnostic.item.as_str(), diagnostic.code].into_iter().chain(words);
+    let parts = [diagnostic.item.as_str(), diagnostic.code]
+        .into_iter()
+        .chain(words);
     for part in parts {
         for byte in part.bytes().chain([0]) {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
@@ -178,7 +217,10 @@ impl Silences {
         let has = |one: &str| one == code || one == "all";
         let from = self.lines.partition_point(|(of, _)| *of < line);
         self.file.iter().any(|one| has(one))
-            || self.lines[from..].iter().take_while(|(of, _)| *of == line).any(|(_, one)| has(one))
+            || self.lines[from..]
+                .iter()
+                .take_while(|(of, _)| *of == line)
+                .any(|(_, one)| has(one))
     }
 }
 
@@ -193,11 +235,16 @@ pub fn silences(source: &str) -> Silences {
         let Some(mark) = line.find("lockstep:") else {
             let code = line.trim_start();
             if !code.is_empty() && !code.starts_with("//") {
-                silences.lines.extend(pending.drain(..).map(|code| (number as u32, code)));
+                silences
+                    .lines
+                    .extend(pending.drain(..).map(|code| (number as u32, code)));
             }
             continue;
         };
-        let comment = ["//", "/*", "#"].iter().filter_map(|open| line[..mark].rfind(open)).min();
+        let comment = ["//", "/*", "#"]
+            .iter()
+            .filter_map(|open| line[..mark].rfind(open))
+            .min();
         let Some(comment) = comment else { continue };
         let rest = line[mark + "lockstep:".len()..].trim_start();
         let alone = line[..comment].trim().is_empty();
@@ -208,10 +255,14 @@ pub fn silences(source: &str) -> Silences {
                 pending.extend(codes(rest));
                 continue;
             }
-            silences.lines.extend(codes(rest).map(|code| (number as u32, code)));
+            silences
+                .lines
+                .extend(codes(rest).map(|code| (number as u32, code)));
         }
         if !alone {
-            silences.lines.extend(pending.drain(..).map(|code| (number as u32, code)));
+            silences
+                .lines
+                .extend(pending.drain(..).map(|code| (number as u32, code)));
         }
     }
     silences.lines.sort();
@@ -220,7 +271,9 @@ pub fn silences(source: &str) -> Silences {
 
 fn codes(rest: &str) -> impl Iterator<Item = String> + '_ {
     let list = rest.split(')').next().unwrap_or("");
-    list.split(',').map(|code| code.trim().to_owned()).filter(|code| !code.is_empty())
+    list.split(',')
+        .map(|code| code.trim().to_owned())
+        .filter(|code| !code.is_empty())
 }
 
 #[cfg(test)]
@@ -229,7 +282,9 @@ mod tests {
 
     #[test]
     fn comments_silence_their_line_the_next_or_the_file() {
-        let silences = silences("a; // lockstep: allow(x, y)\n// lockstep: allow(z)\n// other\n\nb;\n\"lockstep: allow(w)\"\n");
+        let silences = silences(
+            "a; // lockstep: allow(x, y)\n// lockstep: allow(z)\n// other\n\nb;\n\"lockstep: allow(w)\"\n",
+        );
         assert!(silences.silent("x", 0) && silences.silent("y", 0) && !silences.silent("x", 1));
         assert!(silences.silent("z", 4) && !silences.silent("z", 2));
         // In a string it is no comment.

@@ -25,7 +25,11 @@ pub fn folds(db: &dyn Db, file: File) -> Vec<Fold> {
     let mut add = |span: Span, kind: FoldKind, keep_last: bool| {
         let (start, _) = lines.line_column(span.start);
         let (end, _) = lines.line_column(span.end.saturating_sub(1).max(span.start));
-        let end = if keep_last { end.saturating_sub(1) } else { end };
+        let end = if keep_last {
+            end.saturating_sub(1)
+        } else {
+            end
+        };
         if end > start {
             folds.push(Fold { start, end, kind });
         }
@@ -47,7 +51,11 @@ pub fn folds(db: &dyn Db, file: File) -> Vec<Fold> {
             add(comment, FoldKind::Comment, false);
         }
         if file.language(db).c_dialect().is_some() {
-            for (_, span) in db::unit(db, file).inactive.iter().filter(|(of, _)| *of == FileId::MAIN) {
+            for (_, span) in db::unit(db, file)
+                .inactive
+                .iter()
+                .filter(|(of, _)| *of == FileId::MAIN)
+            {
                 add(*span, FoldKind::Inactive, false);
             }
         }

@@ -39,63 +39,90 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             continue;
         }
         for rows in db::rows(db, item).iter() {
-        let wanted = |span: Span| {
-            let at = span.shifted(place.start);
-            at.end >= range.start && at.start <= range.end
-        };
-        let line_end = |span: Span| {
-            let (line, _) = lines.line_column(place.start + span.end.saturating_sub(1));
-            let start = lines.line_start(line);
-            start + code_length(crate::documents::line_text(source, lines, line)) as u32
-        };
-        if switches.values {
-            for &number in &rows.values {
-                let Some(value) = rows.occurrences.get(number as usize) else { continue };
-                if wanted(value.span) && shown(value, switches.uniform) && written(source, place.start, value) {
-                    let label = format!(": {}", text::class_and_form(value.class, &value.form));
-                    let at = place.start + value.span.end;
-                    hints.push(Hint { offset: at, label, category: Category::Value, about: place.start + value.span.start });
+            let wanted = |span: Span| {
+                let at = span.shifted(place.start);
+                at.end >= range.start && at.start <= range.end
+            };
+            let line_end = |span: Span| {
+                let (line, _) = lines.line_column(place.start + span.end.saturating_sub(1));
+                let start = lines.line_start(line);
+                start + code_length(crate::documents::line_text(source, lines, line)) as u32
+            };
+            if switches.values {
+                for &number in &rows.values {
+                    let Some(value) = rows.occurrences.get(number as usize) else {
+                        continue;
+                    };
+                    if wanted(value.span)
+                        && shown(value, switches.uniform)
+                        && written(source, place.start, value)
+                    {
+                        let label = format!(": {}", text::class_and_form(value.class, &value.form));
+                        let at = place.start + value.span.end;
+                        hints.push(Hint {
+                            offset: at,
+                            label,
+                            category: Category::Value,
+                            about: place.start + value.span.start,
+                        });
+                    }
                 }
             }
-        }
-        if switches.branches {
-            for branch in rows.branches.iter().filter(|branch| branch.class > Class::Uniform && wanted(branch.loc.span)) {
-                if matches!(branch.kind, ir::BranchKind::Loop | ir::BranchKind::Implied | ir::BranchKind::ShortCircuit) {
-                    continue;
-                }
-                hints.push(Hint {
-                    offset: line_end(branch.loc.span),
-                    label: text::branch_short(branch),
-                    category: Category::Branch,
-                    about: place.start + branch.loc.span.start,
-                });
-            }
-        }
-        if switches.loops {
-            for one in rows.loops.iter().filter(|one| one.trip > Class::Uniform && wanted(one.loc.span)) {
-                hints.push(Hint {
-                    offset: line_end(one.loc.span),
-                    label: text::loop_short(one),
-                    category: Category::Loop,
-                    about: place.start + one.loc.span.start,
-                });
-            }
-        }
-        if switches.accesses {
-            for access in rows.accesses.iter().filter(|access| wanted(access.loc.span)) {
-                let worth = access.bank_ways.is_some_and(|ways| ways > 1)
-                    || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
-                        && matches!(access.space, ir::Space::Global | ir::Space::Generic));
-                if worth {
+            if switches.branches {
+                for branch in rows
+                    .branches
+                    .iter()
+                    .filter(|branch| branch.class > Class::Uniform && wanted(branch.loc.span))
+                {
+                    if matches!(
+                        branch.kind,
+                        ir::BranchKind::Loop
+                            | ir::BranchKind::Implied
+                            | ir::BranchKind::ShortCircuit
+                    ) {
+                        continue;
+                    }
                     hints.push(Hint {
-                        offset: line_end(access.loc.span),
-                        label: text::access_short(access),
-                        category: Category::Access,
-                        about: place.start + access.loc.span.start,
+                        offset: line_end(branch.loc.span),
+                        label: text::branch_short(branch),
+                        category: Category::Branch,
+                        about: place.start + branch.loc.span.start,
                     });
                 }
             }
-        }
+            if switches.loops {
+                for one in rows
+                    .loops
+                    .iter()
+                    .filter(|one| one.trip > Class::Uniform && wanted(one.loc.span))
+                {
+                    hints.push(Hint {
+                        offset: line_end(one.loc.span),
+                        label: text::loop_short(one),
+                        category: Category::Loop,
+                        about: place.start + one.loc.span.start,
+                    });
+                }
+            }
+            if switches.accesses {
+                for access in rows
+                    .accesses
+                    .iter()
+                    .filter(|access| wanted(access.loc.span))
+                {
+                    let worth = access.bank_ways.is_some_and(|ways| ways > 1)
+                        || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
+                            && matches!(access.space, ir::Space::Global | ir::Space::Generic));
+                    if worth {
+                        hints.push(Hint {
+                            offset: line_end(access.loc.span),
+                            label: text::access_short(access),
+                            category: Category::Access,
+                            about: place.start + access.loc.span.start,
+                        });
+                    }
+                }
+            }
         }
     }
     hints.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
@@ -119,5 +146,9 @@ pub fn written(source: &str, start: u32, value: &Occurrence) -> bool {
 /// Bytes of a line before trailing blanks and a line comment.
 fn code_length(line: &str) -> usize {
     let code = line.find("//").map_or(line, |at| &line[..at]);
-    if code.trim().is_empty() { line.trim_end().len() } else { code.trim_end().len() }
+    if code.trim().is_empty() {
+        line.trim_end().len()
+    } else {
+        code.trim_end().len()
+    }
 }

@@ -25,7 +25,12 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
 fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let (place, item) = item_at(db, file, offset)?;
     let at = offset - place.start;
-    let program::Part { function, facts, rows, .. } = program::part_at(db, item, at)?;
+    let program::Part {
+        function,
+        facts,
+        rows,
+        ..
+    } = program::part_at(db, item, at)?;
     let mut sections = Vec::new();
     let mut span = None;
     if let Some(occurrence) = rows::at_offset(rows, at) {
@@ -33,14 +38,24 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         sections.push(variable(db, file, item, function, facts, occurrence));
     }
     let around = |candidate: Span| candidate.contains(at) || candidate.end == at;
-    if let Some(access) = rows.accesses.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+    if let Some(access) = rows
+        .accesses
+        .iter()
+        .filter(|one| around(one.loc.span))
+        .min_by_key(|one| one.loc.span.len())
+    {
         span = span.or(Some(access.loc.span));
         sections.push(text::access_long(access, warp_size(function, facts)));
     }
     if span.is_none_or(|span| span.is_empty())
         || rows.branches.iter().any(|one| Some(one.loc.span) == span)
     {
-        if let Some(branch) = rows.branches.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+        if let Some(branch) = rows
+            .branches
+            .iter()
+            .filter(|one| around(one.loc.span))
+            .min_by_key(|one| one.loc.span.len())
+        {
             span = span.or(Some(branch.loc.span));
             let mut section = text::branch_long(branch, &facts.options.target);
             if branch.class > Class::Uniform {
@@ -48,7 +63,12 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                 section += &why(db, file, &steps);
             }
             sections.push(section);
-        } else if let Some(one) = rows.loops.iter().filter(|one| around(one.loc.span)).min_by_key(|one| one.loc.span.len()) {
+        } else if let Some(one) = rows
+            .loops
+            .iter()
+            .filter(|one| around(one.loc.span))
+            .min_by_key(|one| one.loc.span.len())
+        {
             span = span.or(Some(one.loc.span));
             let mut section = text::loop_long(one);
             if one.trip > Class::Uniform {
@@ -65,14 +85,19 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     if let Some((span, reason)) = rows.unknowns.iter().find(|(span, _)| around(*span))
         && (!sections.is_empty() || span.len() < 200)
     {
-        sections.push(format!("not understood here: {reason}; what depends on it is taken as divergent"));
+        sections.push(format!(
+            "not understood here: {reason}; what depends on it is taken as divergent"
+        ));
     }
     let span = span?;
     if sections.is_empty() {
         return None;
     }
     let markdown = sections.join("\n\n---\n\n");
-    Some(Hover { span: span.shifted(place.start), markdown })
+    Some(Hover {
+        span: span.shifted(place.start),
+        markdown,
+    })
 }
 
 fn variable(
@@ -83,7 +108,12 @@ fn variable(
     facts: &FunctionFacts,
     occurrence: &Occurrence,
 ) -> String {
-    let mut out = format!("**{}{}: {}**", occurrence.name, occurrence.part, class_name(occurrence.class));
+    let mut out = format!(
+        "**{}{}: {}**",
+        occurrence.name,
+        occurrence.part,
+        class_name(occurrence.class)
+    );
     if !occurrence.form.is_empty() {
         out += &format!(" `{}`", text::shortened(&occurrence.form, 160));
     }
@@ -101,7 +131,12 @@ fn variable(
     if !occurrence.components.is_empty() {
         out += "\n\n| part | class | form |\n|---|---|---|\n";
         for component in occurrence.components.iter().take(16) {
-            out += &format!("| `{}` | {} | `{}` |\n", component.name, class_name(component.class), component.form);
+            out += &format!(
+                "| `{}` | {} | `{}` |\n",
+                component.name,
+                class_name(component.class),
+                component.form
+            );
         }
         out = out.replace("| `` |", "| |");
     }
@@ -110,7 +145,10 @@ fn variable(
     {
         let steps = program::chain(db, file, item, function, facts, value, occurrence.block);
         out += &why(db, file, &steps);
-        out += &format!("\n\nTo make it uniform: {}", remedy(function.language, &steps));
+        out += &format!(
+            "\n\nTo make it uniform: {}",
+            remedy(function.language, &steps)
+        );
     }
     out
 }
@@ -121,7 +159,12 @@ fn why(db: &dyn Db, file: File, steps: &[Step]) -> String {
     }
     let mut out = "\n\nWhy:\n".to_owned();
     for (number, step) in steps.iter().take(STEPS).enumerate() {
-        out += &format!("{}. {}{}\n", number + 1, step.text, place_phrase(db, file, step));
+        out += &format!(
+            "{}. {}{}\n",
+            number + 1,
+            step.text,
+            place_phrase(db, file, step)
+        );
     }
     if steps.len() > STEPS {
         out += &format!("\n… and {} more steps\n", steps.len() - STEPS);
@@ -131,13 +174,21 @@ fn why(db: &dyn Db, file: File, steps: &[Step]) -> String {
 
 /// ` (line 12)`, ` (common.cuh, line 3)`.
 fn place_phrase(db: &dyn Db, file: File, step: &Step) -> String {
-    let Some((id, span)) = step.place else { return String::new() };
-    let Some(of) = program::unit_file(db, file, id) else { return String::new() };
+    let Some((id, span)) = step.place else {
+        return String::new();
+    };
+    let Some(of) = program::unit_file(db, file, id) else {
+        return String::new();
+    };
     let line = db::line_index(db, of).line_column(span.start).0 + 1;
     if id == FileId::MAIN {
         return format!(" (line {line})");
     }
-    let name = of.path(db).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = of
+        .path(db)
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     format!(" ({name}, line {line})")
 }
 
@@ -165,8 +216,19 @@ fn signature(function: &Function, facts: &FunctionFacts) -> String {
         out += &format!(", workgroup {} × {} × {}", axis(x), axis(y), axis(z));
     }
     out += &format!(", warps of {} lanes", warp_size(function, facts));
-    let count = |class: Class| facts.branches.iter().filter(|branch| branch.class == class).count();
-    out += &format!("\n\n{} divergent and {} uniform branches, {} accesses", count(Class::Divergent), count(Class::Uniform), facts.accesses.len());
+    let count = |class: Class| {
+        facts
+            .branches
+            .iter()
+            .filter(|branch| branch.class == class)
+            .count()
+    };
+    out += &format!(
+        "\n\n{} divergent and {} uniform branches, {} accesses",
+        count(Class::Divergent),
+        count(Class::Uniform),
+        facts.accesses.len()
+    );
     out
 }
 
@@ -177,7 +239,11 @@ fn warp_size(function: &Function, facts: &FunctionFacts) -> u32 {
 fn macro_or_include(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     file.language(db).c_dialect()?;
     let unit = db::unit(db, file);
-    if let Some(include) = unit.includes.iter().find(|one| one.file == FileId::MAIN && one.span.contains(offset)) {
+    if let Some(include) = unit
+        .includes
+        .iter()
+        .find(|one| one.file == FileId::MAIN && one.span.contains(offset))
+    {
         let markdown = match include.resolved.and_then(|id| unit.path(id)) {
             Some(path) => format!("includes `{path}`"),
             None => format!(
@@ -185,13 +251,27 @@ fn macro_or_include(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                 include.spec
             ),
         };
-        return Some(Hover { span: include.span, markdown });
+        return Some(Hover {
+            span: include.span,
+            markdown,
+        });
     }
     let (used, definition) = unit.macro_at(offset)?;
     let definition = definition?;
     let of = program::unit_file(db, file, definition.file?)?;
-    let body = program::text(of.source(db)).get(definition.body_span.start as usize..definition.body_span.end as usize)?;
-    let parameters = definition.parameters.as_ref().map_or(String::new(), |names| format!("({})", names.join(", ")));
-    let markdown = format!("```cpp\n#define {}{parameters} {}\n```", definition.name, text::shortened(body, 400));
-    Some(Hover { span: used.name_span, markdown })
+    let body = program::text(of.source(db))
+        .get(definition.body_span.start as usize..definition.body_span.end as usize)?;
+    let parameters = definition
+        .parameters
+        .as_ref()
+        .map_or(String::new(), |names| format!("({})", names.join(", ")));
+    let markdown = format!(
+        "```cpp\n#define {}{parameters} {}\n```",
+        definition.name,
+        text::shortened(body, 400)
+    );
+    Some(Hover {
+        span: used.name_span,
+        markdown,
+    })
 }

@@ -19,24 +19,51 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
         for Part { function, rows, .. } in program::parts(db, item) {
-        if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
-            continue;
-        }
-        let divergent = rows.branches.iter().filter(|branch| branch.class > Class::Uniform).count();
-        let scattered =
-            |class: AccessClass| rows.accesses.iter().filter(|access| access.class == class).count();
-        let within = |span: Span| span.start >= place.start && span.start <= place.end;
-        let found = shown.iter().filter(|finding| within(finding.span)).count();
-        let parts = [
-            counted(divergent, "divergent branch", "divergent branches"),
-            counted(scattered(AccessClass::Strided), "strided access", "strided accesses"),
-            counted(scattered(AccessClass::Gather), "gathering access", "gathering accesses"),
-            counted(found, "finding", "findings"),
-            counted(rows.unknowns.len(), "unknown construct", "unknown constructs"),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let title = if parts.is_empty() { "no divergent branch, all accesses coalesced or uniform".to_owned() } else { parts.join(" · ") };
-        lenses.push(Lens { span: function.name_span.shifted(place.start), title });
+            if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
+                continue;
+            }
+            let divergent = rows
+                .branches
+                .iter()
+                .filter(|branch| branch.class > Class::Uniform)
+                .count();
+            let scattered = |class: AccessClass| {
+                rows.accesses
+                    .iter()
+                    .filter(|access| access.class == class)
+                    .count()
+            };
+            let within = |span: Span| span.start >= place.start && span.start <= place.end;
+            let found = shown.iter().filter(|finding| within(finding.span)).count();
+            let parts = [
+                counted(divergent, "divergent branch", "divergent branches"),
+                counted(
+                    scattered(AccessClass::Strided),
+                    "strided access",
+                    "strided accesses",
+                ),
+                counted(
+                    scattered(AccessClass::Gather),
+                    "gathering access",
+                    "gathering accesses",
+                ),
+                counted(found, "finding", "findings"),
+                counted(
+                    rows.unknowns.len(),
+                    "unknown construct",
+                    "unknown constructs",
+                ),
+            ];
+            let parts: Vec<String> = parts.into_iter().flatten().collect();
+            let title = if parts.is_empty() {
+                "no divergent branch, all accesses coalesced or uniform".to_owned()
+            } else {
+                parts.join(" · ")
+            };
+            lenses.push(Lens {
+                span: function.name_span.shifted(place.start),
+                title,
+            });
         }
     }
     lenses

@@ -17,23 +17,46 @@ pub struct Target {
 
 pub fn definition(db: &dyn Db, file: File, offset: u32) -> Vec<Target> {
     if let Some((start, declared, _)) = local(db, file, offset) {
-        return vec![Target { file, span: declared.shifted(start), write: true }];
+        return vec![Target {
+            file,
+            span: declared.shifted(start),
+            write: true,
+        }];
     }
     if file.language(db).c_dialect().is_some() {
         let unit = db::unit(db, file);
-        if let Some(include) = unit.includes.iter().find(|one| one.file == FileId::MAIN && one.span.contains(offset)) {
-            let of = include.resolved.and_then(|id| program::unit_file(db, file, id));
-            return of.map(|file| Target { file, span: Span::at(0), write: false }).into_iter().collect();
+        if let Some(include) = unit
+            .includes
+            .iter()
+            .find(|one| one.file == FileId::MAIN && one.span.contains(offset))
+        {
+            let of = include
+                .resolved
+                .and_then(|id| program::unit_file(db, file, id));
+            return of
+                .map(|file| Target {
+                    file,
+                    span: Span::at(0),
+                    write: false,
+                })
+                .into_iter()
+                .collect();
         }
         if let Some((_, definition)) = unit.macro_at(offset) {
             let target = definition.and_then(|one| {
                 let file = program::unit_file(db, file, one.file?)?;
-                Some(Target { file, span: one.name_span, write: true })
+                Some(Target {
+                    file,
+                    span: one.name_span,
+                    write: true,
+                })
             });
             return target.into_iter().collect();
         }
     }
-    let Some(name) = word_at(program::text(file.source(db)), offset) else { return Vec::new() };
+    let Some(name) = word_at(program::text(file.source(db)), offset) else {
+        return Vec::new();
+    };
     declarations(db, file, name)
 }
 
@@ -42,23 +65,42 @@ pub fn references(db: &dyn Db, file: File, offset: u32, with_declaration: bool) 
         return spans
             .into_iter()
             .filter(|(span, _)| with_declaration || *span != declared)
-            .map(|(span, write)| Target { file, span: span.shifted(start), write })
+            .map(|(span, write)| Target {
+                file,
+                span: span.shifted(start),
+                write,
+            })
             .collect();
     }
-    let Some(name) = word_at(program::text(file.source(db)), offset) else { return Vec::new() };
+    let Some(name) = word_at(program::text(file.source(db)), offset) else {
+        return Vec::new();
+    };
     let known = !declarations(db, file, name).is_empty()
-        || (file.language(db).c_dialect().is_some() && db::unit(db, file).macro_at(offset).is_some());
+        || (file.language(db).c_dialect().is_some()
+            && db::unit(db, file).macro_at(offset).is_some());
     if !known {
         return Vec::new();
     }
-    let declared = if with_declaration { Vec::new() } else { declarations(db, file, name) };
+    let declared = if with_declaration {
+        Vec::new()
+    } else {
+        declarations(db, file, name)
+    };
     let mut targets = Vec::new();
     for id in 0..program::unit_file_count(db, file) {
-        let Some(of) = program::unit_file(db, file, FileId(id)) else { continue };
-        let Some(lexed) = db::lexed(db, of) else { continue };
+        let Some(of) = program::unit_file(db, file, FileId(id)) else {
+            continue;
+        };
+        let Some(lexed) = db::lexed(db, of) else {
+            continue;
+        };
         for token in &lexed.tokens {
             if lexed.text_of(*token) == name {
-                targets.push(Target { file: of, span: token.span(), write: false });
+                targets.push(Target {
+                    file: of,
+                    span: token.span(),
+                    write: false,
+                });
             }
         }
     }
@@ -103,14 +145,22 @@ fn declarations(db: &dyn Db, file: File, name: &str) -> Vec<Target> {
             continue;
         }
         let place = item.place(db);
-        let Some(of) = program::unit_file(db, file, place.file) else { continue };
+        let Some(of) = program::unit_file(db, file, place.file) else {
+            continue;
+        };
         let source = program::text(of.source(db));
-        let item_text = source.get(place.start as usize..place.end as usize).unwrap_or("");
+        let item_text = source
+            .get(place.start as usize..place.end as usize)
+            .unwrap_or("");
         let span = match find_word(item_text, name) {
             Some(at) => Span::new(place.start + at, place.start + at + name.len() as u32),
             None => Span::at(place.start),
         };
-        targets.push(Target { file: of, span, write: true });
+        targets.push(Target {
+            file: of,
+            span,
+            write: true,
+        });
     }
     targets
 }
@@ -124,9 +174,20 @@ pub fn word_at(source: &str, offset: u32) -> Option<&str> {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '%');
     let offset = offset as usize;
     let before = source.get(..offset)?;
-    let start = offset - before.chars().rev().take_while(|&c| plain(c)).map(char::len_utf8).sum::<usize>();
+    let start = offset
+        - before
+            .chars()
+            .rev()
+            .take_while(|&c| plain(c))
+            .map(char::len_utf8)
+            .sum::<usize>();
     let after = source.get(offset..)?;
-    let end = offset + after.chars().take_while(|&c| plain(c)).map(char::len_utf8).sum::<usize>();
+    let end = offset
+        + after
+            .chars()
+            .take_while(|&c| plain(c))
+            .map(char::len_utf8)
+            .sum::<usize>();
     let word = source.get(start..end)?;
     (!word.is_empty() && !word.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
 }

@@ -124,103 +124,130 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     let mut items = Vec::new();
     let mut ranges = Vec::new();
     for (at, item) in own_items(db, file) {
-        for program::Part { function, facts, rows, problems, .. } in program::parts(db, item) {
-        let full = item.name(db).as_str();
-        if only.is_some_and(|only| only != full && full.rsplit("::").next() != Some(only) && only != function.name) {
-            continue;
-        }
-        ranges.push(at);
-        let spot = |span: Span| place(at.start + span.start);
-        let values = rows.values.iter().filter_map(|&number| rows.occurrences.get(number as usize)).map(|value| {
-            let (line, column) = spot(value.span);
-            let cause = match value.worst {
-                Some(worst) if value.class > Class::Uniform => {
-                    let steps = program::chain(db, file, item, function, facts, worst, value.block);
-                    steps.iter().map(|step| cause_row(db, file, &step.text, step.place)).collect()
-                }
-                _ => Vec::new(),
-            };
-            ValueRow {
-                name: value.name.to_string(),
+        for program::Part {
+            function,
+            facts,
+            rows,
+            problems,
+            ..
+        } in program::parts(db, item)
+        {
+            let full = item.name(db).as_str();
+            if only.is_some_and(|only| {
+                only != full && full.rsplit("::").next() != Some(only) && only != function.name
+            }) {
+                continue;
+            }
+            ranges.push(at);
+            let spot = |span: Span| place(at.start + span.start);
+            let values = rows
+                .values
+                .iter()
+                .filter_map(|&number| rows.occurrences.get(number as usize))
+                .map(|value| {
+                    let (line, column) = spot(value.span);
+                    let cause = match value.worst {
+                        Some(worst) if value.class > Class::Uniform => {
+                            let steps =
+                                program::chain(db, file, item, function, facts, worst, value.block);
+                            steps
+                                .iter()
+                                .map(|step| cause_row(db, file, &step.text, step.place))
+                                .collect()
+                        }
+                        _ => Vec::new(),
+                    };
+                    ValueRow {
+                        name: value.name.to_string(),
+                        line,
+                        column,
+                        class: class_name(value.class),
+                        form: value.form.to_string(),
+                        scope: value.uniform_at.map(scope_name),
+                        cause,
+                        components: value
+                            .components
+                            .iter()
+                            .map(|one| ComponentRow {
+                                name: one.name.to_string(),
+                                class: class_name(one.class),
+                                form: one.form.to_string(),
+                            })
+                            .collect(),
+                    }
+                });
+            let values: Vec<ValueRow> = values.collect();
+            let (line, _) = spot(function.name_span);
+            items.push(ItemRow {
+                name: function
+                    .name
+                    .rsplit("::")
+                    .next()
+                    .unwrap_or(&function.name)
+                    .to_owned(),
+                kind: kind_name(function.kind),
                 line,
-                column,
-                class: class_name(value.class),
-                form: value.form.to_string(),
-                scope: value.uniform_at.map(scope_name),
-                cause,
-                components: value
-                    .components
+                problems: item_problems(db, file, item, problems, at.start, rows, &place),
+                values,
+                branches: rows
+                    .branches
                     .iter()
-                    .map(|one| ComponentRow {
-                        name: one.name.to_string(),
-                        class: class_name(one.class),
-                        form: one.form.to_string(),
+                    .filter(|branch| branch.kind != ir::BranchKind::Implied)
+                    .map(|branch| {
+                        let (line, column) = spot(branch.loc.span);
+                        BranchRow {
+                            line,
+                            column,
+                            class: class_name(branch.class),
+                            scope: branch.uniform_at.map(scope_name),
+                            divergence_cost: branch.divergence_cost,
+                        }
                     })
                     .collect(),
-            }
-        });
-        let values: Vec<ValueRow> = values.collect();
-        let (line, _) = spot(function.name_span);
-        items.push(ItemRow {
-            name: function.name.rsplit("::").next().unwrap_or(&function.name).to_owned(),
-            kind: kind_name(function.kind),
-            line,
-            problems: item_problems(db, file, item, problems, at.start, rows, &place),
-            values,
-            branches: rows
-                .branches
-                .iter()
-                .filter(|branch| branch.kind != ir::BranchKind::Implied)
-                .map(|branch| {
-                    let (line, column) = spot(branch.loc.span);
-                    BranchRow {
-                        line,
-                        column,
-                        class: class_name(branch.class),
-                        scope: branch.uniform_at.map(scope_name),
-                        divergence_cost: branch.divergence_cost,
-                    }
-                })
-                .collect(),
-            loops: rows
-                .loops
-                .iter()
-                .map(|one| {
-                    let (line, column) = spot(one.loc.span);
-                    LoopRow {
-                        line,
-                        column,
-                        trip_class: class_name(one.trip),
-                        scope: one.uniform_at.map(scope_name),
-                        count: one.count,
-                    }
-                })
-                .collect(),
-            accesses: rows
-                .accesses
-                .iter()
-                .map(|access| {
-                    let (line, column) = spot(access.loc.span);
-                    AccessRow {
-                        line,
-                        column,
-                        name: access.base.to_string(),
-                        kind: access_kind_name(access.kind),
-                        space: text::space_name(access.space),
-                        class: access_class_name(access.class),
-                        bytes: access.bytes,
-                        stride_bytes: access.stride_bytes,
-                        stride: access.stride_text.to_string(),
-                        sectors: access.sectors,
-                        ideal_sectors: access.ideal_sectors,
-                        bank_ways: access.bank_ways,
-                    }
-                })
-                .collect(),
-        });
+                loops: rows
+                    .loops
+                    .iter()
+                    .map(|one| {
+                        let (line, column) = spot(one.loc.span);
+                        LoopRow {
+                            line,
+                            column,
+                            trip_class: class_name(one.trip),
+                            scope: one.uniform_at.map(scope_name),
+                            count: one.count,
+                        }
+                    })
+                    .collect(),
+                accesses: rows
+                    .accesses
+                    .iter()
+                    .map(|access| {
+                        let (line, column) = spot(access.loc.span);
+                        AccessRow {
+                            line,
+                            column,
+                            name: access.base.to_string(),
+                            kind: access_kind_name(access.kind),
+                            space: text::space_name(access.space),
+                            class: access_class_name(access.class),
+                            bytes: access.bytes,
+                            stride_bytes: access.stride_bytes,
+                            stride: access.stride_text.to_string(),
+                            sectors: access.sectors,
+                            ideal_sectors: access.ideal_sectors,
+                            bank_ways: access.bank_ways,
+                        }
+                    })
+                    .collect(),
+            });
         }
     }
-    let inside = |span: Span| only.is_none() || ranges.iter().any(|at| at.start <= span.start && span.start <= at.end);
+    let inside = |span: Span| {
+        only.is_none()
+            || ranges
+                .iter()
+                .any(|at| at.start <= span.start && span.start <= at.end)
+    };
     let diagnostics = super::diagnostics::diagnostics(db, file)
         .iter()
         .filter(|one| inside(one.span))
@@ -231,7 +258,13 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
         .filter(|(problem, item)| item.is_empty() && problem.file == FileId::MAIN)
         .map(|(problem, _)| problem_row(&problem, 0, &place))
         .collect();
-    Report { version: 1, file: file.path(db).display().to_string(), problems, items, diagnostics }
+    Report {
+        version: 1,
+        file: file.path(db).display().to_string(),
+        problems,
+        items,
+        diagnostics,
+    }
 }
 
 pub fn diagnostic_row(db: &dyn Db, file: File, one: &Diagnostic) -> DiagnosticRow {
@@ -248,9 +281,16 @@ pub fn diagnostic_row(db: &dyn Db, file: File, one: &Diagnostic) -> DiagnosticRo
             .iter()
             .map(|related| {
                 let source = program::text(related.file.source(db));
-                let (line, column) = line_column(source, db::line_index(db, related.file), related.span.start);
-                let file = (related.file != file).then(|| related.file.path(db).display().to_string());
-                CauseRow { text: related.text.clone(), file, line: Some(line), column: Some(column) }
+                let (line, column) =
+                    line_column(source, db::line_index(db, related.file), related.span.start);
+                let file =
+                    (related.file != file).then(|| related.file.path(db).display().to_string());
+                CauseRow {
+                    text: related.text.clone(),
+                    file,
+                    line: Some(line),
+                    column: Some(column),
+                }
             })
             .collect(),
         fix: one.fix.as_ref().map(|fix| fix.title.clone()),
@@ -281,18 +321,30 @@ fn item_problems(
     rows: &rows::Rows,
     place: &impl Fn(u32) -> (u32, u32),
 ) -> Vec<ProblemRow> {
-    let mut problems: Vec<ProblemRow> =
-        program::tree_problems(db, file, item).iter().chain(lowering).map(|problem| problem_row(problem, start, place)).collect();
+    let mut problems: Vec<ProblemRow> = program::tree_problems(db, file, item)
+        .iter()
+        .chain(lowering)
+        .map(|problem| problem_row(problem, start, place))
+        .collect();
     for (span, reason) in &rows.unknowns {
         let (line, column) = place(start + span.start);
-        problems.push(ProblemRow { line, column, kind: "unsupported", message: reason.clone() });
+        problems.push(ProblemRow {
+            line,
+            column,
+            kind: "unsupported",
+            message: reason.clone(),
+        });
     }
     problems.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
     problems.dedup_by(|a, b| a.line == b.line && a.column == b.column && a.message == b.message);
     problems
 }
 
-fn problem_row(problem: &syntax::Problem, start: u32, place: &impl Fn(u32) -> (u32, u32)) -> ProblemRow {
+fn problem_row(
+    problem: &syntax::Problem,
+    start: u32,
+    place: &impl Fn(u32) -> (u32, u32),
+) -> ProblemRow {
     use syntax::ProblemKind;
     let (line, column) = place(start + problem.span.start);
     let kind = match problem.kind {
@@ -301,17 +353,41 @@ fn problem_row(problem: &syntax::Problem, start: u32, place: &impl Fn(u32) -> (u
         ProblemKind::MissingInclude => "missing-include",
         ProblemKind::Limit => "limit",
     };
-    ProblemRow { line, column, kind, message: problem.message.clone() }
+    ProblemRow {
+        line,
+        column,
+        kind,
+        message: problem.message.clone(),
+    }
 }
 
 fn cause_row(db: &dyn Db, file: File, text: &str, place: Option<(FileId, Span)>) -> CauseRow {
     let Some((id, span)) = place else {
-        return CauseRow { text: text.to_owned(), file: None, line: None, column: None };
+        return CauseRow {
+            text: text.to_owned(),
+            file: None,
+            line: None,
+            column: None,
+        };
     };
     let Some(of) = program::unit_file(db, file, id) else {
-        return CauseRow { text: text.to_owned(), file: None, line: None, column: None };
+        return CauseRow {
+            text: text.to_owned(),
+            file: None,
+            line: None,
+            column: None,
+        };
     };
-    let (line, column) = line_column(program::text(of.source(db)), db::line_index(db, of), span.start);
+    let (line, column) = line_column(
+        program::text(of.source(db)),
+        db::line_index(db, of),
+        span.start,
+    );
     let name = (id != FileId::MAIN).then(|| of.path(db).display().to_string());
-    CauseRow { text: text.to_owned(), file: name, line: Some(line), column: Some(column) }
+    CauseRow {
+        text: text.to_owned(),
+        file: name,
+        line: Some(line),
+        column: Some(column),
+    }
 }

@@ -73,16 +73,42 @@ pub fn rows(function: &Function, facts: &FunctionFacts) -> Rows {
     let mut order: Vec<usize> = (0..rows.occurrences.len()).collect();
     // A stable sort: what happens first at a place stays first.
     order.sort_by_key(|&at| rows.occurrences[at].span);
-    let values: Vec<Vec<Value>> = order.iter().map(|&at| std::mem::take(&mut values[at])).collect();
-    rows.occurrences = order.into_iter().map(|at| rows.occurrences[at].clone()).collect();
+    let values: Vec<Vec<Value>> = order
+        .iter()
+        .map(|&at| std::mem::take(&mut values[at]))
+        .collect();
+    rows.occurrences = order
+        .into_iter()
+        .map(|at| rows.occurrences[at].clone())
+        .collect();
     rows.values = listed(&rows.occurrences, &values);
-    rows.branches = facts.branches.iter().filter(|b| own(b.loc.site) && !b.loc.span.is_empty()).cloned().collect();
+    rows.branches = facts
+        .branches
+        .iter()
+        .filter(|b| own(b.loc.site) && !b.loc.span.is_empty())
+        .cloned()
+        .collect();
     rows.branches.sort_by_key(|branch| branch.loc.span);
-    rows.loops = facts.loops.iter().filter(|l| own(l.loc.site) && !l.loc.span.is_empty()).cloned().collect();
+    rows.loops = facts
+        .loops
+        .iter()
+        .filter(|l| own(l.loc.site) && !l.loc.span.is_empty())
+        .cloned()
+        .collect();
     rows.loops.sort_by_key(|one| one.loc.span);
-    rows.accesses = facts.accesses.iter().filter(|a| own(a.loc.site) && !a.loc.span.is_empty()).cloned().collect();
+    rows.accesses = facts
+        .accesses
+        .iter()
+        .filter(|a| own(a.loc.site) && !a.loc.span.is_empty())
+        .cloned()
+        .collect();
     rows.accesses.sort_by_key(|access| access.loc.span);
-    rows.barriers = facts.barriers.iter().filter(|b| own(b.loc.site)).cloned().collect();
+    rows.barriers = facts
+        .barriers
+        .iter()
+        .filter(|b| own(b.loc.site))
+        .cloned()
+        .collect();
     rows.unknowns = function
         .unknowns
         .values()
@@ -96,13 +122,21 @@ pub fn rows(function: &Function, facts: &FunctionFacts) -> Rows {
 
 /// The occurrences at an offset, the one that says most first: a write before a read, less precise before more.
 pub fn at_offset(rows: &Rows, offset: u32) -> Option<&Occurrence> {
-    let end = rows.occurrences.partition_point(|occurrence| occurrence.span.start <= offset);
+    let end = rows
+        .occurrences
+        .partition_point(|occurrence| occurrence.span.start <= offset);
     rows.occurrences[..end]
         .iter()
         .rev()
         .take(64)
         .filter(|occurrence| occurrence.span.contains(offset) || occurrence.span.end == offset)
-        .min_by_key(|occurrence| (occurrence.span.len(), occurrence.kind == BindingKind::Read, std::cmp::Reverse(occurrence.class)))
+        .min_by_key(|occurrence| {
+            (
+                occurrence.span.len(),
+                occurrence.kind == BindingKind::Read,
+                std::cmp::Reverse(occurrence.class),
+            )
+        })
 }
 
 fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> Option<Occurrence> {
@@ -148,7 +182,11 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         variable: binding.variable.0,
         variable_kind: variable.kind,
         type_text: variable.type_text.clone(),
-        declared: if variable.declared.site == Site(0) { variable.declared.span } else { Span::default() },
+        declared: if variable.declared.site == Site(0) {
+            variable.declared.span
+        } else {
+            Span::default()
+        },
         kind: binding.kind,
         span: binding.loc.span,
         part: binding.part.clone(),
@@ -192,7 +230,8 @@ fn listed(occurrences: &[Occurrence], values: &[Vec<Value>]) -> Vec<u32> {
             BindingKind::Read => {
                 occurrence.variable_kind != VariableKind::Global
                     && occurrence.part.is_empty()
-                    && defined.get(&(occurrence.variable, values.as_slice())) != Some(&occurrence.class)
+                    && defined.get(&(occurrence.variable, values.as_slice()))
+                        != Some(&occurrence.class)
                     && previous.is_some_and(|class| *class != occurrence.class)
             }
         };

@@ -34,9 +34,16 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
         }
         let inside = |selection: Span| {
             let at = selection.shifted(place.start);
-            if at.end <= place.end { at } else { Span::at(place.start) }
+            if at.end <= place.end {
+                at
+            } else {
+                Span::at(place.start)
+            }
         };
-        if let Some(function) = db::lowered(db, item).first().and_then(|one| one.module.functions.first()) {
+        if let Some(function) = db::lowered(db, item)
+            .first()
+            .and_then(|one| one.module.functions.first())
+        {
             symbols.push(Symbol {
                 name,
                 detail: kind_name(function.kind).to_owned(),
@@ -52,14 +59,26 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
         let parsed = db::parsed(db, item);
         let (kind, selection) = match &parsed.kind {
             ItemKind::Function(function) => (SymbolKind::Function, function.signature_span),
-            ItemKind::Struct(one) => (SymbolKind::Struct, one.name.as_ref().map_or(one.span, |name| name.span)),
-            ItemKind::Enum(one) => (SymbolKind::Enum, one.name.as_ref().map_or(one.span, |name| name.span)),
+            ItemKind::Struct(one) => (
+                SymbolKind::Struct,
+                one.name.as_ref().map_or(one.span, |name| name.span),
+            ),
+            ItemKind::Enum(one) => (
+                SymbolKind::Enum,
+                one.name.as_ref().map_or(one.span, |name| name.span),
+            ),
             ItemKind::Alias(alias) => (SymbolKind::Struct, alias.name.span),
             ItemKind::Variables(declaration) => (SymbolKind::Variable, declaration.span),
             ItemKind::CBuffer(buffer) => (SymbolKind::Struct, buffer.name.span),
             _ => continue,
         };
-        symbols.push(Symbol { name, detail: String::new(), kind, span, selection: inside(selection) });
+        symbols.push(Symbol {
+            name,
+            detail: String::new(),
+            kind,
+            span,
+            selection: inside(selection),
+        });
     }
     symbols
 }

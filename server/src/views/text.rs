@@ -56,7 +56,10 @@ pub fn access_short(access: &AccessFact) -> String {
         (AccessClass::Uniform, _) => "uniform address".to_owned(),
         (AccessClass::Coalesced, _) => "coalesced".to_owned(),
         (_, Some(sectors)) if sectors != access.ideal_sectors => {
-            format!("{stride}: {sectors} sectors, ideal {}", access.ideal_sectors)
+            format!(
+                "{stride}: {sectors} sectors, ideal {}",
+                access.ideal_sectors
+            )
         }
         _ => stride,
     }
@@ -68,14 +71,22 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     if !access.base.is_empty() {
         text += &format!("of `{}` ", access.base);
     }
-    text += &format!("({} memory): **{}**", space_name(access.space), access_class_name(access.class));
+    text += &format!(
+        "({} memory): **{}**",
+        space_name(access.space),
+        access_class_name(access.class)
+    );
     if let Some(stride) = access.stride_bytes {
         text += &format!(", neighbouring lanes are {stride} B apart");
     } else if !access.stride_text.is_empty() {
         text += &format!(", neighbouring lanes are `{}` B apart", access.stride_text);
     }
     text += &format!(", {} B a lane", access.bytes);
-    if matches!(access.space, Space::Global | Space::Generic | Space::Constant) && access.ideal_sectors > 0 {
+    if matches!(
+        access.space,
+        Space::Global | Space::Generic | Space::Constant
+    ) && access.ideal_sectors > 0
+    {
         match access.sectors {
             Some(sectors) => {
                 let used = 100 * access.ideal_sectors.min(sectors) / sectors.max(1);
@@ -130,7 +141,9 @@ pub fn loop_short(one: &LoopFact) -> String {
 pub fn loop_long(one: &LoopFact) -> String {
     match (one.trip, one.count) {
         (Class::Uniform, Some(count)) => format!("loop: **{count} iterations** in every lane"),
-        (Class::Uniform, None) => "loop: **uniform trip count**, all lanes leave in the same iteration".to_owned(),
+        (Class::Uniform, None) => {
+            "loop: **uniform trip count**, all lanes leave in the same iteration".to_owned()
+        }
         (Class::Unknown, _) => "loop: **unknown trip count**".to_owned(),
         _ => "loop: **divergent trip count**, lanes that are done wait for the longest".to_owned(),
     }

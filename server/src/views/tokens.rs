@@ -26,7 +26,8 @@ pub struct Token {
 /// Tokens that touch a range (`None`: all), sorted, none overlapping.
 pub fn tokens(db: &dyn Db, file: File, range: Option<Span>) -> Vec<Token> {
     let source = crate::program::text(file.source(db));
-    let touches = |span: Span| range.is_none_or(|range| span.end >= range.start && span.start <= range.end);
+    let touches =
+        |span: Span| range.is_none_or(|range| span.end >= range.start && span.start <= range.end);
     let mut tokens = Vec::new();
     for (place, item) in own_items(db, file) {
         if !touches(Span::new(place.start, place.end)) {
@@ -49,17 +50,39 @@ pub fn tokens(db: &dyn Db, file: File, range: Option<Span>) -> Vec<Token> {
     }
     if file.language(db).c_dialect().is_some() {
         let unit = db::unit(db, file);
-        for used in unit.macro_uses.iter().filter(|used| touches(used.name_span)) {
-            tokens.push(Token { span: used.name_span, kind: TokenType::Macro, class: None, declaration: false });
+        for used in unit
+            .macro_uses
+            .iter()
+            .filter(|used| touches(used.name_span))
+        {
+            tokens.push(Token {
+                span: used.name_span,
+                kind: TokenType::Macro,
+                class: None,
+                declaration: false,
+            });
         }
-        for (_, span) in unit.inactive.iter().filter(|(of, span)| *of == FileId::MAIN && touches(*span)) {
+        for (_, span) in unit
+            .inactive
+            .iter()
+            .filter(|(of, span)| *of == FileId::MAIN && touches(*span))
+        {
             let mut start = span.start as usize;
-            for line in source.get(start..span.end as usize).unwrap_or("").split_inclusive('\n') {
+            for line in source
+                .get(start..span.end as usize)
+                .unwrap_or("")
+                .split_inclusive('\n')
+            {
                 let code = line.trim_end();
                 let blank = code.len() - code.trim_start().len();
                 if code.len() > blank {
                     let token = Span::new((start + blank) as u32, (start + code.len()) as u32);
-                    tokens.push(Token { span: token, kind: TokenType::Comment, class: None, declaration: false });
+                    tokens.push(Token {
+                        span: token,
+                        kind: TokenType::Comment,
+                        class: None,
+                        declaration: false,
+                    });
                 }
                 start += line.len();
             }

@@ -1,0 +1,110 @@
+//! `lockstep actions` and `lockstep apply`.
+
+use super::{ActionsArgs, ApplyArgs, CliError, DataFormat, input};
+use crate::db::Database;
+use crate::program;
+use crate::views::actions::{self, Action, Doing};
+use serde_json::json;
+use std::io::Write;
+use syntax::Span;
+
+pub(super) fn actions(args: &ActionsArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let offset = input::offset_at(program::text(file.source(&db)), &args.at)?;
+    let found = actions::actions(&db, file, Span::at(offset));
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let rows: Vec<_> = found.iter().map(row).collect();
+            serde_json::to_writer_pretty(&mut out, &json!({ "version": 1, "actions": rows }))?;
+            writeln!(out)?;
+        }
+        DataFormat::Text => {
+            for action in &found {
+                let mark = if matches!(action.what, Doing::Refused { .. }) {
+                    "refused: "
+                } else {
+                    ""
+                };
+                writeln!(
+                    out,
+                    "{:<40} {}\n{:<40} {mark}{}",
+                    action.id,
+                    action.title,
+                    "",
+                    action.effect()
+                )?;
+            }
+            if found.is_empty() {
+                writeln!(out, "nothing to be done at {}", args.at)?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn row(action: &Action) -> serde_json::Value {
+    let refused = matches!(action.what, Doing::Refused { .. });
+    json!({
+        "id": action.id,
+        "title": action.title,
+        "kind": "quickfix",
+        "preferred": action.preferred,
+        "effect": if refused { None } else { Some(action.effect()) },
+        "refused": if refused { Some(action.effect()) } else { None },
+    })
+}
+
+pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let text = program::text(file.source(&db));
+    let offset = input::offset_at(text, &args.at)?;
+    let found = actions::actions(&db, file, Span::at(offset));
+    let Some(action) = found.iter().find(|action| action.id == args.id) else {
+        let known: Vec<&str> = found.iter().map(|action| action.id.as_str()).collect();
+        return Err(CliError::Usage(format!(
+            "no action `{}` at {}; there are: {}",
+            args.id,
+            args.at,
+            known.join(", ")
+        )));
+    };
+    let edits = match &action.what {
+        Doing::Edit(edits) => edits,
+        Doing::Refused { reason } => return Err(CliError::Usage(format!("refused: {reason}"))),
+        Doing::Baseline { fingerprint } => {
+            let Some(path) = &file.settings(&db).view(&db).baseline else {
+                return Err(CliError::Usage("no baseline is configured".into()));
+            };
+            crate::baseline::add(
+                path,
+                actions::baseline_entry(&db, file, &action.diagnostic, fingerprint),
+            )?;
+            return Ok(0);
+        }
+    };
+    let Some(changed) = actions::edited(text, edits) else {
+        return Err(CliError::Usage("the edits of this action overlap".into()));
+    };
+    let mut out = std::io::stdout().lock();
+    if args.write {
+        if matches!(
+            file.source(&db),
+            crate::db::Source::Text { lossy: true, .. }
+        ) {
+            return Err(CliError::Usage(
+                "the file is not valid UTF-8 and is not written".into(),
+            ));
+        }
+        std::fs::write(&args.file, changed)?;
+    } else if args.diff {
+        let name = args.file.display().to_string();
+        let diff = similar::TextDiff::from_lines(text, &changed);
+        write!(out, "{}", diff.unified_diff().header(&name, &name))?;
+    } else {
+        out.write_all(changed.as_bytes())?;
+    }
+    Ok(0)
+}

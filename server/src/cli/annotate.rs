@@ -1,0 +1,262 @@
+//! `lockstep annotate`: the source with facts in the right margin. Left of a line stand its number and a glyph for the
+//! worst class that is written in it; right of the code what is known, aligned where the code is short enough.
+//!
+//! ```text
+//!  12 ~ float v = in[4 * i];              v divergent · in: stride 16 B: 16 sectors, ideal 4
+//! ```
+//! `=` uniform, `/` affine, `~` divergent, `?` unknown.
+
+use super::{AnnotateArgs, CliError, input};
+use crate::config::Level;
+use crate::db::{self, Database};
+use crate::documents::line_text;
+use crate::program::{self, Part};
+use crate::views::{self, diagnostics, text};
+use anstyle::{AnsiColor, Style};
+use facts::{AccessClass, Class};
+use std::io::Write;
+
+/// Code beyond this column pushes its note to the right.
+const WIDEST: usize = 92;
+const TAB: usize = 4;
+
+const UNIFORM: Style = AnsiColor::Green.on_default();
+const AFFINE: Style = AnsiColor::Cyan.on_default();
+const DIVERGENT: Style = AnsiColor::Yellow.on_default();
+const UNKNOWN: Style = AnsiColor::Magenta.on_default();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const DIM: Style = Style::new().dimmed();
+
+#[derive(Default, Clone)]
+struct Margin {
+    worst: Option<Class>,
+    notes: Vec<(Style, String)>,
+    below: Vec<(Style, String)>,
+}
+
+pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let source = program::text(file.source(&db));
+    let lines = db::line_index(&db, file);
+    let mut margins = vec![Margin::default(); lines.line_count() as usize];
+    let line_of = |offset: u32| lines.line_column(offset).0 as usize;
+    let mut kernels = 0;
+    for (place, item) in views::own_items(&db, file) {
+        for part in program::parts(&db, item) {
+            kernels += 1;
+            notes_of(&mut margins, source, place.start, &part, &line_of);
+        }
+    }
+    for one in diagnostics::diagnostics(&db, file) {
+        let style = match one.level {
+            Level::Error => ERROR,
+            Level::Warning => WARNING,
+            _ => DIM,
+        };
+        let level = views::report::level_name(one.level);
+        if let Some(margin) = margins.get_mut(line_of(one.span.start)) {
+            margin
+                .below
+                .push((style, format!("{level}[{}]: {}", one.code, one.message)));
+        }
+    }
+    write(source, lines, &margins)?;
+    if kernels == 0 {
+        eprintln!(
+            "{}: no function of a kernel or shader was found",
+            args.file.display()
+        );
+    }
+    Ok(0)
+}
+
+fn notes_of(
+    margins: &mut [Margin],
+    source: &str,
+    start: u32,
+    part: &Part<'_>,
+    line_of: &impl Fn(u32) -> usize,
+) {
+    let rows = part.rows;
+    if let Some(margin) = margins.get_mut(line_of(start + part.function.name_span.start)) {
+        margin.notes.push((
+            DIM,
+            format!(
+                "{} {}",
+                views::rows::kind_name(part.function.kind),
+                part.function.name
+            ),
+        ));
+    }
+    for &number in &rows.values {
+        let Some(value) = rows.occurrences.get(number as usize) else {
+            continue;
+        };
+        let Some(margin) = margins.get_mut(line_of(start + value.span.start)) else {
+            continue;
+        };
+        if value.kind == ir::BindingKind::Read && !views::hints::written(source, start, value) {
+            continue;
+        }
+        margin.worst = margin.worst.max(Some(value.class));
+        let form = match (value.class, value.form.is_empty()) {
+            (Class::Affine, false) => {
+                format!("{} = {}", value.name, text::shortened(&value.form, 48))
+            }
+            (Class::Uniform, false) if value.form.len() <= 24 && value.form != value.name => {
+                format!("{} = {}", value.name, value.form)
+            }
+            _ => format!("{} {}", value.name, views::rows::class_name(value.class)),
+        };
+        let note = match value.kind {
+            ir::BindingKind::Read => format!("{form} here"),
+            _ => form,
+        };
+        margin.notes.push((style_of(value.class), note));
+    }
+    for branch in &rows.branches {
+        if branch.class > Class::Uniform
+            && !matches!(branch.kind, ir::BranchKind::Loop | ir::BranchKind::Implied)
+            && let Some(margin) = margins.get_mut(line_of(start + branch.loc.span.start))
+        {
+            margin.worst = margin.worst.max(Some(branch.class));
+            margin.notes.push((DIVERGENT, text::branch_short(branch)));
+        }
+    }
+    for one in &rows.loops {
+        if let Some(margin) = margins.get_mut(line_of(start + one.loc.span.start)) {
+            let style = if one.trip > Class::Uniform {
+                DIVERGENT
+            } else {
+                UNIFORM
+            };
+            margin.worst = margin.worst.max(Some(one.trip));
+            margin.notes.push((style, text::loop_short(one)));
+        }
+    }
+    for access in &rows.accesses {
+        let conflict = access.bank_ways.is_some_and(|ways| ways > 1);
+        let bad = conflict || matches!(access.class, AccessClass::Strided | AccessClass::Gather);
+        if matches!(access.space, ir::Space::Local) || !bad {
+            continue;
+        }
+        if let Some(margin) = margins.get_mut(line_of(start + access.loc.span.start)) {
+            let base = if access.base.is_empty() {
+                String::new()
+            } else {
+                format!("{}: ", access.base)
+            };
+            margin
+                .notes
+                .push((DIVERGENT, format!("{base}{}", text::access_short(access))));
+        }
+    }
+    for (span, reason) in &rows.unknowns {
+        if let Some(margin) = margins.get_mut(line_of(start + span.start)) {
+            margin.worst = Some(Class::Unknown);
+            margin
+                .notes
+                .push((UNKNOWN, format!("not understood: {reason}")));
+        }
+    }
+}
+
+const fn style_of(class: Class) -> Style {
+    match class {
+        Class::Uniform => UNIFORM,
+        Class::Affine => AFFINE,
+        Class::Divergent => DIVERGENT,
+        Class::Unknown => UNKNOWN,
+    }
+}
+
+const fn glyph(class: Class) -> char {
+    match class {
+        Class::Uniform => '=',
+        Class::Affine => '/',
+        Class::Divergent => '~',
+        Class::Unknown => '?',
+    }
+}
+
+fn write(source: &str, lines: &syntax::LineIndex, margins: &[Margin]) -> std::io::Result<()> {
+    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+    let shown: Vec<String> = (0..lines.line_count())
+        .map(|line| expanded(line_text(source, lines, line)))
+        .collect();
+    let noted = shown
+        .iter()
+        .zip(margins)
+        .filter(|(_, margin)| !margin.notes.is_empty());
+    let column = noted
+        .map(|(code, _)| width(code))
+        .filter(|&width| width <= WIDEST)
+        .max()
+        .unwrap_or(40)
+        .max(40);
+    let digits = lines.line_count().to_string().len().max(3);
+    let last = if source.ends_with('\n') {
+        shown.len().saturating_sub(1)
+    } else {
+        shown.len()
+    };
+    for (number, (code, margin)) in shown.iter().zip(margins).take(last).enumerate() {
+        write!(out, "{DIM}{:>digits$}{DIM:#} ", number + 1)?;
+        match margin.worst {
+            Some(class) => {
+                let style = style_of(class);
+                write!(out, "{style}{}{style:#} ", glyph(class))?;
+            }
+            None => write!(out, "  ")?,
+        }
+        if margin.notes.is_empty() {
+            writeln!(out, "{code}")?;
+        } else {
+            let gap = column.saturating_sub(width(code)) + 2;
+            write!(out, "{code}{:gap$}{DIM}│{DIM:#} ", "")?;
+            let mut notes: Vec<&(Style, String)> = Vec::new();
+            for note in &margin.notes {
+                if !notes.iter().any(|known| known.1 == note.1) {
+                    notes.push(note);
+                }
+            }
+            for (position, (style, note)) in notes.into_iter().enumerate() {
+                let separator = if position == 0 { "" } else { " · " };
+                write!(out, "{separator}{style}{note}{style:#}")?;
+            }
+            writeln!(out)?;
+        }
+        for (style, note) in &margin.below {
+            let indent = code.len() - code.trim_start().len();
+            writeln!(
+                out,
+                "{:digits$}   {:indent$}{style}^ {note}{style:#}",
+                "", ""
+            )?;
+        }
+    }
+    out.flush()
+}
+
+fn width(code: &str) -> usize {
+    code.chars().count()
+}
+
+fn expanded(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut column = 0;
+    for c in line.trim_end().chars() {
+        if c == '\t' {
+            let stop = TAB - column % TAB;
+            out.extend(std::iter::repeat_n(' ', stop));
+            column += stop;
+        } else {
+            // Control characters would move the margin or worse.
+            out.push(if c.is_control() { '\u{fffd}' } else { c });
+            column += 1;
+        }
+    }
+    out
+}

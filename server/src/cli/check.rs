@@ -1,0 +1,363 @@
+//! `lockstep check`: diagnostics of files and directories, as text, JSON, SARIF or GitHub's annotations.
+
+use super::{CheckArgs, CheckFormat, CliError, input};
+use crate::config::Level;
+use crate::db::{self, Database, File};
+use crate::program::{self, Language};
+use crate::views::diagnostics::{self, Diagnostic};
+use crate::views::report::{diagnostic_row, line_column};
+use anstyle::{AnsiColor, Style};
+use facts::Code;
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+struct Found {
+    path: PathBuf,
+    diagnostics: Vec<Diagnostic>,
+    /// Every finding with its entry for a baseline.
+    entries: Vec<serde_json::Value>,
+    rows: Vec<crate::views::report::DiagnosticRow>,
+    lines: Vec<String>,
+}
+
+pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
+    for code in &args.deny {
+        if code != "all"
+            && !matches!(code.as_str(), "hint" | "warning" | "error")
+            && Code::from_name(code).is_none()
+        {
+            return Err(CliError::Usage(format!(
+                "--deny: there is no diagnostic `{code}`"
+            )));
+        }
+    }
+    let accepted = match &args.baseline {
+        Some(path) => crate::baseline::read(path)?,
+        None => Vec::new(),
+    };
+    let (files, mut unusable) = files(&args.paths)?;
+    let progress = progress(files.len());
+    let mut found = Vec::new();
+    for path in files {
+        progress.set_message(path.display().to_string());
+        // A database a file: memory stays that of the largest.
+        let mut db = Database::default();
+        match input::open(&mut db, &path, &args.analysis) {
+            Ok(file) => found.push(check_one(&db, file, path, &accepted)),
+            Err(error) => {
+                eprintln!("lockstep: {error}");
+                unusable = true;
+            }
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    if let Some(path) = &args.write_baseline {
+        let entries: Vec<_> = found
+            .iter()
+            .flat_map(|one| one.entries.iter().cloned())
+            .collect();
+        eprintln!(
+            "{} findings are accepted in {}",
+            entries.len(),
+            path.display()
+        );
+        crate::baseline::write(path, entries)?;
+        return Ok(if unusable { 2 } else { 0 });
+    }
+    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+    match args.format {
+        CheckFormat::Text => text(&mut out, &found)?,
+        CheckFormat::Json => as_json(&mut out, &found)?,
+        CheckFormat::Sarif => sarif(&mut out, &found)?,
+        CheckFormat::Github => github(&mut out, &found)?,
+    }
+    out.flush()?;
+    let denied = found
+        .iter()
+        .flat_map(|one| &one.diagnostics)
+        .any(|one| denied(one, &args.deny));
+    Ok(if unusable { 2 } else { u8::from(denied) })
+}
+
+fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> Found {
+    let source = program::text(file.source(db));
+    let lines = db::line_index(db, file);
+    let mut shown = diagnostics::diagnostics(db, file);
+    let entry = |one: &Diagnostic| {
+        let fingerprint = diagnostics::fingerprint(one, source, lines);
+        crate::views::actions::baseline_entry(db, file, one, &fingerprint)
+    };
+    let entries = shown
+        .iter()
+        .filter(|one| one.finding.is_some())
+        .map(entry)
+        .collect();
+    shown.retain(|one| {
+        one.finding.is_none()
+            || accepted
+                .binary_search(&diagnostics::fingerprint(one, source, lines))
+                .is_err()
+    });
+    let rows = shown
+        .iter()
+        .map(|one| diagnostic_row(db, file, one))
+        .collect();
+    let line = |one: &Diagnostic| {
+        let (line, _) = line_column(source, lines, one.span.start);
+        crate::documents::line_text(source, lines, line - 1).to_owned()
+    };
+    let lines = shown.iter().map(line).collect();
+    Found {
+        path,
+        diagnostics: shown,
+        entries,
+        rows,
+        lines,
+    }
+}
+
+/// Errors always count; hints and warnings when they are denied.
+fn denied(one: &Diagnostic, deny: &[String]) -> bool {
+    one.level == Level::Error
+        || deny.iter().any(|code| match code.as_str() {
+            "all" => one.finding.is_some(),
+            "warning" => one.level == Level::Warning,
+            "hint" => matches!(one.level, Level::Hint | Level::Warning),
+            code => code == one.code,
+        })
+}
+
+/// Files as given, and those below directories whose extension says what they are, sorted.
+fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
+    let mut files = BTreeSet::new();
+    let mut unusable = false;
+    for path in paths {
+        if !path.is_dir() {
+            files.insert(path.clone());
+            continue;
+        }
+        for entry in ignore::WalkBuilder::new(path).require_git(false).build() {
+            match entry {
+                Ok(entry)
+                    if entry.file_type().is_some_and(|kind| kind.is_file())
+                        && is_source(entry.path()) =>
+                {
+                    files.insert(entry.into_path());
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    eprintln!("lockstep: {error}");
+                    unusable = true;
+                }
+            }
+        }
+    }
+    Ok((files.into_iter().collect(), unusable))
+}
+
+/// Headers of plain C++ are read where they are included, not on their own.
+fn is_source(path: &Path) -> bool {
+    let extension = path
+        .extension()
+        .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match Language::of_path(path) {
+        Language::Cuda => matches!(extension.as_deref(), Some("cu" | "cuh")),
+        Language::Other | Language::Ir => false,
+        _ => true,
+    }
+}
+
+fn progress(files: usize) -> indicatif::ProgressBar {
+    if files < 2 || !std::io::stderr().is_terminal() {
+        return indicatif::ProgressBar::hidden();
+    }
+    let bar = indicatif::ProgressBar::new(files as u64);
+    if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:24} {pos}/{len} {msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn text(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
+    const BOLD: Style = Style::new().bold();
+    const DIM: Style = Style::new().dimmed();
+    let mut counts = [0usize; 3];
+    for one in found {
+        let path = one.path.display();
+        for (diagnostic, (row, line)) in one.diagnostics.iter().zip(one.rows.iter().zip(&one.lines))
+        {
+            let style = match diagnostic.level {
+                Level::Error => AnsiColor::Red.on_default().bold(),
+                Level::Warning => AnsiColor::Yellow.on_default().bold(),
+                _ => AnsiColor::Cyan.on_default(),
+            };
+            counts[match diagnostic.level {
+                Level::Error => 0,
+                Level::Warning => 1,
+                _ => 2,
+            }] += 1;
+            let level = row.tier;
+            writeln!(
+                out,
+                "{BOLD}{path}:{}:{}{BOLD:#}: {style}{level}[{}]{style:#}: {}",
+                row.line, row.column, row.code, row.message
+            )?;
+            let code = line.trim_end();
+            if !code.trim().is_empty() && code.len() < 400 {
+                let indent = code.len() - code.trim_start().len();
+                let before = (row.column as usize - 1).saturating_sub(indent);
+                writeln!(out, "    {DIM}|{DIM:#} {}", code.trim_start())?;
+                writeln!(out, "    {DIM}|{DIM:#} {:before$}{style}^{style:#}", "")?;
+            }
+            for related in &row.related {
+                let place = related
+                    .line
+                    .map_or(String::new(), |line| match &related.file {
+                        Some(file) => format!("{file}:{line}: "),
+                        None => format!("line {line}: "),
+                    });
+                writeln!(out, "    {DIM}= {place}{}{DIM:#}", related.text)?;
+            }
+            if let Some(fix) = &row.fix {
+                writeln!(out, "    {DIM}fix: {fix}{DIM:#}")?;
+            }
+        }
+    }
+    let files = found.len();
+    writeln!(
+        out,
+        "{files} file(s): {} error(s), {} warning(s), {} hint(s)",
+        counts[0], counts[1], counts[2]
+    )
+}
+
+fn as_json(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
+    let files: Vec<_> = found
+        .iter()
+        .map(|one| json!({ "file": one.path.display().to_string(), "diagnostics": one.rows }))
+        .collect();
+    serde_json::to_writer_pretty(&mut *out, &json!({ "version": 1, "files": files }))?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn github(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
+    // Line ends and percent signs end or change a workflow command.
+    let escaped = |text: &str| {
+        text.replace('%', "%25")
+            .replace('\r', "%0D")
+            .replace('\n', "%0A")
+    };
+    for one in found {
+        for row in &one.rows {
+            let kind = match row.tier {
+                "error" => "error",
+                "warning" => "warning",
+                _ => "notice",
+            };
+            let path = escaped(&one.path.display().to_string())
+                .replace(',', "%2C")
+                .replace(':', "%3A");
+            writeln!(
+                out,
+                "::{kind} file={path},line={},col={},title=lockstep {}::{}",
+                row.line,
+                row.column,
+                row.code,
+                escaped(&row.message)
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn sarif(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
+    use serde_sarif::sarif::*;
+    let message = |text: &str| Message::builder().text(text.to_owned()).build();
+    let location = |path: &Path, line: u32, column: u32| {
+        let uri = path.display().to_string().replace('\\', "/");
+        Location::builder()
+            .physical_location(
+                PhysicalLocation::builder()
+                    .artifact_location(ArtifactLocation::builder().uri(uri).build())
+                    .region(
+                        Region::builder()
+                            .start_line(i64::from(line))
+                            .start_column(i64::from(column))
+                            .build(),
+                    )
+                    .build(),
+            )
+            .build()
+    };
+    let rules: Vec<ReportingDescriptor> = Code::ALL
+        .iter()
+        .map(|code| {
+            let short = crate::explain::summary(*code).replace('\n', " ");
+            let help = crate::explain::page(code.name()).unwrap_or_default();
+            ReportingDescriptor::builder()
+                .id(code.name())
+                .short_description(
+                    MultiformatMessageString::builder()
+                        .text(short.clone())
+                        .build(),
+                )
+                .help(
+                    MultiformatMessageString::builder()
+                        .text(short)
+                        .markdown(help)
+                        .build(),
+                )
+                .build()
+        })
+        .collect();
+    let mut results = Vec::new();
+    for one in found {
+        for (row, diagnostic) in one.rows.iter().zip(&one.diagnostics) {
+            let level = match diagnostic.level {
+                Level::Error => ResultLevel::Error,
+                Level::Warning => ResultLevel::Warning,
+                _ => ResultLevel::Note,
+            };
+            let related: Vec<Location> = row
+                .related
+                .iter()
+                .filter_map(|step| {
+                    let path = step.file.as_ref().map_or(one.path.clone(), PathBuf::from);
+                    let mut at = location(&path, step.line?, step.column?);
+                    at.message = Some(message(&step.text));
+                    Some(at)
+                })
+                .collect();
+            let result = serde_sarif::sarif::Result::builder()
+                .rule_id(row.code.clone())
+                .level(level)
+                .message(message(&row.message))
+                .locations(vec![location(&one.path, row.line, row.column)])
+                .related_locations(related)
+                .build();
+            results.push(result);
+        }
+    }
+    let driver = ToolComponent::builder()
+        .name("lockstep")
+        .version(env!("CARGO_PKG_VERSION"))
+        .information_uri(env!("CARGO_PKG_REPOSITORY"))
+        .rules(rules)
+        .build();
+    let run = Run::builder()
+        .tool(Tool::builder().driver(driver).build())
+        .results(results)
+        .build();
+    let log = Sarif::builder()
+        .schema("https://json.schemastore.org/sarif-2.1.0.json")
+        .version(json!("2.1.0"))
+        .runs(vec![run])
+        .build();
+    serde_json::to_writer_pretty(&mut *out, &log)?;
+    writeln!(out)?;
+    Ok(())
+}

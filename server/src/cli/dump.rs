@@ -1,0 +1,69 @@
+//! `lockstep dump`: trees, IR and facts as text.
+
+use super::{CliError, DumpArgs, DumpWhat, input};
+use crate::db::{self, Database};
+use crate::program;
+use std::io::Write;
+
+pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let mut out = std::io::stdout().lock();
+    for (_, item) in crate::views::own_items(&db, file) {
+        let name = item.name(&db).as_str();
+        if args
+            .item
+            .as_deref()
+            .is_some_and(|only| only != name && name.rsplit("::").next() != Some(only))
+        {
+            continue;
+        }
+        match args.what {
+            DumpWhat::Parse => match file.language(&db).c_dialect() {
+                Some(_) => writeln!(
+                    out,
+                    "{}",
+                    syntax::c_family::dump::item(db::parsed(&db, item))
+                )?,
+                None => writeln!(out, "{:#?}", item.body(&db))?,
+            },
+            DumpWhat::Ir => {
+                for lowered in db::lowered(&db, item).iter() {
+                    writeln!(out, "{}", ir::text::print_module(&lowered.module))?;
+                }
+            }
+            DumpWhat::Facts => {
+                for part in program::parts(&db, item) {
+                    writeln!(out, "function {}", part.function.name)?;
+                    for (value, fact) in part.facts.values.iter() {
+                        let scope = fact.uniform_at.map_or("", crate::config::scope_name);
+                        writeln!(
+                            out,
+                            "  {value} {} {scope} {} {:?}",
+                            crate::views::rows::class_name(fact.class),
+                            fact.form,
+                            fact.cause
+                        )?;
+                    }
+                    for temporal in &part.facts.temporal {
+                        writeln!(
+                            out,
+                            "  {} in {}: {:?}",
+                            temporal.value, temporal.block, temporal.fact
+                        )?;
+                    }
+                    for branch in &part.facts.branches {
+                        writeln!(out, "  {branch:?}")?;
+                    }
+                    for one in &part.facts.loops {
+                        writeln!(out, "  {one:?}")?;
+                    }
+                    for access in &part.facts.accesses {
+                        writeln!(out, "  {access:?}")?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(0)
+}

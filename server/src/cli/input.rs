@@ -1,0 +1,136 @@
+//! A file with its settings in a database of its own.
+
+use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
+use crate::config::{self, Config};
+use crate::db::{Database, File, Source};
+use crate::host;
+use crate::program::Language;
+use facts::{Method, Scope};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syntax::LineIndex;
+
+/// Reads a file; what is wrong with its configuration goes to stderr.
+pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Result<File, CliError> {
+    let absolute = std::path::absolute(path)?;
+    let read = host::read(&absolute)?;
+    if Language::of_path(&absolute) == Language::Other {
+        return Err(CliError::Usage(format!(
+            "{}: not a language that Lockstep knows (.cu .cuh .h .hpp .hlsl .hlsli .fx .usf .ush .ptx .musimd .lir)",
+            path.display()
+        )));
+    }
+    let file = db.file_with_text(
+        &absolute,
+        Source::Text {
+            text: Arc::from(read.text),
+            lossy: read.lossy,
+        },
+    );
+    let config = config_for(&absolute, args)?;
+    let baseline = match &config.view.baseline {
+        Some(path) if path.exists() => crate::baseline::read(path)?,
+        _ => Vec::new(),
+    };
+    let settings = db.new_settings(config.analysis, config.view, baseline);
+    db.set_file_settings(file, settings);
+    Ok(file)
+}
+
+/// The nearest lockstep.toml, then the options.
+pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, CliError> {
+    let mut config = Config::default();
+    if !args.no_config
+        && let Some(found) = config::candidates(path).find(|candidate| candidate.is_file())
+    {
+        let text = host::read(&found)?.text;
+        let directory = found.parent().unwrap_or(Path::new(""));
+        let lines = LineIndex::new(&text);
+        for problem in config::apply_toml(&mut config, &text, directory) {
+            let (line, column) =
+                crate::views::report::line_column(&text, &lines, problem.span.start);
+            eprintln!("{}:{line}:{column}: {}", found.display(), problem.message);
+        }
+    }
+    let analysis = &mut config.analysis;
+    analysis
+        .defines
+        .extend(args.define.iter().map(|define| define.as_str().into()));
+    for directory in &args.include {
+        analysis.include_dirs.push(std::path::absolute(directory)?);
+    }
+    let options = &mut analysis.options;
+    if let Some(scope) = args.scope {
+        options.scope = match scope {
+            ScopeArg::Quad => Scope::Quad,
+            ScopeArg::Warp => Scope::Subgroup,
+            ScopeArg::Workgroup => Scope::Workgroup,
+            ScopeArg::Dispatch => Scope::Dispatch,
+        };
+    }
+    if let Some(size) = args.warp_size {
+        options.warp_size = size;
+    }
+    if let Some(block) = &args.block {
+        for (axis, &size) in block.iter().take(3).enumerate() {
+            if size > 1024 {
+                return Err(CliError::Usage(
+                    "a workgroup has at most 1024 threads along an axis".into(),
+                ));
+            }
+            options.block[axis] = (size > 0).then_some(size);
+        }
+    }
+    if let Some(method) = args.method {
+        options.method = match method {
+            MethodArg::Simple => Method::Simple,
+            MethodArg::Affine1 => Method::Polynomial(1),
+            MethodArg::Affine2 => Method::Polynomial(2),
+            MethodArg::Full => Method::Full,
+        };
+    }
+    if let Some(target) = &args.target {
+        options.target = target.as_str().into();
+    }
+    Ok(config)
+}
+
+/// `LINE:COL`, from 1, columns in characters, as an offset.
+pub(crate) fn offset_at(text: &str, at: &str) -> Result<u32, CliError> {
+    let wrong = || CliError::Usage(format!("`{at}` is not LINE:COL, two numbers from 1"));
+    let (line, column) = at.split_once(':').ok_or_else(wrong)?;
+    let (line, column): (u32, u32) = (
+        line.parse().map_err(|_| wrong())?,
+        column.parse().map_err(|_| wrong())?,
+    );
+    if line == 0 || column == 0 {
+        return Err(wrong());
+    }
+    let lines = LineIndex::new(text);
+    if line > lines.line_count() {
+        return Err(CliError::Usage(format!(
+            "there is no line {line}; the last is {}",
+            lines.line_count()
+        )));
+    }
+    let place = crate::documents::Place {
+        line: line - 1,
+        column: column - 1,
+    };
+    Ok(crate::documents::offset_at(
+        text,
+        &lines,
+        place,
+        crate::documents::Encoding::Utf32,
+    ))
+}
+
+/// A path as people write it: relative to the current directory when it lies below it.
+pub(crate) fn shown(path: &Path) -> PathBuf {
+    match std::env::current_dir() {
+        Ok(here) => path
+            .strip_prefix(&here)
+            .map_or_else(|_| path.to_owned(), Path::to_owned),
+        Err(_) => path.to_owned(),
+    }
+}

@@ -1,0 +1,311 @@
+//! The command line: the facts of the editor, in a terminal and as JSON. Exit codes: 0 nothing to complain of, 1
+//! `check` found something, 2 the input can't be used.
+
+mod actions;
+mod analyze;
+mod annotate;
+mod check;
+mod dump;
+mod execute;
+mod input;
+
+use crate::lsp;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "lockstep",
+    version,
+    about = "Shows how the variables of a kernel or shader behave across lanes",
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Prints a file with its facts in the margin
+    Annotate(AnnotateArgs),
+    /// Prints diagnostics of files and directories
+    Check(CheckArgs),
+    /// Prints the facts of a file
+    Analyze(AnalyzeArgs),
+    /// Lists what can be done at a place
+    Actions(ActionsArgs),
+    /// Applies an action of `actions`
+    Apply(ApplyArgs),
+    /// Executes a function on the reference interpreter
+    Run(RunArgs),
+    /// Prints an intermediate form of a file
+    Dump(DumpArgs),
+    /// Explains a diagnostic; lists them all without a code
+    Explain {
+        code: Option<String>,
+        #[arg(long)]
+        list: bool,
+    },
+    /// Runs the language server
+    Serve {
+        #[arg(long)]
+        stdio: bool,
+    },
+}
+
+/// What changes the analysis; on top of lockstep.toml.
+#[derive(Args, Debug, Clone, Default)]
+pub(crate) struct AnalysisArgs {
+    /// Scope of the classes
+    #[arg(long, value_enum)]
+    scope: Option<ScopeArg>,
+    /// Lanes of a warp, 1 to 128
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
+    warp_size: Option<u32>,
+    /// Workgroup size, 0 where unknown
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1..=3)]
+    block: Option<Vec<u32>>,
+    /// Defines a macro
+    #[arg(short = 'D', value_name = "N=V")]
+    define: Vec<String>,
+    /// Adds an include directory
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// Which analysis
+    #[arg(long, value_enum)]
+    method: Option<MethodArg>,
+    /// Target of estimates, such as sm_80
+    #[arg(long)]
+    target: Option<String>,
+    /// Does not look for lockstep.toml
+    #[arg(long)]
+    no_config: bool,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy)]
+enum ScopeArg {
+    Quad,
+    #[value(alias = "subgroup", alias = "wave")]
+    Warp,
+    #[value(alias = "block", alias = "group")]
+    Workgroup,
+    #[value(alias = "grid")]
+    Dispatch,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy)]
+enum MethodArg {
+    Simple,
+    Affine1,
+    Affine2,
+    Full,
+}
+
+#[derive(Args, Debug)]
+struct AnnotateArgs {
+    file: PathBuf,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct CheckArgs {
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    #[arg(long, value_enum, default_value = "text")]
+    format: CheckFormat,
+    /// Codes that make the exit code 1; `all`, or a level (`hint`, `warning`, `error`) and above
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    deny: Vec<String>,
+    /// Findings that are accepted
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Writes today's findings as accepted
+    #[arg(long, value_name = "FILE")]
+    write_baseline: Option<PathBuf>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum CheckFormat {
+    Text,
+    Json,
+    Sarif,
+    Github,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum DataFormat {
+    Text,
+    Json,
+}
+
+#[derive(Args, Debug)]
+struct AnalyzeArgs {
+    file: PathBuf,
+    #[arg(long, value_enum, default_value = "json")]
+    format: DataFormat,
+    /// Only the function of this name
+    #[arg(long)]
+    item: Option<String>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct ActionsArgs {
+    file: PathBuf,
+    /// Line and column, from 1
+    #[arg(long, value_name = "LINE:COL")]
+    at: String,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct ApplyArgs {
+    id: String,
+    file: PathBuf,
+    /// Line and column, from 1
+    #[arg(long, value_name = "LINE:COL")]
+    at: String,
+    /// Prints a diff instead of the changed text
+    #[arg(long, conflicts_with = "write")]
+    diff: bool,
+    /// Changes the file
+    #[arg(long)]
+    write: bool,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct RunArgs {
+    file: PathBuf,
+    #[arg(long)]
+    item: String,
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64))]
+    lanes: u32,
+    /// An argument: `7`, `1.5`, or `[1,2,3]` for a buffer; by position or as NAME=VALUE
+    #[arg(long = "arg", value_name = "VALUE")]
+    arguments: Vec<String>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct DumpArgs {
+    #[arg(value_enum)]
+    what: DumpWhat,
+    file: PathBuf,
+    #[arg(long)]
+    item: Option<String>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy)]
+enum DumpWhat {
+    Parse,
+    Ir,
+    Facts,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    #[error(transparent)]
+    Read(#[from] crate::host::ReadError),
+    #[error(transparent)]
+    Baseline(#[from] crate::baseline::BaselineError),
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Runs the program; its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, CliError> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if is_server(&arguments) {
+        return Ok(lsp::serve(std::io::stdin(), std::io::stdout())?);
+    }
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { 2 } else { 0 };
+            error.print()?;
+            return Ok(code);
+        }
+    };
+    // Trees and programs may nest deeply; the main thread's stack is not ours to choose.
+    let worker = std::thread::Builder::new()
+        .stack_size(64 << 20)
+        .spawn(move || execute(cli.command))?;
+    match worker.join() {
+        Ok(Ok(code)) => Ok(code),
+        Ok(Err(CliError::Io(error))) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+        Ok(Err(error)) => {
+            eprintln!("lockstep: {error}");
+            Ok(2)
+        }
+        Err(_) => Ok(101),
+    }
+}
+
+fn execute(command: Command) -> Result<u8, CliError> {
+    match command {
+        Command::Annotate(args) => annotate::annotate(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Analyze(args) => analyze::analyze(&args),
+        Command::Actions(args) => actions::actions(&args),
+        Command::Apply(args) => actions::apply(&args),
+        Command::Run(args) => execute::run(&args),
+        Command::Dump(args) => dump::dump(&args),
+        Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
+        Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),
+    }
+}
+
+/// `serve` and a bare `--stdio` start the server whatever else an editor appends.
+fn is_server(arguments: &[OsString]) -> bool {
+    let first = arguments.get(1).and_then(|first| first.to_str());
+    let asks_for_help = arguments
+        .iter()
+        .any(|one| matches!(one.to_str(), Some("--help" | "-h" | "--version" | "-V")));
+    !asks_for_help
+        && (first == Some("serve")
+            || (first.is_some_and(|first| first.starts_with("--"))
+                && arguments.iter().any(|one| one == "--stdio")))
+}
+
+fn explain(code: Option<&str>) -> Result<u8, CliError> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match code {
+        None => {
+            for code in facts::Code::ALL {
+                let summary = crate::explain::summary(*code).replace('\n', " ");
+                writeln!(out, "{:<28} {summary}", code.name())?;
+            }
+            Ok(0)
+        }
+        Some(name) => match crate::explain::page(name) {
+            Some(page) => {
+                writeln!(out, "{}", page.trim_end())?;
+                Ok(0)
+            }
+            None => Err(CliError::Usage(format!(
+                "there is no diagnostic `{name}`; `lockstep explain` lists them"
+            ))),
+        },
+    }
+}
