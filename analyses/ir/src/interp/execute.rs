@@ -5,19 +5,20 @@
 //! if they are pure) and touch no memory; derivatives of `X` and `Y` are the fine ones and take the last value of
 //! lanes that do not execute. Atomics go by ascending lane. `Clock` counts the warp's instructions.
 
-use super::error::{Error, EventKind, Fault};
+use super::error::{Error, EventKind};
 use super::launch::{InputQuery, hash, mix, text, unit};
-use super::machine::{Arrival, Group, Machine, Step, Warp, handle};
-use super::memory::{self, Request, View};
-use super::observe::{AccessKind, Observer, lanes};
+use super::layout::handle;
+use super::machine::{Arrival, Group, Machine, Step};
+use super::memory;
+use super::observe::{Observer, lanes};
 use super::plan::{FunctionPlan, SymbolPlace};
 use super::scalar::{self, canonical, zero_extended};
-use super::texture::TextureQuery;
+use super::warp::Warp;
 use super::warp_ops::{Operands, Presence, Row, warp_op};
 use crate::entity::{Entity, Inst, Value};
 use crate::function::Function;
 use crate::inst::*;
-use crate::types::{Space, Type};
+use crate::types::Type;
 use smallvec::SmallVec;
 
 /// Computes a value for the lanes of `mask`; `f` reads lane `l` of a value at `values[base + l]`.
@@ -70,13 +71,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 return Ok(Step::Next);
             }
         }
-        if let Some(&to) = data.results.first() {
-            if data.results.len() == 1 && self.lane_wise(warp, plan, data, to, mask) {
-                if self.observing {
-                    self.notify(group, warp, to, mask);
-                }
-                return Ok(Step::Next);
+        if let [to] = data.results.as_slice()
+            && self.lane_wise(warp, plan, data, *to, mask)
+        {
+            if self.observing {
+                self.notify(group, warp, *to, mask);
             }
+            return Ok(Step::Next);
         }
         let step = match &data.op {
             Op::Load(access) => self.load(group, warp, function, inst, *access, mask)?,
@@ -314,14 +315,14 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
         row
     }
-    fn argument_row(&self, warp: &Warp, data: &InstData, index: usize) -> Row {
+    pub(super) fn argument_row(&self, warp: &Warp, data: &InstData, index: usize) -> Row {
         match data.args.get(index) {
             Some(&value) => self.row(warp, value),
             None => [0; 64],
         }
     }
     /// Writes result number `index`.
-    fn put(
+    pub(super) fn put(
         &self,
         warp: &mut Warp,
         data: &InstData,
@@ -335,253 +336,6 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 frame.values[at + lane as usize] = value(lane as usize);
             }
         }
-    }
-
-    // -------------------------------------------------------------------------------------------- memory
-
-    fn view<'a>(&'a mut self, group: &'a mut Group<'_>, warp: &'a mut Warp) -> View<'a> {
-        View {
-            buffers: &mut self.buffers,
-            shared: group.shared,
-            shared_window: &self.shared_window,
-            local: &mut warp.local,
-            local_stride: warp.local_stride,
-            local_window: &warp.local_window,
-        }
-    }
-
-    fn observe_access(
-        &mut self,
-        group: &Group<'_>,
-        warp: &Warp,
-        inst: Inst,
-        kind: AccessKind,
-        addresses: &Row,
-        mask: u64,
-    ) {
-        if self.observing
-            && let Some(instance) = self.instance(group, warp)
-        {
-            self.observer
-                .memory(&instance, inst, kind, &addresses[..self.width], mask);
-        }
-    }
-
-    /// A checked access goes on without its object; any other ends the run.
-    fn fault(
-        &mut self,
-        group: &Group<'_>,
-        warp: &Warp,
-        lane: u32,
-        inst: Inst,
-        access: (u64, u32, bool),
-        fault: Fault,
-        checked: bool,
-    ) -> Result<(), Error> {
-        let outside = matches!(fault, Fault::OutOfBounds { .. } | Fault::NoObject);
-        if checked && outside {
-            let kind = EventKind::CheckedOutOfBounds { address: access.0 };
-            self.event(group.id, warp, lane, Some(inst), kind);
-            return Ok(());
-        }
-        Err(self.access_error(group, warp, lane, inst, access, fault))
-    }
-
-    fn load(
-        &mut self,
-        group: &mut Group<'_>,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        access: MemoryAccess,
-        mask: u64,
-    ) -> Result<Step, Error> {
-        let data = &function.insts[inst];
-        let addresses = self.argument_row(warp, data, 0);
-        self.observe_access(group, warp, inst, AccessKind::Load, &addresses, mask);
-        let types: SmallVec<[Type; 4]> = data.results.iter().map(|&v| function.ty(v)).collect();
-        let size = types.iter().map(|ty| ty.bytes()).sum();
-        let mut rows: SmallVec<[Row; 4]> = SmallVec::from_elem([0; 64], types.len());
-        for lane in lanes(mask) {
-            let address = addresses[lane as usize];
-            let request = Request {
-                space: access.space,
-                lane: lane as usize,
-                size,
-                align: alignment(&types, access),
-                write: false,
-            };
-            let found = match self.view(group, warp).bytes(address, request) {
-                Ok(mut bytes) => {
-                    for (row, &ty) in rows.iter_mut().zip(&types) {
-                        let (first, rest) = bytes.split_at_mut(ty.bytes() as usize);
-                        let word = memory::load(first);
-                        row[lane as usize] = match ty {
-                            Type::Bool => u64::from(word != 0),
-                            ty => canonical(ty, word),
-                        };
-                        bytes = rest;
-                    }
-                    Ok(())
-                }
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = found {
-                let what = (address, size, false);
-                self.fault(group, warp, lane, inst, what, fault, access.checked)?;
-            }
-        }
-        for (number, row) in rows.iter().enumerate() {
-            self.put(warp, data, number, mask, |lane| row[lane]);
-        }
-        Ok(Step::Next)
-    }
-
-    fn store(
-        &mut self,
-        group: &mut Group<'_>,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        access: MemoryAccess,
-        mask: u64,
-    ) -> Result<Step, Error> {
-        let data = &function.insts[inst];
-        let addresses = self.argument_row(warp, data, 0);
-        self.observe_access(group, warp, inst, AccessKind::Store, &addresses, mask);
-        let values = data.args.get(1..).unwrap_or(&[]);
-        let types: SmallVec<[Type; 4]> = values.iter().map(|&v| function.ty(v)).collect();
-        let rows: SmallVec<[Row; 4]> = values.iter().map(|&v| self.row(warp, v)).collect();
-        let size = types.iter().map(|ty| ty.bytes()).sum();
-        for lane in lanes(mask) {
-            let address = addresses[lane as usize];
-            let request = Request {
-                space: access.space,
-                lane: lane as usize,
-                size,
-                align: alignment(&types, access),
-                write: true,
-            };
-            let found = match self.view(group, warp).bytes(address, request) {
-                Ok(mut bytes) => {
-                    for (row, &ty) in rows.iter().zip(&types) {
-                        let (first, rest) = bytes.split_at_mut(ty.bytes() as usize);
-                        memory::store(first, row[lane as usize]);
-                        bytes = rest;
-                    }
-                    Ok(())
-                }
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = found {
-                let what = (address, size, true);
-                self.fault(group, warp, lane, inst, what, fault, access.checked)?;
-            }
-        }
-        Ok(Step::Next)
-    }
-
-    fn atomic(
-        &mut self,
-        group: &mut Group<'_>,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        (op, access): (AtomicOp, MemoryAccess),
-        mask: u64,
-    ) -> Result<Step, Error> {
-        let data = &function.insts[inst];
-        let addresses = self.argument_row(warp, data, 0);
-        self.observe_access(group, warp, inst, AccessKind::Atomic, &addresses, mask);
-        let ty = data.args.get(1).map_or(Type::I32, |&v| function.ty(v));
-        let (first, second) = (
-            self.argument_row(warp, data, 1),
-            self.argument_row(warp, data, 2),
-        );
-        let mut old_row = [0; 64];
-        let mut order: SmallVec<[u32; 64]> = lanes(mask).collect();
-        if self.launch.shuffle_atomics {
-            let key = hash(&[self.launch.seed, self.steps]);
-            order.sort_by_key(|&lane| mix(key, u64::from(lane)));
-        }
-        for lane in order {
-            let at = lane as usize;
-            let address = addresses[at];
-            let request = Request {
-                space: access.space,
-                lane: at,
-                size: ty.bytes(),
-                align: ty.bytes(),
-                write: true,
-            };
-            let found = match self.view(group, warp).bytes(address, request) {
-                Ok(bytes) => {
-                    let old = canonical(ty, memory::load(bytes));
-                    memory::store(bytes, atomic_result(op, ty, old, first[at], second[at]));
-                    old_row[at] = old;
-                    Ok(())
-                }
-                Err(fault) => Err(fault),
-            };
-            if let Err(fault) = found {
-                let what = (address, ty.bytes(), true);
-                self.fault(group, warp, lane, inst, what, fault, access.checked)?;
-            }
-        }
-        self.put(warp, data, 0, mask, |lane| old_row[lane]);
-        Ok(Step::Next)
-    }
-
-    fn resource_element(
-        &mut self,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        mask: u64,
-    ) -> Result<(), Error> {
-        let data = &function.insts[inst];
-        let (bases, indices) = (
-            self.argument_row(warp, data, 0),
-            self.argument_row(warp, data, 1),
-        );
-        let ty = data
-            .results
-            .first()
-            .map_or(Type::Handle, |&v| function.ty(v));
-        let mut row = [0; 64];
-        for lane in lanes(mask) {
-            let (base, index) = (bases[lane as usize], indices[lane as usize]);
-            row[lane as usize] = match (ty, memory::buffer_of(base)) {
-                (Type::Ptr(_), Some((buffer, offset))) => {
-                    self.element_buffer(buffer, offset, index)?
-                }
-                _ => base.wrapping_add((index & 0xffff).wrapping_add(1)),
-            };
-        }
-        self.put(warp, data, 0, mask, |lane| row[lane]);
-        Ok(())
-    }
-
-    /// Element 0 is the bound buffer; the others are made when they are first named.
-    fn element_buffer(&mut self, buffer: usize, offset: u64, index: u64) -> Result<u64, Error> {
-        let key = (buffer as u64, index);
-        if index == 0 || buffer >= self.buffers.len() {
-            return Ok(memory::buffer_address(buffer, offset));
-        }
-        if let Some(&address) = self.elements.get(&key) {
-            return Ok(address.wrapping_add(offset));
-        }
-        let size = self.buffers[buffer].bytes.len();
-        self.charge(size as u64)?;
-        let writable = self.buffers[buffer].writable;
-        let seed = hash(&[self.launch.seed, buffer as u64, index]);
-        self.buffers.push(memory::BufferState {
-            bytes: super::launch::contents(seed, size),
-            writable,
-        });
-        let address = memory::buffer_address(self.buffers.len() - 1, 0);
-        self.elements.insert(key, address);
-        Ok(address.wrapping_add(offset))
     }
 
     // -------------------------------------------------------------------------------------------- across lanes
@@ -689,32 +443,6 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
     }
 
-    fn derivative(
-        &mut self,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        kind: Derivative,
-        mask: u64,
-    ) {
-        let data = &function.insts[inst];
-        let row = self.argument_row(warp, data, 0);
-        let ty = data.args.first().map_or(Type::F32, |&v| function.ty(v));
-        let width = self.width;
-        self.put(warp, data, 0, mask, |lane| {
-            let x = quad_difference(&row, ty, width, lane, 1, kind == Derivative::XCoarse);
-            let y = quad_difference(&row, ty, width, lane, 2, kind == Derivative::YCoarse);
-            match kind {
-                Derivative::X | Derivative::XCoarse | Derivative::XFine => x,
-                Derivative::Y | Derivative::YCoarse | Derivative::YFine => y,
-                Derivative::Width => {
-                    let size = |v: u64| scalar::unary(UnaryOp::FloatAbs, ty, ty, v);
-                    scalar::binary(BinaryOp::FloatAdd, ty, ty, ty, size(x), size(y))
-                }
-            }
-        });
-    }
-
     // -------------------------------------------------------------------------------------------- the launch
 
     fn special_row(&self, group: &Group<'_>, warp: &Warp, special: Special, mask: u64) -> Row {
@@ -754,7 +482,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
     }
 
     /// A stand-in for what has no definition.
-    fn unknown(
+    pub(super) fn unknown(
         &mut self,
         group: &Group<'_>,
         warp: &mut Warp,
@@ -796,174 +524,6 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let kind = EventKind::StandIn { what };
         self.event(group.id, warp, mask.trailing_zeros(), Some(inst), kind);
     }
-
-    // -------------------------------------------------------------------------------------------- textures
-
-    fn texture(
-        &mut self,
-        group: &Group<'_>,
-        warp: &mut Warp,
-        function: &Function,
-        inst: Inst,
-        access: TextureAccess,
-        mask: u64,
-    ) {
-        let data = &function.insts[inst];
-        if access.op == TextureOp::Other {
-            return self.unknown(group, warp, function, inst, mask);
-        }
-        let rows: SmallVec<[Row; 8]> = data.args.iter().map(|&v| self.row(warp, v)).collect();
-        let types: SmallVec<[Type; 8]> = data.args.iter().map(|&v| function.ty(v)).collect();
-        let first = 1 + usize::from(access.has_sampler);
-        let after = (first + usize::from(access.coordinates)).min(rows.len());
-        let first = first.min(after);
-        for lane in lanes(mask) {
-            let at = lane as usize;
-            let handle = rows.first().map_or(0, |row| row[at]);
-            let number = |index: usize| scalar::to_f64(types[index], rows[index][at]);
-            let coordinates: SmallVec<[f64; 4]> = (first..after).map(number).collect();
-            let mut texel = [0i64; 4];
-            for (cell, &coordinate) in texel.iter_mut().zip(&coordinates) {
-                *cell = coordinate.floor() as i64;
-            }
-            let key = (handle, texel);
-            let extra = (after < rows.len()).then(|| number(after));
-            let stored = self.texels.get(&key).copied();
-            let read = |component: usize, ty: Type, coordinates: &[f64]| {
-                let value = self.launch.textures.value(&TextureQuery {
-                    handle,
-                    op: access.op,
-                    coordinates,
-                    extra,
-                    component: component as u32,
-                    ty,
-                });
-                scalar::from_f64(ty, value)
-            };
-            let mut results: SmallVec<[u64; 4]> = SmallVec::new();
-            match access.op {
-                TextureOp::Store => {
-                    let mut cells = [0; 4];
-                    for (cell, row) in cells.iter_mut().zip(rows.get(after..).unwrap_or(&[])) {
-                        *cell = row[at];
-                    }
-                    self.texels.insert(key, cells);
-                }
-                TextureOp::Atomic(op) => {
-                    let ty = types.get(after).copied().unwrap_or(Type::I32);
-                    let operand = |n: usize| rows.get(after + n).map_or(0, |row| row[at]);
-                    let mut cells = stored.unwrap_or([read(0, ty, &coordinates); 4]);
-                    results.push(cells[0]);
-                    cells[0] = atomic_result(op, ty, cells[0], operand(0), operand(1));
-                    self.texels.insert(key, cells);
-                }
-                TextureOp::CalculateLevel => {
-                    let mut slope = 0f64;
-                    for index in first..after {
-                        for step in [1, 2] {
-                            let ty = types[index];
-                            let bits =
-                                quad_difference(&rows[index], ty, self.width, at, step, false);
-                            slope = slope.max(scalar::to_f64(ty, bits).abs());
-                        }
-                    }
-                    for &result in &data.results {
-                        let level = (slope * 256.0).max(1.0).log2();
-                        results.push(scalar::from_f64(function.ty(result), level));
-                    }
-                }
-                _ => {
-                    let gather = matches!(access.op, TextureOp::Gather | TextureOp::GatherCompare);
-                    for (number, &result) in data.results.iter().enumerate() {
-                        let ty = function.ty(result);
-                        let mut moved = coordinates.clone();
-                        if gather {
-                            let corner = [(0.0, 1.0), (1.0, 1.0), (1.0, 0.0), (0.0, 0.0)];
-                            let (dx, dy) = corner[number % 4];
-                            for (cell, by) in moved.iter_mut().zip([dx, dy]) {
-                                *cell += by / 256.0;
-                            }
-                        }
-                        let component = if gather { 0 } else { number };
-                        results.push(match stored {
-                            Some(cells) if access.op == TextureOp::Load => {
-                                canonical(ty, cells[number % 4])
-                            }
-                            _ => read(component, ty, &moved),
-                        });
-                    }
-                }
-            }
-            for (number, value) in results.into_iter().enumerate() {
-                self.put(warp, data, number, 1 << lane, |_| value);
-            }
-        }
-    }
-}
-
-/// The difference along the axis with lane stride `step` (1 or 2) of the lane's quad.
-fn quad_difference(
-    row: &Row,
-    ty: Type,
-    width: usize,
-    lane: usize,
-    step: usize,
-    coarse: bool,
-) -> u64 {
-    let low = if coarse { lane & !3 } else { lane & !step };
-    let high = low | step;
-    if high >= width {
-        return 0;
-    }
-    scalar::binary(BinaryOp::FloatSub, ty, ty, ty, row[high], row[low])
-}
-
-fn alignment(types: &[Type], access: MemoryAccess) -> u32 {
-    if access.checked {
-        1
-    } else {
-        types.first().map_or(1, |ty| ty.bytes())
-    }
-}
-
-fn atomic_result(op: AtomicOp, ty: Type, old: u64, x: u64, y: u64) -> u64 {
-    let binary = |op: BinaryOp| scalar::binary(op, ty, ty, ty, old, x);
-    match op {
-        AtomicOp::Add => binary(BinaryOp::Add),
-        AtomicOp::Sub => binary(BinaryOp::Sub),
-        AtomicOp::MinSigned => binary(BinaryOp::MinSigned),
-        AtomicOp::MaxSigned => binary(BinaryOp::MaxSigned),
-        AtomicOp::MinUnsigned => binary(BinaryOp::MinUnsigned),
-        AtomicOp::MaxUnsigned => binary(BinaryOp::MaxUnsigned),
-        AtomicOp::And => binary(BinaryOp::And),
-        AtomicOp::Or => binary(BinaryOp::Or),
-        AtomicOp::Xor => binary(BinaryOp::Xor),
-        AtomicOp::Exchange => x,
-        AtomicOp::CompareExchange => {
-            if old == x {
-                y
-            } else {
-                old
-            }
-        }
-        AtomicOp::IncrementWrap => {
-            if old >= x {
-                0
-            } else {
-                canonical(ty, old.wrapping_add(1))
-            }
-        }
-        AtomicOp::DecrementWrap => {
-            if old == 0 || old > x {
-                x
-            } else {
-                canonical(ty, old.wrapping_sub(1))
-            }
-        }
-        AtomicOp::FloatAdd => binary(BinaryOp::FloatAdd),
-        AtomicOp::FloatMin => binary(BinaryOp::FloatMin),
-        AtomicOp::FloatMax => binary(BinaryOp::FloatMax),
-    }
 }
 
 /// A value of a type from a hash: small numbers half of the time, finite floats, no valid address.
@@ -984,13 +544,5 @@ fn default_constant(ty: Type, name: &str) -> u64 {
         Type::Bool => text(name) & 1,
         Type::Ptr(_) => 0,
         ty => canonical(ty, text(name) % 32 + 1),
-    }
-}
-
-/// The space in which an address lies, for reports.
-pub fn space_of(access: Space, address: u64) -> Space {
-    match access {
-        Space::Generic => memory::resolve_generic(address).0,
-        space => space,
     }
 }

@@ -14,25 +14,30 @@
 //! Sources: the reconvergence stack is section 3.6 of the notes on Sampaio et al., TOPLAS 2013; `micro_simd` is that
 //! paper's own machine.
 
+mod access;
 pub mod error;
 mod execute;
 pub mod launch;
+mod layout;
 mod machine;
 pub mod memory;
 pub mod micro_simd;
 pub mod observe;
 mod outcome;
 mod plan;
+mod quad;
+mod report;
 pub mod scalar;
 pub mod simple;
 pub mod texture;
+mod warp;
 mod warp_ops;
 
 #[cfg(test)]
 mod tests;
 
+pub use access::space_of;
 pub use error::{BarrierFault, Error, Event, EventKind, Fault, Place};
-pub use execute::space_of;
 pub use launch::{Argument, Buffer, InputQuery, Inputs, Launch, Limits, Mode};
 pub use observe::{AccessKind, Instance, Observer, lanes};
 pub use outcome::{BufferAfter, Outcome, Texel};

@@ -2,7 +2,8 @@
 
 use super::error::{Error, Event};
 use super::launch::{Argument, Launch};
-use super::machine::{Layout, Machine};
+use super::layout::Layout;
+use super::machine::Machine;
 use super::memory::buffer_address;
 use super::observe::Observer;
 use super::plan::FunctionPlan;

@@ -264,13 +264,7 @@ fn unary_f64(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Round => x.round(),
         UnaryOp::RoundEven => x.round_ties_even(),
         UnaryOp::Fract => x - x.floor(),
-        UnaryOp::Saturate => {
-            if x > 0.0 {
-                x.min(1.0)
-            } else {
-                0.0
-            }
-        }
+        UnaryOp::Saturate if x > 0.0 => x.min(1.0),
         UnaryOp::FloatSign => f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)),
         UnaryOp::Degrees => x.to_degrees(),
         UnaryOp::Radians => x.to_radians(),
@@ -683,7 +677,7 @@ pub fn float_compare(condition: FloatCondition, ty: Type, x: u64, y: u64) -> boo
     let unordered = x.is_nan() || y.is_nan();
     match condition {
         FloatCondition::Equal => x == y,
-        FloatCondition::NotEqual => x < y || x > y,
+        FloatCondition::NotEqual => !unordered && x != y,
         FloatCondition::Less => x < y,
         FloatCondition::LessEqual => x <= y,
         FloatCondition::Greater => x > y,
