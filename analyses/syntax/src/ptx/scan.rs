@@ -260,8 +260,7 @@ impl<'a> Cursor<'a> {
         let hexadecimal = zero && prefix == Some(b'x');
         let point = bytes.get(end) == Some(&b'.')
             && bytes.get(end + 1).is_none_or(|b| !b.is_ascii_alphabetic());
-        let exponent = !hexadecimal
-            && !(zero && prefix == Some(b'b'))
+        let exponent = !(hexadecimal || zero && prefix == Some(b'b'))
             && word.bytes().any(|b| matches!(b, b'e' | b'E'));
         if point || exponent {
             return self.decimal_float(start, negative);
