@@ -36,8 +36,9 @@ pub struct FunctionBuilder {
     constants: FxHashMap<(Type, u64), Value>,
     /// Constants and undefined values: the entry's first instructions, so that they dominate everything.
     leading: Vec<Inst>,
-    /// What a slot holds at the end of a block as far as it is written.
-    content: FxHashMap<(Block, Slot), Value>,
+    /// By slot: the block in which it was read or written last, and what it holds there. Going back to a block
+    /// forgets what it knew, which costs a pending value and changes nothing.
+    content: Vec<Option<(Block, Value)>>,
 }
 
 impl FunctionBuilder {
@@ -72,7 +73,7 @@ impl FunctionBuilder {
             loc: Loc::NONE,
             constants: FxHashMap::default(),
             leading: Vec::new(),
-            content: FxHashMap::default(),
+            content: Vec::new(),
         };
         let name = builder.function.name.clone();
         builder.function.sites.push(SiteData {
@@ -190,19 +191,22 @@ impl FunctionBuilder {
 
     pub fn slot(&mut self, ty: Type) -> Slot {
         self.slots.push(ty);
+        self.content.push(None);
         Slot(self.slots.len() as u32 - 1)
     }
     pub fn slot_type(&self, slot: Slot) -> Type {
         self.slots[slot.0 as usize]
     }
     pub fn write(&mut self, slot: Slot, value: Value) {
-        self.content.insert((self.current, slot), value);
+        self.content[slot.0 as usize] = Some((self.current, value));
         self.events[self.current].push(Event::Write(slot, value));
     }
     /// The slot's content here. The value returned may be replaced by the one that it turns out to be; it can be used
     /// everywhere (operands, edges, bindings) until `finish`.
     pub fn read(&mut self, slot: Slot) -> Value {
-        if let Some(&value) = self.content.get(&(self.current, slot)) {
+        if let Some((block, value)) = self.content[slot.0 as usize]
+            && block == self.current
+        {
             return value;
         }
         let ty = self.slot_type(slot);
@@ -210,7 +214,7 @@ impl FunctionBuilder {
             ty,
             def: ValueDef::Param(self.current, u32::MAX),
         });
-        self.content.insert((self.current, slot), value);
+        self.content[slot.0 as usize] = Some((self.current, value));
         self.events[self.current].push(Event::Read(slot, value));
         value
     }

@@ -373,10 +373,11 @@ impl FunctionBuilder {
     fn find_copies(&self, flow: &ControlFlow, replaced: &mut Replaced) {
         let entry = self.function.entry();
         let mut candidates: Vec<Candidate> = Vec::new();
-        let mut number_of: FxHashMap<Value, usize> = FxHashMap::default();
+        const NONE: u32 = u32::MAX;
+        let mut number_of = EntityVec::<Value, u32>::with_len(NONE, self.function.values.len());
         for &block in flow.order.iter().filter(|&&b| b != entry) {
             for &param in &self.function.blocks[block].params {
-                number_of.insert(param, candidates.len());
+                number_of[param] = candidates.len() as u32;
                 candidates.push(Candidate {
                     param,
                     args: Vec::new(),
@@ -390,13 +391,14 @@ impl FunctionBuilder {
             for edge in self.function.blocks[block].terminator.edges() {
                 let params = &self.function.blocks[edge.block].params;
                 for (param, &arg) in params.iter().zip(&edge.args) {
-                    let Some(&number) = number_of.get(param) else {
+                    if number_of[*param] == NONE {
                         continue;
-                    };
+                    }
+                    let number = number_of[*param];
                     let arg = replaced.find(arg);
-                    candidates[number].args.push(arg);
-                    if let Some(&used) = number_of.get(&arg) {
-                        users[used].push(number as u32);
+                    candidates[number as usize].args.push(arg);
+                    if number_of[arg] != NONE {
+                        users[number_of[arg] as usize].push(number);
                     }
                 }
             }
@@ -420,8 +422,8 @@ impl FunctionBuilder {
                 }
             }
             // Whoever received the copy receives its original from now on.
-            if let Some(&original) = number_of.get(&only) {
-                let list = &mut users[original];
+            if number_of[only] != NONE {
+                let list = &mut users[number_of[only] as usize];
                 if list.is_empty() {
                     *list = waiting;
                 } else {

@@ -20,6 +20,7 @@
 
 mod arbitrary;
 mod emit;
+mod extreme;
 mod lanes;
 mod memory;
 mod operations;
@@ -33,6 +34,7 @@ use crate::function::*;
 use crate::inst::*;
 use crate::types::{Space, Type};
 use emit::{Callee, Emitter, Entry};
+pub use extreme::{Extreme, extreme};
 pub use memory::{COUNTERS, SLICE, TABLE};
 
 /// A generator of numbers: SplitMix64 (Steele, Lea and Flood 2014, figure 9).
