@@ -3,6 +3,7 @@
 //! `call` is asked before overload resolution finds nothing visible under the name; `None` means that the name is no
 //! builtin (or that its arguments do not fit), and the call becomes unknown.
 
+pub mod cuda;
 pub mod hlsl;
 
 use super::context::Context;
@@ -28,6 +29,7 @@ pub fn call(
 ) -> Option<RValue> {
     match cx.language {
         Language::Hlsl => hlsl::call(cx, name, template_arguments, arguments, span),
+        Language::Cuda => cuda::call(cx, name, template_arguments, arguments, span),
         _ => None,
     }
 }

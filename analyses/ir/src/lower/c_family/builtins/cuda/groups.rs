@@ -1,0 +1,294 @@
+//! Cooperative groups. A group is an opaque object whose type's name says what it is: `thread_block`,
+//! `thread_block_tile<N>`, `coalesced_group`, `grid_group`, `cluster_group`.
+
+use super::super::BuiltinTemplateArgument;
+use super::warp::{operate, reduce_op, shuffled};
+use super::{Call, plain};
+use crate::entity::Value;
+use crate::inst::{Barrier, BinaryOp, Op, Special, WarpKind, Wrap};
+use crate::lower::c_family::context::Context;
+use crate::lower::c_family::types::CType;
+use crate::lower::c_family::value::{Argument, RValue};
+use crate::types::Type;
+use syntax::Span;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Block,
+    /// Lanes: a power of two up to 32.
+    Tile(u32),
+    Coalesced,
+    Grid,
+    Cluster,
+}
+
+fn group_of(ty: &CType) -> Option<Group> {
+    let CType::Opaque(name) = ty.value_type() else {
+        return None;
+    };
+    let name = plain(name);
+    if let Some(rest) = name.strip_prefix("thread_block_tile<") {
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        return Some(digits.parse().map_or(Group::Coalesced, |lanes: u32| {
+            Group::Tile(lanes.clamp(1, 32))
+        }));
+    }
+    match name.split('<').next()? {
+        "thread_block" => Some(Group::Block),
+        "thread_group" => Some(Group::Coalesced),
+        "coalesced_group" => Some(Group::Coalesced),
+        "grid_group" => Some(Group::Grid),
+        "cluster_group" => Some(Group::Cluster),
+        _ => None,
+    }
+}
+
+fn object(cx: &mut Context<'_>, name: &str) -> RValue {
+    cx.zero(&CType::opaque(&format!("cooperative_groups::{name}")))
+}
+
+pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
+    match call.name {
+        "this_thread_block" => Some(object(cx, "thread_block")),
+        "this_grid" => Some(object(cx, "grid_group")),
+        "this_cluster" => Some(object(cx, "cluster_group")),
+        "coalesced_threads" | "labeled_partition" | "binary_partition" => {
+            Some(object(cx, "coalesced_group"))
+        }
+        "this_thread" => Some(object(cx, "thread_block_tile<1>")),
+        "tiled_partition" => {
+            let lanes = call.types.iter().find_map(|a| match a {
+                BuiltinTemplateArgument::Value(n) => Some(*n),
+                BuiltinTemplateArgument::Type(_) => None,
+            });
+            let lanes = lanes.or_else(|| {
+                let size = call.argument(1)?.value.first()?;
+                cx.builder.function.int_constant(size)
+            });
+            match lanes {
+                Some(lanes) => Some(object(cx, &format!("thread_block_tile<{lanes}>"))),
+                None => Some(object(cx, "coalesced_group")),
+            }
+        }
+        "sync" if call.count() == 1 => group_method(cx, "sync", call.arguments, call.span),
+        "reduce" if call.count() >= 2 => {
+            let group = group_of(call.ty(0)?)?;
+            let value = call.argument(1)?.value.clone();
+            let word = match call.ty(2) {
+                Some(CType::Opaque(name)) => {
+                    plain(name).split('<').next().unwrap_or("plus").to_string()
+                }
+                _ => "plus".to_string(),
+            };
+            reduce(cx, group, &value, &word)
+        }
+        "inclusive_scan" | "exclusive_scan" => {
+            let ty = call.ty(1)?.clone();
+            Some(call.opaque(cx, &ty, true))
+        }
+        _ => None,
+    }
+}
+
+/// A method of an opaque object; the object is the first argument.
+pub fn method(
+    cx: &mut Context<'_>,
+    name: &str,
+    arguments: &[Argument],
+    span: Span,
+) -> Option<RValue> {
+    cx.here(span);
+    group_method(cx, name, arguments, span)
+}
+
+fn group_method(
+    cx: &mut Context<'_>,
+    name: &str,
+    arguments: &[Argument],
+    span: Span,
+) -> Option<RValue> {
+    let group = group_of(arguments.first()?.ty())?;
+    let rest = &arguments[1..];
+    let uint = |value: Value| Some(RValue::scalar(CType::UINT, value));
+    match name {
+        "sync" | "barrier_arrive" | "barrier_wait" => {
+            let full = cx.builder.int(Type::I32, -1);
+            match group {
+                Group::Block => cx.builder.inst(Op::Barrier(Barrier::Workgroup), &[], &[]),
+                Group::Tile(32) => cx.builder.inst(Op::Barrier(Barrier::Warp), &[full], &[]),
+                Group::Tile(_) | Group::Coalesced => cx.builder.inst(Op::Fence, &[], &[]),
+                Group::Grid | Group::Cluster => {
+                    cx.builder.inst(Op::Barrier(Barrier::Grid), &[], &[])
+                }
+            };
+            Some(RValue::void())
+        }
+        "thread_rank" => {
+            let rank = rank(cx, group);
+            uint(rank)
+        }
+        "size" | "num_threads" => {
+            let size = size(cx, group);
+            uint(size)
+        }
+        "meta_group_rank" | "meta_group_size" => {
+            let Group::Tile(lanes) = group else {
+                return uint(cx.builder.int(Type::I32, 0));
+            };
+            let whole = if name.ends_with("rank") {
+                linear_thread(cx)
+            } else {
+                block_size(cx)
+            };
+            let lanes = cx.builder.int(Type::I32, i64::from(lanes));
+            uint(
+                cx.builder
+                    .binary(BinaryOp::DivUnsigned, Wrap::MAY, whole, lanes),
+            )
+        }
+        "thread_index" | "group_index" | "group_dim" | "dim_threads" | "block_index"
+        | "grid_dim" => {
+            let special = |axis| match name {
+                "thread_index" => Special::ThreadId(axis),
+                "group_dim" | "dim_threads" => Special::BlockDim(axis),
+                "grid_dim" => Special::GridDim(axis),
+                _ => Special::BlockId(axis),
+            };
+            let parts: Vec<Value> = (0..3)
+                .map(|axis| cx.builder.special(special(axis), Type::I32))
+                .collect();
+            cx.builder.vector(&parts);
+            Some(RValue::new(CType::vector(CType::UINT, 3), parts))
+        }
+        "block_rank" | "cluster_rank" => {
+            uint(cx.builder.special(Special::OtherWorkgroup(0), Type::I32))
+        }
+        "num_blocks" | "is_valid" => uint(cx.builder.special(Special::OtherDispatch(0), Type::I32)),
+        "shfl" | "shfl_down" | "shfl_up" | "shfl_xor" => {
+            let lanes = if let Group::Tile(lanes) = group {
+                lanes
+            } else {
+                32
+            };
+            let width = cx.builder.int(Type::I32, i64::from(lanes));
+            let lane = rest.get(1)?.value.clone();
+            let lane = cx.convert(lane, &CType::INT, span).first()?;
+            let kind = match name {
+                "shfl" => WarpKind::ShuffleIndex,
+                "shfl_down" => WarpKind::ShuffleDown,
+                "shfl_up" => WarpKind::ShuffleUp,
+                _ => WarpKind::ShuffleXor,
+            };
+            // Ranks of a coalesced group are no lane numbers: which lane is read is not known.
+            let lane = if group == Group::Coalesced {
+                cx.builder.special(Special::LaneId, Type::I32)
+            } else {
+                lane
+            };
+            Some(shuffled(cx, kind, &rest.first()?.value, lane, width, None))
+        }
+        "any" | "all" | "ballot" => {
+            let predicate = cx.truth(rest.first()?.value.clone(), span);
+            let mask = segment(cx, group);
+            if name == "ballot" {
+                let lanes = operate(cx, WarpKind::Ballot, &[predicate], mask, &[Type::I32]);
+                return uint(lanes[0]);
+            }
+            let kind = if name == "any" {
+                WarpKind::VoteAny
+            } else {
+                WarpKind::VoteAll
+            };
+            let truth = operate(cx, kind, &[predicate], mask, &[Type::Bool]);
+            Some(super::int_of(cx, truth[0]))
+        }
+        "match_any" | "match_all" => {
+            let value = rest.first()?.value.first()?;
+            let lanes = operate(cx, WarpKind::MatchAny, &[value], None, &[Type::I32]);
+            uint(lanes[0])
+        }
+        _ => None,
+    }
+}
+
+/// The mask of the lane's own tile, when that is smaller than a warp: votes differ from tile to tile.
+fn segment(cx: &mut Context<'_>, group: Group) -> Option<Value> {
+    let Group::Tile(lanes @ 1..32) = group else {
+        return None;
+    };
+    let lane = cx.builder.special(Special::LaneId, Type::I32);
+    let first = cx.builder.int(Type::I32, !i64::from(lanes - 1));
+    let first = cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first);
+    let ones = cx.builder.int(Type::I32, (1i64 << lanes) - 1);
+    Some(cx.builder.binary(BinaryOp::Shl, Wrap::MAY, ones, first))
+}
+
+fn reduce(cx: &mut Context<'_>, group: Group, value: &RValue, word: &str) -> Option<RValue> {
+    let ty = value.ty.value_type().clone();
+    let op = reduce_op(word, &ty)?;
+    let mask = segment(cx, group);
+    let value = value.first()?;
+    let result = cx.builder.function.ty(value);
+    let reduced = operate(cx, WarpKind::Reduce(op), &[value], mask, &[result]);
+    Some(RValue::scalar(ty, reduced[0]))
+}
+
+fn rank(cx: &mut Context<'_>, group: Group) -> Value {
+    match group {
+        Group::Block => linear_thread(cx),
+        Group::Tile(lanes) => {
+            let lane = cx.builder.special(Special::LaneId, Type::I32);
+            let mask = cx.builder.int(Type::I32, i64::from(lanes - 1));
+            if lanes == 32 {
+                lane
+            } else {
+                cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, mask)
+            }
+        }
+        Group::Coalesced => {
+            let here = cx.builder.bool(true);
+            operate(cx, WarpKind::PrefixCountBits, &[here], None, &[Type::I32])[0]
+        }
+        Group::Grid | Group::Cluster => {
+            let block = cx.builder.special(Special::BlockId(0), Type::I32);
+            let size = block_size(cx);
+            let thread = linear_thread(cx);
+            let base = cx.builder.binary(BinaryOp::Mul, Wrap::MAY, block, size);
+            cx.builder.binary(BinaryOp::Add, Wrap::MAY, base, thread)
+        }
+    }
+}
+
+fn size(cx: &mut Context<'_>, group: Group) -> Value {
+    match group {
+        Group::Block => block_size(cx),
+        Group::Tile(lanes) => cx.builder.int(Type::I32, i64::from(lanes)),
+        Group::Coalesced => {
+            let here = cx.builder.bool(true);
+            operate(cx, WarpKind::CountBits, &[here], None, &[Type::I32])[0]
+        }
+        Group::Grid | Group::Cluster => {
+            let blocks = cx.builder.special(Special::GridDim(0), Type::I32);
+            let size = block_size(cx);
+            cx.builder.binary(BinaryOp::Mul, Wrap::MAY, blocks, size)
+        }
+    }
+}
+
+fn block_size(cx: &mut Context<'_>) -> Value {
+    let [x, y, z] = [0, 1, 2].map(|axis| cx.builder.special(Special::BlockDim(axis), Type::I32));
+    let area = cx.builder.binary(BinaryOp::Mul, Wrap::NO_SIGNED, x, y);
+    cx.builder.binary(BinaryOp::Mul, Wrap::NO_SIGNED, area, z)
+}
+
+/// `(z * height + y) * width + x`: at most 1024 threads, nothing wraps.
+fn linear_thread(cx: &mut Context<'_>) -> Value {
+    let [x, y, z] = [0, 1, 2].map(|axis| cx.builder.special(Special::ThreadId(axis), Type::I32));
+    let [width, height] = [0, 1].map(|axis| cx.builder.special(Special::BlockDim(axis), Type::I32));
+    let row = cx.builder.binary(BinaryOp::Mul, Wrap::NO_SIGNED, z, height);
+    let row = cx.builder.binary(BinaryOp::Add, Wrap::NO_SIGNED, row, y);
+    let start = cx
+        .builder
+        .binary(BinaryOp::Mul, Wrap::NO_SIGNED, row, width);
+    cx.builder.binary(BinaryOp::Add, Wrap::NO_SIGNED, start, x)
+}
