@@ -5,6 +5,8 @@
 //! For each file: its functions, and of them the kernels or entry points and the device functions, with the number that
 //! parsed without a syntax problem or an unknown node. `-v` prints every problem with its line, `-u` also each unknown.
 
+#![allow(clippy::disallowed_methods)] // An example may read files and the clock.
+
 use lockstep_syntax::c_family::ast::{Function, FunctionBody, ItemKind, ParsedItem, SpecifierSet};
 use lockstep_syntax::c_family::{Dialect, dump, lexer::LexedFile, lexer::lex, parse_unit};
 use lockstep_syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};

@@ -345,11 +345,7 @@ impl<'a> Lexer<'a> {
             match byte {
                 b'e' | b'E' if !hexadecimal && matches!(next, b'+' | b'-') => self.at += 2,
                 b'p' | b'P' if matches!(next, b'+' | b'-') => self.at += 2,
-                b'.' if next == b'#' && self.byte(2) == b'I'
-                    || next == b'#' && self.byte(2) == b'Q' =>
-                {
-                    self.at += 2
-                }
+                b'.' if next == b'#' && matches!(self.byte(2), b'I' | b'Q') => self.at += 2,
                 b'.' if next == b'.' && self.byte(2) == b'.' => break,
                 b'\'' if is(next, IDENT) => self.at += 2,
                 b'.' => self.at += 1,

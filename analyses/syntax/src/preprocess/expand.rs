@@ -293,6 +293,9 @@ impl<'a> Preprocessor<'a> {
 
     /// A token that needs no expansion comes back; otherwise its expansion was pushed.
     fn step(&mut self, token: PpToken, floor: usize, from_file: bool) -> Option<PpToken> {
+        if token.kind == TokenKind::Hash && token.has(FROM_MACRO) {
+            return self.pragma_in_body(token);
+        }
         if token.kind != TokenKind::Ident || token.has(NO_EXPAND) {
             return Some(token);
         }
@@ -301,6 +304,28 @@ impl<'a> Preprocessor<'a> {
         };
         let found = Rc::clone(found);
         self.expand(token, &found, floor, from_file)
+    }
+
+    /// `#define UNROLL #pragma unroll`: the compiler for CUDA takes the directive out of a macro's body.
+    fn pragma_in_body(&mut self, hash: PpToken) -> Option<PpToken> {
+        let Some(top) = self.contexts.last_mut() else {
+            return Some(hash);
+        };
+        if top
+            .tokens
+            .as_slice()
+            .first()
+            .is_none_or(|word| word.text != "pragma")
+        {
+            return Some(hash);
+        }
+        let rest: Vec<PpToken> = top.tokens.by_ref().skip(1).collect();
+        let tokens = super::directives::pragma_tokens(rest, hash.place);
+        self.contexts.push(Context {
+            tokens: tokens.into_iter(),
+            source: None,
+        });
+        None
     }
 
     /// Expands a list on its own, as an argument or a directive's line.

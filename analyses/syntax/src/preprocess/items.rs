@@ -215,6 +215,10 @@ impl Splitter<'_> {
         let start = self.at;
         let mut at = start;
         let mut head = Head::default();
+        let mut first = start;
+        while self.kind(first) == T::LBracket {
+            first = self.balanced(first);
+        }
         let (mut parentheses, mut braces) = (0u32, 0u32);
         loop {
             let kind = self.kind(at);
@@ -239,7 +243,6 @@ impl Splitter<'_> {
                             if self.ends_after_brace(at, &head) {
                                 return at;
                             }
-                            head.after_brace = true;
                             continue;
                         }
                     }
@@ -253,13 +256,17 @@ impl Splitter<'_> {
                 T::RBrace => return at,
                 T::LBrace => {
                     braces = 1;
-                    head.braces_before = head.after_brace;
                 }
-                T::LParen | T::LBracket => parentheses += 1,
+                T::LParen | T::LBracket => {
+                    if parentheses == 0 {
+                        head.attribute = at > start && self.attribute_word(at - 1);
+                    }
+                    parentheses += 1;
+                }
                 T::RParen | T::RBracket => {
                     parentheses = parentheses.saturating_sub(1);
                     if parentheses == 0 && kind == T::RParen {
-                        head.parameters |= !head.assigned;
+                        head.parameters |= !head.assigned && !head.attribute;
                         if self.macro_line_ends(start, at) {
                             return at + 1;
                         }
@@ -280,7 +287,13 @@ impl Splitter<'_> {
                 T::Equal => head.assigned = true,
                 T::Colon => head.colon = true,
                 T::Struct | T::Class | T::Union | T::Enum | T::Interface => head.tag = true,
-                T::Ident if at == start => {
+                T::Less if self.annotation(at) => {
+                    while !matches!(self.kind(at), T::Greater | T::Eof | T::RBrace) {
+                        at += 1;
+                    }
+                    continue;
+                }
+                T::Ident if at == first => {
                     head.ends_at_brace =
                         matches!(self.text(at), "cbuffer" | "tbuffer" | "namespace")
                             || self.text(at).starts_with("technique");
@@ -323,6 +336,22 @@ impl Splitter<'_> {
         }
         // `T x{1};` and what is not understood.
         next == T::RBrace || self.column_zero(at) && self.begins_item(at)
+    }
+
+    /// A word whose parentheses are no parameters.
+    fn attribute_word(&self, at: usize) -> bool {
+        let text = self.text(at);
+        match self.kind(at) {
+            T::Alignas | T::Decltype | T::Noexcept | T::Explicit => true,
+            _ => text.starts_with("__") && text.ends_with("__") || text == "__declspec",
+        }
+    }
+
+    /// `< string UIName = ...`: what effect files write behind a variable's name.
+    fn annotation(&self, at: usize) -> bool {
+        matches!(self.kind(at + 1), T::Ident | T::Float | T::Int | T::Bool)
+            && self.kind(at + 2) == T::Ident
+            && self.kind(at + 3) == T::Equal
     }
 
     /// `MACRO(...)` alone on its lines, followed by a declaration in column 0.
@@ -495,10 +524,10 @@ impl Splitter<'_> {
 #[derive(Default)]
 struct Head {
     parameters: bool,
+    /// The parentheses that are open belong to an attribute.
+    attribute: bool,
     assigned: bool,
     colon: bool,
     tag: bool,
     ends_at_brace: bool,
-    after_brace: bool,
-    braces_before: bool,
 }

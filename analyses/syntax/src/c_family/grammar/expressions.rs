@@ -46,11 +46,7 @@ impl Parser<'_> {
             if self.half || self.angle && matches!(op, T::Greater | T::Shr) {
                 break;
             }
-            if self.launch
-                && op == T::Shr
-                && self.nth(1) == T::Greater
-                && !self.spaced_at(self.at + 1)
-            {
+            if self.launch && op == T::Shr && self.nth(1) == T::Greater {
                 break;
             }
             let op_span = self.span_here();
@@ -303,9 +299,8 @@ impl Parser<'_> {
                         operand: Box::new(base),
                     }
                 }
-                T::Shl if self.nth(1) == T::Less && !self.spaced_at(self.at + 1) => {
-                    self.launch(base)
-                }
+                // Formatters that do not know CUDA write `<< <` and `>> >`.
+                T::Shl if self.nth(1) == T::Less => self.launch(base),
                 T::LBrace => match base.kind {
                     ExprKind::Name(name) if self.braces_construct(&name) => {
                         let ty = super::types::plain(

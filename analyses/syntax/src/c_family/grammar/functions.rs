@@ -275,6 +275,12 @@ impl Parser<'_> {
                         self.skip_brackets();
                     }
                 }
+                T::LBracket if self.dialect == Dialect::Hlsl && self.nth(1) != T::LBracket => {
+                    // A function of HLSL may return an array.
+                    let dimensions = self.dimensions();
+                    let element = return_type.clone();
+                    *return_type = super::declarators::wrap_dimensions(element, dimensions);
+                }
                 T::LBracket if self.at_bracket_attribute() => self.bracket_attribute(attributes),
                 T::Colon if self.dialect == Dialect::Hlsl => {
                     let before = self.at;

@@ -44,13 +44,24 @@ impl Parser<'_> {
 
     /// An item that begins with a word of HLSL's own.
     pub(super) fn hlsl_item(&mut self) -> Option<ItemKind> {
-        if self.dialect != Dialect::Hlsl || self.peek() != T::Ident {
+        if self.dialect != Dialect::Hlsl {
             return None;
         }
-        let word = self.text();
+        let mut first = self.at;
+        while self.kind_at(first) == T::LBracket {
+            first = self.closing(first);
+        }
+        if self.kind_at(first) != T::Ident {
+            return None;
+        }
+        let word = self.text_at(first);
         match word {
-            "cbuffer" | "tbuffer" if self.nth(1) == T::Ident => {
-                Some(self.constant_buffer(word == "tbuffer"))
+            "cbuffer" | "tbuffer" if self.kind_at(first + 1) == T::Ident => {
+                let mut attributes = Vec::new();
+                while self.at < first {
+                    self.bracket_attribute(&mut attributes);
+                }
+                Some(self.constant_buffer(word == "tbuffer", attributes))
             }
             // `ConstantBuffer X { ... }` of the effect framework has no arguments.
             _ if word.to_ascii_lowercase().starts_with("technique") || word == "fxgroup" => {
@@ -61,13 +72,12 @@ impl Parser<'_> {
         }
     }
 
-    fn constant_buffer(&mut self, texture: bool) -> ItemKind {
+    fn constant_buffer(&mut self, texture: bool, mut attributes: Vec<Attribute>) -> ItemKind {
         let start = self.mark();
         self.bump();
         let Some(name) = self.ident() else {
             return self.unknown_item();
         };
-        let mut attributes = Vec::new();
         self.semantic(&mut attributes);
         if self.peek() == T::Less {
             self.annotations();

@@ -21,6 +21,21 @@ impl Parser<'_> {
         let start = self.mark();
         let global = self.eat(T::ColonColon);
         let mut segments = Vec::new();
+        if self.peek() == T::Decltype && !self.half {
+            // `decltype(x)::type`: what the operand is, is not looked at.
+            let from = self.mark();
+            self.bump();
+            self.skip_brackets();
+            let ident = Ident {
+                name: SmolStr::new_static("decltype"),
+                span: self.span_from(from),
+            };
+            segments.push(NameSegment {
+                ident,
+                template_arguments: None,
+            });
+            self.expect(T::ColonColon);
+        }
         loop {
             self.eat(T::Template);
             let ident = match self.peek() {

@@ -179,6 +179,9 @@ impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Expr {
         let start = self.mark();
         match self.peek() {
+            T::Decltype if self.kind_at(self.near(self.at + 1)) == T::ColonColon => {
+                return self.name_expression(start);
+            }
             T::Number => return self.number(),
             T::Str => return self.string(),
             T::Char => return self.character(),
@@ -236,7 +239,7 @@ impl Parser<'_> {
             _ => {
                 self.expected("an expression");
                 // A token that ends something is left to whom it belongs.
-                if !matches!(
+                let ends = matches!(
                     self.peek(),
                     T::RParen
                         | T::RBracket
@@ -246,9 +249,9 @@ impl Parser<'_> {
                         | T::Colon
                         | T::Eof
                         | T::LBrace
-                ) && !self.peek().is_keyword()
-                    && !(self.angle && self.at_angle())
-                {
+                );
+                let belongs = ends || self.peek().is_keyword() || self.angle && self.at_angle();
+                if !belongs {
                     self.bump();
                 }
                 return self.unknown_expression(start);
@@ -506,7 +509,8 @@ impl Parser<'_> {
             let value = self.bracketed(|this| this.expression());
             self.expect(T::RParen);
             operands.push((SmolStr::new(constraint), value));
-            if !self.eat(T::Comma) {
+            // Compilers that take operands without a comma between them are in use.
+            if !self.eat(T::Comma) && self.peek() != T::Str {
                 return operands;
             }
         }

@@ -2,7 +2,7 @@
 //! what that says about the text at hand. Each scan is bounded and never recurses deeper than brackets are nested in it.
 
 use super::Parser;
-use crate::c_family::dialect::SpecifierWord;
+use crate::c_family::dialect::{Dialect, SpecifierWord};
 use crate::c_family::token::TokenKind as T;
 
 /// Tokens that a scan looks at.
@@ -116,7 +116,8 @@ impl Parser<'_> {
         if self.kind_at(open) != T::Less {
             return None;
         }
-        let known = self.is_template_name(name);
+        // `is_same_v<A, B>`: variable templates by the convention of the standard library.
+        let known = self.is_template_name(name) || name.ends_with("_v");
         let end = self.scan_angles(open, known)?;
         if known {
             return Some(end);
@@ -135,6 +136,10 @@ impl Parser<'_> {
             | T::NotEqual
             | T::AndAnd
             | T::OrOr
+            | T::Slash
+            | T::Percent
+            | T::LessEqual
+            | T::GreaterEqual
             | T::Or
             | T::Xor
             | T::Colon
@@ -224,7 +229,11 @@ impl Parser<'_> {
                     seen = true;
                     at = self.near(at + 1);
                     if self.kind_at(at) == T::ColonColon {
-                        at = self.scan_name(at)?.at;
+                        let end = self.scan_name(at)?;
+                        if end.half {
+                            return Some((end, surety));
+                        }
+                        at = end.at;
                     }
                 }
                 kind if builtin_word(kind) => {
@@ -248,12 +257,13 @@ impl Parser<'_> {
                     }
                     let end = self.scan_name(at)?;
                     let plain = end.at == at + 1;
-                    if plain && self.is_type_name(name)
-                        || !plain && self.kind_at(end.at.saturating_sub(1)) == T::Greater
-                        || end.half
-                    {
-                        surety = Surety::Type;
-                    } else if !plain && self.is_type_name(self.text_at(end.at - 1)) {
+                    let arguments = !plain && self.kind_at(end.at.saturating_sub(1)) == T::Greater;
+                    let last = if plain {
+                        name
+                    } else {
+                        self.text_at(end.at.saturating_sub(1))
+                    };
+                    if arguments || end.half || self.is_type_name(last) {
                         surety = Surety::Type;
                     }
                     seen = true;
@@ -262,6 +272,15 @@ impl Parser<'_> {
                     if end.half {
                         return Some((ahead, surety));
                     }
+                }
+                // `unsigned int2`
+                T::Ident
+                    if self.dialect == Dialect::Hlsl
+                        && self.kind_at(at - 1) == T::Unsigned
+                        && self.text_at(at).starts_with("int")
+                        && self.is_type_name(self.text_at(at)) =>
+                {
+                    at += 1;
                 }
                 _ => break,
             }
@@ -364,6 +383,10 @@ impl Parser<'_> {
 
     /// Whether the parenthesis at `open` is a cast: a type, closed, and an operand behind it.
     pub(super) fn is_cast(&self, open: usize) -> bool {
+        self.is_cast_within(open, 4)
+    }
+
+    fn is_cast_within(&self, open: usize, casts: u32) -> bool {
         let Some((end, surety)) = self.scan_type(open + 1) else {
             return false;
         };
@@ -380,6 +403,10 @@ impl Parser<'_> {
                 T::LBracket => self.dialect.bracket_attributes(),
                 _ => true,
             };
+        }
+        if self.kind_at(next) == T::LParen {
+            // `(unknown)(T)x`: what stands in front of a cast is a cast.
+            return casts > 0 && self.is_cast_within(next, casts - 1);
         }
         matches!(
             self.kind_at(next),
@@ -490,6 +517,11 @@ impl Parser<'_> {
                 {
                     return true;
                 }
+                // `T [[attribute]] x`
+                T::LBracket if self.kind_at(at + 1) == T::LBracket => {
+                    at = self.near(at);
+                    continue;
+                }
                 _ => break,
             }
             at += 1;
@@ -581,17 +613,40 @@ impl Parser<'_> {
         if end.half {
             return false;
         }
+        let after = self.kind_at(end.at + 1);
         if self.kind_at(first) != T::Ident && surety == Surety::Type {
             // `float(x)` and `int{}` compute.
-            return !matches!(self.kind_at(end.at), T::LBrace)
-                && !(self.kind_at(end.at) == T::LParen && self.kind_at(end.at + 1) != T::Star);
+            return match self.kind_at(end.at) {
+                T::LBrace => false,
+                T::LParen => {
+                    matches!(after, T::Star | T::And | T::AndAnd)
+                        || after == T::Ident && self.kind_at(end.at + 2) == T::ColonColon
+                }
+                _ => true,
+            };
         }
         match self.kind_at(end.at) {
-            T::Ident => true,
+            T::Ident => {
+                // `M * N, 1` computes where `T* x, int n` declares.
+                let product = matches!(self.kind_at(end.at - 1), T::Star | T::And | T::AndAnd);
+                let ends = matches!(
+                    after,
+                    T::Comma
+                        | T::RParen
+                        | T::Equal
+                        | T::LBracket
+                        | T::Colon
+                        | T::Ellipsis
+                        | T::Ident
+                        | T::LParen
+                );
+                ends && !(product && block && surety == Surety::Name)
+            }
             T::Comma | T::RParen | T::Ellipsis => surety == Surety::Type || !block,
             T::Equal => !block,
-            T::LParen => surety == Surety::Type && self.kind_at(end.at + 1) == T::Star,
+            T::LParen => surety == Surety::Type && matches!(after, T::Star | T::And | T::AndAnd),
             T::Colon => !block,
+            T::LBracket => surety == Surety::Type && self.dialect.bracket_attributes(),
             _ => false,
         }
     }

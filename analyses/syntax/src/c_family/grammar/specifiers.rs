@@ -140,9 +140,15 @@ impl Parser<'_> {
                 state.cover(self.span_from(start));
             }
             T::Decltype if !state.typed() => {
-                self.bump();
-                let kind = self.decltype();
-                state.named = Some(kind);
+                let named = self.kind_at(self.near(self.at + 1)) == T::ColonColon;
+                let name = if named { self.type_name() } else { None };
+                state.named = Some(match name {
+                    Some(name) => TypeKind::Named(name),
+                    None => {
+                        self.bump();
+                        self.decltype()
+                    }
+                });
                 state.cover(self.span_from(start));
             }
             T::Struct | T::Class | T::Union | T::Interface if !state.typed() => {
@@ -233,8 +239,35 @@ impl Parser<'_> {
             self.bump();
             return true;
         }
+        if self.dialect == Dialect::Hlsl
+            && self.kind_at(self.at.wrapping_sub(1)) == T::Unsigned
+            && text.starts_with("int")
+            && self.is_type_name(text)
+        {
+            // `unsigned int2` is `uint2`.
+            let Some(mut ident) = self.ident() else {
+                return false;
+            };
+            ident.name = SmolStr::new(format!("u{text}"));
+            state.words = BuiltinWords::default();
+            state.named = Some(TypeKind::Named(super::declarators::name_of(ident)));
+            state.cover(self.span_from(start));
+            return true;
+        }
         if state.typed() {
-            return false;
+            // `void CALLBACK f(...)`
+            let convention = matches!(place, Place::Namespace | Place::Class | Place::Block)
+                && self.nth(1) == T::Ident
+                && self.nth(2) == T::LParen;
+            if convention {
+                state.attributes.push(Attribute {
+                    name: SmolStr::new(text),
+                    arguments: Vec::new(),
+                    span: self.span_here(),
+                });
+                self.bump();
+            }
+            return convention;
         }
         if self.dialect == Dialect::Hlsl && text == "half" {
             self.bump();
@@ -294,12 +327,6 @@ impl Parser<'_> {
             }
         });
         self.expect(T::RParen);
-        if self.peek() == T::ColonColon && self.nth(1) == T::Ident {
-            // `decltype(x)::type` is a name that only a lookup could tell.
-            self.bump();
-            self.type_name();
-            return TypeKind::Unknown;
-        }
         TypeKind::Decltype(Box::new(value))
     }
 
@@ -342,6 +369,7 @@ impl Parser<'_> {
                     self.dialect.specifier_word(self.text_at(second)),
                     Some(
                         SpecifierWord::Set(_)
+                            | SpecifierWord::Contextual(_)
                             | SpecifierWord::Ignored
                             | SpecifierWord::Attribute(_)
                     )

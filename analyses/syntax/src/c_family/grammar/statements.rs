@@ -35,7 +35,7 @@ impl Parser<'_> {
         }
         let mut attributes = Vec::new();
         self.statement_attributes(&mut attributes);
-        let kind = self.statement_kind(start, &mut attributes);
+        let kind = self.statement_kind(start);
         self.leave();
         self.finish(start, attributes, kind)
     }
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    fn statement_kind(&mut self, start: usize, attributes: &mut Vec<Attribute>) -> StmtKind {
+    fn statement_kind(&mut self, start: usize) -> StmtKind {
         match self.peek() {
             T::LBrace => StmtKind::Block(self.block()),
             T::Semicolon => {
@@ -163,7 +163,7 @@ impl Parser<'_> {
             T::Else => self.unknown_statement("`else` without `if`"),
             T::Default => self.unknown_statement("a label outside of a switch"),
             _ if self.is_declaration() => self.declaration_statement(start),
-            _ => self.expression_statement(attributes),
+            _ => self.expression_statement(),
         }
     }
 
@@ -588,7 +588,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expression_statement(&mut self, _attributes: &mut [Attribute]) -> StmtKind {
+    fn expression_statement(&mut self) -> StmtKind {
         let start = self.mark();
         let problems = self.problems.len();
         let value = self.expression();
