@@ -62,8 +62,12 @@ fn scan(tokens: &[Token], names: &mut TypeNames) {
                 }
                 if kind(name) == T::Ident {
                     // `struct MACRO S {`
-                    if kind(name + 1) == T::Ident && matches!(kind(name + 2), T::LBrace | T::Colon)
-                    {
+                    let second = tokens.get(name + 1).filter(|next| next.kind == T::Ident);
+                    let last = tokens.get(name + 2);
+                    let body = last.is_some_and(|token| {
+                        matches!(token.kind, T::LBrace | T::Colon) || token.text == "final"
+                    });
+                    if second.is_some_and(|next| next.text != "final") && body {
                         name += 1;
                     }
                     names.types.push(tokens[name].text.clone());
@@ -176,7 +180,7 @@ fn after_brackets(tokens: &[Token], open: usize) -> usize {
 
 fn after_angles(tokens: &[Token], open: usize) -> Option<usize> {
     let (mut depth, mut nested) = (0i32, 0i32);
-    for (at, token) in tokens.iter().enumerate().skip(open).take(2048) {
+    for (at, token) in tokens.iter().enumerate().skip(open).take(512) {
         match token.kind {
             T::LParen | T::LBracket | T::LBrace => nested += 1,
             T::RParen | T::RBracket | T::RBrace => nested -= 1,
@@ -307,6 +311,9 @@ fn own_name(tokens: &[Token]) -> SmolStr {
                     at += 1;
                     continue;
                 }
+                if word == "final" && tag && !name.is_empty() {
+                    return name;
+                }
                 // A tag's name ends at the body; a name behind it is a variable's or a function's.
                 let joined = name.ends_with("::") || name.ends_with('~');
                 name = if joined {
@@ -316,7 +323,11 @@ fn own_name(tokens: &[Token]) -> SmolStr {
                 };
                 at += 1;
                 if kind(at) == T::Less {
-                    at = after_angles(tokens, at).unwrap_or(at + 1);
+                    match after_angles(tokens, at) {
+                        Some(end) => at = end,
+                        // An effect's annotations.
+                        None => return name,
+                    }
                 }
                 if kind(at) == T::ColonColon {
                     name = SmolStr::new(format!("{name}::"));
@@ -360,6 +371,11 @@ fn own_name(tokens: &[Token]) -> SmolStr {
                 }
                 name = SmolStr::default();
                 at = close;
+            }
+            // A struct without a name: the variable stands behind the body.
+            T::LBrace if tag && name.is_empty() => {
+                tag = false;
+                at = after_brackets(tokens, at);
             }
             T::Equal | T::LBrace | T::Colon | T::Comma => return name,
             T::Tilde => {

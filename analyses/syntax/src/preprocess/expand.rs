@@ -578,7 +578,13 @@ impl<'a> Preprocessor<'a> {
             }
             match token.kind {
                 TokenKind::LParen => parentheses += 1,
-                TokenKind::RParen if parentheses == 0 => return Ok((arguments, token.place)),
+                TokenKind::RParen if parentheses == 0 => {
+                    // Each level of nesting keeps its own copy of what it encloses.
+                    if self.depth > 1 && !self.charge(4 * taken) {
+                        return Err(self.unclosed_invocation(open, arguments, commas, Some(token)));
+                    }
+                    return Ok((arguments, token.place));
+                }
                 TokenKind::RParen => parentheses -= 1,
                 TokenKind::LBrace => braces += 1,
                 TokenKind::RBrace => braces -= 1,

@@ -190,7 +190,7 @@ impl Splitter<'_> {
     /// Behind the angle bracket that closes the one at `open`, or `open + 1` when none does.
     fn angles(&self, open: usize) -> usize {
         let (mut depth, mut nested) = (0i32, 0i32);
-        for index in open..open + 1024 {
+        for index in open..open + 512 {
             match self.kind(index) {
                 T::LParen | T::LBracket | T::LBrace => nested += 1,
                 T::RParen | T::RBracket | T::RBrace => nested -= 1,
@@ -237,7 +237,9 @@ impl Splitter<'_> {
                     T::LBrace => braces += 1,
                     T::RBrace => {
                         braces -= 1;
-                        if braces == 0 && (parentheses == 0 || self.column_zero(at)) {
+                        let cut = self.column_zero(at)
+                            || self.column_zero(at + 1) && self.begins_item(at + 1);
+                        if braces == 0 && (parentheses == 0 || cut) {
                             parentheses = 0;
                             at += 1;
                             if self.ends_after_brace(at, &head) {

@@ -336,7 +336,7 @@ impl Parser<'_> {
             .segments
             .last()
             .is_some_and(|last| self.is_type_name(&last.ident.name));
-        templated || known || !self.flag_at(self.at + 1, super::LINE_START)
+        templated || known || !self.head && !self.flag_at(self.at + 1, super::LINE_START)
     }
 
     fn call(&mut self, callee: Expr, arguments: Vec<Expr>) -> ExprKind {

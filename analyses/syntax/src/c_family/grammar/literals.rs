@@ -16,47 +16,57 @@ impl Parser<'_> {
         if let Some(kind) = literal(text, self.dialect) {
             return Expr { kind, span };
         }
-        // `1.0f.xxx`, `0.xx`: a number and the swizzle that the lexer could not tell from it.
         if self.dialect == Dialect::Hlsl
-            && let Some(dot) = text.rfind('.')
-            && !text[dot + 1..].is_empty()
-            && text[dot + 1..].bytes().all(|b| b"xyzwrgba".contains(&b))
+            && let Some(value) = self.swizzled(text, span)
         {
-            let (number, swizzle) = (&text[..dot], &text[dot + 1..]);
-            let value = literal(number, self.dialect);
-            if let Some(kind) = value {
-                // A number that a macro produced stands at the macro's use: its parts have no place of their own.
-                let whole = span.len() as usize != text.len();
-                let middle = span.start + dot as u32;
-                let (number_span, swizzle_span) = match whole {
-                    true => (span, span),
-                    false => (
-                        Span::new(span.start, middle),
-                        Span::new(middle + 1, span.end),
-                    ),
-                };
-                let base = Box::new(Expr {
-                    kind,
-                    span: number_span,
-                });
-                let member = super::declarators::name_of(Ident {
-                    name: SmolStr::new(swizzle),
-                    span: swizzle_span,
-                });
-                return Expr {
-                    kind: ExprKind::Member {
-                        base,
-                        member,
-                        arrow: false,
-                    },
-                    span,
-                };
-            }
+            return value;
         }
         self.at = start;
         self.expected("a number");
         self.bump();
         self.unknown_expression(start)
+    }
+
+    /// `1.0f.xxx`, `0.xx.x`: a number and swizzles that the lexer could not tell from it.
+    fn swizzled(&self, text: &str, span: Span) -> Option<Expr> {
+        // A number that a macro produced stands at the macro's use: its parts have no place of their own.
+        let written = span.len() as usize == text.len();
+        let part = |from: usize, to: usize| match written {
+            true => Span::new(span.start + from as u32, span.start + to as u32),
+            false => span,
+        };
+        let dots = text.match_indices('.').map(|(at, _)| at).rev();
+        let (first, kind) = dots
+            .take(8)
+            .find_map(|dot| Some((dot, literal(&text[..dot], self.dialect)?)))?;
+        let mut value = Expr {
+            kind,
+            span: part(0, first),
+        };
+        let mut at = first + 1;
+        for swizzle in text[first + 1..].split('.').take(8) {
+            let letters = swizzle.bytes().all(|b| b"xyzwrgba".contains(&b));
+            if swizzle.is_empty() || !letters {
+                return None;
+            }
+            let end = at + swizzle.len();
+            let ident = Ident {
+                name: SmolStr::new(swizzle),
+                span: part(at, end),
+            };
+            let member = super::declarators::name_of(ident);
+            let kind = ExprKind::Member {
+                base: Box::new(value),
+                member,
+                arrow: false,
+            };
+            value = Expr {
+                kind,
+                span: part(0, end),
+            };
+            at = end + 1;
+        }
+        (at > text.len()).then_some(value)
     }
 
     /// Adjacent strings are one.

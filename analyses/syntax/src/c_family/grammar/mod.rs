@@ -88,6 +88,8 @@ struct Parser<'a> {
     angle: bool,
     /// `>>>` closes a launch configuration here.
     launch: bool,
+    /// A block follows the head that is being parsed: `x {` constructs nothing here.
+    head: bool,
     /// The class whose members are being parsed.
     class: Option<smol_str::SmolStr>,
 }
@@ -104,6 +106,7 @@ impl<'a> Parser<'a> {
             depth: 0,
             angle: false,
             launch: false,
+            head: false,
             class: None,
         }
     }
@@ -346,12 +349,10 @@ impl<'a> Parser<'a> {
 
     /// Parses something between brackets, where `>` is an operator again.
     fn bracketed<R>(&mut self, parse: impl FnOnce(&mut Self) -> R) -> R {
-        let saved = (
-            std::mem::replace(&mut self.angle, false),
-            std::mem::replace(&mut self.launch, false),
-        );
+        let saved = (self.angle, self.launch, self.head);
+        (self.angle, self.launch, self.head) = (false, false, false);
         let result = parse(self);
-        (self.angle, self.launch) = saved;
+        (self.angle, self.launch, self.head) = saved;
         result
     }
 

@@ -582,6 +582,10 @@ impl Parser<'_> {
         let first = open + 1;
         match self.kind_at(first) {
             T::RParen | T::Ellipsis => return true,
+            // The parameters were never closed and the body follows.
+            T::LBrace => {
+                return !block && !matches!(self.kind_at(self.near(first)), T::RParen | T::Comma);
+            }
             T::LBracket => {
                 return self.dialect.bracket_attributes() || self.kind_at(first + 1) == T::LBracket;
             }
@@ -589,7 +593,6 @@ impl Parser<'_> {
             | T::Str
             | T::Char
             | T::LParen
-            | T::LBrace
             | T::Minus
             | T::Bang
             | T::Star

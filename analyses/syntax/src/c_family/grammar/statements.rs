@@ -283,8 +283,10 @@ impl Parser<'_> {
         }
         let close = self.closing(start);
         let result = self.bracketed(|this| {
+            this.head = true;
             let mut initializer = None;
-            if this.has_semicolon(close) {
+            let closed = this.kind_at(close.saturating_sub(1)) == T::RParen;
+            if closed && this.has_semicolon(close) {
                 initializer = Some(Box::new(this.simple_statement()));
             }
             (initializer, this.condition(T::RParen))
@@ -407,6 +409,7 @@ impl Parser<'_> {
             return kind;
         }
         let (initializer, condition, step) = self.bracketed(|this| {
+            this.head = true;
             let first = this.simple_statement();
             let initializer = (!matches!(first.kind, StmtKind::Empty)).then(|| Box::new(first));
             let condition = match this.peek() {
