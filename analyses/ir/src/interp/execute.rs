@@ -58,6 +58,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let data = &function.insts[inst];
         let width = self.width;
         let mut mask = mask;
+        if self.observing_uses
+            && let Some(guard) = data.guard
+        {
+            self.notify_use(group, warp, guard.value, mask);
+        }
         if let Some(guard) = data.guard
             && let Some(frame) = warp.frames.last()
         {
@@ -69,6 +74,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             }
             if mask == 0 {
                 return Ok(Step::Next);
+            }
+        }
+        if self.observing_uses {
+            for &arg in &data.args {
+                self.notify_use(group, warp, arg, mask);
             }
         }
         if let [to] = data.results.as_slice()

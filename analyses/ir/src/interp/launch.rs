@@ -19,6 +19,8 @@ pub struct Launch {
     pub buffers: Vec<Buffer>,
     /// Symbols that name a buffer of `buffers`; unbound ones get `default_bytes`.
     pub bindings: Vec<(SmolStr, usize)>,
+    /// Contents of shared symbols by name when a workgroup starts; the others have their initial value or zeros.
+    pub shared: Vec<(SmolStr, Vec<u8>)>,
     pub inputs: Inputs,
     pub textures: Textures,
     /// Values of `Op::Parameter` by name.
@@ -216,6 +218,7 @@ impl Launch {
             parameters: Vec::new(),
             buffers: Vec::new(),
             bindings: Vec::new(),
+            shared: Vec::new(),
             inputs: Inputs::default(),
             textures: Textures::default(),
             constants: Vec::new(),

@@ -15,8 +15,11 @@ pub(super) struct Layout<'r> {
     pub(super) names: Vec<(SmolStr, usize)>,
     pub(super) shared: Window,
     pub(super) shared_initial: Vec<(u64, Vec<u8>)>,
-    shared_names: Vec<(SmolStr, u64)>,
+    /// Address and size by name.
+    pub(super) shared_names: Vec<(SmolStr, u64, u64)>,
     dynamic: Option<u64>,
+    /// Of all buffers, those included that were too large to be made.
+    pub(super) bytes: u64,
 }
 
 impl<'r> Layout<'r> {
@@ -36,6 +39,7 @@ impl<'r> Layout<'r> {
             shared_initial: Vec::new(),
             shared_names: Vec::new(),
             dynamic: None,
+            bytes: launch.buffers.iter().map(|b| b.bytes.len() as u64).sum(),
         }
     }
 }
@@ -49,25 +53,32 @@ impl SymbolSource for Layout<'_> {
                 handle(&data.name)
             }
             (SymbolKind::Memory, Space::Shared) => {
-                let size = data.size.or(initial.map(|i| i.len() as u32));
-                let Some(size) = size else {
-                    let bytes = u64::from(self.launch.dynamic_shared);
-                    let (window, align) = (&mut self.shared, data.align);
-                    return *self
-                        .dynamic
-                        .get_or_insert_with(|| window.place(bytes, align));
-                };
                 let known = self
                     .shared_names
                     .iter()
-                    .find(|(name, _)| *name == data.name);
-                if let Some(&(_, address)) = known {
+                    .find(|(name, ..)| *name == data.name);
+                if let Some(&(_, address, _)) = known {
                     return address;
                 }
-                let address = self.shared.place(u64::from(size), data.align);
-                self.shared_names.push((data.name.clone(), address));
-                if let Some(bytes) = initial {
-                    self.shared_initial.push((address, bytes.clone()));
+                let size = data.size.or(initial.map(|i| i.len() as u32));
+                let bytes = u64::from(size.unwrap_or(self.launch.dynamic_shared));
+                let window = &mut self.shared;
+                let address = match size {
+                    Some(_) => window.place(bytes, data.align),
+                    None => *self
+                        .dynamic
+                        .get_or_insert_with(|| window.place(bytes, data.align)),
+                };
+                self.shared_names.push((data.name.clone(), address, bytes));
+                let given = self
+                    .launch
+                    .shared
+                    .iter()
+                    .find(|(name, _)| *name == data.name);
+                if let Some(contents) = given.map(|(_, contents)| contents).or(initial) {
+                    let count = contents.len().min(bytes as usize);
+                    self.shared_initial
+                        .push((address, contents[..count].to_vec()));
                 }
                 address
             }
@@ -82,6 +93,9 @@ impl SymbolSource for Layout<'_> {
                     .size
                     .or(initial.map(|i| i.len() as u32))
                     .unwrap_or(self.launch.default_bytes) as usize;
+                self.bytes += size as u64;
+                let fits = self.bytes <= self.launch.limits.memory;
+                let size = if fits { size } else { 0 };
                 let mut bytes = match kind {
                     SymbolKind::Buffer => {
                         contents(hash(&[self.launch.seed, text(&data.name)]), size)

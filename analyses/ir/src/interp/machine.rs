@@ -99,6 +99,7 @@ pub(super) struct Machine<'m, 'r, O: Observer> {
     pub(super) launch: &'r Launch,
     pub(super) observer: &'r mut O,
     pub(super) observing: bool,
+    pub(super) observing_uses: bool,
     pub(super) width: usize,
     pub(super) full: u64,
     pub(super) buffers: Vec<BufferState>,
@@ -113,6 +114,8 @@ pub(super) struct Machine<'m, 'r, O: Observer> {
     memory: u64,
     pub(super) pool: Vec<Vec<Vec<u64>>>,
     pub(super) returned: Vec<Vec<u64>>,
+    /// Of workgroup 0.
+    pub(super) shared_after: Vec<u8>,
     pub(super) scratch: Vec<u64>,
     pub(super) arguments: Vec<u64>,
 }
@@ -126,11 +129,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         let launch = layout.launch;
         let width = launch.warp_size as usize;
         let observing = observer.enabled();
+        let observing_uses = observing && observer.wants_uses();
         let mut machine = Machine {
             plans,
             launch,
             observer,
             observing,
+            observing_uses,
             width,
             full: u64::MAX >> (64 - width),
             buffers: layout.buffers,
@@ -145,11 +150,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             memory: 0,
             pool: plans.iter().map(|_| Vec::new()).collect(),
             returned: Vec::new(),
+            shared_after: Vec::new(),
             scratch: Vec::new(),
             arguments: Vec::new(),
         };
-        let bytes = machine.buffers.iter().map(|b| b.bytes.len() as u64).sum();
-        machine.charge(bytes)?;
+        machine.charge(layout.bytes)?;
         Ok(machine)
     }
 
@@ -203,6 +208,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 }
             }
             let Some(&first) = waiting.first() else {
+                groups.into_iter().for_each(|group| self.retire(group));
                 return Ok(());
             };
             if waiting.len() < groups.len() && !self.launch.ended_lanes_arrive {
@@ -222,8 +228,8 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
     fn new_workgroup(&mut self, id: [u32; 3], index: u64) -> Result<Workgroup, Error> {
         let [bx, by, bz] = self.launch.block;
         let lanes_of_block = u64::from(bx) * u64::from(by) * u64::from(bz);
-        let shared_bytes = self.shared_window.bytes() as usize;
-        let mut shared = vec![0; shared_bytes];
+        self.charge(self.shared_window.bytes())?;
+        let mut shared = vec![0; self.shared_window.bytes() as usize];
         for (at, bytes) in &self.shared_initial {
             let at = *at as usize;
             if let Some(place) = shared.get_mut(at..at + bytes.len()) {
@@ -263,7 +269,6 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 warps.push(warp);
             }
         }
-        self.charge(shared_bytes as u64)?;
         Ok(Workgroup {
             id,
             index,
@@ -276,6 +281,9 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
 
     fn retire(&mut self, group: Workgroup) {
         self.memory -= group.shared.len() as u64;
+        if group.index == 0 {
+            self.shared_after = group.shared;
+        }
         for mut warp in group.warps {
             while let Some(frame) = warp.frames.pop() {
                 self.recycle(frame);

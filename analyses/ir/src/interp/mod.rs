@@ -32,6 +32,7 @@ pub mod simple;
 pub mod texture;
 mod warp;
 mod warp_ops;
+pub mod witness;
 
 #[cfg(test)]
 mod tests;
@@ -41,8 +42,10 @@ pub use error::{BarrierFault, Error, Event, EventKind, Fault, Place};
 pub use launch::{Argument, Buffer, InputQuery, Inputs, Launch, Limits, Mode};
 pub use observe::{AccessKind, Instance, Observer, lanes};
 pub use outcome::{BufferAfter, Outcome, Texel};
+pub use simple::DescribedArgument;
 pub use simple::{LaunchDescription, run_simple};
 pub use texture::{TextureQuery, Textures};
+pub use witness::{Disagreement, Extent, Witness};
 
 use crate::checkpoint::Checkpoint;
 use crate::function::Module;

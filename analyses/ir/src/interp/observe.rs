@@ -109,6 +109,12 @@ pub trait Observer {
     }
     /// Lanes arrive at a barrier.
     fn barrier(&mut self, instance: &Instance<'_>, inst: Inst, mask: u64) {}
+    /// An instruction, a guard, a selector or an edge reads a value; `block` of the instance is where. The lanes of `mask`
+    /// execute the instruction or take the edge. Called only where `wants_uses`.
+    fn uses(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], mask: u64) {}
+    fn wants_uses(&self) -> bool {
+        false
+    }
     /// Whether any of this is wanted: a run without an observer skips the preparation.
     fn enabled(&self) -> bool {
         true

@@ -21,6 +21,8 @@ pub struct Outcome {
     pub returned: Vec<Vec<u64>>,
     pub return_types: Vec<Type>,
     pub buffers: Vec<BufferAfter>,
+    /// Shared symbols of workgroup 0 when it ended, in the order of their addresses.
+    pub shared: Vec<BufferAfter>,
     /// What was stored to textures, by handle and coordinates.
     pub texels: Vec<Texel>,
     pub events: Vec<Event>,
@@ -63,6 +65,7 @@ impl Outcome {
             returned: Vec::new(),
             return_types: Vec::new(),
             buffers: Vec::new(),
+            shared: Vec::new(),
             texels: Vec::new(),
             events: Vec::new(),
             steps: 0,
@@ -102,6 +105,8 @@ pub(super) fn run<O: Observer>(
             *place = Some(name.clone());
         }
     }
+    let mut places = layout.shared_names.clone();
+    places.sort_by_key(|&(_, address, _)| address);
     let mut machine = match Machine::new(&plans, layout, observer) {
         Ok(machine) => machine,
         Err(error) => return Outcome::failed(error),
@@ -126,6 +131,16 @@ pub(super) fn run<O: Observer>(
         })
         .collect();
     texels.sort_by_key(|t| (t.handle, t.coordinates));
+    let shared = places
+        .into_iter()
+        .filter_map(|(name, address, size)| {
+            let range = address as usize..(address + size) as usize;
+            Some(BufferAfter {
+                name: Some(name),
+                bytes: machine.shared_after.get(range)?.to_vec(),
+            })
+        })
+        .collect();
     names.resize(machine.buffers.len(), None);
     Outcome {
         returned: machine.returned,
@@ -139,6 +154,7 @@ pub(super) fn run<O: Observer>(
                 bytes: state.bytes,
             })
             .collect(),
+        shared,
         texels,
         events: machine.events,
         steps: machine.steps,

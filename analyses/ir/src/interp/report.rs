@@ -47,6 +47,16 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         }
     }
 
+    pub(super) fn notify_use(&mut self, group: &Group<'_>, warp: &Warp, value: Value, mask: u64) {
+        if mask != 0
+            && let (Some(instance), Some(frame)) = (self.instance(group, warp), warp.frames.last())
+        {
+            let at = value.index() * self.width;
+            let row = &frame.values[at..at + self.width];
+            self.observer.uses(&instance, value, row, mask);
+        }
+    }
+
     pub(super) fn place(
         &self,
         workgroup: [u32; 3],

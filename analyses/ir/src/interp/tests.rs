@@ -8,9 +8,12 @@ mod control;
 mod histories;
 mod memory_faults;
 mod operations;
+mod paper_programs;
 mod person;
 mod stages;
+mod strange_launches;
 mod warps;
+mod witnesses;
 mod workgroups;
 
 /// A verified module of one kernel.

@@ -197,6 +197,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 {
                     self.observer.branch(&instance, &[mask]);
                 }
+                self.use_edge(group, warp, edge, mask);
                 let frame = &mut warp.frames[depth];
                 self.take(frame, plan, block, 0, edge, mask);
                 if let Some(top) = frame.stack.last_mut() {
@@ -225,6 +226,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 {
                     self.observer.branch(&instance, &[yes, no]);
                 }
+                if self.observing_uses {
+                    self.notify_use(group, warp, *condition, mask);
+                    self.use_edge(group, warp, then, yes);
+                    self.use_edge(group, warp, otherwise, no);
+                }
                 let frame = &mut warp.frames[depth];
                 self.take(frame, plan, block, 0, then, yes);
                 self.take(frame, plan, block, 1, otherwise, no);
@@ -252,6 +258,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 {
                     self.observer.branch(&instance, &taken);
                 }
+                if self.observing_uses {
+                    self.notify_use(group, warp, *value, mask);
+                    let edges = cases.iter().map(|(_, edge)| edge).chain([default]);
+                    for (edge, &taken) in edges.zip(&taken) {
+                        self.use_edge(group, warp, edge, taken);
+                    }
+                }
                 let frame = &mut warp.frames[depth];
                 let mut groups: SmallVec<[(u32, u64); 8]> = SmallVec::new();
                 let edges = cases.iter().map(|(_, edge)| edge).chain([default]);
@@ -270,6 +283,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 );
             }
             Terminator::Return(values) => {
+                if self.observing_uses {
+                    for &value in values {
+                        self.notify_use(group, warp, value, mask);
+                    }
+                }
                 self.leave(warp, values, mask);
                 for entry in &mut warp.frames[depth].stack {
                     entry.mask &= !mask;
@@ -294,6 +312,14 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             }
         }
         Ok(())
+    }
+
+    fn use_edge(&mut self, group: &Group<'_>, warp: &Warp, edge: &Edge, mask: u64) {
+        if self.observing_uses {
+            for &arg in &edge.args {
+                self.notify_use(group, warp, arg, mask);
+            }
+        }
     }
 
     /// Gives a target's parameters their values for the lanes that take an edge, and counts iterations.
