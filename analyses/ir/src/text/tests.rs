@@ -318,3 +318,43 @@ fn junk_is_an_error_and_never_a_panic() {
         }
     }
 }
+
+/// Files of the text form: verified, printed as they are written, and executed as their `run` lines say.
+#[test]
+fn files_of_the_text_form_compute_what_they_say() {
+    let files = fixtures::files("ir", &["lir"]);
+    assert!(files.len() >= 3);
+    for path in files {
+        let fixture = fixtures::load(&path).unwrap();
+        let text = &fixture.text;
+        assert!(fixture.directive("ir").is_some() && !fixture.prose.is_empty());
+        let function = match parse(text) {
+            Ok(function) => function,
+            Err(error) => panic!("{}:{error}", path.display()),
+        };
+        assert_eq!(verify(&function), Ok(()));
+        assert!(text.ends_with(&print(&function)), "{}", path.display());
+        for run in fixture.runs() {
+            assert_eq!(run.function, function.name);
+            let module = Module {
+                functions: vec![function.clone()],
+            };
+            let lanes = fixture.triple("block").unwrap_or([1; 3]).iter().product();
+            let mut launch = crate::interp::Launch::for_function(&function, lanes, 0);
+            launch.parameters = run
+                .arguments
+                .iter()
+                .map(|argument| {
+                    crate::interp::Argument::Bits(argument.parse::<i64>().unwrap() as u64)
+                })
+                .collect();
+            let outcome = crate::interp::run(&module, &launch);
+            assert_eq!(outcome.error, None);
+            let found: Vec<i64> = outcome.returned[0]
+                .iter()
+                .map(|&bits| bits as i64)
+                .collect();
+            assert_eq!(format!("{found:?}"), run.expected, "{}", path.display());
+        }
+    }
+}
