@@ -101,27 +101,26 @@ names! {
     }
 }
 
-pub(super) const TYPES: [Type; 16] = [
-    Type::Bool,
-    Type::I8,
-    Type::I16,
-    Type::I32,
-    Type::I64,
-    Type::F16,
-    Type::BF16,
-    Type::F32,
-    Type::F64,
-    Type::Ptr(Space::Generic),
-    Type::Ptr(Space::Global),
-    Type::Ptr(Space::Shared),
-    Type::Ptr(Space::Local),
-    Type::Ptr(Space::Constant),
-    Type::Handle,
-    Type::Opaque,
-];
-
 pub(super) fn type_of(name: &str) -> Option<Type> {
-    TYPES.into_iter().find(|ty| ty.to_string() == name)
+    Some(match name {
+        "bool" => Type::Bool,
+        "i8" => Type::I8,
+        "i16" => Type::I16,
+        "i32" => Type::I32,
+        "i64" => Type::I64,
+        "f16" => Type::F16,
+        "bf16" => Type::BF16,
+        "f32" => Type::F32,
+        "f64" => Type::F64,
+        "ptr" => Type::Ptr(Space::Generic),
+        "ptr.global" => Type::Ptr(Space::Global),
+        "ptr.shared" => Type::Ptr(Space::Shared),
+        "ptr.local" => Type::Ptr(Space::Local),
+        "ptr.constant" => Type::Ptr(Space::Constant),
+        "handle" => Type::Handle,
+        "opaque" => Type::Opaque,
+        _ => return None,
+    })
 }
 
 pub(super) fn kind_name(kind: FunctionKind) -> String {
