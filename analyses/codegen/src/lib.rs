@@ -1,1 +1,8 @@
-//! placeholder
+//! IR and facts to other code. Knows machines and target languages; never how a program was written.
+//!
+//! What can't be done is a `Refusal`, data that the user sees as the reason.
+
+pub mod refusal;
+pub mod target;
+
+pub use refusal::Refusal;

@@ -131,11 +131,11 @@ impl<'a> Lowering<'a> {
         if from.signed {
             let low = self.b.int(wide, low);
             value = self.b.binary(BinaryOp::MaxSigned, Wrap::MAY, value, low);
-            if !(bits == 64 && !to.signed) {
+            if bits != 64 || to.signed {
                 let high = self.b.int(wide, high);
                 value = self.b.binary(BinaryOp::MinSigned, Wrap::MAY, value, high);
             }
-        } else if !(bits == 64 && !to.signed) {
+        } else if bits != 64 || to.signed {
             let high = self.b.int(wide, high);
             value = self.b.binary(BinaryOp::MinUnsigned, Wrap::MAY, value, high);
         }

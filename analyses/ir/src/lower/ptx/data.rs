@@ -209,13 +209,16 @@ impl<'a> Lowering<'a> {
     }
 
     fn compare(&mut self, i: &Instruction, a: &Operand, b: &Operand, ty: Scalar) -> Option<Value> {
-        let name = i.modifiers.first()?.as_str();
         let a = self.read(a, ty.ty, ty.signed);
         let b = self.read(b, ty.ty, ty.signed);
+        // Compilers of the first PTX versions print `.ftz` before the comparison.
+        let mut names = i.modifiers.iter();
         if ty.ty.is_float() {
-            return Some(self.b.float_compare(float_condition(name)?, a, b));
+            let condition = names.find_map(|name| float_condition(name))?;
+            return Some(self.b.float_compare(condition, a, b));
         }
-        Some(self.b.int_compare(int_condition(name, ty.signed)?, a, b))
+        let condition = names.find_map(|name| int_condition(name, ty.signed))?;
+        Some(self.b.int_compare(condition, a, b))
     }
 
     /// `cvta.global.u64` gives the generic address, `cvta.to.global.u64` takes one.

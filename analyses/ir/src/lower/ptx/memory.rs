@@ -60,6 +60,10 @@ impl<'a> Lowering<'a> {
             .iter()
             .find_map(|m| space(m))
             .unwrap_or(Space::Generic);
+        // The parameters of a function that is no entry lie on the caller's stack.
+        let stack = i.modifiers.iter().any(|m| m.starts_with("param"))
+            && self.frames.last().is_some_and(|f| !f.function.entry);
+        let space = if stack { Space::Local } else { space };
         let volatile = i.modifiers.iter().any(|m| {
             matches!(
                 m.as_str(),
@@ -102,14 +106,6 @@ impl<'a> Lowering<'a> {
                     self.spill_parameter(number)
                 }
                 _ => {
-                    // The parameter space of an inlined function is the caller's stack.
-                    if access.space == Space::Constant
-                        && access.read_only
-                        && self.frames.last().is_some_and(|f| !f.function.entry)
-                    {
-                        access.space = Space::Local;
-                        access.read_only = false;
-                    }
                     let value = self.read_name(name, Type::I64, false);
                     self.resize(value, Type::Ptr(access.space), false)
                 }
@@ -148,7 +144,7 @@ impl<'a> Lowering<'a> {
         let bytes = self.parameters[number].bytes;
         let address = self.b.alloca(bytes, 16);
         let access = MemoryAccess::in_space(Space::Local);
-        let (ty, step) = if bytes % 4 == 0 {
+        let (ty, step) = if bytes.is_multiple_of(4) {
             (Type::I32, 4)
         } else {
             (Type::I8, 1)
