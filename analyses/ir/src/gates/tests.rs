@@ -1,0 +1,323 @@
+//! The walk against disjoint paths found by augmentation, on random graphs; the shapes of the literature by name.
+
+use super::*;
+use crate::random::Random;
+
+/// A flow graph from successor lists; block 0 is the entry.
+pub(crate) fn graph(successors: &[&[u32]]) -> ControlFlow {
+    use crate::builder::FunctionBuilder;
+    use crate::{BranchKind, Edge, FunctionKind, Language, Terminator, Type};
+    let mut builder = FunctionBuilder::new("g", FunctionKind::Kernel, Language::Text);
+    for _ in 1..successors.len() {
+        builder.create_block();
+    }
+    let selector = builder.int(Type::I32, 0);
+    for (block, targets) in successors.iter().enumerate() {
+        builder.switch_to(Block(block as u32));
+        let terminator = match *targets {
+            [] => Terminator::Return(SmallVec::new()),
+            [only] => Terminator::Jump(Edge::to(Block(*only))),
+            [default, cases @ ..] => Terminator::Switch {
+                value: selector,
+                cases: cases
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &b)| (i as i64, Edge::to(Block(b))))
+                    .collect(),
+                default: Edge::to(Block(*default)),
+            },
+        };
+        builder.terminate(terminator, BranchKind::Implied);
+    }
+    ControlFlow::new(&builder.function)
+}
+
+fn gates_of(flow: &ControlFlow, branch: u32) -> Gates {
+    let dominators = DominatorTree::dominators(flow);
+    let forest = LoopForest::new(flow);
+    GateBuilder::new(flow, &dominators, &forest).gates(flow, &forest, Block(branch))
+}
+
+fn joins(flow: &ControlFlow, branch: u32) -> Vec<u32> {
+    gates_of(flow, branch).joins.iter().map(|b| b.0).collect()
+}
+fn exits(flow: &ControlFlow, branch: u32) -> Vec<u32> {
+    gates_of(flow, branch).exits.iter().map(|b| b.0.0).collect()
+}
+
+#[test]
+fn join_before_the_post_dominator() {
+    // A: C|B, B: D|E, C -> D, D -> F, E -> F
+    let flow = graph(&[&[2, 1], &[3, 4], &[3], &[5], &[5], &[]]);
+    assert_eq!(joins(&flow, 0), [3, 5]);
+    assert_eq!(joins(&flow, 1), [5]);
+}
+
+#[test]
+fn loops_with_two_exits() {
+    // T6: loop 1 -> exit 3 | body 2; body 2 -> exit 3 | loop 1
+    let flow = graph(&[&[1], &[3, 2], &[3, 1], &[]]);
+    assert_eq!(joins(&flow, 2), [3]);
+    assert_eq!(exits(&flow, 2), [3]);
+    // T7: oh 1 -> ih 2 | exit 5; ih 2 -> ib 3 | ol 4; ib 3 -> exit 5 | ih 2; ol 4 -> oh 1
+    let flow = graph(&[&[1], &[2, 5], &[3, 4], &[5, 2], &[1], &[]]);
+    let gates = gates_of(&flow, 3);
+    assert_eq!(gates.joins[..], [Block(5)]);
+    let forest = LoopForest::new(&flow);
+    assert_eq!(forest.loops[gates.exits[0].1].header, Block(1));
+    // T7b: loop 1 -> body 2 | xu 4; body 2 -> xd 5 | mid 3; mid 3 -> xu 4 | loop 1
+    let flow = graph(&[&[1], &[2, 4], &[5, 3], &[4, 1], &[], &[]]);
+    assert_eq!(joins(&flow, 2), [5], "one predecessor: no φ, but lanes arrive at different times");
+    assert_eq!(exits(&flow, 2), [5]);
+}
+
+#[test]
+fn switch_return_continue_and_long_arms() {
+    // T10: 0 -> c0 1 | c1 2 | d 3; 1 -> 2; 2 -> 3; 3 -> 4
+    let flow = graph(&[&[1, 2, 3], &[2], &[3], &[4], &[]]);
+    assert_eq!(joins(&flow, 0), [2, 3]);
+    // T11
+    assert!(joins(&graph(&[&[1, 2], &[], &[]]), 0).is_empty());
+    assert_eq!(joins(&graph(&[&[1, 2], &[3], &[3], &[]]), 0), [3]);
+    // T12: 1 = H -> P 2; P -> Q 3 | R 4; Q, R -> H; H -> 5
+    let flow = graph(&[&[1], &[2, 5], &[3, 4], &[1], &[1], &[]]);
+    assert_eq!(joins(&flow, 2), [1]);
+    assert!(exits(&flow, 2).is_empty());
+    // T13
+    let flow = graph(&[&[1, 4], &[2], &[3], &[7], &[5], &[6], &[7], &[]]);
+    assert_eq!(joins(&flow, 0), [7]);
+}
+
+#[test]
+fn divergent_header_left_elsewhere() {
+    // T15: H 1 -> A 2 | B 3; A -> L 4; B -> X 5 | L; L -> H
+    let flow = graph(&[&[1], &[2, 3], &[4], &[5, 4], &[1], &[]]);
+    assert_eq!(joins(&flow, 1), [4, 5]);
+    assert_eq!(exits(&flow, 1), [5]);
+}
+
+#[test]
+fn irreducible_loops_are_tainted() {
+    let flow = graph(&[&[1, 2], &[2], &[1, 3], &[]]);
+    assert_eq!(gates_of(&flow, 0).tainted.len(), 1);
+    assert_eq!(gates_of(&flow, 2).tainted.len(), 1);
+    assert_eq!(joins(&flow, 2), [3]);
+    // Entered by one label at both entries: not tainted.
+    let flow = graph(&[&[1, 5], &[2, 3], &[3], &[2, 4], &[], &[4]]);
+    assert!(gates_of(&flow, 0).tainted.is_empty());
+}
+
+/// Vertex-disjoint paths from the source to the sinks, of which each may be an end once; at most two are looked for.
+fn two_paths(count: usize, edges: &[(usize, usize)], source: usize, sinks: &[usize]) -> bool {
+    // Nodes split into in (2n) and out (2n + 1); the super sink is 2 * count.
+    let total = 2 * count + 1;
+    let mut capacity = vec![vec![0i32; total]; total];
+    for node in 0..count {
+        capacity[2 * node][2 * node + 1] = 1;
+    }
+    for &(from, to) in edges {
+        capacity[2 * from + 1][2 * to] = 1;
+    }
+    for &sink in sinks {
+        capacity[2 * sink][2 * count] = if sinks.len() == 1 { 2 } else { 1 };
+        for row in &mut capacity[2 * sink + 1] {
+            *row = if sink == source { *row } else { 0 };
+        }
+        capacity[2 * sink][2 * sink + 1] = 0;
+    }
+    let mut flow = 0;
+    while flow < 2 {
+        let start = 2 * source + 1;
+        let mut parent = vec![usize::MAX; total];
+        parent[start] = start;
+        let mut queue = vec![start];
+        while let Some(at) = queue.pop() {
+            for next in 0..total {
+                if capacity[at][next] > 0 && parent[next] == usize::MAX {
+                    parent[next] = at;
+                    queue.push(next);
+                }
+            }
+        }
+        if parent[2 * count] == usize::MAX {
+            break;
+        }
+        let mut at = 2 * count;
+        while at != start {
+            capacity[parent[at]][at] -= 1;
+            capacity[at][parent[at]] += 1;
+            at = parent[at];
+        }
+        flow += 1;
+    }
+    flow == 2
+}
+
+fn brute_joins(flow: &ControlFlow, forest: &LoopForest, branch: Block) -> Vec<Block> {
+    let count = flow.successors.len();
+    flow.order
+        .iter()
+        .copied()
+        .filter(|&join| {
+            let mut edges = Vec::new();
+            for &from in &flow.order {
+                for &to in &flow.successors[from] {
+                    let back = forest.of(to).filter(|&l| {
+                        forest.loops[l].header == to && forest.contains(l, from)
+                    });
+                    let cut = back.is_some_and(|l| {
+                        to != join && forest.contains(l, branch) && forest.contains(l, join)
+                    });
+                    if !cut && from != join && to != branch || from == branch && to == join || (to == join && join == branch && !cut) {
+                        edges.push((from.0 as usize, to.0 as usize));
+                    }
+                }
+            }
+            join != branch && two_paths(count, &edges, branch.0 as usize, &[join.0 as usize])
+        })
+        .collect()
+}
+
+fn brute_exits(flow: &ControlFlow, forest: &LoopForest, branch: Block) -> Vec<Block> {
+    let count = flow.successors.len();
+    let mut found = Vec::new();
+    for l in forest.around(branch) {
+        let header = forest.loops[l].header;
+        // The header as the end of a back edge is a node of its own.
+        let round = count;
+        let mut edges = Vec::new();
+        for &from in &flow.order {
+            if !forest.contains(l, from) || (from == header && from != branch) {
+                continue;
+            }
+            for &to in &flow.successors[from] {
+                let to = if to == header { round } else { to.0 as usize };
+                if to != branch.0 as usize {
+                    edges.push((from.0 as usize, to));
+                }
+            }
+        }
+        for &exit in &forest.loops[l].exits {
+            let sinks = [exit.0 as usize, round];
+            if two_paths(count + 1, &edges, branch.0 as usize, &sinks) {
+                found.push(exit);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[test]
+fn agrees_with_disjoint_paths_on_random_graphs() {
+    let mut random = Random::new(5);
+    let (mut branches, mut extra) = (0, 0);
+    for _ in 0..4000 {
+        let count = 4 + random.below(9);
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        for block in 0..count {
+            let targets = match random.below(10) {
+                0 => 0,
+                1..4 => 1,
+                4..9 => 2,
+                _ => 3,
+            };
+            let mut row: Vec<u32> = (0..targets)
+                .map(|_| {
+                    if random.percent(70) {
+                        (block + 1 + random.below(3)).min(count - 1).max(1)
+                    } else {
+                        1 + random.below(count - 1)
+                    }
+                })
+                .collect();
+            row.dedup();
+            rows.push(row);
+        }
+        let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+        let flow = graph(&rows);
+        let forest = LoopForest::new(&flow);
+        if forest.loops.values().any(|l| !l.reducible) {
+            continue;
+        }
+        let dominators = DominatorTree::dominators(&flow);
+        let mut builder = GateBuilder::new(&flow, &dominators, &forest);
+        for &branch in &flow.order {
+            if flow.successors[branch].len() < 2 {
+                continue;
+            }
+            branches += 1;
+            let gates = builder.gates(&flow, &forest, branch);
+            let expected_exits = brute_exits(&flow, &forest, branch);
+            let mut found: Vec<Block> = gates.exits.iter().map(|e| e.0).collect();
+            found.dedup();
+            assert_eq!(found, expected_exits, "exits of {branch} in {rows:?}");
+            for join in brute_joins(&flow, &forest, branch) {
+                assert!(gates.joins.contains(&join), "join {join} of {branch} in {rows:?}: {gates:?}");
+            }
+            extra += gates.joins.len() - brute_joins(&flow, &forest, branch).len().min(gates.joins.len());
+        }
+    }
+    assert!(branches > 5000, "{branches}");
+    assert!(extra * 2 < branches, "{extra} of {branches}");
+}
+
+#[test]
+fn near_linear_on_ladders_nests_and_switches() {
+    let work = |rows: Vec<Vec<u32>>| {
+        let rows: Vec<&[u32]> = rows.iter().map(Vec::as_slice).collect();
+        let flow = graph(&rows);
+        let dominators = DominatorTree::dominators(&flow);
+        let forest = LoopForest::new(&flow);
+        let mut builder = GateBuilder::new(&flow, &dominators, &forest);
+        let before = builder.work_left;
+        for &branch in &flow.order {
+            if flow.successors[branch].len() > 1 {
+                assert!(!builder.gates(&flow, &forest, branch).coarse);
+            }
+        }
+        (before - builder.work_left) as f64 / rows.len() as f64
+    };
+    let n = 30_000u32;
+    // Ladder of diamonds.
+    let mut rows: Vec<Vec<u32>> = Vec::new();
+    for i in 0..n {
+        rows.extend([vec![3 * i + 1, 3 * i + 2], vec![3 * i + 3], vec![3 * i + 3]]);
+    }
+    rows.push(vec![]);
+    assert!(work(rows) < 4.0);
+    // Nested `if` without else.
+    let mut rows: Vec<Vec<u32>> = (0..n).map(|i| vec![i + 1, 2 * n - i]).collect();
+    rows.extend((n..2 * n).map(|i| vec![i + 1]));
+    rows.push(vec![]);
+    assert!(work(rows) < 8.0);
+    // A loop with many breaks, then one with many continues, then many returns.
+    let mut rows: Vec<Vec<u32>> = vec![vec![1]];
+    rows.extend((1..n).map(|i| vec![i + 1, n + 1]));
+    rows.push(vec![1]);
+    rows.push(vec![]);
+    assert!(work(rows) < 8.0);
+    let mut rows: Vec<Vec<u32>> = vec![vec![1], vec![2, n + 1]];
+    rows.extend((2..n).map(|i| vec![i + 1, 1]));
+    rows.push(vec![1]);
+    rows.push(vec![]);
+    assert!(work(rows) < 8.0);
+    let mut rows: Vec<Vec<u32>> = (0..n).map(|i| vec![i + 1, n + 1]).collect();
+    rows.extend([vec![n + 1], vec![]]);
+    assert!(work(rows) < 8.0);
+    // A switch of as many cases that fall through.
+    let mut rows: Vec<Vec<u32>> = vec![(1..n).collect()];
+    rows.extend((1..n).map(|i| vec![i + 1]));
+    rows.push(vec![]);
+    assert!(work(rows) < 8.0);
+    // Nested loops.
+    let mut rows: Vec<Vec<u32>> = (0..n).map(|i| vec![i + 1, 2 * n + 1 - i]).collect();
+    rows[0] = vec![1];
+    rows.push(vec![n]);
+    rows[n as usize] = vec![n - 1];
+    rows.truncate(n as usize + 1);
+    rows.extend((n + 1..2 * n + 1).map(|i| vec![2 * n - i]));
+    rows.push(vec![]);
+    work(rows);
+}
