@@ -1,6 +1,13 @@
 //! What is true of a program. Never changes it, knows no machine but by its cost tables.
 
+pub mod causes;
+mod control;
+pub mod cost;
+pub mod divergence;
+mod memory;
 pub mod model;
 pub mod paper;
 
+pub use causes::{cause_chain, what_would_make_it_uniform};
+pub use divergence::{analyze, analyze_module};
 pub use model::*;

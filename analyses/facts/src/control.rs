@@ -1,0 +1,219 @@
+//! Facts about loops and barriers, from the levels of branches.
+
+use crate::divergence::{DISPATCH, Engine, Level, WORKGROUP, exit_of, level_of, scope_of};
+use crate::model::*;
+use ir::loops::LoopId;
+use ir::{Barrier, Block, IntCondition, Loc, Op, Terminator, Value};
+use rustc_hash::FxHashSet;
+
+/// One fact a loop, outermost first.
+pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact> {
+    let function = engine.function;
+    let wanted = level_of(facts.options.scope);
+    let mut exiting: Vec<Vec<Block>> = vec![Vec::new(); engine.forest.loops.len()];
+    for &block in &engine.flow.order {
+        for &next in &engine.flow.successors[block] {
+            for l in engine.forest.around(block) {
+                if engine.forest.contains(l, next) {
+                    break;
+                }
+                let list = &mut exiting[l.0 as usize];
+                if list.last() != Some(&block) {
+                    list.push(block);
+                }
+            }
+        }
+    }
+    engine
+        .forest
+        .loops
+        .iter()
+        .map(|(id, l)| {
+            let level = engine.taint[id].min(engine.mixed[id]);
+            let exit = exit_of(engine, id);
+            let cause = match exit.and_then(|e| function.blocks[e].terminator.selector()) {
+                Some(selector) if level < DISPATCH => Cause::Operand(selector),
+                _ => Cause::None,
+            };
+            let source = function.loops.iter().find(|s| s.header == l.header);
+            LoopFact {
+                header: l.header,
+                loc: source.map_or_else(|| loop_loc(engine, id, &exiting[id.0 as usize]), |s| s.loc),
+                trip: if level >= wanted { Class::Uniform } else { Class::Divergent },
+                uniform_at: scope_of(level),
+                count: count(engine, id, &exiting[id.0 as usize]),
+                cause,
+            }
+        })
+        .collect()
+}
+
+fn loop_loc(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Loc {
+    let block = exiting.first().copied().unwrap_or(engine.forest.loops[l].header);
+    engine.function.blocks[block].loc
+}
+
+/// The number of times the body runs, for a loop with one exit that counts by a constant.
+fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
+    let function = engine.function;
+    let [exit] = exiting else { return None };
+    let header = engine.forest.loops[l].header;
+    if !engine.forest.loops[l].reducible || engine.forest.of(*exit) != Some(l) {
+        return None;
+    }
+    let Terminator::Branch { condition, then, .. } = &function.blocks[*exit].terminator else {
+        return None;
+    };
+    // The exit is decided once an iteration: in the header, or where every way back passes.
+    let first = *exit == header;
+    let last = engine.flow.predecessors[header]
+        .iter()
+        .all(|&p| !engine.forest.contains(l, p) || engine.dominators.dominates(*exit, p));
+    if !first && !last {
+        return None;
+    }
+    let compare = function.defining(*condition)?;
+    let Op::IntCompare(kind) = compare.op else { return None };
+    let stays = engine.forest.contains(l, then.block);
+    let limit = engine.form[compare.args[1]].as_constant()?;
+    let counter = compare.args[0];
+    let (start, step, offset) = induction(engine, l, counter)?;
+    let mut at = i128::from(start) + i128::from(offset);
+    let holds = |at: i128| {
+        let limit = i128::from(limit);
+        use IntCondition::*;
+        let yes = match kind {
+            Equal => at == limit,
+            NotEqual => at != limit,
+            LessSigned | LessUnsigned => at < limit,
+            LessEqualSigned | LessEqualUnsigned => at <= limit,
+            GreaterSigned | GreaterUnsigned => at > limit,
+            GreaterEqualSigned | GreaterEqualUnsigned => at >= limit,
+        };
+        yes == stays
+    };
+    let bits = function.ty(counter).bits();
+    let bound = 1i128 << (bits.clamp(2, 64) - 1);
+    let unsigned = matches!(
+        kind,
+        IntCondition::LessUnsigned
+            | IntCondition::LessEqualUnsigned
+            | IntCondition::GreaterUnsigned
+            | IntCondition::GreaterEqualUnsigned
+    );
+    if unsigned && (at < 0 || limit < 0) {
+        return None;
+    }
+    let low = if unsigned { 0 } else { -bound };
+    let mut iterations = 0u64;
+    while holds(at) {
+        iterations += 1;
+        at += i128::from(step);
+        if at >= bound || at < low || iterations > 1 << 16 {
+            return None;
+        }
+    }
+    Some(if first && !(last && header_is_body(engine, l)) { iterations } else { iterations + 1 })
+}
+
+/// A loop of one block runs its body before it tests.
+fn header_is_body(engine: &Engine<'_>, l: LoopId) -> bool {
+    let header = engine.forest.loops[l].header;
+    engine.flow.successors[header].contains(&header)
+}
+
+/// First value in the header, step, and distance of `value` from the header's parameter.
+fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, i64)> {
+    let function = engine.function;
+    let header = engine.forest.loops[l].header;
+    for &param in &function.blocks[header].params {
+        let bits = function.ty(param).bits();
+        if !function.ty(param).is_int() || function.ty(param) != function.ty(value) {
+            continue;
+        }
+        let Some(offset) = engine.form[value]
+            .plus(-1, &engine.form[param], bits)
+            .and_then(|d| d.as_constant())
+        else {
+            continue;
+        };
+        let mut start = None;
+        let mut step = None;
+        for &(from, arg) in &engine.incoming[param] {
+            if engine.forest.contains(l, from) {
+                let by = engine.form[arg].plus(-1, &engine.form[param], bits)?.as_constant()?;
+                if step.is_some_and(|s| s != by) {
+                    return None;
+                }
+                step = Some(by);
+            } else {
+                let first = engine.form[arg].as_constant()?;
+                if start.is_some_and(|s| s != first) {
+                    return None;
+                }
+                start = Some(first);
+            }
+        }
+        let (start, step) = (start?, step?);
+        return (step != 0).then_some((start, step, offset));
+    }
+    None
+}
+
+/// One fact a barrier, in layout order.
+pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
+    let function = engine.function;
+    let mut found = Vec::new();
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let Op::Barrier(kind) = &data.op else { continue };
+            let collective = match kind {
+                Barrier::Workgroup
+                | Barrier::WorkgroupAnd
+                | Barrier::WorkgroupOr
+                | Barrier::WorkgroupCount
+                | Barrier::Grid => true,
+                Barrier::Named { .. } | Barrier::Warp | Barrier::MicroSimd => false,
+            };
+            let divergent = if collective && engine.executed[block] < WORKGROUP {
+                responsible(engine, block, WORKGROUP)
+            } else {
+                None
+            };
+            found.push(BarrierFact {
+                inst,
+                loc: data.loc,
+                divergent,
+            });
+        }
+    }
+    found
+}
+
+/// The nearest branch that is less uniform than `level` and on which the execution of `block` depends.
+fn responsible(engine: &Engine<'_>, block: Block, level: Level) -> Option<(Block, bool)> {
+    let controlled = engine.controlled.as_ref()?;
+    let mut seen = FxHashSet::default();
+    let mut work = vec![block];
+    let mut next = 0;
+    while next < work.len() {
+        let at = work[next];
+        next += 1;
+        for &branch in &engine.flow.order {
+            if controlled[branch].contains(&at) && seen.insert(branch) {
+                if engine.branch_level[branch] < level {
+                    let in_loop = engine.forest.around(block).any(|l| {
+                        engine.forest.contains(l, branch)
+                            && engine.flow.successors[branch]
+                                .iter()
+                                .any(|&s| !engine.forest.contains(l, s))
+                    });
+                    return Some((branch, in_loop));
+                }
+                work.push(branch);
+            }
+        }
+    }
+    None
+}

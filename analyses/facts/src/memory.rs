@@ -1,0 +1,220 @@
+//! How a warp touches memory at each access: the distance between neighbours, 32-byte sectors, shared-memory banks.
+//!
+//! ```text
+//! p[tid.x]         4 bytes apart: 4 sectors, coalesced          tile[33*tid.x]   one way
+//! p[pitch*tid.x]   4*pitch bytes apart, strided                 tile[32*tid.x]   32 ways
+//! ```
+//!
+//! The addresses of all lanes are computed from the address's form; what is uniform in it is taken to be aligned to the
+//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for a full warp.
+
+use crate::divergence::{Engine, Form, SUBGROUP, Term};
+use crate::model::*;
+use ir::{Op, Space, Special, SymbolKind, Type, Value};
+use smol_str::SmolStr;
+use std::collections::BTreeSet;
+
+const SECTOR: i64 = 32;
+const BANKS: i64 = 32;
+
+/// Loads, stores and atomics of memory that lanes share, in layout order.
+pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
+    let function = engine.function;
+    let mut found = Vec::new();
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let (kind, access) = match &data.op {
+                Op::Load(access) => (AccessKind::Load, access),
+                Op::Store(access) => (AccessKind::Store, access),
+                Op::Atomic(op, access) => (AccessKind::Atomic(*op), access),
+                _ => continue,
+            };
+            let Some(&address) = data.args.first() else {
+                continue;
+            };
+            if access.space == Space::Local {
+                continue;
+            }
+            let moved: u32 = match kind {
+                AccessKind::Load => data.results.iter().map(|&r| function.ty(r).bytes()).sum(),
+                AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
+                AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
+            };
+            let mut fact = AccessFact {
+                inst,
+                loc: data.loc,
+                kind,
+                space: access.space,
+                class: AccessClass::Gather,
+                base: base(engine, address),
+                bytes: moved,
+                stride_bytes: None,
+                stride_text: SmolStr::default(),
+                sectors: None,
+                ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
+                bank_ways: None,
+                address,
+            };
+            classify(engine, block, &mut fact);
+            found.push(fact);
+        }
+    }
+    found
+}
+
+fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
+    let shared = fact.space == Space::Shared;
+    if engine.level_at(fact.address, block) >= SUBGROUP {
+        fact.class = AccessClass::Uniform;
+        fact.stride_bytes = Some(0);
+        fact.sectors = (!shared).then(|| fact.bytes.div_ceil(SECTOR as u32).max(1));
+        fact.ideal_sectors = fact.bytes.div_ceil(SECTOR as u32).max(1);
+        fact.bank_ways = shared.then_some(1);
+        return;
+    }
+    let form = &engine.form[fact.address];
+    if !engine.is_affine(form, block, SUBGROUP) {
+        return;
+    }
+    let varying = form.filtered(|t| engine.term_level(&t.factors, block) < SUBGROUP);
+    if varying.terms.iter().any(|t| t.factors.len() != 1) {
+        fact.class = AccessClass::Strided;
+        fact.stride_text = stride_text(engine, &varying, block);
+        return;
+    }
+    let addresses: Vec<i64> = (0..engine.shape.warp)
+        .map(|lane| {
+            let offset = varying.terms.iter().fold(0i64, |sum, t| {
+                let at = coordinate(engine, t, lane);
+                sum.wrapping_add(t.coefficient.wrapping_mul(at))
+            });
+            offset.wrapping_add(form.constant_part())
+        })
+        .collect();
+    let bytes = i64::from(fact.bytes);
+    let mut steps = addresses.windows(2).map(|w| w[1].wrapping_sub(w[0]));
+    let first = steps.next().unwrap_or(bytes);
+    let even = steps.all(|s| s == first);
+    fact.stride_bytes = even.then_some(first);
+    let touched = sectors(&addresses, bytes);
+    if shared {
+        fact.bank_ways = Some(bank_ways(&addresses, bytes));
+    } else {
+        fact.sectors = Some(touched);
+    }
+    // One sector more is what a shift by less than a sector costs.
+    fact.class = if even && first == 0 {
+        AccessClass::Uniform
+    } else if touched <= fact.ideal_sectors + 1 {
+        AccessClass::Coalesced
+    } else {
+        AccessClass::Strided
+    };
+}
+
+/// A coordinate of a lane, relative to that of the warp's first lane.
+fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
+    let shape = &engine.shape;
+    let lane = i64::from(lane);
+    let x = shape.block[0].map_or(i64::from(u32::MAX), i64::from).max(1);
+    let y = shape.block[1].map_or(i64::from(u32::MAX), i64::from).max(1);
+    match engine.special_of(term.factors[0]) {
+        Some(Special::ThreadId(0)) => lane % x,
+        Some(Special::ThreadId(1)) => lane / x % y,
+        Some(Special::ThreadId(_)) => lane / x / y,
+        Some(Special::LaneId | Special::MicroSimdTid) => lane,
+        _ => 0,
+    }
+}
+
+fn sectors(addresses: &[i64], bytes: i64) -> u32 {
+    let mut touched = BTreeSet::new();
+    for &address in addresses {
+        let last = address.wrapping_add((bytes - 1).max(0));
+        let mut sector = address.div_euclid(SECTOR);
+        while sector <= last.div_euclid(SECTOR) && touched.len() < 4096 {
+            touched.insert(sector);
+            sector += 1;
+        }
+    }
+    touched.len() as u32
+}
+
+/// Passes that the banks need: 8-byte accesses go by half-warps, 16-byte accesses by quarters.
+fn bank_ways(addresses: &[i64], bytes: i64) -> u32 {
+    let groups = (bytes / 4).clamp(1, 4) as usize;
+    let size = addresses.len().div_ceil(groups).max(1);
+    addresses
+        .chunks(size)
+        .map(|chunk| {
+            let mut words: [BTreeSet<i64>; BANKS as usize] = std::array::from_fn(|_| BTreeSet::new());
+            for &address in chunk {
+                let last = address.wrapping_add((bytes - 1).max(0)).div_euclid(4);
+                let mut word = address.div_euclid(4);
+                while word <= last {
+                    words[word.rem_euclid(BANKS) as usize].insert(word);
+                    word += 1;
+                }
+            }
+            words.iter().map(BTreeSet::len).max().unwrap_or(1) as u32
+        })
+        .max()
+        .unwrap_or(1)
+        .max(1)
+}
+
+/// The coefficient of the lanes' own coordinate.
+fn stride_text(engine: &Engine<'_>, varying: &Form, block: ir::Block) -> SmolStr {
+    let mut coefficient = Form::constant(0);
+    for term in &varying.terms {
+        let factors = term
+            .factors
+            .iter()
+            .copied()
+            .filter(|&a| engine.atom_level_at(a, block) >= SUBGROUP)
+            .collect();
+        let part = Form {
+            terms: smallvec::smallvec![Term { factors, coefficient: term.coefficient }],
+            exact: false,
+            assumed: false,
+        };
+        match coefficient.plus(1, &part, 64) {
+            Some(sum) => coefficient = sum,
+            None => return SmolStr::default(),
+        }
+    }
+    engine.form_text(&coefficient, block, SUBGROUP)
+}
+
+/// The array or pointer that an address is computed from.
+fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
+    let function = engine.function;
+    let mut at = address;
+    for _ in 0..64 {
+        match function.defining(at) {
+            Some(data) => match &data.op {
+                Op::PtrAdd | Op::Convert(_) => match data.args.first() {
+                    Some(&next) => at = next,
+                    None => break,
+                },
+                Op::SymbolAddress(symbol) => {
+                    let symbol = &function.symbols[*symbol];
+                    if matches!(symbol.kind, SymbolKind::Memory | SymbolKind::Buffer) {
+                        return symbol.name.clone();
+                    }
+                    break;
+                }
+                _ => break,
+            },
+            None => break,
+        }
+        if !matches!(function.ty(at), Type::Ptr(_)) {
+            break;
+        }
+    }
+    engine
+        .atom_name(at.0)
+        .map(SmolStr::from)
+        .unwrap_or_default()
+}
