@@ -10,7 +10,12 @@ const LONGEST: usize = 40;
 
 /// Why `value` is not uniform for a use in `block`: from the value to the source, one clause a step. Empty for values
 /// that are uniform over the dispatch.
-pub fn cause_chain(function: &Function, facts: &FunctionFacts, value: Value, block: Block) -> Vec<CauseStep> {
+pub fn cause_chain(
+    function: &Function,
+    facts: &FunctionFacts,
+    value: Value,
+    block: Block,
+) -> Vec<CauseStep> {
     let mut steps = Vec::new();
     let mut seen = FxHashSet::default();
     let mut at = Some((value, block));
@@ -62,15 +67,24 @@ pub fn cause_chain(function: &Function, facts: &FunctionFacts, value: Value, blo
                     text: format!("{what} depends on which way the branch goes"),
                     loc: function.blocks[branch].loc,
                 });
-                at = function.blocks[branch].terminator.selector().map(|s| (s, branch));
+                at = function.blocks[branch]
+                    .terminator
+                    .selector()
+                    .map(|s| (s, branch));
             }
-            Cause::LeavesLoop { exit, value: inner, .. } => {
-                let what = describe(function, inner).map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
+            Cause::LeavesLoop {
+                exit, value: inner, ..
+            } => {
+                let what = describe(function, inner)
+                    .map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
                 steps.push(CauseStep {
                     text: format!("lanes leave the loop in different iterations, so they keep different values of {what}"),
                     loc: function.blocks[exit].loc,
                 });
-                at = function.blocks[exit].terminator.selector().map(|s| (s, exit));
+                at = function.blocks[exit]
+                    .terminator
+                    .selector()
+                    .map(|s| (s, exit));
                 if let Some((next, _)) = at
                     && seen.contains(&next)
                 {
@@ -150,13 +164,15 @@ fn describe(function: &Function, value: Value) -> Option<String> {
     if let Some(Op::Special(special)) = function.defining(value).map(|d| &d.op) {
         return Some(source_name(function.language, *special));
     }
-    name_of(function, value).map(ToString::to_string).or_else(|| {
-        function
-            .parameters
-            .iter()
-            .find(|p| p.values.contains(&value))
-            .map(|p| p.name.to_string())
-    })
+    name_of(function, value)
+        .map(ToString::to_string)
+        .or_else(|| {
+            function
+                .parameters
+                .iter()
+                .find(|p| p.values.contains(&value))
+                .map(|p| p.name.to_string())
+        })
 }
 
 fn operand(function: &Function, value: Value) -> String {
@@ -174,13 +190,21 @@ fn operand(function: &Function, value: Value) -> String {
 
 fn location(function: &Function, value: Value) -> Loc {
     match function.values[value].def {
-        ValueDef::Result(inst, _) if function.insts[inst].loc != Loc::NONE => function.insts[inst].loc,
+        ValueDef::Result(inst, _) if function.insts[inst].loc != Loc::NONE => {
+            function.insts[inst].loc
+        }
         _ => function
             .bindings
             .iter()
             .find(|b| b.values.contains(&value))
             .map(|b| b.loc)
-            .or_else(|| function.parameters.iter().find(|p| p.values.contains(&value)).map(|p| p.loc))
+            .or_else(|| {
+                function
+                    .parameters
+                    .iter()
+                    .find(|p| p.values.contains(&value))
+                    .map(|p| p.loc)
+            })
             .unwrap_or(Loc::NONE),
     }
 }
@@ -188,24 +212,42 @@ fn location(function: &Function, value: Value) -> Loc {
 fn source(function: &Function, value: Value) -> String {
     let Some(data) = function.defining(value) else {
         let name = describe(function, value).unwrap_or_else(|| "a value".into());
-        return if function.parameters.iter().any(|p| p.values.contains(&value)) {
-            format!("`{name}` is a parameter of a device function: callers may pass a different value in each lane")
+        return if function
+            .parameters
+            .iter()
+            .any(|p| p.values.contains(&value))
+        {
+            format!(
+                "`{name}` is a parameter of a device function: callers may pass a different value in each lane"
+            )
         } else {
             format!("`{name}` merges values in a loop with several entries")
         };
     };
     match &data.op {
-        Op::Special(special) => format!("`{}` differs between lanes", source_name(function.language, *special)),
+        Op::Special(special) => format!(
+            "`{}` differs between lanes",
+            source_name(function.language, *special)
+        ),
         Op::Atomic(..) => "an atomic operation gives each lane another value".into(),
         Op::Unknown(id) => match function.unknowns.iter().find(|(u, _)| u == id) {
             Some((_, unknown)) => format!("not understood: {}", unknown.reason),
             None => "not understood".into(),
         },
         Op::StageInput(index) => match function.inputs.get(*index as usize) {
-            Some(input) => format!("the stage input `{}` differs between lanes", if input.semantic.is_empty() { &input.name } else { &input.semantic }),
+            Some(input) => format!(
+                "the stage input `{}` differs between lanes",
+                if input.semantic.is_empty() {
+                    &input.name
+                } else {
+                    &input.semantic
+                }
+            ),
             None => "a stage input differs between lanes".into(),
         },
-        Op::CallUnknown { name, .. } => format!("`{name}` is not visible: it may return a different value in each lane"),
+        Op::CallUnknown { name, .. } => {
+            format!("`{name}` is not visible: it may return a different value in each lane")
+        }
         Op::Call(_) => "the function called may return a different value in each lane".into(),
         Op::Asm { .. } => "inline assembly may give a different value in each lane".into(),
         Op::Warp(_) => "the operation gives lanes of the warp different values".into(),

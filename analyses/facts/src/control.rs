@@ -38,8 +38,13 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
             let source = function.loops.iter().find(|s| s.header == l.header);
             LoopFact {
                 header: l.header,
-                loc: source.map_or_else(|| loop_loc(engine, id, &exiting[id.0 as usize]), |s| s.loc),
-                trip: if level >= wanted { Class::Uniform } else { Class::Divergent },
+                loc: source
+                    .map_or_else(|| loop_loc(engine, id, &exiting[id.0 as usize]), |s| s.loc),
+                trip: if level >= wanted {
+                    Class::Uniform
+                } else {
+                    Class::Divergent
+                },
                 uniform_at: scope_of(level),
                 count: count(engine, id, &exiting[id.0 as usize]),
                 cause,
@@ -49,7 +54,10 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
 }
 
 fn loop_loc(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Loc {
-    let block = exiting.first().copied().unwrap_or(engine.forest.loops[l].header);
+    let block = exiting
+        .first()
+        .copied()
+        .unwrap_or(engine.forest.loops[l].header);
     engine.function.blocks[block].loc
 }
 
@@ -61,7 +69,10 @@ fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
     if !engine.forest.loops[l].reducible || engine.forest.of(*exit) != Some(l) {
         return None;
     }
-    let Terminator::Branch { condition, then, .. } = &function.blocks[*exit].terminator else {
+    let Terminator::Branch {
+        condition, then, ..
+    } = &function.blocks[*exit].terminator
+    else {
         return None;
     };
     // The exit is decided once an iteration: in the header, or where every way back passes.
@@ -73,7 +84,9 @@ fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
         return None;
     }
     let compare = function.defining(*condition)?;
-    let Op::IntCompare(kind) = compare.op else { return None };
+    let Op::IntCompare(kind) = compare.op else {
+        return None;
+    };
     let stays = engine.forest.contains(l, then.block);
     let limit = engine.form[compare.args[1]].as_constant()?;
     let counter = compare.args[0];
@@ -113,7 +126,11 @@ fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
             return None;
         }
     }
-    Some(if first && !(last && header_is_body(engine, l)) { iterations } else { iterations + 1 })
+    Some(if first && !(last && header_is_body(engine, l)) {
+        iterations
+    } else {
+        iterations + 1
+    })
 }
 
 /// A loop of one block runs its body before it tests.
@@ -141,7 +158,9 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
         let mut step = None;
         for &(from, arg) in &engine.incoming[param] {
             if engine.forest.contains(l, from) {
-                let by = engine.form[arg].plus(-1, &engine.form[param], bits)?.as_constant()?;
+                let by = engine.form[arg]
+                    .plus(-1, &engine.form[param], bits)?
+                    .as_constant()?;
                 if step.is_some_and(|s| s != by) {
                     return None;
                 }
@@ -167,7 +186,9 @@ pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
     for &block in &function.layout {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
-            let Op::Barrier(kind) = &data.op else { continue };
+            let Op::Barrier(kind) = &data.op else {
+                continue;
+            };
             let collective = match kind {
                 Barrier::Workgroup
                 | Barrier::WorkgroupAnd

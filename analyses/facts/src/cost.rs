@@ -72,7 +72,10 @@ const fn machine(
 
 impl Machine {
     pub fn named(name: &str) -> &'static Machine {
-        MACHINES.iter().find(|m| m.name == name).unwrap_or(&MACHINES[0])
+        MACHINES
+            .iter()
+            .find(|m| m.name == name)
+            .unwrap_or(&MACHINES[0])
     }
 
     fn cycles(&self, function: &ir::Function, inst: &ir::InstData) -> f64 {
@@ -81,14 +84,46 @@ impl Machine {
             .first()
             .is_some_and(|&r| function.ty(r) == ir::Type::F64);
         match &inst.op {
-            Op::Const(_) | Op::Undef | Op::SymbolAddress(_) | Op::Special(_) | Op::Parameter(_) | Op::StageInput(_) | Op::Alloca { .. } => 0.0,
-            Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => self.divide,
-            Op::Binary(BinaryOp::FloatDiv | BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2, _) => self.divide,
+            Op::Const(_)
+            | Op::Undef
+            | Op::SymbolAddress(_)
+            | Op::Special(_)
+            | Op::Parameter(_)
+            | Op::StageInput(_)
+            | Op::Alloca { .. } => 0.0,
+            Op::Binary(
+                BinaryOp::DivSigned
+                | BinaryOp::DivUnsigned
+                | BinaryOp::RemSigned
+                | BinaryOp::RemUnsigned,
+                _,
+            ) => self.divide,
+            Op::Binary(
+                BinaryOp::FloatDiv | BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2,
+                _,
+            ) => self.divide,
             Op::Binary(BinaryOp::Mul, _) => self.multiply,
             Op::Unary(
-                UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Reciprocal | UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Log | UnaryOp::Log2,
+                UnaryOp::Sqrt
+                | UnaryOp::Rsqrt
+                | UnaryOp::Reciprocal
+                | UnaryOp::Sin
+                | UnaryOp::Cos
+                | UnaryOp::Exp
+                | UnaryOp::Exp2
+                | UnaryOp::Log
+                | UnaryOp::Log2,
             ) => self.special,
-            Op::Unary(UnaryOp::Tan | UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan | UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Erf) => 3.0 * self.special,
+            Op::Unary(
+                UnaryOp::Tan
+                | UnaryOp::Asin
+                | UnaryOp::Acos
+                | UnaryOp::Atan
+                | UnaryOp::Sinh
+                | UnaryOp::Cosh
+                | UnaryOp::Tanh
+                | UnaryOp::Erf,
+            ) => 3.0 * self.special,
             Op::Load(access) | Op::Store(access) => match access.space {
                 Space::Shared => self.shared,
                 Space::Constant => self.simple,
@@ -122,16 +157,29 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
             continue;
         }
         let level = engine.branch_level[block].min(DISPATCH);
-        let class = if level >= wanted { Class::Uniform } else { Class::Divergent };
-        let divergence_cost = (level < SUBGROUP).then(|| arms(engine, machine, block, &mut budget, &mut costs));
+        let class = if level >= wanted {
+            Class::Uniform
+        } else {
+            Class::Divergent
+        };
+        let divergence_cost =
+            (level < SUBGROUP).then(|| arms(engine, machine, block, &mut budget, &mut costs));
         let fact = facts.at(selector, block);
         found.push(BranchFact {
             block,
             kind: data.branch,
             loc: data.loc,
-            class: if class == Class::Divergent && fact.class == Class::Unknown { Class::Unknown } else { class },
+            class: if class == Class::Divergent && fact.class == Class::Unknown {
+                Class::Unknown
+            } else {
+                class
+            },
             uniform_at: scope_of(level),
-            cause: if level < DISPATCH { Cause::Operand(selector) } else { Cause::None },
+            cause: if level < DISPATCH {
+                Cause::Operand(selector)
+            } else {
+                Cause::None
+            },
             divergence_cost,
         });
     }
@@ -147,7 +195,12 @@ fn arms(
     costs: &mut FxHashMap<Block, f64>,
 ) -> f64 {
     let end = engine.post.immediate(branch);
-    let depth = |b: Block| engine.forest.of(b).map_or(0, |l| engine.forest.loops[l].depth);
+    let depth = |b: Block| {
+        engine
+            .forest
+            .of(b)
+            .map_or(0, |l| engine.forest.loops[l].depth)
+    };
     let outside = depth(branch);
     let mut all = Vec::new();
     let mut leaves_loop = false;
@@ -157,7 +210,12 @@ fn arms(
         let mut seen = rustc_hash::FxHashSet::default();
         let mut work = vec![next];
         while let Some(at) = work.pop() {
-            if Some(at) == end || at == branch || *budget == 0 || seen.len() >= ARM || !seen.insert(at) {
+            if Some(at) == end
+                || at == branch
+                || *budget == 0
+                || seen.len() >= ARM
+                || !seen.insert(at)
+            {
                 continue;
             }
             *budget -= 1;

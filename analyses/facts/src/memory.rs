@@ -148,7 +148,8 @@ fn bank_ways(addresses: &[i64], bytes: i64) -> u32 {
     addresses
         .chunks(size)
         .map(|chunk| {
-            let mut words: [BTreeSet<i64>; BANKS as usize] = std::array::from_fn(|_| BTreeSet::new());
+            let mut words: [BTreeSet<i64>; BANKS as usize] =
+                std::array::from_fn(|_| BTreeSet::new());
             for &address in chunk {
                 let last = address.wrapping_add((bytes - 1).max(0)).div_euclid(4);
                 let mut word = address.div_euclid(4);
@@ -175,7 +176,10 @@ fn stride_text(engine: &Engine<'_>, varying: &Form, block: ir::Block) -> SmolStr
             .filter(|&a| engine.atom_level_at(a, block) >= SUBGROUP)
             .collect();
         let part = Form {
-            terms: smallvec::smallvec![Term { factors, coefficient: term.coefficient }],
+            terms: smallvec::smallvec![Term {
+                factors,
+                coefficient: term.coefficient
+            }],
             exact: false,
             assumed: false,
         };

@@ -124,10 +124,11 @@ impl GateBuilder {
                 let end = post[at as usize]?;
                 let (from, to) = (Block(at), Block(end));
                 let same = forest.of(from) == forest.of(to)
-                    || forest
-                        .of(to)
-                        .is_some_and(|l| forest.loops[l].header == to && forest.loops[l].parent == forest.of(from));
-                let simple = same && !forest.is_header(from) && !forest.contains_header_of(to, from);
+                    || forest.of(to).is_some_and(|l| {
+                        forest.loops[l].header == to && forest.loops[l].parent == forest.of(from)
+                    });
+                let simple =
+                    same && !forest.is_header(from) && !forest.contains_header_of(to, from);
                 (simple && dominators.dominates(from, to)).then_some(end)
             })
             .collect();
@@ -258,7 +259,9 @@ fn order(flow: &ControlFlow, forest: &LoopForest) -> Vec<u32> {
     let mut children: Vec<Vec<(Block, Option<LoopId>)>> = vec![Vec::new(); forest.loops.len()];
     let mut roots = Vec::new();
     for &block in &flow.order {
-        let own = forest.of(block).filter(|&l| forest.loops[l].header == block);
+        let own = forest
+            .of(block)
+            .filter(|&l| forest.loops[l].header == block);
         let place = match own {
             Some(l) => forest.loops[l].parent,
             None => forest.of(block),
@@ -357,7 +360,9 @@ impl Walk<'_> {
 
     fn propagate(&mut self, end: Option<u32>) {
         while let Some(Reverse((_, at))) = self.fresh.pop() {
-            let Some(label) = self.label(at) else { continue };
+            let Some(label) = self.label(at) else {
+                continue;
+            };
             if self.builder.work_left == 0 {
                 self.gates.coarse = true;
                 return;
@@ -390,10 +395,9 @@ impl Walk<'_> {
     /// Whether `at` carries the only label left beside that of the end, so that nothing but the end can be a join.
     fn is_last(&mut self, at: u32, label: u32, end: Option<u32>) -> bool {
         let block = Block(at);
-        let own_header = self
-            .forest
-            .of(block)
-            .is_some_and(|l| self.forest.loops[l].header == block && self.forest.contains(l, self.branch));
+        let own_header = self.forest.of(block).is_some_and(|l| {
+            self.forest.loops[l].header == block && self.forest.contains(l, self.branch)
+        });
         if own_header {
             return false;
         }
@@ -402,7 +406,8 @@ impl Walk<'_> {
         };
         if Some(next) != end
             || self.fresh.len() > 4
-            || self.fresh.iter().any(|&Reverse((_, other))| other != next) {
+            || self.fresh.iter().any(|&Reverse((_, other))| other != next)
+        {
             return false;
         }
         let Some(there) = self.label(next) else {
@@ -445,7 +450,10 @@ impl Walk<'_> {
             let exit = self.forest.loops[l].exits[index];
             let node = representative(self.forest, self.branch, exit);
             if self.label(node.0).is_some_and(|there| there != label) {
-                let left = self.forest.outermost_without(self.branch, exit).unwrap_or(l);
+                let left = self
+                    .forest
+                    .outermost_without(self.branch, exit)
+                    .unwrap_or(l);
                 self.gates.exits.push((exit, left));
             }
         }

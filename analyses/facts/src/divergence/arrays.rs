@@ -68,27 +68,29 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
 
 /// The uniformity of an address's offset in its array.
 pub(crate) fn offset_level(engine: &Engine<'_>, address: Value, block: Block) -> Level {
-    engine.level_at(address, block).max(if engine.form[address].assumed {
-        0
-    } else {
-        let values = engine.function.values.len() as u32;
-        engine.form[address]
-            .terms
-            .iter()
-            .filter(|t| {
-                // The base itself is the same place in every lane's memory.
-                !(t.coefficient == 1
-                    && t.factors.len() == 1
-                    && t.factors[0] < values
-                    && matches!(
-                        engine.function.defining(Value(t.factors[0])).map(|d| &d.op),
-                        Some(Op::Alloca { .. })
-                    ))
-            })
-            .map(|t| engine.term_level(&t.factors, block))
-            .min()
-            .unwrap_or(DISPATCH)
-    })
+    engine
+        .level_at(address, block)
+        .max(if engine.form[address].assumed {
+            0
+        } else {
+            let values = engine.function.values.len() as u32;
+            engine.form[address]
+                .terms
+                .iter()
+                .filter(|t| {
+                    // The base itself is the same place in every lane's memory.
+                    !(t.coefficient == 1
+                        && t.factors.len() == 1
+                        && t.factors[0] < values
+                        && matches!(
+                            engine.function.defining(Value(t.factors[0])).map(|d| &d.op),
+                            Some(Op::Alloca { .. })
+                        ))
+                })
+                .map(|t| engine.term_level(&t.factors, block))
+                .min()
+                .unwrap_or(DISPATCH)
+        })
 }
 
 /// A store into an array.

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 
 pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     let function = engine.function;
-    let mut causes: EntityVec<Value, Cause> = EntityVec::with_len(Cause::None, function.values.len());
+    let mut causes: EntityVec<Value, Cause> =
+        EntityVec::with_len(Cause::None, function.values.len());
     let mut queue: VecDeque<Value> = VecDeque::new();
     let mut selectors: FxHashMap<Value, Vec<Block>> = FxHashMap::default();
     for &block in &engine.flow.order {
@@ -20,7 +21,9 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
         }
     }
     let open = |causes: &EntityVec<Value, Cause>, value: Value| {
-        causes[value] == Cause::None && engine.level[value] < DISPATCH && engine.block_of[value].is_some()
+        causes[value] == Cause::None
+            && engine.level[value] < DISPATCH
+            && engine.block_of[value].is_some()
     };
     for &block in &engine.flow.order {
         let data = &function.blocks[block];
@@ -44,7 +47,10 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
                     .unwrap_or(DISPATCH);
                 if open(&causes, result) && engine.level[result] < least {
                     causes[result] = match inst.op {
-                        Op::Load(_) => inst.args.first().map_or(Cause::Source, |&a| Cause::Memory(a)),
+                        Op::Load(_) => inst
+                            .args
+                            .first()
+                            .map_or(Cause::Source, |&a| Cause::Memory(a)),
                         _ => Cause::Source,
                     };
                     queue.push_back(result);
@@ -169,10 +175,11 @@ pub(crate) fn leaves(engine: &Engine<'_>, value: Value, block: Block) -> Option<
 
 /// The branch because of which lanes leave a loop in different iterations.
 pub(crate) fn exit_of(engine: &Engine<'_>, l: ir::loops::LoopId) -> Option<Block> {
-    engine
-        .exits_by_loop
-        .get(&l)
-        .and_then(|b| b.iter().copied().min_by_key(|&b| (engine.branch_level[b], b)))
+    engine.exits_by_loop.get(&l).and_then(|b| {
+        b.iter()
+            .copied()
+            .min_by_key(|&b| (engine.branch_level[b], b))
+    })
 }
 
 impl Engine<'_> {

@@ -27,9 +27,7 @@ use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::gates::{GateBuilder, Gates, control_dependence};
 use ir::loops::{LoopForest, LoopId};
-use ir::{
-    Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Op, Value, ValueDef,
-};
+use ir::{Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Op, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -225,7 +223,11 @@ impl<'f> Engine<'f> {
                 self.node_of_inst[inst.0 as usize] = node;
                 self.nodes.push(Node::Inst(block, inst));
                 let data = &function.insts[inst];
-                for &arg in data.args.iter().chain(data.guard.as_ref().map(|g| &g.value)) {
+                for &arg in data
+                    .args
+                    .iter()
+                    .chain(data.guard.as_ref().map(|g| &g.value))
+                {
                     add_user(&mut self.users, arg, node);
                 }
                 if matches!(data.op, Op::Store(_) | Op::Atomic(..)) {
@@ -295,10 +297,12 @@ impl<'f> Engine<'f> {
             let here = self.forest.of(block);
             let data = &self.function.blocks[block];
             for &param in &data.params {
-                let same = self.incoming[param].split_first().and_then(|(first, rest)| {
-                    let one = first.1 != param && rest.iter().all(|(_, a)| *a == first.1);
-                    one.then_some(first.1)
-                });
+                let same = self.incoming[param]
+                    .split_first()
+                    .and_then(|(first, rest)| {
+                        let one = first.1 != param && rest.iter().all(|(_, a)| *a == first.1);
+                        one.then_some(first.1)
+                    });
                 let header = self.forest.is_header(block);
                 self.varies[param] = match same {
                     Some(arg) if !header => self.seen_from(arg, here),
@@ -457,13 +461,15 @@ impl<'f> Engine<'f> {
             range = (range.0.min(r.0), range.1.max(r.1));
         }
         let own = matches!(self.function.values[result].def, ValueDef::Param(..));
-        let plain = seen.iter().map(|&a| self.level_at(a, block)).min().unwrap_or(DISPATCH);
+        let plain = seen
+            .iter()
+            .map(|&a| self.level_at(a, block))
+            .min()
+            .unwrap_or(DISPATCH);
         let rule = plain.min(control);
         if !self.split[result] {
             let shared = self.form[first].clone();
-            let same = seen
-                .iter()
-                .all(|&a| self.form[a].terms == shared.terms)
+            let same = seen.iter().all(|&a| self.form[a].terms == shared.terms)
                 && (!own || self.valid(&shared, block));
             if same {
                 let exact = seen.iter().all(|&a| self.form[a].exact);
@@ -474,7 +480,11 @@ impl<'f> Engine<'f> {
                     ..shared
                 };
                 // The same value whichever way: its uniformity does not depend on the choice.
-                let level = if assumed { rule } else { self.form_level(&form, block).max(rule) };
+                let level = if assumed {
+                    rule
+                } else {
+                    self.form_level(&form, block).max(rule)
+                };
                 self.finish(result, level, form, range);
                 return;
             }
@@ -483,7 +493,13 @@ impl<'f> Engine<'f> {
         }
         // Terms that all arguments share, and one atom for the rest.
         let before = &self.form[result];
-        let mut lanes = if own && self.level[result] != FRESH && before.terms.iter().any(|t| t.factors.as_slice() == [result.0]) {
+        let mut lanes = if own
+            && self.level[result] != FRESH
+            && before
+                .terms
+                .iter()
+                .any(|t| t.factors.as_slice() == [result.0])
+        {
             before.filtered(|t| t.factors.as_slice() != [result.0])
         } else {
             let start = &self.form[first];
@@ -498,7 +514,11 @@ impl<'f> Engine<'f> {
         }
         for &arg in &seen {
             let form = &self.form[arg];
-            lanes.terms.retain(|t| form.terms.binary_search_by(|o| o.factors.cmp(&t.factors)).is_ok_and(|at| form.terms[at].coefficient == t.coefficient));
+            lanes.terms.retain(|t| {
+                form.terms
+                    .binary_search_by(|o| o.factors.cmp(&t.factors))
+                    .is_ok_and(|at| form.terms[at].coefficient == t.coefficient)
+            });
         }
         let mut rest = control;
         if !lanes.terms.is_empty() {
@@ -524,13 +544,21 @@ impl<'f> Engine<'f> {
         self.set_atom(result, rest);
         let (exact, assumed) = (lanes.exact, lanes.assumed);
         let form = match lanes.plus(1, &Form::atom(result.0), bits.max(2)) {
-            Some(form) => Form { exact, assumed, ..form },
+            Some(form) => Form {
+                exact,
+                assumed,
+                ..form
+            },
             None => {
                 self.set_atom(result, rule);
                 Form::atom(result.0)
             }
         };
-        let level = if form.assumed { rule } else { self.form_level(&form, block).max(rule) };
+        let level = if form.assumed {
+            rule
+        } else {
+            self.form_level(&form, block).max(rule)
+        };
         self.finish(result, level, form, range);
     }
 
@@ -540,7 +568,8 @@ impl<'f> Engine<'f> {
         if level < self.atom_level[value] {
             self.atom_level[value] = level;
             for index in 0..self.mentions[value.0 as usize].len() {
-                self.dirty.insert(self.mentions[value.0 as usize][index] as usize);
+                self.dirty
+                    .insert(self.mentions[value.0 as usize][index] as usize);
             }
         }
     }
@@ -551,14 +580,22 @@ impl<'f> Engine<'f> {
             return DISPATCH;
         }
         self.block_of[value].map_or(DISPATCH, |b| {
-            self.forest.around(b).map(|l| self.mixed[l]).min().unwrap_or(DISPATCH)
+            self.forest
+                .around(b)
+                .map(|l| self.mixed[l])
+                .min()
+                .unwrap_or(DISPATCH)
         })
     }
 
     /// A value that is not explained further.
     pub(crate) fn opaque(&mut self, value: Value, level: Level, range: (i64, i64)) {
         let leader = self.leader[value];
-        let level = level.max(if leader == value { DIVERGENT } else { self.level[leader].min(DISPATCH) });
+        let level = level.max(if leader == value {
+            DIVERGENT
+        } else {
+            self.level[leader].min(DISPATCH)
+        });
         if leader == value {
             self.set_atom(value, level);
         }
@@ -789,7 +826,9 @@ impl<'f> Engine<'f> {
 
     /// Whether a form means the same on both sides of an edge into `block`.
     fn valid(&self, form: &Form, block: Block) -> bool {
-        form.terms.iter().all(|t| self.valid_factors(&t.factors, block))
+        form.terms
+            .iter()
+            .all(|t| self.valid_factors(&t.factors, block))
     }
     fn valid_factors(&self, factors: &[Atom], block: Block) -> bool {
         let values = self.function.values.len() as u32;

@@ -137,7 +137,10 @@ impl Form {
                 let mut factors = a.factors.clone();
                 factors.extend(b.factors.iter().copied());
                 factors.sort_unstable();
-                pairs.push((factors, i128::from(a.coefficient) * i128::from(b.coefficient)));
+                pairs.push((
+                    factors,
+                    i128::from(a.coefficient) * i128::from(b.coefficient),
+                ));
             }
             pairs.sort_unstable_by(|x, y| x.0.cmp(&y.0));
             for (factors, value) in pairs {

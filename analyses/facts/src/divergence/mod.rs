@@ -12,8 +12,8 @@ mod shape;
 mod summaries;
 mod transfer;
 
-pub(crate) use engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of};
 pub(crate) use causes::exit_of;
+pub(crate) use engine::{DISPATCH, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of};
 pub(crate) use form::{Form, Term};
 
 pub(crate) fn source_name(language: ir::Language, special: Special) -> String {
@@ -50,7 +50,12 @@ fn analyze_with(
     let causes = causes::find(&engine);
     let mut values = EntityVec::new();
     for value in function.values.keys() {
-        values.push(engine.fact(value, engine.level[value].min(DISPATCH), None, causes[value]));
+        values.push(engine.fact(
+            value,
+            engine.level[value].min(DISPATCH),
+            None,
+            causes[value],
+        ));
     }
     let temporal = temporal(&engine, &causes);
     let mut facts = FunctionFacts {
@@ -80,7 +85,10 @@ impl Engine<'_> {
         } else if affine && method != Method::Simple {
             Class::Affine
         } else if self.function.defining(value).is_some_and(|d| {
-            matches!(d.op, Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. })
+            matches!(
+                d.op,
+                Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. }
+            )
         }) {
             Class::Unknown
         } else {
@@ -88,27 +96,40 @@ impl Engine<'_> {
         };
         let integral = self.function.ty(value).is_integral();
         let form = match (class, block) {
-            (Class::Uniform | Class::Affine, Some(b)) if integral => self.form_text(&self.form[value], b, wanted),
+            (Class::Uniform | Class::Affine, Some(b)) if integral => {
+                self.form_text(&self.form[value], b, wanted)
+            }
             _ => SmolStr::default(),
         };
         ValueFact {
             class,
             uniform_at: scope_of(level),
             form,
-            cause: if level == DISPATCH { Cause::None } else { cause },
+            cause: if level == DISPATCH {
+                Cause::None
+            } else {
+                cause
+            },
         }
     }
 
     /// Coordinates times uniform coefficients, plus uniform terms.
     pub(crate) fn is_affine(&self, form: &Form, block: Block, wanted: Level) -> bool {
-        form.terms.iter().all(|t| self.is_affine_term(t, block, wanted))
+        form.terms
+            .iter()
+            .all(|t| self.is_affine_term(t, block, wanted))
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;
         for &atom in &term.factors {
             if self.atom_level_at(atom, block) < wanted {
                 match self.special_of(atom) {
-                    Some(Special::ThreadId(_) | Special::LaneId | Special::BlockId(_) | Special::MicroSimdTid) => coordinates += 1,
+                    Some(
+                        Special::ThreadId(_)
+                        | Special::LaneId
+                        | Special::BlockId(_)
+                        | Special::MicroSimdTid,
+                    ) => coordinates += 1,
                     _ => return false,
                 }
             }
@@ -131,7 +152,12 @@ impl Engine<'_> {
         let mut constant = 0i64;
         let mut terms: Vec<&Term> = form.terms.iter().collect();
         // Lanes first, then the rest; the constant last.
-        terms.sort_by_key(|t| (self.term_level(&t.factors, block) >= wanted, std::cmp::Reverse(t.factors.len())));
+        terms.sort_by_key(|t| {
+            (
+                self.term_level(&t.factors, block) >= wanted,
+                std::cmp::Reverse(t.factors.len()),
+            )
+        });
         for term in terms {
             if term.factors.is_empty() {
                 constant = term.coefficient;
@@ -189,7 +215,12 @@ impl Engine<'_> {
         match self.function.defining(value).map(|d| &d.op) {
             Some(Op::Parameter(name)) => return Some(name.to_string()),
             Some(Op::SymbolAddress(symbol)) => {
-                return self.function.symbols.iter().find(|(s, _)| s == symbol).map(|(_, d)| d.name.to_string());
+                return self
+                    .function
+                    .symbols
+                    .iter()
+                    .find(|(s, _)| s == symbol)
+                    .map(|(_, d)| d.name.to_string());
             }
             _ => {}
         }
@@ -197,13 +228,16 @@ impl Engine<'_> {
         if !self.form[value].is_atom(atom) {
             return None;
         }
-        self.names.get(&value).map(|&v| self.function.variables[v].name.to_string()).or_else(|| {
-            self.function
-                .parameters
-                .iter()
-                .find(|p| p.values.len() == 1 && p.values[0] == value)
-                .map(|p| p.name.to_string())
-        })
+        self.names
+            .get(&value)
+            .map(|&v| self.function.variables[v].name.to_string())
+            .or_else(|| {
+                self.function
+                    .parameters
+                    .iter()
+                    .find(|p| p.values.len() == 1 && p.values[0] == value)
+                    .map(|p| p.name.to_string())
+            })
     }
 }
 

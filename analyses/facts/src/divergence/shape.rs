@@ -97,7 +97,10 @@ impl Shape {
             Special::WarpId if one_warp => WORKGROUP,
             Special::WarpId | Special::Clock | Special::SmId => SUBGROUP,
             Special::BlockId(_) | Special::WarpCount | Special::OtherWorkgroup(_) => WORKGROUP,
-            Special::BlockDim(_) | Special::GridDim(_) | Special::WarpSize | Special::OtherDispatch(_) => DISPATCH,
+            Special::BlockDim(_)
+            | Special::GridDim(_)
+            | Special::WarpSize
+            | Special::OtherDispatch(_) => DISPATCH,
         }
     }
 
@@ -105,7 +108,12 @@ impl Shape {
     pub(crate) fn constant(&self, special: Special) -> Option<i64> {
         match special {
             Special::ThreadId(axis) if self.block.get(axis as usize) == Some(&Some(1)) => Some(0),
-            Special::BlockDim(axis) => self.block.get(axis as usize).copied().flatten().map(i64::from),
+            Special::BlockDim(axis) => self
+                .block
+                .get(axis as usize)
+                .copied()
+                .flatten()
+                .map(i64::from),
             Special::LaneId if self.warp == 1 => Some(0),
             _ => None,
         }
@@ -152,7 +160,9 @@ impl Shape {
     pub(crate) fn source_name(language: Language, special: Special) -> String {
         let axis = |a: u8| ['x', 'y', 'z'].get(a as usize).copied().unwrap_or('w');
         match (language, special) {
-            (Language::Cuda | Language::C, Special::ThreadId(a)) => format!("threadIdx.{}", axis(a)),
+            (Language::Cuda | Language::C, Special::ThreadId(a)) => {
+                format!("threadIdx.{}", axis(a))
+            }
             (Language::Cuda | Language::C, Special::BlockId(a)) => format!("blockIdx.{}", axis(a)),
             (Language::Cuda | Language::C, Special::BlockDim(a)) => format!("blockDim.{}", axis(a)),
             (Language::Cuda | Language::C, Special::GridDim(a)) => format!("gridDim.{}", axis(a)),
@@ -160,10 +170,27 @@ impl Shape {
             (Language::Hlsl, Special::BlockId(a)) => format!("SV_GroupID.{}", axis(a)),
             (Language::Hlsl, Special::LaneId) => "WaveGetLaneIndex()".into(),
             (_, Special::MicroSimdTid) => "Tid".into(),
-            (_, Special::LaneId) => if language == Language::Ptx { "%laneid" } else { "the lane index" }.into(),
-            (_, Special::WarpId) => if language == Language::Ptx { "%warpid" } else { "the warp index" }.into(),
+            (_, Special::LaneId) => if language == Language::Ptx {
+                "%laneid"
+            } else {
+                "the lane index"
+            }
+            .into(),
+            (_, Special::WarpId) => if language == Language::Ptx {
+                "%warpid"
+            } else {
+                "the warp index"
+            }
+            .into(),
             (_, Special::Clock) => "the clock".into(),
-            (_, Special::LaneMaskEq | Special::LaneMaskLt | Special::LaneMaskLe | Special::LaneMaskGt | Special::LaneMaskGe) => "the lane mask".into(),
+            (
+                _,
+                Special::LaneMaskEq
+                | Special::LaneMaskLt
+                | Special::LaneMaskLe
+                | Special::LaneMaskGt
+                | Special::LaneMaskGe,
+            ) => "the lane mask".into(),
             (_, other) => match Shape::name(other).as_str() {
                 "?" => "a builtin value".into(),
                 name => format!("%{name}"),

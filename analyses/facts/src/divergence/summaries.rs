@@ -74,7 +74,11 @@ fn results(engine: &Engine<'_>) -> Level {
     }
     // Lanes may return in different iterations of a loop.
     for l in engine.forest.loops.keys() {
-        level = level.min(engine.taint[l].max(if function.returns.is_empty() { DISPATCH } else { 0 }));
+        level = level.min(engine.taint[l].max(if function.returns.is_empty() {
+            DISPATCH
+        } else {
+            0
+        }));
     }
     level
 }

@@ -1,9 +1,7 @@
 //! What each operation does to levels, forms and intervals.
 
 use super::arrays;
-use super::engine::{
-    DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP,
-};
+use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::form::{Form, Term, wrap};
 use ir::{
     BinaryOp, Block, Convert, EntityVec, Function, FunctionKind, Inst, InstData, IntCondition, Op,
@@ -150,7 +148,11 @@ enum Outcome {
 /// The level that the operation alone justifies.
 fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least: Level) -> Level {
     let function = engine.function;
-    let arg = |index: usize| data.args.get(index).map_or(DIVERGENT, |&a| engine.level_at(a, block));
+    let arg = |index: usize| {
+        data.args
+            .get(index)
+            .map_or(DIVERGENT, |&a| engine.level_at(a, block))
+    };
     match &data.op {
         Op::Const(_) | Op::SymbolAddress(_) | Op::Parameter(_) => DISPATCH,
         Op::Undef => {
@@ -162,12 +164,20 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
         }
         Op::Unknown(_) | Op::Atomic(..) => DIVERGENT,
         Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => {
-            if *pure { least } else { DIVERGENT }
+            if *pure {
+                least
+            } else {
+                DIVERGENT
+            }
         }
         Op::Special(special) => engine.shape.level_of(*special),
         Op::StageInput(index) => stage_input(function, *index),
         Op::Alloca { .. } => {
-            if function.kind == FunctionKind::Device { DIVERGENT } else { DISPATCH }
+            if function.kind == FunctionKind::Device {
+                DIVERGENT
+            } else {
+                DISPATCH
+            }
         }
         Op::Load(access) => {
             let Some(&address) = data.args.first() else {
@@ -177,7 +187,8 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
                 return DIVERGENT;
             }
             if let Some(array) = engine.array_of[address] {
-                return arrays::offset_level(engine, address, block).min(engine.array_level[array as usize]);
+                return arrays::offset_level(engine, address, block)
+                    .min(engine.array_level[array as usize]);
             }
             let level = engine.level_at(address, block);
             match access.space {
@@ -236,8 +247,16 @@ fn stage_input(function: &Function, index: u32) -> Level {
 }
 
 fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number: usize) -> Level {
-    let level = |index: usize| data.args.get(index).map_or(DIVERGENT, |&a| engine.level_at(a, block));
-    let constant = |index: usize| data.args.get(index).and_then(|&a| engine.form[a].as_constant());
+    let level = |index: usize| {
+        data.args
+            .get(index)
+            .map_or(DIVERGENT, |&a| engine.level_at(a, block))
+    };
+    let constant = |index: usize| {
+        data.args
+            .get(index)
+            .and_then(|&a| engine.form[a].as_constant())
+    };
     if op.mask
         && data
             .args
@@ -252,14 +271,26 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
     match op.kind {
         WarpKind::ShuffleIndex => {
             let full = constant(2).is_some_and(|w| w >= width) || data.args.len() < 3;
-            if full && level(1) >= SUBGROUP { SUBGROUP } else { DIVERGENT }
+            if full && level(1) >= SUBGROUP {
+                SUBGROUP
+            } else {
+                DIVERGENT
+            }
         }
         WarpKind::ShufflePtx(ShuffleMode::Index) => {
             let full = constant(2) == Some(0x1f) && width == 32;
-            if full && level(1) >= SUBGROUP { SUBGROUP } else { DIVERGENT }
+            if full && level(1) >= SUBGROUP {
+                SUBGROUP
+            } else {
+                DIVERGENT
+            }
         }
         WarpKind::ReadLaneAt => {
-            if level(1) >= SUBGROUP { same.min(SUBGROUP) } else { DIVERGENT }
+            if level(1) >= SUBGROUP {
+                same.min(SUBGROUP)
+            } else {
+                DIVERGENT
+            }
         }
         WarpKind::ReadFirstLane => same,
         WarpKind::VoteAll | WarpKind::VoteAny => same,
@@ -330,7 +361,13 @@ fn linear(
             let arg = data.args[0];
             let r = engine.range[arg];
             let range = negate(r);
-            let form = exactly(engine, zero.plus(-1, &engine.form[arg], bits)?, false, range, ty);
+            let form = exactly(
+                engine,
+                zero.plus(-1, &engine.form[arg], bits)?,
+                false,
+                range,
+                ty,
+            );
             Some(Outcome::Form(form, clip(range, ty)))
         }
         Op::Unary(UnaryOp::Not) if ty.is_int() => {
@@ -338,10 +375,18 @@ fn linear(
             let arg = data.args[0];
             let r = engine.range[arg];
             let range = (-1 - i128::from(r.1), -1 - i128::from(r.0));
-            let form = exactly(engine, ones.plus(-1, &engine.form[arg], bits)?, false, range, ty);
+            let form = exactly(
+                engine,
+                ones.plus(-1, &engine.form[arg], bits)?,
+                false,
+                range,
+                ty,
+            );
             Some(Outcome::Form(form, clip(range, ty)))
         }
-        Op::Binary(op, wraps) if ty.is_int() => binary(engine, block, *op, *wraps, data, result, least),
+        Op::Binary(op, wraps) if ty.is_int() => {
+            binary(engine, block, *op, *wraps, data, result, least)
+        }
         Op::PtrAdd => {
             let form = engine.form[data.args[0]].plus(1, &engine.form[data.args[1]], 64)?;
             Some(Outcome::Form(form, FULL))
@@ -389,7 +434,13 @@ fn fits(range: (i128, i128), ty: Type) -> bool {
 }
 
 /// Keeps `exact` only where the operation does not wrap.
-fn exactly(engine: &Engine<'_>, mut form: Form, no_wrap: bool, range: (i128, i128), ty: Type) -> Form {
+fn exactly(
+    engine: &Engine<'_>,
+    mut form: Form,
+    no_wrap: bool,
+    range: (i128, i128),
+    ty: Type,
+) -> Form {
     let integers = engine.function.language == ir::Language::MicroSimd;
     form.exact &= no_wrap || integers || fits(range, ty);
     form
@@ -506,12 +557,19 @@ fn binary(
             }
             if natural {
                 let most = (ra.1 | rb.1) as u64;
-                let high = if most == 0 { 0 } else { (u64::MAX >> most.leading_zeros()) as i64 };
+                let high = if most == 0 {
+                    0
+                } else {
+                    (u64::MAX >> most.leading_zeros()) as i64
+                };
                 return Some(Outcome::Opaque(least, (0, high)));
             }
             None
         }
-        BinaryOp::ShrUnsigned | BinaryOp::ShrSigned | BinaryOp::DivUnsigned | BinaryOp::DivSigned => {
+        BinaryOp::ShrUnsigned
+        | BinaryOp::ShrSigned
+        | BinaryOp::DivUnsigned
+        | BinaryOp::DivSigned => {
             let shift = matches!(op, BinaryOp::ShrUnsigned | BinaryOp::ShrSigned);
             let signed = matches!(op, BinaryOp::ShrSigned | BinaryOp::DivSigned);
             let by = constant?;
@@ -527,7 +585,9 @@ fn binary(
             let range = match power {
                 Some(power) if usable => (ra.0 >> power, ra.1 >> power),
                 None if by > 0 && ra.0 >= 0 => (ra.0 / by, ra.1 / by),
-                Some(power) if !signed && power > 0 => (0, ((u64::MAX >> (64 - bits)) >> power) as i64),
+                Some(power) if !signed && power > 0 => {
+                    (0, ((u64::MAX >> (64 - bits)) >> power) as i64)
+                }
                 _ => FULL,
             };
             let mut level = engine.level_at(a, block);
@@ -561,7 +621,10 @@ fn binary(
             }
             Some(Outcome::Opaque(engine.level_at(a, block), range))
         }
-        BinaryOp::MinSigned | BinaryOp::MaxSigned | BinaryOp::MinUnsigned | BinaryOp::MaxUnsigned => {
+        BinaryOp::MinSigned
+        | BinaryOp::MaxSigned
+        | BinaryOp::MinUnsigned
+        | BinaryOp::MaxUnsigned => {
             let signed = matches!(op, BinaryOp::MinSigned | BinaryOp::MaxSigned);
             if !signed && !natural {
                 return None;
@@ -573,7 +636,8 @@ fn binary(
                 (ra.0.max(rb.0), ra.1.max(rb.1))
             };
             // The operand that wins is the same for all lanes if their distance is.
-            let choice = difference(engine, a, b, bits).map_or(DIVERGENT, |d| engine.form_level(&d, block));
+            let choice =
+                difference(engine, a, b, bits).map_or(DIVERGENT, |d| engine.form_level(&d, block));
             if choice > DIVERGENT {
                 engine.merge_of(block, result, choice, &[(block, a), (block, b)]);
                 return Some(Outcome::Done);
@@ -642,14 +706,18 @@ fn span_below(engine: &Engine<'_>, form: &Form, block: Block) -> Option<u32> {
     let values = engine.function.values.len() as u32;
     let shape = &engine.shape;
     let lane = |t: &Term| {
-        t.factors.as_slice().first().filter(|_| t.factors.len() == 1).and_then(|&a| {
-            let special = shape.special(a.checked_sub(values)?)?;
-            match special {
-                Special::LaneId => Some(true),
-                Special::ThreadId(0) if shape.rows_are_whole_warps() => Some(false),
-                _ => None,
-            }
-        })
+        t.factors
+            .as_slice()
+            .first()
+            .filter(|_| t.factors.len() == 1)
+            .and_then(|&a| {
+                let special = shape.special(a.checked_sub(values)?)?;
+                match special {
+                    Special::LaneId => Some(true),
+                    Special::ThreadId(0) if shape.rows_are_whole_warps() => Some(false),
+                    _ => None,
+                }
+            })
     };
     let mut found: Option<(&Term, bool)> = None;
     for term in &form.terms {
@@ -747,9 +815,17 @@ fn compare(
             LessSigned | LessUnsigned | GreaterEqualSigned | GreaterEqualUnsigned
         );
         let exact = d.exact;
-        let up = if strict { Some(d.clone()) } else { d.plus(-1, &Form::constant(1), 64) };
+        let up = if strict {
+            Some(d.clone())
+        } else {
+            d.plus(-1, &Form::constant(1), 64)
+        };
         let down = Form::constant(0).plus(-1, &d, 64);
-        let down = if strict { down.and_then(|d| d.plus(-1, &Form::constant(1), 64)) } else { down };
+        let down = if strict {
+            down.and_then(|d| d.plus(-1, &Form::constant(1), 64))
+        } else {
+            down
+        };
         level = level.max(engine.form_level(&d, block));
         for side in [up, down].into_iter().flatten() {
             if exact && side.exact {

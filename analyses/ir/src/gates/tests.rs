@@ -67,7 +67,11 @@ fn loops_with_two_exits() {
     assert_eq!(forest.loops[gates.exits[0].1].header, Block(1));
     // T7b: loop 1 -> body 2 | xu 4; body 2 -> xd 5 | mid 3; mid 3 -> xu 4 | loop 1
     let flow = graph(&[&[1], &[2, 4], &[5, 3], &[4, 1], &[], &[]]);
-    assert_eq!(joins(&flow, 2), [5], "one predecessor: no φ, but lanes arrive at different times");
+    assert_eq!(
+        joins(&flow, 2),
+        [5],
+        "one predecessor: no φ, but lanes arrive at different times"
+    );
     assert_eq!(exits(&flow, 2), [5]);
 }
 
@@ -162,13 +166,16 @@ fn brute_joins(flow: &ControlFlow, forest: &LoopForest, branch: Block) -> Vec<Bl
             let mut edges = Vec::new();
             for &from in &flow.order {
                 for &to in &flow.successors[from] {
-                    let back = forest.of(to).filter(|&l| {
-                        forest.loops[l].header == to && forest.contains(l, from)
-                    });
+                    let back = forest
+                        .of(to)
+                        .filter(|&l| forest.loops[l].header == to && forest.contains(l, from));
                     let cut = back.is_some_and(|l| {
                         to != join && forest.contains(l, branch) && forest.contains(l, join)
                     });
-                    if !cut && from != join && to != branch || from == branch && to == join || (to == join && join == branch && !cut) {
+                    if !cut && from != join && to != branch
+                        || from == branch && to == join
+                        || (to == join && join == branch && !cut)
+                    {
                         edges.push((from.0 as usize, to.0 as usize));
                     }
                 }
@@ -254,9 +261,15 @@ fn agrees_with_disjoint_paths_on_random_graphs() {
             found.dedup();
             assert_eq!(found, expected_exits, "exits of {branch} in {rows:?}");
             for join in brute_joins(&flow, &forest, branch) {
-                assert!(gates.joins.contains(&join), "join {join} of {branch} in {rows:?}: {gates:?}");
+                assert!(
+                    gates.joins.contains(&join),
+                    "join {join} of {branch} in {rows:?}: {gates:?}"
+                );
             }
-            extra += gates.joins.len() - brute_joins(&flow, &forest, branch).len().min(gates.joins.len());
+            extra += gates.joins.len()
+                - brute_joins(&flow, &forest, branch)
+                    .len()
+                    .min(gates.joins.len());
         }
     }
     assert!(branches > 5000, "{branches}");
