@@ -2,7 +2,9 @@
 //! depends on names and the seed alone, so that `Launch::new` runs any module.
 
 use super::texture::Textures;
+use crate::entity::Entity;
 use crate::function::{Function, Language, StageInput};
+use crate::inst::{BinaryOp, Convert, Op};
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 use std::rc::Rc;
@@ -250,8 +252,13 @@ impl Launch {
         let Some(&entry) = function.layout.first() else {
             return launch;
         };
+        let addresses = address_parameters(function);
         for (number, &param) in function.blocks[entry].params.iter().enumerate() {
-            let argument = launch.default_argument(function, number, function.ty(param));
+            let ty = match function.ty(param) {
+                Type::I64 if addresses >> number.min(63) & 1 == 1 => Type::Ptr(Space::Generic),
+                ty => ty,
+            };
+            let argument = launch.default_argument(function, number, ty);
             launch.parameters.push(argument);
         }
         launch
@@ -320,6 +327,53 @@ impl Launch {
             _ => Argument::Bits(random % 40 + 1),
         }
     }
+}
+
+/// The parameters (by number, the first 63) whose value becomes an address by moves, sums and conversions: assembly
+/// languages pass pointers as integers.
+fn address_parameters(function: &Function) -> u64 {
+    let mut reach = vec![0u64; function.values.len()];
+    for (number, &param) in function.blocks[function.entry()].params.iter().enumerate() {
+        reach[param.index()] = if number < 63 { 1 << number } else { 0 };
+    }
+    let (mut found, mut numbers) = (0, 0);
+    // Values that go round loops arrive after a few passes; an address that needs more is taken for a number.
+    for _ in 0..4 {
+        for &block in &function.layout {
+            let data = &function.blocks[block];
+            for &inst in &data.insts {
+                let data = &function.insts[inst];
+                let Some(&result) = data.results.first() else {
+                    continue;
+                };
+                // What is multiplied or shifted is a size or a number.
+                if let Op::Binary(BinaryOp::Mul | BinaryOp::Shl, _) = data.op {
+                    numbers |= data.args.iter().fold(0, |m, arg| m | reach[arg.index()]);
+                }
+                let flows = matches!(
+                    data.op,
+                    Op::Convert(Convert::Bitcast | Convert::SpaceCast)
+                        | Op::Binary(BinaryOp::Add | BinaryOp::Sub, _)
+                        | Op::Select
+                        | Op::PtrAdd
+                );
+                if flows && function.ty(result).bits() == 64 {
+                    let mask = data.args.iter().fold(0, |m, arg| m | reach[arg.index()]);
+                    reach[result.index()] |= mask;
+                    if matches!(function.ty(result), Type::Ptr(_)) {
+                        found |= mask;
+                    }
+                }
+            }
+            for edge in data.terminator.edges() {
+                let params = &function.blocks[edge.block].params;
+                for (&param, &arg) in params.iter().zip(&edge.args) {
+                    reach[param.index()] |= reach[arg.index()];
+                }
+            }
+        }
+    }
+    found & !numbers
 }
 
 /// Small numbers that make sense both as f32 and as indices: every fourth word is a float in 0..4, the others are below 64.

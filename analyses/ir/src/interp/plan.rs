@@ -10,7 +10,7 @@ use crate::cfg::ControlFlow;
 use crate::dominators::DominatorTree;
 use crate::entity::{Block, Entity, EntityVec, Inst};
 use crate::function::{Function, SymbolKind};
-use crate::inst::Op;
+use crate::inst::{Barrier, Op};
 use crate::types::Space;
 use smallvec::SmallVec;
 
@@ -35,6 +35,8 @@ pub(super) struct FunctionPlan<'m> {
     pub(super) cycle_count: usize,
     /// By block, then by edge in the order of `Terminator::edges`.
     pub(super) edges: Vec<Vec<EdgePlan>>,
+    /// Blocks from which a barrier of the workgroup may be reached, calls included.
+    pub(super) reaches_barrier: Vec<bool>,
     /// Offsets of `Alloca`s and local symbols from the first private byte of a call, and the sizes.
     pub(super) local: Vec<(LocalObject, u64, u32)>,
     /// Index into `local` by instruction.
@@ -111,6 +113,7 @@ impl<'m> FunctionPlan<'m> {
             cycles,
             cycle_count: headers.len(),
             edges,
+            reaches_barrier: reaches_barrier(function, &flow),
             local,
             alloca,
             symbols,
@@ -130,6 +133,30 @@ impl<'m> FunctionPlan<'m> {
             .filter(|&&i| i != u32::MAX)
             .map(|&i| i as usize)
     }
+}
+
+fn reaches_barrier(function: &Function, flow: &ControlFlow) -> Vec<bool> {
+    let waits = |op: &Op| match op {
+        Op::Barrier(barrier) => !matches!(barrier, Barrier::Warp | Barrier::MicroSimd),
+        Op::Call(_) => true,
+        _ => false,
+    };
+    let mut reaches = vec![false; function.blocks.len()];
+    let mut work: Vec<Block> = flow
+        .order
+        .iter()
+        .copied()
+        .filter(|&block| {
+            let insts = &function.blocks[block].insts;
+            insts.iter().any(|&inst| waits(&function.insts[inst].op))
+        })
+        .collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reaches[block.index()], true) {
+            work.extend(flow.predecessors[block].iter().copied());
+        }
+    }
+    reaches
 }
 
 fn edge_plan(cycles: &[Vec<u32>], headers: &[Block], from: Block, to: Block) -> EdgePlan {

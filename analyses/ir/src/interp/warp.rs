@@ -234,12 +234,8 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 let frame = &mut warp.frames[depth];
                 self.take(frame, plan, block, 0, then, yes);
                 self.take(frame, plan, block, 1, otherwise, no);
-                diverge(
-                    &mut frame.stack,
-                    plan.post_dominator[block.index()],
-                    &[(then.block.0, yes), (otherwise.block.0, no)],
-                    self.launch.reverse_groups,
-                );
+                let groups = &mut [(then.block.0, yes), (otherwise.block.0, no)];
+                self.diverge(&mut frame.stack, plan, block, groups);
             }
             Terminator::Switch {
                 value,
@@ -275,12 +271,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                         None => groups.push((edge.block.0, taken[number])),
                     }
                 }
-                diverge(
-                    &mut frame.stack,
-                    plan.post_dominator[block.index()],
-                    &groups,
-                    self.launch.reverse_groups,
-                );
+                self.diverge(&mut frame.stack, plan, block, &mut groups);
             }
             Terminator::Return(values) => {
                 if self.observing_uses {
@@ -552,51 +543,58 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
     pub(super) fn recycle(&mut self, frame: Frame) {
         self.pool[frame.function as usize].push(frame.values);
     }
-}
 
-/// Divides the top entry of the stack among the groups of lanes that go different ways.
-fn diverge(stack: &mut Vec<Entry>, join: u32, groups: &[(u32, u64)], reverse: bool) {
-    let Some(top) = stack.last().copied() else {
-        return;
-    };
-    let mut first = None;
-    let mut several = false;
-    for &(to, mask) in groups {
-        if mask != 0 {
-            several |= first.is_some_and(|f| f != to);
-            first = first.or(Some(to));
+    /// Divides the top entry of the stack among the groups of lanes that go different ways.
+    fn diverge(
+        &self,
+        stack: &mut Vec<Entry>,
+        plan: &FunctionPlan<'m>,
+        block: Block,
+        groups: &mut [(u32, u64)],
+    ) {
+        let Some(top) = stack.last().copied() else {
+            return;
+        };
+        let mut first = None;
+        let mut several = false;
+        for &(to, mask) in groups.iter() {
+            if mask != 0 {
+                several |= first.is_some_and(|f| f != to);
+                first = first.or(Some(to));
+            }
         }
-    }
-    let Some(first) = first else { return };
-    let depth = stack.len() - 1;
-    if !several {
-        stack[depth].block = first;
-        return;
-    }
-    let until = if join == EXIT {
-        stack.pop();
-        top.until
-    } else {
-        if join == top.until {
+        let Some(first) = first else { return };
+        let depth = stack.len() - 1;
+        if !several {
+            stack[depth].block = first;
+            return;
+        }
+        let join = plan.post_dominator[block.index()];
+        let until = if join == EXIT {
             stack.pop();
+            top.until
         } else {
-            stack[depth].block = join;
+            if join == top.until {
+                stack.pop();
+            } else {
+                stack[depth].block = join;
+            }
+            join
+        };
+        // The last one pushed runs first. Lanes that never wait go before those that may: they end or come to the join,
+        // and are not in the way of a barrier.
+        if !self.launch.reverse_groups {
+            groups.reverse();
         }
-        join
-    };
-    for number in 0..groups.len() {
-        // The last one pushed runs first.
-        let (to, mask) = groups[if reverse {
-            number
-        } else {
-            groups.len() - 1 - number
-        }];
-        if mask != 0 && (join == EXIT || to != join) {
-            stack.push(Entry {
-                block: to,
-                until,
-                mask,
-            });
+        groups.sort_by_key(|&(to, _)| !plan.reaches_barrier[to as usize]);
+        for &(to, mask) in groups.iter() {
+            if mask != 0 && (join == EXIT || to != join) {
+                stack.push(Entry {
+                    block: to,
+                    until,
+                    mask,
+                });
+            }
         }
     }
 }
