@@ -39,7 +39,8 @@ pub struct Launch {
     pub reverse_groups: bool,
     /// Reads of variables never written give a value a lane instead of 0.
     pub scramble_undefined: bool,
-    /// A lane that has ended counts as arrived at every barrier, as current hardware has it; otherwise it is an error.
+    /// A lane that has ended, or is on its way to its end without a barrier, counts as arrived at every barrier, as
+    /// current hardware has it; otherwise it is an error.
     pub ended_lanes_arrive: bool,
     /// Bytes of shared symbols without a size (`extern __shared__`), which all start at one address.
     pub dynamic_shared: u32,

@@ -375,11 +375,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         number: usize,
         arrival: Arrival,
     ) -> Result<(), Error> {
+        let mut missing = group.warps[number].live & !arrival.mask;
+        if self.launch.ended_lanes_arrive {
+            missing &= !self.never_wait(&group.warps[number], missing);
+        }
         let warp = &mut group.warps[number];
-        let fault = if warp.live & !arrival.mask != 0 {
-            Some(BarrierFault::PartOfWarp {
-                missing: warp.live & !arrival.mask,
-            })
+        let fault = if missing != 0 {
+            Some(BarrierFault::PartOfWarp { missing })
         } else if warp.initial & !warp.live != 0 && !self.launch.ended_lanes_arrive {
             Some(BarrierFault::EndedLanes {
                 missing: warp.initial & !warp.live,

@@ -305,6 +305,22 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         Ok(())
     }
 
+    /// Those of the lanes that are held at a join from which no barrier is reached: nothing but the stack keeps them
+    /// from ending.
+    pub(super) fn never_wait(&self, warp: &Warp, mask: u64) -> u64 {
+        let [frame] = warp.frames.as_slice() else {
+            return 0;
+        };
+        let plan = &self.plans[frame.function as usize];
+        let held_at = |lane: u32| {
+            let mut entries = frame.stack.iter().rev();
+            entries.find(|entry| entry.mask >> lane & 1 == 1)
+        };
+        lanes(mask)
+            .filter(|&lane| held_at(lane).is_some_and(|e| !plan.reaches_barrier[e.block as usize]))
+            .fold(0, |never, lane| never | 1 << lane)
+    }
+
     fn use_edge(&mut self, group: &Group<'_>, warp: &Warp, edge: &Edge, mask: u64) {
         if self.observing_uses {
             for &arg in &edge.args {

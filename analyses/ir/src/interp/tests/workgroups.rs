@@ -211,6 +211,14 @@ fn ended_lanes_are_reported_or_counted_as_asked() {
 }
 
 #[test]
+fn lanes_held_at_a_common_end_are_no_obstacle_where_ended_ones_are_not() {
+    let module = conditional_barrier(8);
+    let mut launch = Launch::new(32);
+    launch.ended_lanes_arrive = true;
+    assert_eq!(run(&module, &launch).error, None);
+}
+
+#[test]
 fn reducing_barriers_give_the_workgroups_answer() {
     let columns = returned(70, |b| {
         let lane = tid(b);
