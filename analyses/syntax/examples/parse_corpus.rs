@@ -65,6 +65,7 @@ struct Totals {
     entries: (usize, usize),
     device: (usize, usize),
     host: (usize, usize),
+    structs: (usize, usize),
     syntax: usize,
     bytes: usize,
     seconds: f64,
@@ -132,6 +133,8 @@ fn main() {
             "-I" => search
                 .directories
                 .extend(arguments.next().map(PathBuf::from)),
+            // A file that is named is parsed whatever it is called, as CUDA when its name does not tell.
+            path if Path::new(path).is_file() => files.push(PathBuf::from(path)),
             path => collect(Path::new(path), &mut files),
         }
     }
@@ -146,26 +149,24 @@ fn main() {
         )
     };
     println!(
-        "{} files, {} items, {} syntax problems; kernels and entry points {}, device functions {}, host functions {}; {:.1} MB in {:.2} s",
+        "{} files, {} items, {} syntax problems; kernels and entry points {}, device functions {}, host functions {}, structs with their methods {}; {:.1} MB in {:.2} s",
         totals.files,
         totals.items,
         totals.syntax,
         rate(totals.entries),
         rate(totals.device),
         rate(totals.host),
+        rate(totals.structs),
         totals.bytes as f64 / 1e6,
         totals.seconds
     );
 }
 
 fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool, unknowns: bool) {
-    let Some(dialect) = path
-        .extension()
-        .and_then(|e| e.to_str())
+    let extension = path.extension().and_then(|e| e.to_str());
+    let dialect = extension
         .and_then(Dialect::from_extension)
-    else {
-        return;
-    };
+        .unwrap_or(Dialect::Cuda);
     let Some(main) = search.load(path) else {
         return;
     };
@@ -264,6 +265,11 @@ fn count(
         };
         bucket.1 += 1;
         bucket.0 += usize::from(good);
+        return;
+    }
+    if let ItemKind::Struct(_) = &item.kind {
+        totals.structs.1 += 1;
+        totals.structs.0 += usize::from(good);
         return;
     }
     if matches!(item.kind, ItemKind::Unknown { .. }) {

@@ -306,7 +306,8 @@ fn own_name(tokens: &[Token]) -> SmolStr {
                     at = after_brackets(tokens, at + 1);
                     continue;
                 }
-                if specifier_only(word) && matches!(kind(at + 1), T::Ident) || attribute_word(word)
+                if specifier_only(word) && (kind(at + 1) == T::Ident || kind(at + 1).is_keyword())
+                    || attribute_word(word)
                 {
                     at += 1;
                     continue;

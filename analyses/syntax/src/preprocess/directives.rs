@@ -244,6 +244,14 @@ impl Preprocessor<'_> {
             return;
         };
         let Some((spec, angled)) = self.include_spec(lexed, rest, instance) else {
+            if rest
+                .first()
+                .is_some_and(|first| first.kind == TokenKind::Ident)
+            {
+                let message = "no macro that is known gives this include a file";
+                let kind = ProblemKind::MissingInclude;
+                return self.problems.push(problem(kind, file, span, message));
+            }
             return self.problems.push(problem(
                 ProblemKind::Syntax,
                 file,

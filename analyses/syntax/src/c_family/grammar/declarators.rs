@@ -296,6 +296,10 @@ impl Parser<'_> {
                 None => DeclaredName::None,
             },
             T::Ident | T::ColonColon => {
+                // `void *CALLBACK f(...)`
+                if self.peek() == T::Ident && self.nth(1) == T::Ident && self.nth(2) == T::LParen {
+                    self.bump();
+                }
                 let Some(name) = self.type_name() else {
                     return DeclaredName::None;
                 };

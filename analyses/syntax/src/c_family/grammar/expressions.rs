@@ -77,6 +77,10 @@ impl Parser<'_> {
                     break;
                 }
                 self.bump();
+                if self.peek() == T::Ellipsis {
+                    left = self.assigning_fold(start);
+                    continue;
+                }
                 let right = if self.peek() == T::LBrace {
                     self.initializer_list()
                 } else {
@@ -120,6 +124,14 @@ impl Parser<'_> {
                 };
             } else if op == T::Comma && least <= COMMA {
                 self.bump();
+                if self.eat(T::Ellipsis) {
+                    // `(f(xs), ...)` evaluates the operand for each element.
+                    left = Expr {
+                        kind: ExprKind::PackExpansion(Box::new(left)),
+                        span: self.span_from(start),
+                    };
+                    continue;
+                }
                 let right = self.binary(ASSIGNMENT);
                 left = self.link(start, links, ExprKind::Comma, left, right);
             } else {
@@ -150,6 +162,18 @@ impl Parser<'_> {
         }
         Expr {
             kind: make(Box::new(left), Box::new(right)),
+            span,
+        }
+    }
+
+    /// `(t += ... += xs)`: the parser stands on `...`. The tree has no node for it.
+    fn assigning_fold(&mut self, start: usize) -> Expr {
+        self.bump();
+        self.skip_expression();
+        let span = self.span_from(start);
+        self.unsupported(span, "a fold over an assignment");
+        Expr {
+            kind: ExprKind::Unknown,
             span,
         }
     }
@@ -336,7 +360,26 @@ impl Parser<'_> {
             .segments
             .last()
             .is_some_and(|last| self.is_type_name(&last.ident.name));
-        templated || known || !self.head && !self.flag_at(self.at + 1, super::LINE_START)
+        if templated || known {
+            return true;
+        }
+        let end = self.near(self.at);
+        if self.head {
+            // Behind the head stands its body: braces construct only when the head goes on behind them.
+            let next = self.kind_at(end);
+            return binary_operator(next).is_some()
+                || matches!(next, T::RParen | T::Comma | T::Dot | T::LParen);
+        }
+        // A macro in front of a block: what it holds are statements.
+        let mut depth = 0usize;
+        (self.at..end).all(|at| {
+            match self.kind_at(at) {
+                T::LBrace => depth += 1,
+                T::RBrace => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth > 1 || self.kind_at(at) != T::Semicolon
+        })
     }
 
     fn call(&mut self, callee: Expr, arguments: Vec<Expr>) -> ExprKind {
@@ -639,6 +682,10 @@ pub(super) fn binary_operator(kind: T) -> Option<(BinaryOp, u8)> {
         T::DotStar | T::ArrowStar => (BinaryOp::MemberPointer, 14),
         _ => return None,
     })
+}
+
+pub(super) fn assigns(kind: T) -> bool {
+    assignment_operator(kind).is_some()
 }
 
 fn assignment_operator(kind: T) -> Option<Option<BinaryOp>> {

@@ -86,7 +86,7 @@ impl Parser<'_> {
             return None;
         }
         let end = match is_type {
-            true => self.scan_angles(self.at, self.is_template_name(name)),
+            true => self.scan_angles(self.at, true),
             false => self.template_arguments_in_expression(name, self.at),
         };
         end.is_some().then(|| self.template_arguments())
@@ -220,7 +220,9 @@ impl Parser<'_> {
             T::Comma | T::Greater | T::Shr | T::Ellipsis
         );
         // `void(int)` is a function's type.
-        let function = self.ahead_kind(end) == T::LParen && self.type_word(self.at);
+        let function = self.ahead_kind(end) == T::LParen
+            && self.type_word(self.at)
+            && self.parameters_follow(end.at, true);
         if !closes && !function {
             return TemplateArgument::Value(self.assignment());
         }

@@ -320,6 +320,17 @@ impl Parser<'_> {
                 this.bump();
                 match this.paren_fold(start, op, span) {
                     Some(fold) => ExprKind::Paren(Box::new(fold)),
+                    None if op == T::Comma => {
+                        let operand = this.assignment();
+                        let span = operand.span;
+                        let kind = ExprKind::PackExpansion(Box::new(operand));
+                        ExprKind::Paren(Box::new(Expr { kind, span }))
+                    }
+                    None if super::expressions::assigns(op) => {
+                        this.skip_expression();
+                        this.unsupported(span, "a fold over an assignment");
+                        ExprKind::Unknown
+                    }
                     None => {
                         this.expected("an operator");
                         ExprKind::Unknown

@@ -76,7 +76,7 @@ impl Parser<'_> {
                     }
                 }
                 T::Shr => match depth {
-                    1 if self.angle || known => return Some(Ahead { at, half: true }),
+                    1 if self.angle => return Some(Ahead { at, half: true }),
                     1 => return None,
                     2 => return Some(Ahead::new(at + 1)),
                     _ => depth -= 2,
@@ -489,6 +489,15 @@ impl Parser<'_> {
         if end.half {
             return false;
         }
+        if self.kind_at(end.at) == T::Less
+            && let Some(close) = self.scan_angles(end.at, true)
+            && !close.half
+            && self.kind_at(close.at) == T::Ident
+        {
+            // `B<x || y> c;` computes nothing as an expression.
+            let next = self.kind_at(close.at + 1);
+            return matches!(next, T::Semicolon | T::Equal | T::LParen | T::LBrace);
+        }
         let known = if end.at == at + 1 {
             self.is_type_name(name)
         } else {
@@ -643,7 +652,11 @@ impl Parser<'_> {
                         | T::Ident
                         | T::LParen
                 );
-                ends && !(product && block && surety == Surety::Name)
+                if product {
+                    ends && !(block && surety == Surety::Name)
+                } else {
+                    true
+                }
             }
             T::Comma | T::RParen | T::Ellipsis => surety == Surety::Type || !block,
             T::Equal => !block,

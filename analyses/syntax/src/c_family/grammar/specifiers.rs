@@ -355,6 +355,7 @@ impl Parser<'_> {
             | T::Enum
             | T::Typename
             | T::Auto
+            | T::Decltype
             | T::Constexpr
             | T::Template
             | T::Friend
@@ -403,10 +404,8 @@ impl Parser<'_> {
                             && !self.is_specifier_word(end.at)
                             || self.is_type_name(self.text_at(second))
                     }
-                    T::Star | T::And => {
-                        place != Place::Parameter || self.is_type_name(self.text_at(second))
-                    }
-                    T::Operator => true,
+                    T::Star | T::And => true,
+                    T::Operator | T::Const | T::Volatile => true,
                     _ => false,
                 }
             }
@@ -480,9 +479,11 @@ impl Parser<'_> {
             T::ColonColon => matches!(self.kind_at(end.at + 1), T::Tilde | T::Operator),
             // `A::A(...)`, `A<T>::A(...)`
             T::LParen => {
-                end.at > at + 1
-                    && self.kind_at(end.at - 1) == T::Ident
-                    && self.kind_at(end.at - 2) == T::ColonColon
+                let qualified = self.kind_at(end.at - 1) == T::Ident
+                    && self.kind_at(end.at - 2) == T::ColonColon;
+                // `S<T>(...)` inside of `S`
+                let own = self.class.as_deref() == Some(self.text_at(at));
+                end.at > at + 1 && (qualified || own)
             }
             _ => false,
         }

@@ -619,7 +619,8 @@ impl Parser<'_> {
         {
             return StmtKind::Expr(value);
         }
-        if self.peek() == T::LBrace && matches!(value.kind, ExprKind::Call { .. }) {
+        let call = matches!(value.kind, ExprKind::Call { .. });
+        if self.peek() == T::LBrace && (call || macro_call) {
             // A macro that stands for the head of a loop or a condition.
             let span = self.span_from(start);
             self.unsupported(

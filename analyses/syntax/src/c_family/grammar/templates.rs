@@ -12,6 +12,10 @@ impl Parser<'_> {
     /// All the heads in front of a declaration, as one list; `None` when there is none.
     pub(super) fn template_heads(&mut self) -> Option<TemplateParameters> {
         let mut heads: Option<TemplateParameters> = None;
+        // `API template <...>` with a macro that vanished.
+        if self.peek() == T::Ident && self.nth(1) == T::Template && self.nth(2) == T::Less {
+            self.bump();
+        }
         while self.peek() == T::Template && self.nth(1) == T::Less {
             let start = self.mark();
             self.bump();
@@ -100,6 +104,19 @@ impl Parser<'_> {
                     name,
                     kind: TemplateParameterKind::Template,
                     pack,
+                }
+            }
+            // `REQUIRES(condition)`: a macro in the place of a parameter.
+            T::Ident if self.nth(1) == T::LParen => {
+                let start = self.mark();
+                self.bump();
+                self.skip_brackets();
+                let ty = plain(TypeKind::Unknown, self.span_from(start));
+                let kind = TemplateParameterKind::Value { ty, default: None };
+                TemplateParameter {
+                    name: None,
+                    kind,
+                    pack: false,
                 }
             }
             _ => {

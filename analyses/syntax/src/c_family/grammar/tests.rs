@@ -4,6 +4,7 @@ mod broken;
 mod cuda;
 mod hlsl;
 mod keys;
+mod real;
 mod tolerance;
 
 use crate::c_family::{Dialect, dump, parse_text};
