@@ -1,8 +1,1286 @@
-//! Calls.
+//! Calls of functions of the unit: overload resolution and inlining.
+//!
+//! Candidates are ranked by the sum of their argument conversions, then by how little of them is template, then by the
+//! nearness of their scope. The chosen body is lowered in place: references are the caller's places, results go to a
+//! place of the call. Recursion, and whatever exceeds the budget, remains a call of a function of the module.
+
+use super::classes::{Callee, FunctionRef};
+use super::context::*;
+use super::templates::same_type;
+use super::types::*;
+use super::value::*;
+use super::visit;
+use crate::entity::Value;
+use crate::function::*;
+use crate::inst::*;
+use crate::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::rc::Rc;
+use syntax::Span;
+use syntax::c_family::ast::{
+    self, Expr, ExprKind, FunctionBody, ItemKind, TemplateParameterKind, TypeKind,
+};
+
+/// Inlined calls on top of each other.
+pub const MAX_INLINE_DEPTH: usize = 40;
+/// Instructions of one function above which calls are no longer inlined.
+pub const MAX_INSTRUCTIONS: usize = 60_000;
+
+/// An expression's result before it is known whether its value or its place is wanted.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    Place(LValue),
+    Value(RValue),
+}
+
+impl Operand {
+    pub fn ty(&self) -> &CType {
+        match self {
+            Operand::Place(place) => &place.ty,
+            Operand::Value(value) => &value.ty,
+        }
+    }
+}
+
+/// An argument with its expression.
+#[derive(Clone, Debug)]
+pub struct Arg<'e> {
+    pub operand: Operand,
+    pub span: Span,
+    /// `{...}`: initialises the parameter once its type is known.
+    pub list: Option<&'e Expr>,
+}
 
 /// A function that remains a call.
 #[derive(Clone, Debug)]
-pub struct Outlined;
+pub struct Outlined {
+    pub id: CalleeId,
+    pub callee: Callee,
+    pub template: Vec<(SmolStr, Local)>,
+}
 
-#[derive(Clone, PartialEq, Debug)]
-pub struct CalleeId;
+/// Identity of a function with its template arguments.
+pub type CalleeId = String;
+
+/// A candidate that fits.
+struct Fitting {
+    callee: Callee,
+    scopes: Vec<Scope>,
+    parameters: Vec<Bound>,
+    rank: u32,
+    templated: u32,
+}
+
+/// One parameter after packs are spread.
+#[derive(Clone)]
+struct Bound {
+    index: usize,
+    ty: CType,
+    pack: bool,
+}
+
+impl Context<'_> {
+    // -------------------------------------------------------------------------------------------- overloads
+
+    /// Picks the best candidate and calls it. `None`: none fits.
+    pub fn call_overloaded(
+        &mut self,
+        candidates: Vec<Callee>,
+        explicit: &[Local],
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        span: Span,
+        worst_rank: u32,
+    ) -> Option<Operand> {
+        let mut best: Option<Fitting> = None;
+        let has_body = |c: &Callee| {
+            c.function
+                .function()
+                .is_some_and(|f| matches!(f.body, FunctionBody::Block(_)))
+        };
+        let mut order: Vec<Callee> = Vec::with_capacity(candidates.len());
+        let (with, without): (Vec<Callee>, Vec<Callee>) =
+            candidates.into_iter().partition(has_body);
+        order.extend(with);
+        order.extend(without);
+        for callee in order {
+            let Some(fitting) = self.fit(callee, explicit, arguments) else {
+                continue;
+            };
+            let better = best.as_ref().is_none_or(|b| {
+                (fitting.rank, fitting.templated) < (b.rank, b.templated)
+            });
+            if better {
+                best = Some(fitting);
+            }
+        }
+        let fitting = best?;
+        if fitting.rank > worst_rank {
+            return None;
+        }
+        Some(self.call_fitting(fitting, this, arguments, span))
+    }
+
+    /// Whether a candidate takes these arguments, and how well.
+    fn fit(&mut self, callee: Callee, explicit: &[Local], arguments: &[Arg<'_>]) -> Option<Fitting> {
+        let function_ref = callee.function.clone();
+        let function = function_ref.function()?;
+        let parameters = &function.parameters;
+        let pack = parameters.iter().position(|p| p.pack);
+        let required = parameters
+            .iter()
+            .take_while(|p| p.default.is_none() && !p.pack)
+            .count();
+        if arguments.len() < required
+            || (arguments.len() > parameters.len() && pack.is_none() && !function.variadic)
+        {
+            return None;
+        }
+        let mut names: FxHashMap<SmolStr, bool> = FxHashMap::default();
+        for parameter in function.template.iter().flat_map(|t| &t.parameters) {
+            if let Some(name) = &parameter.name {
+                names.insert(name.name.clone(), parameter.pack);
+            }
+        }
+        let mut frame = Frame::outside(callee.item.clone());
+        frame.site = self.site();
+        frame.namespace = callee.namespace.clone();
+        frame.captured = callee.scopes.clone();
+        frame.class = callee.class;
+        self.frames.push(frame);
+        for (name, local) in &callee.bindings {
+            self.declare(name.clone(), local.clone());
+        }
+        let failed_before = std::mem::take(&mut self.substitution_failed);
+        let bound = self.fit_parameters(function, explicit, arguments, &names, pack);
+        let failed = std::mem::replace(&mut self.substitution_failed, failed_before);
+        let frame = self.frames.pop()?;
+        let (parameters, mut rank) = bound?;
+        if failed {
+            return None;
+        }
+        if function.variadic && arguments.len() > function.parameters.len() {
+            rank += 40;
+        }
+        let templated = match &function.template {
+            Some(template) if !template.parameters.is_empty() => {
+                // A parameter that is all template is less special than one with a shape.
+                1 + function
+                    .parameters
+                    .iter()
+                    .map(|p| match &p.ty.kind {
+                        TypeKind::Named(_) => 2,
+                        TypeKind::Reference { target, .. } => match &target.kind {
+                            TypeKind::Named(n)
+                                if n.segments
+                                    .last()
+                                    .is_some_and(|s| s.template_arguments.is_some()) =>
+                            {
+                                1
+                            }
+                            _ => 2,
+                        },
+                        _ => 1,
+                    })
+                    .sum::<u32>()
+            }
+            _ => 0,
+        };
+        Some(Fitting {
+            callee,
+            scopes: frame.scopes,
+            parameters,
+            rank,
+            templated,
+        })
+    }
+
+    fn fit_parameters(
+        &mut self,
+        function: &ast::Function,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+        names: &FxHashMap<SmolStr, bool>,
+        pack: Option<usize>,
+    ) -> Option<(Vec<Bound>, u32)> {
+        let fixed = pack.unwrap_or(function.parameters.len());
+        if let Some(template) = &function.template {
+            let mut deduced: FxHashMap<SmolStr, Local> = FxHashMap::default();
+            let mut given = explicit.iter();
+            for parameter in &template.parameters {
+                if let Some(name) = &parameter.name {
+                    if parameter.pack {
+                        let rest: Vec<Local> = given.by_ref().cloned().collect();
+                        if !rest.is_empty() {
+                            deduced.insert(name.name.clone(), Local::Pack(rest));
+                        }
+                    } else if let Some(local) = given.next() {
+                        deduced.insert(name.name.clone(), local.clone());
+                    }
+                } else {
+                    given.next();
+                }
+            }
+            // What is given explicitly is not deduced again: conversions apply to it.
+            let explicit_names: FxHashSet<SmolStr> = deduced.keys().cloned().collect();
+            for (parameter, argument) in function.parameters.iter().take(fixed).zip(arguments) {
+                if argument.list.is_some() {
+                    continue;
+                }
+                let before = deduced.clone();
+                if !self.deduce(&parameter.ty, argument.operand.ty(), names, &mut deduced, 0) {
+                    let mentions_explicit = explicit_names
+                        .iter()
+                        .any(|n| mentions(&parameter.ty, n));
+                    if !mentions_explicit {
+                        return None;
+                    }
+                    deduced = before;
+                }
+            }
+            if let Some(pack) = pack {
+                let parameter = &function.parameters[pack];
+                let rest = arguments.get(fixed..).unwrap_or(&[]);
+                if let Some(name) = pattern_pack(&parameter.ty, names) {
+                    let elements: Vec<Local> = rest
+                        .iter()
+                        .map(|a| {
+                            let ty = a.operand.ty().value_type().clone();
+                            Local::Type(match &ty {
+                                CType::Array { element, .. } => CType::Pointer {
+                                    to: element.clone(),
+                                    space: crate::types::Space::Generic,
+                                    is_const: false,
+                                    restrict: false,
+                                    volatile: false,
+                                },
+                                _ => ty,
+                            })
+                        })
+                        .collect();
+                    if !matches!(deduced.get(&name), Some(Local::Pack(p)) if p.len() >= elements.len())
+                    {
+                        deduced.insert(name, Local::Pack(elements));
+                    }
+                }
+            }
+            self.bind_deduced(template, &deduced, &explicit_names)?;
+        }
+        let mut bound = Vec::new();
+        let mut rank = 0u32;
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            if parameter.pack {
+                let rest = arguments.len().saturating_sub(index);
+                for element in 0..rest {
+                    let argument = &arguments[index + element];
+                    let ty = match &parameter.ty.kind {
+                        TypeKind::Reference { target, .. } => CType::Reference {
+                            to: argument.operand.ty().value_type().clone().into(),
+                            is_const: target.is_const,
+                        },
+                        _ => argument.operand.ty().value_type().clone(),
+                    };
+                    bound.push(Bound {
+                        index,
+                        ty,
+                        pack: true,
+                    });
+                }
+                continue;
+            }
+            let mut ty = self.resolve_type(&parameter.ty);
+            if let CType::Array { element, .. } = &ty
+                && !self.is_hlsl()
+            {
+                // An array parameter is a pointer.
+                ty = CType::Pointer {
+                    to: element.clone(),
+                    space: crate::types::Space::Generic,
+                    is_const: parameter.ty.is_const || array_element_const(&parameter.ty),
+                    restrict: false,
+                    volatile: false,
+                };
+            }
+            if let Some(argument) = arguments.get(index)
+                && argument.list.is_none()
+            {
+                if ty.is_unknown() {
+                    // `auto` parameters.
+                    ty = argument.operand.ty().value_type().clone();
+                    rank += 1;
+                } else if let CType::Reference { to, is_const } = &ty
+                    && to.is_unknown()
+                {
+                    ty = CType::Reference {
+                        to: argument.operand.ty().value_type().clone().into(),
+                        is_const: *is_const,
+                    };
+                    rank += 1;
+                } else {
+                    rank += self.conversion_rank(argument.operand.ty(), &ty)?;
+                    if let CType::Reference { is_const, .. } = &ty {
+                        let rvalue_reference = matches!(
+                            &parameter.ty.kind,
+                            TypeKind::Reference { rvalue: true, .. }
+                        );
+                        match &argument.operand {
+                            Operand::Value(_) if !is_const && !rvalue_reference => return None,
+                            Operand::Place(_) if *is_const => rank += 1,
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            bound.push(Bound {
+                index,
+                ty,
+                pack: false,
+            });
+        }
+        // The return type takes part in substitution.
+        if function.template.is_some() {
+            self.resolve_type(&function.return_type);
+        }
+        Some((bound, rank))
+    }
+
+    /// Declares deduced template parameters; `None` when one stays unknown and has no default.
+    fn bind_deduced(
+        &mut self,
+        template: &ast::TemplateParameters,
+        deduced: &FxHashMap<SmolStr, Local>,
+        explicit: &FxHashSet<SmolStr>,
+    ) -> Option<()> {
+        for parameter in &template.parameters {
+            let found = parameter
+                .name
+                .as_ref()
+                .and_then(|n| deduced.get(&n.name))
+                .cloned();
+            let one = ast::TemplateParameters {
+                parameters: vec![parameter.clone()],
+                span: template.span,
+            };
+            match found {
+                Some(Local::Pack(elements)) => {
+                    self.bind_template(&one, &[Local::Pack(elements)]);
+                }
+                Some(local) => self.bind_template(&one, &[local]),
+                None => {
+                    let has_default = match &parameter.kind {
+                        TemplateParameterKind::Type { default } => default.is_some(),
+                        TemplateParameterKind::Value { default, .. } => default.is_some(),
+                        TemplateParameterKind::Template => true,
+                    };
+                    if !has_default && !parameter.pack && !explicit.is_empty() {
+                        // Explicit arguments of another kind of template.
+                        return None;
+                    }
+                    if !has_default && !parameter.pack && parameter.name.is_some() {
+                        return None;
+                    }
+                    self.bind_template(&one, &[]);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// How far an argument is from a parameter: 0 exact, larger is worse, `None` impossible.
+    pub fn conversion_rank(&mut self, from: &CType, to: &CType) -> Option<u32> {
+        let (from, to) = (from.value_type(), to.value_type());
+        if from == to {
+            return Some(0);
+        }
+        if from.is_unknown() || to.is_unknown() {
+            return Some(6);
+        }
+        Some(match (from, to) {
+            (CType::Pointer { to: a, .. }, CType::Pointer { to: b, .. }) => {
+                if same_type(a, b) {
+                    0
+                } else if b.is_void() {
+                    4
+                } else if let (CType::Struct(x), CType::Struct(y)) = (&**a, &**b)
+                    && base_distance(self, *x, *y).is_some()
+                {
+                    3
+                } else {
+                    return None;
+                }
+            }
+            (CType::Array { element: a, .. }, CType::Pointer { to: b, .. }) => {
+                if same_type(a, b) {
+                    1
+                } else if b.is_void() {
+                    4
+                } else {
+                    return None;
+                }
+            }
+            (CType::Array { element: a, .. }, CType::Array { element: b, .. }) => {
+                if same_type(a, b) { 1 } else { return None }
+            }
+            (a, CType::Pointer { .. }) if a.is_integer() => 8,
+            (CType::Opaque(_), CType::Pointer { .. }) => 6,
+            (CType::Pointer { .. }, CType::Bool) => 8,
+            (a, b) if a.is_arithmetic() && b.is_arithmetic() => {
+                if self.promote(a) == *b || matches!((a, b), (CType::Float(FloatKind::Single), CType::Float(FloatKind::Double))) {
+                    1
+                } else if a.is_float() == b.is_float() {
+                    // Narrowing is worse than widening.
+                    let (x, y) = (self.structs.size_of(a), self.structs.size_of(b));
+                    if y >= x { 3 } else { 4 }
+                } else {
+                    5
+                }
+            }
+            (a, b) if a.is_numeric() && b.is_numeric() => {
+                if !self.is_hlsl() && a.components() != b.components() {
+                    return None;
+                }
+                let element = self.conversion_rank(a.element(), b.element())?;
+                if !self.is_hlsl() && element > 0 {
+                    return None;
+                }
+                let (x, y) = (a.components(), b.components());
+                if x == y {
+                    element
+                } else if x == 1 {
+                    element + 6
+                } else if x > y {
+                    element + 12
+                } else {
+                    return None;
+                }
+            }
+            (CType::Struct(a), CType::Struct(b)) => match base_distance(self, *a, *b) {
+                Some(distance) => 2 + distance,
+                None => self.user_conversion(from, to)?,
+            },
+            (_, CType::Struct(_)) | (CType::Struct(_), _) => self.user_conversion(from, to)?,
+            (CType::Lambda(_) | CType::Function(_), CType::Opaque(_)) => 2,
+            (CType::Opaque(a), CType::Opaque(b)) => {
+                let base = |t: &str| t.split('<').next().unwrap_or("").to_owned();
+                if base(a) == base(b) || b == "thread_group" { 2 } else { return None }
+            }
+            (CType::Opaque(_), _) | (_, CType::Opaque(_)) => 10,
+            (CType::Resource(_), CType::Resource(_)) => 2,
+            _ => return None,
+        })
+    }
+
+    /// A constructor of one argument, or a conversion operator.
+    fn user_conversion(&mut self, from: &CType, to: &CType) -> Option<u32> {
+        if self.converting > 0 {
+            return None;
+        }
+        self.converting += 1;
+        let mut found = None;
+        if let CType::Struct(id) = to {
+            let class_name = self.sources[id.0 as usize].class_name.clone();
+            for constructor in self.methods(*id, &class_name, 15) {
+                if let Some(function) = constructor.function.function()
+                    && let [only] = function.parameters.as_slice()
+                {
+                    self.enter_class(*id);
+                    let ty = self.resolve_type(&only.ty);
+                    self.frames.pop();
+                    if ty.value_type() != to && self.conversion_rank(from, &ty).is_some() {
+                        found = Some(14);
+                    }
+                }
+            }
+        }
+        if let CType::Struct(id) = from
+            && found.is_none()
+            && !self.methods(*id, "operator T", 0).is_empty()
+        {
+            found = Some(14);
+        }
+        self.converting -= 1;
+        found
+    }
+
+    // -------------------------------------------------------------------------------------------- inlining
+
+    fn call_fitting(
+        &mut self,
+        fitting: Fitting,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        span: Span,
+    ) -> Operand {
+        let Fitting {
+            callee,
+            scopes,
+            parameters,
+            ..
+        } = fitting;
+        let name = callee.name.clone();
+        let Some(full) = self.with_body(&callee) else {
+            let return_type = self.return_type_of(&callee, &scopes);
+            // Declared here, defined elsewhere.
+            return self.unknown_call(&name, this, arguments, return_type, span);
+        };
+        let class_changed = full.item != callee.item;
+        let callee = full;
+        let Some(function) = callee.function.function() else {
+            return self.unknown_call(&name, this, arguments, None, span);
+        };
+        let id = format!("{:?}{}{:?}{:?}", callee.item, name, callee.class, bindings_text(&scopes, function));
+        let recursive = self.callees.contains(&id);
+        let large = self.builder.function.insts.len() > MAX_INSTRUCTIONS;
+        if recursive || large || self.callees.len() >= MAX_INLINE_DEPTH || self.depth > 150 {
+            return self.outlined_call(&callee, id, &scopes, this, arguments, &parameters, span);
+        }
+        // The arguments' places, by parameter, before the callee's names come into scope.
+        let mut passed: Vec<(Bound, Option<Arg<'_>>)> = Vec::new();
+        for (number, bound) in parameters.into_iter().enumerate() {
+            passed.push((bound, arguments.get(number).cloned()));
+        }
+        let loc = self.at(span);
+        let parent = self.site();
+        let site = self.builder.push_site(SiteData {
+            item: Some(callee.item.clone()),
+            callee: name.clone(),
+            call: loc,
+            parent: Some(parent),
+            arguments: Vec::new(),
+        });
+        let mut frame = Frame::outside(callee.item.clone());
+        frame.site = site;
+        frame.label = smol_str::format_smolstr!("{}#{}:{}", callee.item.name, callee.item.ordinal, name);
+        frame.namespace = callee.namespace.clone();
+        frame.captured = callee.scopes.clone();
+        frame.scopes = scopes;
+        frame.class = callee.class;
+        frame.this = this.cloned();
+        let caller = self.frames.len();
+        self.frames.push(frame);
+        if class_changed {
+            for (name, local) in callee.bindings.clone() {
+                if self.lookup_local(&name).is_none() {
+                    self.declare(name, local);
+                }
+            }
+        }
+        self.callees.push(id);
+        self.push_scope();
+        let changed = self.changed_names(function);
+        let mut recorded: Vec<(SmolStr, SmallVec<[Value; 1]>)> = Vec::new();
+        let mut packs: Vec<(SmolStr, Vec<Local>)> = Vec::new();
+        for (bound, argument) in passed {
+            let parameter = &function.parameters[bound.index];
+            let ident = parameter.name.clone();
+            let place = self.bind_argument(parameter, &bound.ty, argument, &changed, caller);
+            let Some(ident) = ident else { continue };
+            let values = self.known_parts(&place);
+            recorded.push((ident.name.clone(), values.iter().copied().collect()));
+            if bound.pack {
+                match packs.iter_mut().find(|(n, _)| *n == ident.name) {
+                    Some((_, list)) => list.push(Local::Variable(place)),
+                    None => packs.push((ident.name.clone(), vec![Local::Variable(place)])),
+                }
+            } else {
+                self.declare(ident.name.clone(), Local::Variable(place));
+            }
+        }
+        for parameter in function.parameters.iter().filter(|p| p.pack) {
+            if let Some(ident) = &parameter.name {
+                let at = packs.iter().position(|(n, _)| *n == ident.name);
+                let list = at.map(|i| packs.swap_remove(i).1).unwrap_or_default();
+                self.declare(ident.name.clone(), Local::Pack(list));
+            }
+        }
+        self.builder.function.sites[site].arguments = recorded;
+        let is_constructor = matches!(function.name, ast::FunctionName::Constructor(_));
+        let return_type = if is_constructor {
+            CType::Void
+        } else if let ast::FunctionName::Conversion { .. } = function.name {
+            self.resolve_type(&function.return_type)
+        } else {
+            self.resolve_type(&function.return_type)
+        };
+        if is_constructor && let Some(object) = this {
+            let object = object.clone();
+            self.initialise_members(&object, function);
+        }
+        let result = match &function.body {
+            FunctionBody::Block(body) => self.inline_body(body, return_type, function.signature_span, span),
+            _ => Operand::Value(RValue::void()),
+        };
+        self.callees.pop();
+        result
+    }
+
+    fn return_type_of(&mut self, callee: &Callee, scopes: &[Scope]) -> Option<CType> {
+        let mut frame = Frame::outside(callee.item.clone());
+        frame.site = self.site();
+        frame.namespace = callee.namespace.clone();
+        frame.scopes = scopes.to_vec();
+        frame.class = callee.class;
+        self.frames.push(frame);
+        let function = callee.function.function().map(|f| f.return_type.clone());
+        let ty = function.map(|ty| self.resolve_type(&ty));
+        self.frames.pop();
+        ty
+    }
+
+    /// Lowers a body in the frame on top, which ends with it; control goes on behind the call.
+    pub fn inline_body(
+        &mut self,
+        body: &ast::Block,
+        return_type: CType,
+        key_span: Span,
+        call_span: Span,
+    ) -> Operand {
+        let exit = self.builder.create_block();
+        let key = self.key(key_span);
+        let pointer_result = self.demotions.pointer_results.contains(&key);
+        let returns = match &return_type {
+            CType::Void => ReturnPlace::Void,
+            CType::Unknown => ReturnPlace::Undecided,
+            CType::Reference { .. } if !pointer_result => ReturnPlace::Undecided,
+            CType::Reference { to, .. } => {
+                let ty = CType::pointer((**to).clone(), crate::types::Space::Generic);
+                let place = self.new_place(&ty, &key, None);
+                ReturnPlace::Place(LValue {
+                    ty,
+                    place,
+                    name: None,
+                    is_const: false,
+                })
+            }
+            ty => {
+                let ty = ty.clone();
+                let place = self.new_place(&ty, &key, None);
+                ReturnPlace::Place(LValue {
+                    ty,
+                    place,
+                    name: None,
+                    is_const: false,
+                })
+            }
+        };
+        {
+            let frame = self.frame();
+            frame.exit = Some(exit);
+            frame.returns = returns;
+            frame.return_type = match return_type {
+                CType::Unknown => None,
+                ref other => Some(other.clone()),
+            };
+            frame.return_key = key_span;
+        }
+        self.function_statements(&body.statements);
+        let used = self.frame().exit_used;
+        if used {
+            self.builder.jump(exit);
+            self.builder.switch_to(exit);
+        }
+        let Some(frame) = self.frames.pop() else {
+            return Operand::Value(RValue::void());
+        };
+        self.here(call_span);
+        match frame.returns {
+            ReturnPlace::Void => Operand::Value(RValue::void()),
+            ReturnPlace::Reference(place) => Operand::Place(place),
+            ReturnPlace::Place(place) if pointer_result => {
+                let pointer = self.load_silently(&place, call_span);
+                Operand::Place(self.dereference(&pointer, call_span))
+            }
+            ReturnPlace::Place(place) => Operand::Value(self.load_silently(&place, call_span)),
+            ReturnPlace::Undecided => match return_type {
+                CType::Reference { to, .. } => {
+                    let value = self.undefined(&to);
+                    Operand::Value(value)
+                }
+                _ => Operand::Value(RValue::void()),
+            },
+        }
+    }
+
+    /// The scalars that a place holds now, without reading memory.
+    pub fn known_parts(&mut self, place: &LValue) -> Parts {
+        match &place.place {
+            Place::Slots(slots) => {
+                let slots = slots.clone();
+                slots.iter().map(|&s| self.builder.read(s)).collect()
+            }
+            Place::Value(value) => value.parts.clone(),
+            Place::Memory { address, .. } => Parts::from_slice(&[*address]),
+            _ => Parts::new(),
+        }
+    }
+
+    /// The place that a parameter is inside the callee.
+    fn bind_argument(
+        &mut self,
+        parameter: &ast::Parameter,
+        ty: &CType,
+        argument: Option<Arg<'_>>,
+        changed: &Changed,
+        caller: usize,
+    ) -> LValue {
+        let span = argument.as_ref().map_or(parameter.span, |a| a.span);
+        let direction = parameter.direction;
+        // Defaults and lists are read where they stand.
+        let operand = match argument {
+            Some(Arg { list: Some(e), .. }) => {
+                let callee = self.frames.split_off(caller);
+                let value = self.initialise_value(ty.value_type(), e);
+                self.frames.extend(callee);
+                Operand::Value(value)
+            }
+            Some(argument) => argument.operand,
+            None => match &parameter.default {
+                Some(e) => {
+                    if let ExprKind::List(_) = e.kind {
+                        Operand::Value(self.initialise_value(ty.value_type(), e))
+                    } else {
+                        self.expr(e)
+                    }
+                }
+                None => Operand::Value(self.undefined(ty.value_type())),
+            },
+        };
+        let Some(ident) = parameter.name.clone() else {
+            return match operand {
+                Operand::Place(place) => place,
+                Operand::Value(value) => LValue::value(value),
+            };
+        };
+        let by_reference = matches!(ty, CType::Reference { .. })
+            || matches!(direction, ast::Direction::Out | ast::Direction::InOut);
+        let target = ty.value_type().clone();
+        let is_const = matches!(ty, CType::Reference { is_const: true, .. });
+        if by_reference && let Operand::Place(place) = &operand {
+            let mut place = place.clone();
+            let fits = same_type(&place.ty, &target)
+                || target.is_unknown()
+                || matches!((&place.ty, &target), (CType::Array { .. }, CType::Array { .. }));
+            if !fits
+                && let (CType::Struct(derived), CType::Struct(base)) = (&place.ty, &target)
+                && let Some(found) = self.base_place(&place, *derived, *base)
+            {
+                place = found;
+            } else if !fits {
+                let value = self.load_at(caller, &place, span);
+                let value = self.convert(value, &target, span);
+                return self.fresh_parameter(&ident, &target, value, changed, true);
+            }
+            let variable = self.new_variable(&ident, &target, VariableKind::Parameter);
+            let values = self.known_parts(&place);
+            let at = self.at(ident.span);
+            let shown: Parts = if matches!(place.place, Place::Memory { .. }) {
+                Parts::new()
+            } else {
+                values
+            };
+            self.builder
+                .bind(variable, BindingKind::Declaration, &shown, "", at);
+            // A slot reached through the reference belongs to the caller's variable: its name decides on memory.
+            if let Some(name) = &place.name
+                && let Some(key) = self.variable_keys.get(&name.variable).cloned()
+            {
+                self.variable_keys.insert(variable, key);
+            }
+            place.name = Some(NamedPart {
+                variable,
+                part: SmolStr::default(),
+                at,
+            });
+            place.is_const |= is_const;
+            return place;
+        }
+        let value = match operand {
+            Operand::Place(place) => self.load_at(caller, &place, span),
+            Operand::Value(value) => value,
+        };
+        let keep = matches!(target, CType::Opaque(_))
+            && matches!(value.ty, CType::Lambda(_) | CType::Function(_));
+        let value = if keep || target.is_unknown() {
+            value
+        } else {
+            self.convert(value, &target, span)
+        };
+        let target = if target.is_unknown() || keep {
+            value.ty.clone()
+        } else {
+            target
+        };
+        let copy = by_reference && !is_const;
+        self.fresh_parameter(&ident, &target, value, changed, !copy)
+    }
+
+    /// Reads a place with positions of the caller.
+    fn load_at(&mut self, caller: usize, place: &LValue, span: Span) -> RValue {
+        let callee = self.frames.split_off(caller);
+        let value = self.load(place, span);
+        self.frames.extend(callee);
+        value
+    }
+
+    fn fresh_parameter(
+        &mut self,
+        ident: &ast::Ident,
+        ty: &CType,
+        value: RValue,
+        changed: &Changed,
+        may_alias: bool,
+    ) -> LValue {
+        let variable = self.new_variable(ident, ty, VariableKind::Parameter);
+        let at = self.at(ident.span);
+        let key = self.key(ident.span);
+        let name = Some(NamedPart {
+            variable,
+            part: SmolStr::default(),
+            at,
+        });
+        self.here(ident.span);
+        self.builder
+            .bind(variable, BindingKind::Declaration, &value.parts, "", at);
+        if may_alias
+            && !changed.names.contains(&ident.name)
+            && !self.demotions.memory.contains(&key)
+            && !self.demotions.storage.contains(&key)
+        {
+            let mut place = LValue::value(value);
+            place.ty = ty.clone();
+            place.name = name;
+            place.is_const = false;
+            return place;
+        }
+        let value = if value.ty.is_pointer() {
+            self.with_address(value, ident.span)
+        } else {
+            value
+        };
+        let place = self.new_place(ty, &key, Some(&value.parts));
+        let mut place = LValue {
+            ty: ty.clone(),
+            place,
+            name: None,
+            is_const: false,
+        };
+        self.store_silently(&place, value, ident.span);
+        place.name = name;
+        place
+    }
+
+    pub fn new_variable(
+        &mut self,
+        ident: &ast::Ident,
+        ty: &CType,
+        kind: VariableKind,
+    ) -> crate::entity::Variable {
+        let text = self.structs.display(ty);
+        let at = self.at(ident.span);
+        let variable = self
+            .builder
+            .variable(ident.name.clone(), text, kind, at);
+        let key = self.key(ident.span);
+        self.variable_keys.insert(variable, key);
+        variable
+    }
+
+    /// Names that a function's body may change directly.
+    pub fn changed_names(&mut self, function: &ast::Function) -> Rc<Changed> {
+        let label = self.frame().label.clone();
+        let span = function.signature_span;
+        if let Some(known) = self.changed.get(&(label.clone(), span)) {
+            return known.clone();
+        }
+        let mut changed = Changed::default();
+        if let FunctionBody::Block(body) = &function.body {
+            visit::block(body, &mut |e| changed.note(e));
+        }
+        let changed = Rc::new(changed);
+        self.changed.insert((label, span), changed.clone());
+        changed
+    }
+
+    // -------------------------------------------------------------------------------------------- what stays a call
+
+    /// A call of a function whose body is not visible.
+    pub fn unknown_call(
+        &mut self,
+        name: &str,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        return_type: Option<CType>,
+        span: Span,
+    ) -> Operand {
+        let mut values: Parts = Parts::new();
+        let mut written: Vec<LValue> = Vec::new();
+        let mut guess = CType::INT;
+        for argument in arguments {
+            let value = match &argument.operand {
+                Operand::Place(place) => {
+                    if let Place::Slots(_) = &place.place
+                        && !place.is_const
+                    {
+                        written.push(place.clone());
+                    }
+                    self.load(place, argument.span)
+                }
+                Operand::Value(value) => value.clone(),
+            };
+            if value.ty.element().is_float() && guess == CType::INT {
+                guess = value.ty.clone();
+            }
+            let value = self.with_address(value, argument.span);
+            values.extend(value.parts.iter().copied());
+        }
+        if let Some(this) = this
+            && let Place::Slots(_) = &this.place
+        {
+            written.push(this.clone());
+        }
+        let ty = return_type.unwrap_or(guess);
+        let ty = if ty.is_unknown() { CType::INT } else { ty };
+        let result_ty = match &ty {
+            CType::Reference { to, .. } => (**to).clone(),
+            other => other.clone(),
+        };
+        let mut types: SmallVec<[Type; 4]> = self.structs.parts(&result_ty).unwrap_or_default();
+        let own = types.len();
+        for place in &written {
+            types.extend(self.structs.parts(&place.ty).unwrap_or_default());
+        }
+        self.here(span);
+        self.problem(
+            span,
+            format!("`{name}` is not visible here: what it returns and writes is not known"),
+        );
+        let op = Op::CallUnknown {
+            name: SmolStr::new(name),
+            pure: false,
+        };
+        let inst = self.builder.inst(op, &values, &types);
+        let results: Parts = self.builder.results(inst).iter().copied().collect();
+        let mut at = own;
+        for place in written {
+            let count = self.structs.parts(&place.ty).map_or(0, |p| p.len());
+            let parts = results.get(at..at + count).unwrap_or(&[]).iter().copied();
+            let value = RValue::new(place.ty.clone(), parts);
+            at += count;
+            self.store_silently(&place, value, span);
+        }
+        Operand::Value(RValue::new(result_ty, results.iter().take(own).copied()))
+    }
+
+    /// A recursive call, or one beyond the budget.
+    #[allow(clippy::too_many_arguments)]
+    fn outlined_call(
+        &mut self,
+        callee: &Callee,
+        id: CalleeId,
+        scopes: &[Scope],
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        parameters: &[Bound],
+        span: Span,
+    ) -> Operand {
+        let return_type = self.return_type_of(callee, scopes);
+        let simple = |ty: &CType| {
+            ty.is_numeric() || ty.is_pointer() && !matches!(ty, CType::Pointer { to, .. } if matches!(**to, CType::Struct(_) | CType::Lambda(_)))
+        };
+        let plain = this.is_none()
+            && callee.class.is_none()
+            && callee.bindings.is_empty()
+            && callee.scopes.is_none()
+            && arguments.len() == parameters.len()
+            && parameters.iter().all(|p| simple(&p.ty) && !p.pack)
+            && return_type
+                .as_ref()
+                .is_some_and(|t| t.is_void() || simple(t));
+        let template: Option<Vec<(SmolStr, Local)>> = scopes
+            .iter()
+            .flatten()
+            .map(|(n, l)| match l {
+                Local::Constant(_) => Some((n.clone(), l.clone())),
+                Local::Type(ty) if simple(ty) => Some((n.clone(), l.clone())),
+                _ => None,
+            })
+            .collect();
+        let (true, Some(mut template), Some(return_type)) = (plain, template, return_type.clone())
+        else {
+            return self.unknown_call(&callee.name, this, arguments, return_type, span);
+        };
+        template.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut values = Parts::new();
+        for (argument, bound) in arguments.iter().zip(parameters) {
+            let value = match &argument.operand {
+                Operand::Place(place) => self.load(place, argument.span),
+                Operand::Value(value) => value.clone(),
+            };
+            let value = self.convert(value, &bound.ty, argument.span);
+            let value = self.with_address(value, argument.span);
+            let types = self.structs.parts(&bound.ty).unwrap_or_default();
+            for (&part, &ty) in value.parts.iter().zip(&types) {
+                let part = self.adapt(part, ty);
+                values.push(part);
+            }
+        }
+        let index = match self.outlined.iter().position(|o| o.id == id) {
+            Some(index) => index,
+            None => {
+                self.outlined.push(Outlined {
+                    id,
+                    callee: callee.clone(),
+                    template,
+                });
+                self.outlined.len() - 1
+            }
+        };
+        self.here(span);
+        let types = self.structs.parts(&return_type).unwrap_or_default();
+        // Function 0 of the module is the item itself.
+        let inst = self
+            .builder
+            .inst(Op::Call(index as u32 + 1), &values, &types);
+        let results: Parts = self.builder.results(inst).iter().copied().collect();
+        Operand::Value(RValue::new(return_type, results))
+    }
+
+    // -------------------------------------------------------------------------------------------- closures
+
+    /// Calls a lambda.
+    pub fn call_closure(
+        &mut self,
+        id: ClosureId,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+        span: Span,
+    ) -> Operand {
+        let closure = self.closures[id.0 as usize].clone();
+        let lambda = closure.lambda.clone();
+        let key = format!("lambda {:?} {}", closure.span, closure.label);
+        if self.callees.iter().filter(|c| **c == key).count() > 4
+            || self.callees.len() >= MAX_INLINE_DEPTH
+            || self.depth > 150
+        {
+            return self.unknown_call("lambda", None, arguments, None, span);
+        }
+        let loc = self.at(span);
+        let parent = self.site();
+        let site = self.builder.push_site(SiteData {
+            item: Some(closure.item.clone()),
+            callee: SmolStr::new_static("lambda"),
+            call: loc,
+            parent: Some(parent),
+            arguments: Vec::new(),
+        });
+        let mut frame = Frame::outside(closure.item.clone());
+        frame.site = site;
+        frame.label = closure.label.clone();
+        frame.namespace = closure.namespace.clone();
+        frame.captured = Some(closure.scopes.clone());
+        frame.this = closure.this.clone();
+        frame.class = closure.class;
+        let caller = self.frames.len();
+        self.frames.push(frame);
+        self.callees.push(key);
+        if let Some(template) = &lambda.template {
+            let mut names = FxHashMap::default();
+            for parameter in &template.parameters {
+                if let Some(name) = &parameter.name {
+                    names.insert(name.name.clone(), parameter.pack);
+                }
+            }
+            let mut deduced = FxHashMap::default();
+            for (parameter, local) in template.parameters.iter().zip(explicit) {
+                if let Some(name) = &parameter.name {
+                    deduced.insert(name.name.clone(), local.clone());
+                }
+            }
+            for (parameter, argument) in lambda.parameters.iter().zip(arguments) {
+                self.deduce(&parameter.ty, argument.operand.ty(), &names, &mut deduced, 0);
+            }
+            let list: Vec<Local> = template
+                .parameters
+                .iter()
+                .map_while(|p| deduced.get(&p.name.as_ref()?.name).cloned())
+                .collect();
+            self.bind_template(template, &list);
+        }
+        self.push_scope();
+        let mut changed = Changed::default();
+        visit::block(&lambda.body, &mut |e| changed.note(e));
+        let mut next = 0;
+        for parameter in &lambda.parameters {
+            if parameter.pack {
+                let mut list = Vec::new();
+                while let Some(argument) = arguments.get(next) {
+                    next += 1;
+                    let own = argument.operand.ty().value_type().clone();
+                    let ty = match &parameter.ty.kind {
+                        TypeKind::Reference { .. } => CType::reference(own),
+                        _ => own,
+                    };
+                    let place = self.bind_argument(parameter, &ty, Some(argument.clone()), &changed, caller);
+                    list.push(Local::Variable(place));
+                }
+                if let Some(ident) = &parameter.name {
+                    self.declare(ident.name.clone(), Local::Pack(list));
+                }
+                continue;
+            }
+            let argument = arguments.get(next).cloned();
+            next += 1;
+            let mut ty = self.resolve_type(&parameter.ty);
+            if let Some(argument) = &argument {
+                let own = argument.operand.ty().value_type().clone();
+                ty = match ty {
+                    CType::Unknown => own,
+                    CType::Reference { to, is_const } if to.is_unknown() => CType::Reference {
+                        to: own.into(),
+                        is_const,
+                    },
+                    other => other,
+                };
+            }
+            let place = self.bind_argument(parameter, &ty, argument, &changed, caller);
+            if let Some(ident) = &parameter.name {
+                self.declare(ident.name.clone(), Local::Variable(place));
+            }
+        }
+        let return_type = match &lambda.return_type {
+            Some(ty) => self.resolve_type(ty),
+            None => CType::Unknown,
+        };
+        let result = self.inline_body(&lambda.body, return_type, closure.span, span);
+        self.callees.pop();
+        result
+    }
+
+    /// The functions that a name can mean.
+    pub fn functions_named(&mut self, path: &[SmolStr]) -> Vec<Callee> {
+        let namespace = self.frame().namespace.clone();
+        let Some(last) = path.last() else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for entry in self.env.lookup(&namespace, path) {
+            let item = self.env.item(entry);
+            if let (ItemKind::Function(_), super::env::EntryKind::Function) =
+                (&item.kind, entry.what)
+            {
+                found.push(Callee {
+                    function: FunctionRef::Item(item.clone()),
+                    item: item.key.clone(),
+                    namespace: item.scope.clone(),
+                    class: None,
+                    bindings: Vec::new(),
+                    scopes: None,
+                    name: last.clone(),
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Names that a body assigns, increments, takes the address of, or calls a method on.
+#[derive(Clone, Debug, Default)]
+pub struct Changed {
+    pub names: FxHashSet<SmolStr>,
+}
+
+impl Changed {
+    pub fn note(&mut self, e: &Expr) {
+        let target = match &e.kind {
+            ExprKind::Assign { left, .. } => left,
+            ExprKind::Unary {
+                op:
+                    ast::UnaryOp::PreIncrement
+                    | ast::UnaryOp::PreDecrement
+                    | ast::UnaryOp::PostIncrement
+                    | ast::UnaryOp::PostDecrement
+                    | ast::UnaryOp::AddressOf,
+                operand,
+            } => operand,
+            _ => return,
+        };
+        let mut current: &Expr = target;
+        for _ in 0..64 {
+            current = match &current.kind {
+                ExprKind::Paren(inner) => inner,
+                ExprKind::Member {
+                    base, arrow: false, ..
+                } => base,
+                ExprKind::Name(name) => {
+                    if let [only] = name.segments.as_slice() {
+                        self.names.insert(only.ident.name.clone());
+                    }
+                    return;
+                }
+                _ => return,
+            };
+        }
+    }
+}
+
+fn base_distance(cx: &Context<'_>, derived: StructId, base: StructId) -> Option<u32> {
+    super::classes::base_offset(&cx.structs, derived, base, 0).map(|_| 1)
+}
+
+/// Whether a written type mentions a name.
+fn mentions(ty: &ast::Type, name: &str) -> bool {
+    match &ty.kind {
+        TypeKind::Named(found) => found.segments.iter().any(|s| {
+            s.ident.name == name
+                || s.template_arguments.iter().flatten().any(|a| match a {
+                    ast::TemplateArgument::Type(t) | ast::TemplateArgument::Ambiguous(t, _) => {
+                        mentions(t, name)
+                    }
+                    ast::TemplateArgument::Value(e) => {
+                        matches!(&e.kind, ExprKind::Name(n) if n.segments.iter().any(|s| s.ident.name == name))
+                    }
+                    ast::TemplateArgument::Pack(_) => true,
+                })
+        }),
+        TypeKind::Pointer(inner) => mentions(inner, name),
+        TypeKind::Reference { target, .. } => mentions(target, name),
+        TypeKind::Array { element, .. } => mentions(element, name),
+        TypeKind::Decltype(_) => true,
+        _ => false,
+    }
+}
+
+fn array_element_const(ty: &ast::Type) -> bool {
+    match &ty.kind {
+        TypeKind::Array { element, .. } => element.is_const || array_element_const(element),
+        _ => false,
+    }
+}
+
+/// The template pack that a parameter pack's type is made of.
+fn pattern_pack(ty: &ast::Type, names: &FxHashMap<SmolStr, bool>) -> Option<SmolStr> {
+    match &ty.kind {
+        TypeKind::Named(name) => {
+            let only = name.segments.last()?;
+            (names.get(&only.ident.name) == Some(&true)).then(|| only.ident.name.clone())
+        }
+        TypeKind::Reference { target, .. } => pattern_pack(target, names),
+        TypeKind::Pointer(inner) => pattern_pack(inner, names),
+        _ => None,
+    }
+}
+
+/// The template arguments of a call, as text that tells instances apart.
+fn bindings_text(scopes: &[Scope], function: &ast::Function) -> String {
+    let mut text = String::new();
+    for parameter in function.template.iter().flat_map(|t| &t.parameters) {
+        if let Some(name) = &parameter.name
+            && let Some(local) = scopes.iter().rev().find_map(|s| s.get(&name.name))
+        {
+            text.push_str(&format!("{local:?}"));
+        }
+    }
+    text
+}

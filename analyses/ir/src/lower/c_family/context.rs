@@ -114,6 +114,20 @@ pub struct Frame {
     pub labels: FxHashMap<SmolStr, Block>,
     /// Scopes around a lambda.
     pub captured: Option<Rc<Vec<Scope>>>,
+    /// The class whose names are visible.
+    pub class: Option<StructId>,
+    /// Where the result's place is declared, for demotions.
+    pub return_key: Span,
+    /// Open `switch` statements, innermost last.
+    pub switches: Vec<SwitchLabels>,
+}
+
+/// Labels of a `switch` seen so far.
+#[derive(Clone, Debug)]
+pub struct SwitchLabels {
+    pub ty: CType,
+    pub cases: Vec<(i64, Block)>,
+    pub default: Option<Block>,
 }
 
 /// A lambda expression with the names that it can see.
@@ -126,6 +140,7 @@ pub struct Closure {
     pub item: ItemKey,
     pub label: SmolStr,
     pub namespace: Vec<SmolStr>,
+    pub class: Option<StructId>,
     pub span: Span,
 }
 
@@ -136,6 +151,8 @@ pub type DemotionKey = (SmolStr, Span);
 pub struct Demotions {
     /// Variables that need memory.
     pub memory: FxHashSet<DemotionKey>,
+    /// Parameters that are written although their body does not say so directly.
+    pub storage: FxHashSet<DemotionKey>,
     /// Pointers whose space is not that of their first value.
     pub spaces: FxHashMap<(DemotionKey, u32), Space>,
     /// Functions with a reference result that return different places.
@@ -177,6 +194,13 @@ pub struct Context<'a> {
     /// Problems reported once: message.
     said: FxHashSet<String>,
     pub(super) counter: u32,
+    pub(super) global_variables: FxHashMap<SmolStr, (Variable, LValue)>,
+    pub(super) resolving_struct: u32,
+    pub(super) substitution_failed: bool,
+    pub(super) converting: u32,
+    pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
+    /// Type parameters that were taken to be `float`.
+    pub assumed_types: Vec<SmolStr>,
     pub(super) variable_keys: FxHashMap<Variable, DemotionKey>,
 }
 
@@ -220,6 +244,12 @@ impl<'a> Context<'a> {
             callees: Vec::new(),
             said: FxHashSet::default(),
             counter: 0,
+            global_variables: FxHashMap::default(),
+            resolving_struct: 0,
+            substitution_failed: false,
+            converting: 0,
+            changed: FxHashMap::default(),
+            assumed_types: Vec::new(),
             variable_keys: FxHashMap::default(),
         }
     }
@@ -482,12 +512,27 @@ impl<'a> Context<'a> {
             self.structs.size_of(ty).unwrap_or(4096),
             self.structs.align_of(ty),
         );
-        let address = self
-            .builder
-            .alloca(size.clamp(1, u32::MAX as u64) as u32, align as u32);
+        let address = self.private_memory(size, align);
         Place::Memory {
             address,
             access: MemoryAccess::in_space(Space::Local),
+        }
+    }
+
+    /// Private memory. It is made at the entry, so that its address can be used everywhere.
+    pub fn private_memory(&mut self, size: u64, align: u64) -> Value {
+        let size = size.clamp(1, u32::MAX as u64) as u32;
+        let align = align.clamp(1, 4096) as u32;
+        self.at_entry(Op::Alloca { size, align }, Type::Ptr(Space::Local))
+    }
+
+    /// Asks for a place of its own for the parameter that this value is (part of).
+    pub fn give_storage(&mut self, place: &LValue) {
+        if let Some(name) = &place.name
+            && let Some(key) = self.variable_keys.get(&name.variable).cloned()
+            && self.demotions.storage.insert(key)
+        {
+            self.again = true;
         }
     }
 
@@ -522,6 +567,9 @@ impl Frame {
             continues: Vec::new(),
             labels: FxHashMap::default(),
             captured: None,
+            class: None,
+            return_key: Span::default(),
+            switches: Vec::new(),
         }
     }
 }

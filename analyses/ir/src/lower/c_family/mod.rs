@@ -7,16 +7,25 @@
 pub mod builtins;
 pub mod call;
 pub mod classes;
+pub mod constant;
 pub mod context;
 pub mod convert;
+pub mod dispatch;
 pub mod env;
+pub mod expr;
+pub mod objects;
 pub mod place;
+pub mod resolve;
 pub mod resources;
+pub mod root;
+pub mod stmt;
+pub mod templates;
 pub mod types;
 pub mod value;
 pub mod visit;
 
 pub use env::Environment;
+pub use root::{UnitBodies, lower_item, lower_unit};
 
 use crate::function::{Language, LaunchShape, Module};
 use smol_str::SmolStr;

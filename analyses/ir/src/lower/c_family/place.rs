@@ -228,7 +228,10 @@ impl Context<'_> {
                 self.store_parts(address, access, &types, &offsets, &value.parts);
                 value
             }
-            Place::Value(_) => value,
+            Place::Value(_) => {
+                self.give_storage(place);
+                value
+            }
         }
     }
 
@@ -319,7 +322,7 @@ impl Context<'_> {
             .unwrap_or(64)
             .clamp(1, 1 << 20);
         let align = self.structs.align_of(&value.ty);
-        let address = self.builder.alloca(size as u32, align as u32);
+        let address = self.private_memory(size, align);
         let types = self.structs.parts(&value.ty).unwrap_or_default();
         let offsets = self.structs.part_offsets(&value.ty).unwrap_or_default();
         let access = MemoryAccess::in_space(Space::Local);

@@ -301,7 +301,7 @@ impl CType {
             CType::Reference { .. } => Type::Ptr(Space::Generic),
             CType::Sampler { .. } => Type::Handle,
             CType::Resource(resource) => resource.ir(),
-            CType::Opaque(_) | CType::Unknown | CType::Function(_) => Type::Opaque,
+            CType::Opaque(_) | CType::Unknown => Type::Opaque,
             _ => return None,
         })
     }
@@ -468,7 +468,7 @@ impl StructTable {
                 }
                 true
             }
-            CType::Lambda(_) => true,
+            CType::Lambda(_) | CType::Function(_) => true,
             other => match other.scalar_ir() {
                 Some(scalar) => {
                     out.push(scalar);
@@ -496,7 +496,7 @@ impl StructTable {
             return false;
         }
         match ty {
-            CType::Void | CType::Lambda(_) => true,
+            CType::Void | CType::Lambda(_) | CType::Function(_) => true,
             CType::Vector { element, .. } | CType::Matrix { element, .. } => {
                 let size = self.size_of(element).unwrap_or(4);
                 out.extend((0..ty.components() as u64).map(|i| base + i * size));

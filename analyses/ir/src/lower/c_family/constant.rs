@@ -1,0 +1,662 @@
+//! Compile-time evaluation: array sizes, template arguments, `if constexpr`, enumerators, case labels.
+//!
+//! Looks at the tree, builds nothing. A name counts when it is a template parameter, an enumerator, or a `const` or
+//! `constexpr` variable with a constant initialiser; calls count when the callee is one `return` of a constant (or
+//! branches to such). Everything else is no constant.
+
+use super::context::{Const, Context, Frame, Local, Number};
+use super::convert::truncate;
+use super::env::EntryKind;
+use super::types::*;
+use super::value::Place;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use syntax::c_family::ast::*;
+
+const MAX_DEPTH: u32 = 48;
+
+impl Context<'_> {
+    pub fn constant(&mut self, e: &Expr) -> Option<Const> {
+        if self.alias_depth > MAX_DEPTH {
+            return None;
+        }
+        self.alias_depth += 1;
+        let found = self.constant_at(e);
+        self.alias_depth -= 1;
+        found
+    }
+
+    fn constant_at(&mut self, e: &Expr) -> Option<Const> {
+        match &e.kind {
+            ExprKind::Int(literal) => Some(self.int_literal(literal)),
+            ExprKind::Float(literal) => Some(Const {
+                ty: self.float_literal_type(literal),
+                value: Number::Float(literal.value),
+            }),
+            ExprKind::Bool(value) => Some(Const::bool(*value)),
+            ExprKind::Char(c) => Some(Const::int(*c as i64, CType::CHAR)),
+            ExprKind::Paren(inner) => self.constant(inner),
+            ExprKind::Name(name) => self.constant_name(name),
+            ExprKind::Unary { op, operand } => {
+                let value = self.constant(operand)?;
+                let ty = self.promote(&value.ty);
+                match (op, value.value) {
+                    (UnaryOp::Plus, _) => Some(value),
+                    (UnaryOp::Minus, Number::Int(v)) => Some(fit(v.wrapping_neg(), ty)),
+                    (UnaryOp::Minus, Number::Float(v)) => Some(Const {
+                        ty,
+                        value: Number::Float(-v),
+                    }),
+                    (UnaryOp::Not, _) => Some(Const::bool(!value.truth())),
+                    (UnaryOp::BitNot, Number::Int(v)) => Some(fit(!v, ty)),
+                    _ => None,
+                }
+            }
+            ExprKind::Binary {
+                op, left, right, ..
+            } => {
+                let a = self.constant(left)?;
+                match op {
+                    BinaryOp::LogicalAnd if !a.truth() => return Some(Const::bool(false)),
+                    BinaryOp::LogicalOr if a.truth() => return Some(Const::bool(true)),
+                    _ => {}
+                }
+                let b = self.constant(right)?;
+                self.constant_binary(*op, &a, &b)
+            }
+            ExprKind::Conditional {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = self.constant(condition)?;
+                self.constant(if condition.truth() { then } else { otherwise })
+            }
+            ExprKind::Cast { ty, operand, .. } => {
+                let ty = self.resolve_type(ty);
+                let value = self.constant(operand)?;
+                self.constant_cast(value, &ty)
+            }
+            ExprKind::Construct { ty, arguments, .. } => {
+                let ty = self.resolve_type(ty);
+                match arguments.as_slice() {
+                    [] if ty.is_arithmetic() => Some(Const::int(0, ty)),
+                    [only] => {
+                        let value = self.constant(only)?;
+                        self.constant_cast(value, &ty)
+                    }
+                    _ => None,
+                }
+            }
+            ExprKind::SizeofType(ty) => {
+                let ty = self.resolve_type(ty);
+                if ty.is_unknown() || matches!(ty, CType::Opaque(_)) {
+                    return None;
+                }
+                let size = self.structs.size_of(ty.value_type())?;
+                Some(Const::int(size as i64, CType::ULONG))
+            }
+            ExprKind::SizeofExpr(inner) => {
+                let ty = self.type_of(inner);
+                if ty.is_unknown() {
+                    return None;
+                }
+                let size = self.structs.size_of(ty.value_type())?;
+                Some(Const::int(size as i64, CType::ULONG))
+            }
+            ExprKind::AlignofType(ty) => {
+                let ty = self.resolve_type(ty);
+                Some(Const::int(self.structs.align_of(&ty) as i64, CType::ULONG))
+            }
+            ExprKind::SizeofPack(ident) => match self.lookup_local(&ident.name)? {
+                Local::Pack(elements) => Some(Const::int(elements.len() as i64, CType::ULONG)),
+                _ => None,
+            },
+            ExprKind::Call { callee, arguments } => {
+                let ExprKind::Name(name) = &callee.kind else {
+                    return None;
+                };
+                self.constant_call(name, arguments)
+            }
+            ExprKind::Fold {
+                op,
+                pack,
+                initial,
+                left,
+            } => self.constant_fold_expression(*op, pack, initial.as_deref(), *left),
+            _ => None,
+        }
+    }
+
+    pub fn int_literal(&self, literal: &IntLiteral) -> Const {
+        let value = literal.value;
+        let bits: u8 = if literal.longs > 0
+            || value > u32::MAX as u64
+            || (value > i32::MAX as u64 && !literal.unsigned && !literal.based && !self.is_hlsl())
+        {
+            64
+        } else {
+            32
+        };
+        let signed = !literal.unsigned
+            && !(literal.based && bits == 32 && value > i32::MAX as u64)
+            && !(self.is_hlsl() && bits == 32 && value > i32::MAX as u64)
+            && value <= i64::MAX as u64;
+        fit(value as i64, CType::int(bits, signed))
+    }
+
+    pub fn float_literal_type(&self, literal: &FloatLiteral) -> CType {
+        match literal.suffix {
+            Some('f') => CType::FLOAT,
+            Some('h') => CType::HALF,
+            Some('l' | 'd') => CType::DOUBLE,
+            _ if self.is_hlsl() => CType::FLOAT,
+            _ => CType::DOUBLE,
+        }
+    }
+
+    fn constant_cast(&self, value: Const, to: &CType) -> Option<Const> {
+        let to = to.value_type();
+        if to.is_float() {
+            return Some(Const {
+                value: Number::Float(match to {
+                    CType::Float(FloatKind::Single) => value.as_float() as f32 as f64,
+                    _ => value.as_float(),
+                }),
+                ty: to.clone(),
+            });
+        }
+        if *to == CType::Bool {
+            return Some(Const::bool(value.truth()));
+        }
+        if !to.is_integer() {
+            return None;
+        }
+        Some(fit(value.as_int(), to.clone()))
+    }
+
+    fn constant_binary(&self, op: BinaryOp, a: &Const, b: &Const) -> Option<Const> {
+        use BinaryOp as B;
+        match op {
+            B::LogicalAnd => return Some(Const::bool(a.truth() && b.truth())),
+            B::LogicalOr => return Some(Const::bool(a.truth() || b.truth())),
+            _ => {}
+        }
+        let ty = if matches!(op, B::Shl | B::Shr) {
+            self.promote(&a.ty)
+        } else {
+            self.common_scalar(&a.ty, &b.ty)
+        };
+        if ty.is_float() {
+            let (x, y) = (a.as_float(), b.as_float());
+            let value = match op {
+                B::Add => x + y,
+                B::Sub => x - y,
+                B::Mul => x * y,
+                B::Div => x / y,
+                B::Less => return Some(Const::bool(x < y)),
+                B::LessEqual => return Some(Const::bool(x <= y)),
+                B::Greater => return Some(Const::bool(x > y)),
+                B::GreaterEqual => return Some(Const::bool(x >= y)),
+                B::Equal => return Some(Const::bool(x == y)),
+                B::NotEqual => return Some(Const::bool(x != y)),
+                _ => return None,
+            };
+            return Some(Const {
+                ty,
+                value: Number::Float(value),
+            });
+        }
+        let scalar = ty.scalar_ir()?;
+        let signed = ty.is_signed();
+        let (x, y) = (
+            truncate(a.as_int(), scalar, signed),
+            truncate(b.as_int(), scalar, signed),
+        );
+        let (ux, uy) = (x as u64, y as u64);
+        let order = if signed { x.cmp(&y) } else { ux.cmp(&uy) };
+        let value = match op {
+            B::Add => x.wrapping_add(y),
+            B::Sub => x.wrapping_sub(y),
+            B::Mul => x.wrapping_mul(y),
+            B::Div if signed => x.checked_div(y)?,
+            B::Div => ux.checked_div(uy)? as i64,
+            B::Rem if signed => x.checked_rem(y)?,
+            B::Rem => ux.checked_rem(uy)? as i64,
+            B::Shl => x.checked_shl(u32::try_from(y).ok()?)?,
+            B::Shr if signed => x.checked_shr(u32::try_from(y).ok()?)?,
+            B::Shr => ux.checked_shr(u32::try_from(y).ok()?)? as i64,
+            B::BitAnd => x & y,
+            B::BitOr => x | y,
+            B::BitXor => x ^ y,
+            B::Less => return Some(Const::bool(order.is_lt())),
+            B::LessEqual => return Some(Const::bool(order.is_le())),
+            B::Greater => return Some(Const::bool(order.is_gt())),
+            B::GreaterEqual => return Some(Const::bool(order.is_ge())),
+            B::Equal => return Some(Const::bool(order.is_eq())),
+            B::NotEqual => return Some(Const::bool(order.is_ne())),
+            _ => return None,
+        };
+        Some(fit(value, ty))
+    }
+
+    fn constant_name(&mut self, name: &Name) -> Option<Const> {
+        let last = name.segments.last()?;
+        if name.segments.len() == 1 {
+            match self.lookup_local(&last.ident.name) {
+                Some(Local::Constant(number)) => return Some(number.clone()),
+                Some(Local::Variable(place)) => {
+                    let Place::Value(value) = &place.place else {
+                        return None;
+                    };
+                    let (value, ty) = (value.first()?, value.ty.clone());
+                    if let Some(number) = self.builder.function.int_constant(value) {
+                        return Some(fit(number, ty));
+                    }
+                    let number = self.float_constant(value)?;
+                    return Some(Const {
+                        ty,
+                        value: Number::Float(number),
+                    });
+                }
+                Some(_) => return None,
+                None => {}
+            }
+            if let Some(found) = self.class_constant(&last.ident.name) {
+                return Some(found);
+            }
+        }
+        if let Some(found) = self.library_constant(name) {
+            return Some(found);
+        }
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let namespace = self.frame().namespace.clone();
+        for entry in self.env.lookup(&namespace, &path) {
+            let env = self.env;
+            let item = env.item(entry);
+            let mut frame = Frame::outside(item.key.clone());
+            frame.namespace = item.scope.clone();
+            frame.site = self.site();
+            let found = match (&item.kind, entry.what) {
+                (ItemKind::Enum(declared), EntryKind::Enumerator(n)) => {
+                    self.frames.push(frame);
+                    let found = self.enumerator(declared, n as usize);
+                    self.frames.pop();
+                    found
+                }
+                (ItemKind::Alias(alias), EntryKind::Enumerator(n)) => match &alias.ty.kind {
+                    TypeKind::InlineEnum(declared) => self.enumerator(declared, n as usize),
+                    _ => None,
+                },
+                (ItemKind::Variables(declaration), EntryKind::Enumerator(n)) => {
+                    match &declaration.declarators.first()?.ty.kind {
+                        TypeKind::InlineEnum(declared) => self.enumerator(declared, n as usize),
+                        _ => None,
+                    }
+                }
+                (ItemKind::Variables(declaration), EntryKind::Variable(n)) => {
+                    let declarator = declaration.declarators.get(n as usize)?;
+                    if !is_constant(&declaration.specifiers, &declarator.ty) {
+                        continue;
+                    }
+                    let arguments = last.template_arguments.clone();
+                    let arguments = arguments.map(|list| self.template_arguments(&list));
+                    self.frames.push(frame);
+                    if let Some(template) = &declaration.template {
+                        self.bind_template(template, arguments.as_deref().unwrap_or(&[]));
+                    }
+                    let found = self.constant_declarator(declarator);
+                    self.frames.pop();
+                    found
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                return found;
+            }
+        }
+        if name.segments.len() > 1 {
+            let outer = Name {
+                global: name.global,
+                segments: name.segments[..name.segments.len() - 1].to_vec(),
+                span: name.span,
+            };
+            match self.named_type(&outer) {
+                Some(CType::Struct(id)) => return self.struct_constant(id, &last.ident.name, 0),
+                Some(CType::Enum { name: enumeration, .. }) => {
+                    return self.enumerator_of(&enumeration, &last.ident.name);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn enumerator_of(&mut self, enumeration: &str, enumerator: &str) -> Option<Const> {
+        let namespace = self.frame().namespace.clone();
+        for entry in self.env.lookup(&namespace, &[SmolStr::new(enumerator)]) {
+            let env = self.env;
+            if let (ItemKind::Enum(declared), EntryKind::Enumerator(n)) =
+                (&env.item(entry).kind, entry.what)
+                && declared.name.as_ref().is_some_and(|i| i.name == enumeration)
+            {
+                return self.enumerator(declared, n as usize);
+            }
+        }
+        None
+    }
+
+    /// The constant that a declarator with an initialiser stands for.
+    pub fn constant_declarator(&mut self, declarator: &Declarator) -> Option<Const> {
+        let e = match &declarator.initializer {
+            Initializer::Copy(e) => e,
+            Initializer::Brace(list) | Initializer::Paren(list) => match list.as_slice() {
+                [only] => only,
+                _ => return None,
+            },
+            Initializer::None => return None,
+        };
+        let ty = self.resolve_type(&declarator.ty);
+        let value = self.constant(e)?;
+        if ty.is_unknown() {
+            return Some(value);
+        }
+        self.constant_cast(value, &ty)
+    }
+
+    fn constant_fold_expression(
+        &mut self,
+        op: BinaryOp,
+        pack: &Expr,
+        initial: Option<&Expr>,
+        _left: bool,
+    ) -> Option<Const> {
+        let mut result = match initial {
+            Some(e) => Some(self.constant(e)?),
+            None => None,
+        };
+        for element in self.pack_elements(pack)? {
+            self.push_scope();
+            for (name, local) in element {
+                self.declare(name, local);
+            }
+            let value = self.constant(pack);
+            self.pop_scope();
+            let value = value?;
+            result = Some(match result {
+                Some(before) => self.constant_binary(op, &before, &value)?,
+                None => value,
+            });
+        }
+        result.or_else(|| match op {
+            BinaryOp::LogicalAnd => Some(Const::bool(true)),
+            BinaryOp::LogicalOr => Some(Const::bool(false)),
+            _ => None,
+        })
+    }
+
+    // -------------------------------------------------------------------------------------------- calls
+
+    fn constant_call(&mut self, name: &Name, arguments: &[Expr]) -> Option<Const> {
+        let values: Option<Vec<Const>> = arguments.iter().map(|a| self.constant(a)).collect();
+        let values = values?;
+        let last = name.segments.last()?;
+        if let Some(ty) = self.named_type(name)
+            && let [only] = values.as_slice()
+        {
+            return self.constant_cast(only.clone(), &ty);
+        }
+        match (last.ident.name.as_str(), values.as_slice()) {
+            ("min", [a, b]) => {
+                let less = self.constant_binary(BinaryOp::Less, a, b)?.truth();
+                return Some(if less { a.clone() } else { b.clone() });
+            }
+            ("max", [a, b]) => {
+                let less = self.constant_binary(BinaryOp::Less, a, b)?.truth();
+                return Some(if less { b.clone() } else { a.clone() });
+            }
+            _ => {}
+        }
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let namespace = self.frame().namespace.clone();
+        let explicit = match &last.template_arguments {
+            Some(list) => self.template_arguments(list),
+            None => Vec::new(),
+        };
+        for entry in self.env.lookup(&namespace, &path) {
+            let EntryKind::Function = entry.what else {
+                continue;
+            };
+            let env = self.env;
+            let key = env.item(entry).key.clone();
+            let scope = env.item(entry).scope.clone();
+            let Some(item) = self.fetch(&key) else {
+                continue;
+            };
+            let ItemKind::Function(function) = &item.kind else {
+                continue;
+            };
+            let FunctionBody::Block(body) = &function.body else {
+                continue;
+            };
+            if !function.specifiers.words.has(SpecifierSet::CONSTEXPR)
+                || function.parameters.len() != values.len()
+            {
+                continue;
+            }
+            let mut frame = Frame::outside(key);
+            frame.namespace = scope;
+            frame.site = self.site();
+            self.frames.push(frame);
+            if let Some(template) = &function.template {
+                self.bind_template(template, &explicit);
+            }
+            for (parameter, value) in function.parameters.iter().zip(&values) {
+                if let Some(ident) = &parameter.name {
+                    let ty = self.resolve_type(&parameter.ty);
+                    let value = self.constant_cast(value.clone(), &ty);
+                    let value = value.unwrap_or_else(|| values[0].clone());
+                    self.declare(ident.name.clone(), Local::Constant(value));
+                }
+            }
+            let result = self.constant_statements(&body.statements);
+            let result = match result {
+                Some(value) => {
+                    let ty = self.resolve_type(&function.return_type);
+                    if ty.is_unknown() {
+                        Some(value)
+                    } else {
+                        self.constant_cast(value, &ty)
+                    }
+                }
+                None => None,
+            };
+            self.frames.pop();
+            if result.is_some() {
+                return result;
+            }
+        }
+        None
+    }
+
+    /// The value returned by straight-line code with branches on constants.
+    fn constant_statements(&mut self, statements: &[Stmt]) -> Option<Const> {
+        for statement in statements {
+            match &statement.kind {
+                StmtKind::Return(Some(e)) => return self.constant(e),
+                StmtKind::Block(block) => {
+                    if let Some(value) = self.constant_statements(&block.statements) {
+                        return Some(value);
+                    }
+                }
+                StmtKind::If {
+                    condition: Condition::Expr(condition),
+                    then,
+                    otherwise,
+                    ..
+                } => {
+                    let taken = self.constant(condition)?.truth();
+                    let branch = if taken {
+                        Some(&**then)
+                    } else {
+                        otherwise.as_deref()
+                    };
+                    if let Some(branch) = branch
+                        && let Some(value) = self.constant_statements(std::slice::from_ref(branch))
+                    {
+                        return Some(value);
+                    }
+                }
+                StmtKind::Declaration(declaration)
+                    if is_constant(
+                        &declaration.specifiers,
+                        &declaration.declarators.first()?.ty,
+                    ) =>
+                {
+                    for declarator in &declaration.declarators {
+                        if let DeclaratorName::Plain(ident) = &declarator.name {
+                            let value = self.constant_declarator(declarator)?;
+                            self.declare(ident.name.clone(), Local::Constant(value));
+                        }
+                    }
+                }
+                StmtKind::Empty | StmtKind::Alias(_) | StmtKind::UsingNamespace(_) => {}
+                StmtKind::Expr(_) => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Traits and limits of the standard library, macros of <limits.h> and <float.h> that were not expanded.
+    pub fn library_constant(&mut self, name: &Name) -> Option<Const> {
+        let last = name.segments.last()?;
+        let text = last.ident.name.as_str();
+        if name.segments.len() == 1
+            && let Some(found) = macro_constant(text)
+        {
+            return Some(found);
+        }
+        if let Some(trait_name) = text.strip_suffix("_v") {
+            let arguments = self.template_arguments(last.template_arguments.as_deref()?);
+            return self.type_trait(trait_name, &arguments);
+        }
+        if text == "value" && name.segments.len() >= 2 {
+            let outer = &name.segments[name.segments.len() - 2];
+            let trait_name = outer.ident.name.clone();
+            let arguments = self.template_arguments(outer.template_arguments.as_deref()?);
+            return self.type_trait(&trait_name, &arguments);
+        }
+        None
+    }
+
+    fn type_trait(&mut self, name: &str, arguments: &[Local]) -> Option<Const> {
+        let ty = |n: usize| match arguments.get(n) {
+            Some(Local::Type(ty)) => Some(ty.value_type().clone()),
+            _ => None,
+        };
+        let first = ty(0)?;
+        Some(Const::bool(match name {
+            "is_same" => first == ty(1)?,
+            "is_floating_point" => {
+                matches!(first, CType::Float(FloatKind::Single | FloatKind::Double))
+            }
+            "is_integral" => matches!(first, CType::Int { .. } | CType::Bool),
+            "is_signed" => first.is_signed(),
+            "is_unsigned" => first.is_integer() && !first.is_signed(),
+            "is_pointer" => first.is_pointer(),
+            "is_arithmetic" => first.is_arithmetic() && first != CType::HALF,
+            "is_void" => first.is_void(),
+            "is_array" => first.is_array(),
+            "is_class" => matches!(first, CType::Struct(_)),
+            "is_enum" => matches!(first, CType::Enum { .. }),
+            _ => return None,
+        }))
+    }
+}
+
+/// A number as its type holds it.
+pub fn fit(value: i64, ty: CType) -> Const {
+    let value = match ty.scalar_ir() {
+        Some(scalar) => truncate(value, scalar, ty.is_signed()),
+        None => value,
+    };
+    Const::int(value, ty)
+}
+
+pub fn is_constant(specifiers: &Specifiers, ty: &Type) -> bool {
+    specifiers.words.has(SpecifierSet::CONSTEXPR)
+        || specifiers.words.has(SpecifierSet::CONST)
+        || ty.is_const
+}
+
+fn macro_constant(name: &str) -> Option<Const> {
+    let float = |v: f64| {
+        Some(Const {
+            ty: CType::FLOAT,
+            value: Number::Float(v),
+        })
+    };
+    let double = |v: f64| {
+        Some(Const {
+            ty: CType::DOUBLE,
+            value: Number::Float(v),
+        })
+    };
+    let int = |v: i64, ty: CType| Some(Const::int(v, ty));
+    match name {
+        "INT_MAX" | "INT32_MAX" => int(i32::MAX as i64, CType::INT),
+        "INT_MIN" | "INT32_MIN" => int(i32::MIN as i64, CType::INT),
+        "UINT_MAX" | "UINT32_MAX" => int(u32::MAX as i64, CType::UINT),
+        "LONG_MAX" | "LLONG_MAX" | "INT64_MAX" => int(i64::MAX, CType::LONG),
+        "LONG_MIN" | "LLONG_MIN" | "INT64_MIN" => int(i64::MIN, CType::LONG),
+        "ULONG_MAX" | "ULLONG_MAX" | "UINT64_MAX" | "SIZE_MAX" => int(-1, CType::ULONG),
+        "SHRT_MAX" => int(i16::MAX as i64, CType::INT),
+        "SHRT_MIN" => int(i16::MIN as i64, CType::INT),
+        "USHRT_MAX" => int(u16::MAX as i64, CType::INT),
+        "UCHAR_MAX" => int(255, CType::INT),
+        "CHAR_MAX" | "SCHAR_MAX" => int(127, CType::INT),
+        "CHAR_MIN" | "SCHAR_MIN" => int(-128, CType::INT),
+        "CHAR_BIT" => int(8, CType::INT),
+        "NULL" => int(0, CType::LONG),
+        "true" => Some(Const::bool(true)),
+        "false" => Some(Const::bool(false)),
+        "FLT_MAX" | "CUDART_MAX_NORMAL_F" => float(f32::MAX as f64),
+        "FLT_MIN" => float(f32::MIN_POSITIVE as f64),
+        "FLT_EPSILON" => float(f32::EPSILON as f64),
+        "DBL_MAX" => double(f64::MAX),
+        "DBL_MIN" => double(f64::MIN_POSITIVE),
+        "DBL_EPSILON" => double(f64::EPSILON),
+        "INFINITY" | "HUGE_VALF" | "CUDART_INF_F" => float(f64::INFINITY),
+        "HUGE_VAL" | "CUDART_INF" => double(f64::INFINITY),
+        "NAN" | "CUDART_NAN_F" => float(f64::NAN),
+        "CUDART_NAN" => double(f64::NAN),
+        "M_PI" | "CUDART_PI" => double(std::f64::consts::PI),
+        "CUDART_PI_F" | "M_PI_F" | "M_PIf" => float(std::f64::consts::PI),
+        "M_PI_2" => double(std::f64::consts::FRAC_PI_2),
+        "M_PI_4" => double(std::f64::consts::FRAC_PI_4),
+        "M_1_PI" => double(std::f64::consts::FRAC_1_PI),
+        "M_2_PI" => double(std::f64::consts::FRAC_2_PI),
+        "M_SQRT2" => double(std::f64::consts::SQRT_2),
+        "M_SQRT1_2" => double(std::f64::consts::FRAC_1_SQRT_2),
+        "M_E" => double(std::f64::consts::E),
+        "M_LN2" => double(std::f64::consts::LN_2),
+        "M_LN10" => double(std::f64::consts::LN_10),
+        "M_LOG2E" => double(std::f64::consts::LOG2_E),
+        "M_LOG10E" => double(std::f64::consts::LOG10_E),
+        "RAND_MAX" => int(i32::MAX as i64, CType::INT),
+        "cudaSuccess" | "cudaBoundaryModeTrap" | "cudaReadModeElementType" => int(0, CType::INT),
+        "cudaReadModeNormalizedFloat" | "cudaBoundaryModeClamp" => int(1, CType::INT),
+        "cudaBoundaryModeZero" => int(2, CType::INT),
+        "cudaTextureType1D" => int(1, CType::INT),
+        "cudaTextureType2D" => int(2, CType::INT),
+        "cudaTextureType3D" => int(3, CType::INT),
+        "cudaTextureType2DLayered" => int(0xf2, CType::INT),
+        "cudaTextureType1DLayered" => int(0xf1, CType::INT),
+        "cudaTextureTypeCubemap" => int(0xc, CType::INT),
+        "cudaTextureTypeCubemapLayered" => int(0xfc, CType::INT),
+        _ => None,
+    }
+}

@@ -1,0 +1,417 @@
+//! What a call expression calls: a lambda, a method, a function of the unit, a builtin, a type, or something unknown.
+
+use super::builtins;
+use super::call::{Arg, Operand};
+use super::classes::Callee;
+use super::context::*;
+use super::resolve::joined;
+use super::types::*;
+use super::value::*;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::{self, Expr, ExprKind, Name, SpecifierSet};
+
+/// Conversions up to which a user's function is preferred to a builtin of the same name.
+const NEAR: u32 = 2;
+const ANY: u32 = u32::MAX;
+
+impl Context<'_> {
+    /// Lowers arguments; packs are spread, lists wait for the parameter's type.
+    pub fn arguments<'e>(&mut self, list: &'e [Expr]) -> Vec<Arg<'e>> {
+        let mut out = Vec::with_capacity(list.len());
+        for e in list {
+            match &e.kind {
+                ExprKind::PackExpansion(inner) => {
+                    for element in self.pack_elements(inner).unwrap_or_default() {
+                        self.push_scope();
+                        for (name, local) in element {
+                            self.declare(name, local);
+                        }
+                        let operand = self.expr(inner);
+                        self.pop_scope();
+                        out.push(Arg {
+                            operand,
+                            span: e.span,
+                            list: None,
+                        });
+                    }
+                }
+                ExprKind::List(_) => out.push(Arg {
+                    operand: Operand::Value(RValue::new(CType::Unknown, [])),
+                    span: e.span,
+                    list: Some(e),
+                }),
+                _ => {
+                    let operand = self.expr(e);
+                    out.push(Arg {
+                        operand,
+                        span: e.span,
+                        list: None,
+                    });
+                }
+            }
+        }
+        out
+    }
+
+    pub fn call(&mut self, callee: &Expr, arguments: &[Expr], span: Span) -> Operand {
+        match &callee.kind {
+            ExprKind::Paren(inner) if matches!(inner.kind, ExprKind::Name(_)) => {
+                self.call(inner, arguments, span)
+            }
+            ExprKind::Name(name) => self.call_name(name, arguments, span),
+            ExprKind::Member {
+                base,
+                member,
+                arrow,
+            } => self.call_member(base, member, *arrow, arguments, span),
+            _ => {
+                let target = self.expr(callee);
+                let list = self.arguments(arguments);
+                self.call_value(target, &[], &list, callee.span, span)
+            }
+        }
+    }
+
+    /// Calls what an expression yields: a lambda, a functor, a function named as a value.
+    fn call_value(
+        &mut self,
+        target: Operand,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+        callee_span: Span,
+        span: Span,
+    ) -> Operand {
+        match target.ty().value_type().clone() {
+            CType::Lambda(id) => self.call_closure(id, explicit, arguments, span),
+            CType::Function(name) => {
+                let path: SmallVec<[SmolStr; 4]> = name.split("::").map(SmolStr::new).collect();
+                let candidates = self.functions_named(&path);
+                match self.call_overloaded(candidates, explicit, None, arguments, span, ANY) {
+                    Some(result) => result,
+                    None => self.unknown_call(&name, None, arguments, None, span),
+                }
+            }
+            CType::Struct(id) => {
+                let object = match target {
+                    Operand::Place(place) => place,
+                    Operand::Value(value) => LValue::value(value),
+                };
+                let methods = self.methods(id, "operator()", 0);
+                match self.call_method(&object, methods, explicit, arguments, span) {
+                    Some(result) => result,
+                    None => self.unknown_call("operator()", Some(&object), arguments, None, span),
+                }
+            }
+            CType::Pointer { to, .. } if matches!(*to, CType::Lambda(_) | CType::Function(_)) => {
+                let value = self.take(target, callee_span);
+                let place = self.dereference(&value, span);
+                self.call_value(Operand::Place(place), explicit, arguments, callee_span, span)
+            }
+            _ => {
+                self.take(target, callee_span);
+                self.unknown_call("function pointer", None, arguments, None, span)
+            }
+        }
+    }
+
+    fn call_name(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Operand {
+        let Some(last) = name.segments.last() else {
+            return Operand::Value(RValue::void());
+        };
+        let text = last.ident.name.clone();
+        let single = name.segments.len() == 1;
+        let explicit = match &last.template_arguments {
+            Some(list) => self.template_arguments(list),
+            None => Vec::new(),
+        };
+        if single {
+            match self.lookup_local(&text).cloned() {
+                Some(Local::Variable(mut place)) => {
+                    if let Some(named) = &mut place.name {
+                        named.at = self.at(last.ident.span);
+                    }
+                    let list = self.arguments(arguments);
+                    let target = Operand::Place(place);
+                    return self.call_value(target, &explicit, &list, name.span, span);
+                }
+                Some(Local::Type(ty)) => return self.construct(ty, arguments, false, span),
+                _ => {}
+            }
+            if let Some(class) = self.frames.last().and_then(|f| f.class) {
+                let methods = self.methods(class, &text, 0);
+                let is_constructor = methods.iter().any(|m| {
+                    matches!(
+                        m.function.function().map(|f| &f.name),
+                        Some(ast::FunctionName::Constructor(_))
+                    )
+                });
+                if !methods.is_empty() && !is_constructor {
+                    let list = self.arguments(arguments);
+                    let this = self.this_place();
+                    let found =
+                        self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
+                    if let Some(found) = found {
+                        return found;
+                    }
+                }
+                // A member that can be called.
+                if let Some(this) = self.this_place()
+                    && let CType::Struct(id) = this.ty
+                    && self.structs.field(id, &text).is_some()
+                {
+                    let target = self.name(name);
+                    let list = self.arguments(arguments);
+                    return self.call_value(target, &explicit, &list, name.span, span);
+                }
+            }
+        }
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let candidates = self.functions_named(&path);
+        let full = joined(name);
+        if candidates.is_empty() {
+            if !single {
+                let outer = Name {
+                    global: name.global,
+                    segments: name.segments[..name.segments.len() - 1].to_vec(),
+                    span: name.span,
+                };
+                if let Some(CType::Struct(id)) = self.named_type(&outer) {
+                    let methods = self.methods(id, &text, 0);
+                    if !methods.is_empty() {
+                        let this = self.this_place().and_then(|this| match this.ty {
+                            CType::Struct(own) => self.base_place(&this, own, id),
+                            _ => None,
+                        });
+                        let list = self.arguments(arguments);
+                        let found = self.call_overloaded(
+                            methods,
+                            &explicit,
+                            this.as_ref(),
+                            &list,
+                            span,
+                            ANY,
+                        );
+                        return match found {
+                            Some(found) => found,
+                            None => self.unknown_call(&full, None, &list, None, span),
+                        };
+                    }
+                }
+            }
+            let builtin_first = builtins::is_builtin(self.language, &full);
+            if !builtin_first && let Some(ty) = self.named_type(name) {
+                return self.construct(ty, arguments, false, span);
+            }
+        }
+        let list = self.arguments(arguments);
+        if matches!(
+            full.trim_start_matches("cuda::"),
+            "std::move" | "std::forward" | "move" | "forward"
+        ) && candidates.is_empty()
+            && let [only] = list.as_slice()
+        {
+            return only.operand.clone();
+        }
+        if !candidates.is_empty() {
+            let near = if builtins::is_builtin(self.language, &full) {
+                NEAR
+            } else {
+                ANY
+            };
+            let found =
+                self.call_overloaded(candidates.clone(), &explicit, None, &list, span, near);
+            if let Some(found) = found {
+                return found;
+            }
+        }
+        if let Some(found) = self.call_builtin(&full, &explicit, &list, span) {
+            return Operand::Value(found);
+        }
+        let found = self.call_overloaded(candidates.clone(), &explicit, None, &list, span, ANY);
+        if let Some(found) = found {
+            return found;
+        }
+        if let Some(ty) = self.named_type(name) {
+            return self.construct(ty, arguments, false, span);
+        }
+        let return_type = match candidates.first().and_then(|c| c.function.function()) {
+            Some(function) if function.template.is_none() => {
+                let ty = function.return_type.clone();
+                Some(self.resolve_type(&ty))
+            }
+            _ => None,
+        };
+        self.unknown_call(&full, None, &list, return_type, span)
+    }
+
+    fn call_builtin(
+        &mut self,
+        name: &str,
+        explicit: &[Local],
+        list: &[Arg<'_>],
+        span: Span,
+    ) -> Option<RValue> {
+        if !builtins::is_builtin(self.language, name) {
+            return None;
+        }
+        let template = self.builtin_arguments(explicit);
+        let arguments = self.builtin_values(list);
+        self.here(span);
+        builtins::call(self, name, &template, &arguments, span)
+    }
+
+    /// Arguments as builtins take them.
+    pub fn builtin_values(&mut self, list: &[Arg<'_>]) -> Vec<Argument> {
+        list.iter()
+            .map(|argument| match &argument.operand {
+                Operand::Value(value) => Argument {
+                    value: value.clone(),
+                    place: None,
+                    span: argument.span,
+                },
+                Operand::Place(place) => {
+                    let value = self.load(place, argument.span);
+                    let value = self.decay(value);
+                    Argument {
+                        value,
+                        place: Some(place.clone()),
+                        span: argument.span,
+                    }
+                }
+            })
+            .collect()
+    }
+
+    fn call_member(
+        &mut self,
+        base: &Expr,
+        member: &Name,
+        arrow: bool,
+        arguments: &[Expr],
+        span: Span,
+    ) -> Operand {
+        let Some(last) = member.segments.last() else {
+            return Operand::Value(RValue::void());
+        };
+        let text = last.ident.name.clone();
+        let explicit = match &last.template_arguments {
+            Some(list) => self.template_arguments(list),
+            None => Vec::new(),
+        };
+        let operand = self.expr(base);
+        let object = if arrow {
+            self.pointee(operand, base.span)
+        } else {
+            match operand {
+                Operand::Place(place) => place,
+                Operand::Value(value) => LValue::value(value),
+            }
+        };
+        match object.ty.value_type().clone() {
+            CType::Struct(id) => {
+                let mut class = id;
+                // `a.Base::f()`
+                if member.segments.len() > 1 {
+                    let outer = Name {
+                        global: false,
+                        segments: member.segments[..member.segments.len() - 1].to_vec(),
+                        span: member.span,
+                    };
+                    if let Some(CType::Struct(base)) = self.named_type(&outer) {
+                        class = base;
+                    }
+                }
+                let methods = self.methods(class, &text, 0);
+                let list = self.arguments(arguments);
+                if methods.is_empty() {
+                    if self.structs.field(id, &text).is_some() {
+                        let target = self.member_place(object, &text, last.ident.span, span);
+                        return self.call_value(target, &explicit, &list, member.span, span);
+                    }
+                    return self.unknown_call(&text, Some(&object), &list, None, span);
+                }
+                match self.call_method(&object, methods, &explicit, &list, span) {
+                    Some(found) => found,
+                    None => self.unknown_call(&text, Some(&object), &list, None, span),
+                }
+            }
+            CType::Resource(_) => {
+                let list = self.arguments(arguments);
+                let value = self.load_silently(&object, base.span);
+                let template = self.builtin_arguments(&explicit);
+                let values = self.builtin_values(&list);
+                self.here(span);
+                let found =
+                    super::resources::method(self, &value, &text, &template, &values, span);
+                match found {
+                    Some(found) => Operand::Value(found),
+                    None => self.unknown_call(&text, None, &list, None, span),
+                }
+            }
+            ty => {
+                let list = self.arguments(arguments);
+                let value = self.load_silently(&object, base.span);
+                let template = self.builtin_arguments(&explicit);
+                let values = self.builtin_values(&list);
+                self.here(span);
+                let object_argument = Argument {
+                    value,
+                    place: Some(object.clone()),
+                    span: base.span,
+                };
+                let found =
+                    builtins::method(self, &ty, &object_argument, &text, &template, &values, span);
+                match found {
+                    Some(found) => Operand::Value(found),
+                    None => {
+                        // Whatever the object is, the call may use it.
+                        let mut all = list;
+                        all.push(Arg {
+                            operand: Operand::Place(object),
+                            span: base.span,
+                            list: None,
+                        });
+                        self.unknown_call(&text, None, &all, None, span)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls a method on an object; the object is seen as the class that declares it.
+    pub fn call_method(
+        &mut self,
+        object: &LValue,
+        methods: Vec<Callee>,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+        span: Span,
+    ) -> Option<Operand> {
+        let CType::Struct(id) = *object.ty.value_type() else {
+            return None;
+        };
+        let class = methods.first()?.class?;
+        let is_static = methods.iter().all(|m| {
+            m.function
+                .function()
+                .is_some_and(|f| f.specifiers.words.has(SpecifierSet::STATIC))
+        });
+        let this = if is_static {
+            None
+        } else {
+            let mut this = object.clone();
+            this.ty = CType::Struct(id);
+            Some(self.base_place(&this, id, class)?)
+        };
+        // Of overloads that differ in `const` alone, the one for the object at hand.
+        let mut methods = methods;
+        methods.sort_by_key(|m| {
+            let is_const = m.function.function().is_some_and(|f| f.is_const);
+            is_const != object.is_const
+        });
+        self.call_overloaded(methods, explicit, this.as_ref(), arguments, span, ANY)
+    }
+}

@@ -1,0 +1,632 @@
+//! Making values and objects: `T(a, b)`, `T{a, b}`, initialiser lists, constructors, default member initialisers.
+
+use super::call::{Arg, Operand};
+use super::context::*;
+use super::types::*;
+use super::value::*;
+use crate::types::{Space, Type};
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::{self, DeclaratorName, Expr, ExprKind, FunctionBody, Initializer, Member};
+
+/// Elements of an array that are initialised one by one.
+const MAX_ELEMENTS: u64 = 1024;
+
+impl Context<'_> {
+    pub fn construct(&mut self, ty: CType, arguments: &[Expr], brace: bool, span: Span) -> Operand {
+        let ty = ty.value_type().clone();
+        if brace && matches!(ty, CType::Struct(_) | CType::Array { .. }) {
+            let list = Expr {
+                kind: ExprKind::List(arguments.iter().map(|a| (None, a.clone())).collect()),
+                span,
+            };
+            return Operand::Value(self.initialise_value(&ty, &list));
+        }
+        if let [Expr {
+            kind: ExprKind::List(_),
+            ..
+        }] = arguments
+        {
+            return Operand::Value(self.initialise_value(&ty, &arguments[0]));
+        }
+        let list = self.arguments(arguments);
+        self.construct_arguments(ty, &list, span)
+    }
+
+    pub fn construct_from(&mut self, ty: CType, operands: Vec<(Operand, Span)>, span: Span) -> Operand {
+        let list: Vec<Arg<'_>> = operands
+            .into_iter()
+            .map(|(operand, span)| Arg {
+                operand,
+                span,
+                list: None,
+            })
+            .collect();
+        self.construct_arguments(ty, &list, span)
+    }
+
+    fn construct_arguments(&mut self, ty: CType, list: &[Arg<'_>], span: Span) -> Operand {
+        match &ty {
+            CType::Struct(id) => {
+                let id = *id;
+                if let [only] = list
+                    && *only.operand.ty().value_type() == ty
+                    && only.list.is_none()
+                {
+                    let value = self.take(only.operand.clone(), only.span);
+                    return Operand::Value(value);
+                }
+                let place = self.temporary(&ty, span);
+                if self.construct_at(&place, id, list, span) {
+                    return Operand::Value(self.load_silently(&place, span));
+                }
+                if let [only] = list
+                    && let CType::Struct(from) = *only.operand.ty().value_type()
+                    && let Some(value) = self.conversion_operator(&only.operand, from, &ty, span)
+                {
+                    return Operand::Value(value);
+                }
+                // An aggregate in parentheses: member by member.
+                let fields = self.structs[id].fields.clone();
+                for (field, argument) in fields.iter().zip(list) {
+                    let value = self.take(argument.operand.clone(), argument.span);
+                    if let Some(target) = self.field(&place, id, &field.name, span) {
+                        self.store_silently(&target, value, span);
+                    }
+                }
+                Operand::Value(self.load_silently(&place, span))
+            }
+            ty if ty.is_numeric() => {
+                let mut parts = Parts::new();
+                let element = ty.element().clone();
+                if let [only] = list {
+                    if let CType::Struct(id) = *only.operand.ty().value_type()
+                        && let Some(value) = self.conversion_operator(&only.operand, id, ty, span)
+                    {
+                        return Operand::Value(value);
+                    }
+                    let value = self.take(only.operand.clone(), only.span);
+                    if value.ty.is_numeric() && !self.is_dim3(ty) {
+                        return Operand::Value(self.convert(value, ty, span));
+                    }
+                    if !value.ty.is_numeric() {
+                        return Operand::Value(self.convert(value, ty, span));
+                    }
+                    let value = self.convert(value, &element, span);
+                    parts.extend(value.parts);
+                } else {
+                    for argument in list {
+                        let value = self.take(argument.operand.clone(), argument.span);
+                        let shape = value.ty.with_element(element.clone());
+                        let value = self.convert(value, &shape, argument.span);
+                        parts.extend(value.parts);
+                    }
+                }
+                let fill = i64::from(self.is_dim3(ty) && !list.is_empty());
+                while parts.len() < ty.components() {
+                    let scalar = element.scalar_ir().unwrap_or(Type::I32);
+                    let value = if scalar.is_float() {
+                        self.builder.float(scalar, fill as f64)
+                    } else {
+                        self.builder.int(scalar, fill)
+                    };
+                    parts.push(value);
+                }
+                parts.truncate(ty.components());
+                self.here(span);
+                self.builder.vector(&parts);
+                Operand::Value(RValue::new(ty.clone(), parts))
+            }
+            _ => match list {
+                [] => Operand::Value(self.zero(&ty)),
+                [only] => {
+                    let operand = only.operand.clone();
+                    self.cast_operand(operand, &ty, span)
+                }
+                _ => {
+                    let mut parts = Parts::new();
+                    for argument in list {
+                        let value = self.take(argument.operand.clone(), argument.span);
+                        let value = self.with_address(value, argument.span);
+                        parts.extend(value.parts);
+                    }
+                    if let CType::Opaque(_) = ty {
+                        return Operand::Value(self.opaque_object(&ty, &parts));
+                    }
+                    Operand::Value(self.unknown("construction", &parts, &ty, span))
+                }
+            },
+        }
+    }
+
+    fn is_dim3(&self, ty: &CType) -> bool {
+        !self.is_hlsl()
+            && matches!(ty, CType::Vector { element, n: 3 } if **element == CType::UINT)
+    }
+
+    /// An object of a library type, made of these values.
+    pub fn opaque_object(&mut self, ty: &CType, parts: &[crate::entity::Value]) -> RValue {
+        let name = match ty {
+            CType::Opaque(name) => name.clone(),
+            _ => SmolStr::new_static("object"),
+        };
+        let op = crate::inst::Op::CallUnknown { name, pure: true };
+        let value = self.builder.value(op, parts, Type::Opaque);
+        RValue::scalar(ty.clone(), value)
+    }
+
+    /// A place without a name.
+    pub fn temporary(&mut self, ty: &CType, span: Span) -> LValue {
+        let key = self.key(span);
+        let place = self.new_place(ty, &key, None);
+        let place = LValue {
+            ty: ty.clone(),
+            place,
+            name: None,
+            is_const: false,
+        };
+        if let Place::Slots(slots) = &place.place {
+            for &slot in slots.clone().iter() {
+                let ty = self.builder.slot_type(slot);
+                let undefined = self.builder.undef(ty);
+                self.builder.write(slot, undefined);
+            }
+        }
+        place
+    }
+
+    /// Runs a constructor on the object at `place`. `false`: the class has none that fits.
+    pub fn construct_at(
+        &mut self,
+        place: &LValue,
+        id: StructId,
+        arguments: &[Arg<'_>],
+        span: Span,
+    ) -> bool {
+        let class_name = self.sources[id.0 as usize].class_name.clone();
+        let constructors: Vec<_> = self
+            .methods(id, &class_name, 15)
+            .into_iter()
+            .filter(|c| {
+                c.class == Some(id)
+                    && c.function.function().is_some_and(|f| {
+                        matches!(f.name, ast::FunctionName::Constructor(_))
+                            && !matches!(f.body, FunctionBody::Deleted | FunctionBody::Defaulted)
+                    })
+            })
+            .collect();
+        if constructors.is_empty() {
+            if arguments.is_empty() {
+                self.default_members(place, id, &[], 0);
+                return true;
+            }
+            return false;
+        }
+        self.call_overloaded(constructors, &[], Some(place), arguments, span, u32::MAX)
+            .is_some()
+    }
+
+    /// Whether an object of this class needs work when it is declared without an initialiser.
+    pub fn has_default_work(&mut self, id: StructId) -> bool {
+        let origin = self.sources[id.0 as usize].clone();
+        origin.declared.members.iter().any(|member| match member {
+            Member::Fields(declaration) => declaration
+                .declarators
+                .iter()
+                .any(|d| !matches!(d.initializer, Initializer::None)),
+            Member::Method(function) => {
+                matches!(function.name, ast::FunctionName::Constructor(_))
+                    && function
+                        .parameters
+                        .iter()
+                        .all(|p| p.default.is_some() || p.pack)
+            }
+            _ => false,
+        }) || self.structs[id]
+            .fields
+            .clone()
+            .iter()
+            .any(|f| matches!(f.ty, CType::Struct(inner) if inner != id && self.has_default_work(inner)))
+    }
+
+    /// Default member initialisers, and default constructors of members, except of members in `except`.
+    fn default_members(&mut self, place: &LValue, id: StructId, except: &[SmolStr], depth: u32) {
+        if depth > 8 {
+            return;
+        }
+        let origin = self.sources[id.0 as usize].clone();
+        let fields = self.structs[id].fields.clone();
+        for field in &fields {
+            if let CType::Struct(inner) = field.ty
+                && self.has_default_work(inner)
+                && !except.contains(&field.name)
+                && !field.base
+                && let Some(target) = self.field(place, id, &field.name, Span::default())
+            {
+                self.construct_at(&target, inner, &[], Span::default());
+            }
+        }
+        for member in &origin.declared.members {
+            let Member::Fields(declaration) = member else {
+                continue;
+            };
+            if declaration.specifiers.words.has(ast::SpecifierSet::STATIC) {
+                continue;
+            }
+            for declarator in &declaration.declarators {
+                let DeclaratorName::Plain(ident) = &declarator.name else {
+                    continue;
+                };
+                if matches!(declarator.initializer, Initializer::None)
+                    || except.contains(&ident.name)
+                {
+                    continue;
+                }
+                let Some(target) = self.field(place, id, &ident.name, ident.span) else {
+                    continue;
+                };
+                self.enter_class(id);
+                if let Some(top) = self.frames.last_mut() {
+                    top.this = Some(place.clone());
+                }
+                self.initialise_place(&target, &declarator.initializer, ident.span);
+                self.frames.pop();
+            }
+        }
+    }
+
+    /// Members before a constructor's body runs: its own list, then defaults.
+    pub fn initialise_members(&mut self, object: &LValue, function: &ast::Function) {
+        let CType::Struct(id) = object.ty else {
+            return;
+        };
+        let mut done: Vec<SmolStr> = Vec::new();
+        for initializer in &function.initializers {
+            if let Some(last) = initializer.name.segments.last() {
+                done.push(last.ident.name.clone());
+            }
+        }
+        self.default_members(object, id, &done, 0);
+        for base in self.bases(id) {
+            let name = self.sources[base.0 as usize].class_name.clone();
+            if !done.contains(&name)
+                && self.has_default_work(base)
+                && let Some(place) = self.base_place(object, id, base)
+            {
+                self.construct_at(&place, base, &[], function.signature_span);
+            }
+        }
+        for initializer in &function.initializers {
+            let Some(last) = initializer.name.segments.last() else {
+                continue;
+            };
+            let name = last.ident.name.clone();
+            let span = initializer.span;
+            if let Some(target) = self.field(object, id, &name, span) {
+                if let CType::Reference { to, .. } = &target.ty {
+                    // A reference member holds an address.
+                    let to = (**to).clone();
+                    if let Some(e) = initializer.arguments.first() {
+                        let place = self.place(e);
+                        let ty = CType::pointer(to, Space::Generic);
+                        let pointer = RValue::pointer_to(ty.clone(), place);
+                        let mut target = target.clone();
+                        target.ty = ty;
+                        self.store_silently(&target, pointer, span);
+                    }
+                    continue;
+                }
+                let list = Initializer::Paren(initializer.arguments.clone());
+                self.initialise_place(&target, &list, span);
+                continue;
+            }
+            // A base class, or a constructor of the same class.
+            match self.named_type(&initializer.name) {
+                Some(CType::Struct(base)) => {
+                    if let Some(place) = self.base_place(object, id, base) {
+                        let list = self.arguments(&initializer.arguments);
+                        self.construct_at(&place, base, &list, span);
+                    }
+                }
+                _ => {
+                    self.arguments(&initializer.arguments);
+                }
+            }
+        }
+    }
+
+    /// A user-defined conversion to `to`.
+    pub fn conversion_operator(
+        &mut self,
+        operand: &Operand,
+        id: StructId,
+        to: &CType,
+        span: Span,
+    ) -> Option<RValue> {
+        let candidates = self.methods(id, "operator T", 0);
+        let mut best: Option<(u32, super::classes::Callee)> = None;
+        for candidate in candidates {
+            let Some(function) = candidate.function.function() else {
+                continue;
+            };
+            let ty = function.return_type.clone();
+            self.enter_class(id);
+            let ty = self.resolve_type(&ty);
+            self.frames.pop();
+            self.converting += 1;
+            let rank = self.conversion_rank(&ty, to);
+            self.converting -= 1;
+            if let Some(rank) = rank
+                && best.as_ref().is_none_or(|(r, _)| rank < *r)
+            {
+                best = Some((rank, candidate));
+            }
+        }
+        let (_, callee) = best?;
+        let object = match operand {
+            Operand::Place(place) => place.clone(),
+            Operand::Value(value) => LValue::value(value.clone()),
+        };
+        let result = self.call_method(&object, vec![callee], &[], &[], span)?;
+        let value = self.take(result, span);
+        if matches!(value.ty, CType::Struct(_)) {
+            return Some(value);
+        }
+        Some(self.convert(value, to, span))
+    }
+
+    // -------------------------------------------------------------------------------------------- lists
+
+    /// The value of a list (or expression) as a `ty`.
+    pub fn initialise_value(&mut self, ty: &CType, e: &Expr) -> RValue {
+        let ExprKind::List(items) = &e.kind else {
+            if ty.is_unknown() {
+                return self.rvalue(e);
+            }
+            let operand = self.expr(e);
+            if let (CType::Struct(id), false) = (ty.value_type(), operand.ty() == ty) {
+                let id = *id;
+                let from = operand.ty().value_type().clone();
+                let derived = matches!(&from, CType::Struct(d) if super::classes::base_offset(&self.structs, *d, id, 0).is_some());
+                if !derived {
+                    let made = self.construct_from(ty.clone(), vec![(operand, e.span)], e.span);
+                    return self.take(made, e.span);
+                }
+                if let (Operand::Place(place), CType::Struct(d)) = (&operand, &from)
+                    && let Some(base) = self.base_place(place, *d, id)
+                {
+                    return self.load(&base, e.span);
+                }
+                let value = self.take(operand, e.span);
+                return self.convert(value, ty, e.span);
+            }
+            if let CType::Struct(id) = *operand.ty().value_type()
+                && !matches!(ty.value_type(), CType::Struct(_))
+                && let Some(value) = self.conversion_operator(&operand, id, ty, e.span)
+            {
+                return value;
+            }
+            let value = self.take(operand, e.span);
+            let value = if ty.is_pointer() { self.decay(value) } else { value };
+            return self.convert(value, ty, e.span);
+        };
+        match ty.value_type() {
+            CType::Unknown => {
+                // Of an unknown type: as many values as there are.
+                let mut parts = Parts::new();
+                for (_, item) in items {
+                    let value = self.rvalue(item);
+                    let value = self.with_address(value, item.span);
+                    parts.extend(value.parts);
+                }
+                if parts.len() == 1 {
+                    return self.rvalue(&items[0].1);
+                }
+                self.unknown("initialiser list of an unknown type", &parts, &CType::INT, e.span)
+            }
+            ty if ty.is_numeric() && ty.components() == 1 => match items.as_slice() {
+                [] => self.zero(ty),
+                [(_, only), ..] => {
+                    let ty = ty.clone();
+                    self.initialise_value(&ty, only)
+                }
+            },
+            ty => {
+                let ty = ty.clone();
+                let place = self.temporary(&ty, e.span);
+                self.fill(&place, items, e.span);
+                self.load_silently(&place, e.span)
+            }
+        }
+    }
+
+    /// Initialises a place as a declaration does.
+    pub fn initialise_place(&mut self, place: &LValue, initializer: &Initializer, span: Span) {
+        match initializer {
+            Initializer::None => {
+                if let CType::Struct(id) = place.ty
+                    && self.has_default_work(id)
+                {
+                    self.construct_at(place, id, &[], span);
+                }
+            }
+            Initializer::Copy(e) => match &e.kind {
+                ExprKind::List(items) => self.fill(place, items, e.span),
+                _ => {
+                    let value = self.initialise_value(&place.ty.clone(), e);
+                    self.store_silently(place, value, span);
+                }
+            },
+            Initializer::Brace(items) => {
+                let items: Vec<_> = items.iter().map(|e| (None, e.clone())).collect();
+                self.fill(place, &items, span);
+            }
+            Initializer::Paren(items) => match &place.ty {
+                CType::Struct(id) => {
+                    let id = *id;
+                    let list = self.arguments(items);
+                    if let [only] = list.as_slice()
+                        && *only.operand.ty().value_type() == place.ty
+                        && only.list.is_none()
+                    {
+                        let value = self.take(only.operand.clone(), only.span);
+                        self.store_silently(place, value, span);
+                        return;
+                    }
+                    if !self.construct_at(place, id, &list, span) {
+                        let ty = place.ty.clone();
+                        let made = self.construct_arguments(ty, &list, span);
+                        let value = self.take(made, span);
+                        self.store_silently(place, value, span);
+                    }
+                }
+                ty => {
+                    let ty = ty.clone();
+                    let made = self.construct(ty, items, false, span);
+                    let value = self.take(made, span);
+                    self.store_silently(place, value, span);
+                }
+            },
+        }
+    }
+
+    /// `{a, b, ...}` into a place; what is not named is zero.
+    fn fill(&mut self, place: &LValue, items: &[(Option<ast::Ident>, Expr)], span: Span) {
+        if let [(None, only)] = items
+            && let ExprKind::List(inner) = &only.kind
+            && !matches!(place.ty, CType::Array { .. } | CType::Struct(_))
+        {
+            return self.fill(place, inner, span);
+        }
+        match &place.ty {
+            CType::Struct(id) => {
+                let id = *id;
+                let class_name = self.sources[id.0 as usize].class_name.clone();
+                let has_constructor = self.methods(id, &class_name, 15).iter().any(|c| {
+                    c.function
+                        .function()
+                        .is_some_and(|f| matches!(f.name, ast::FunctionName::Constructor(_)))
+                });
+                if has_constructor && items.iter().all(|(designator, _)| designator.is_none()) {
+                    let exprs: Vec<Expr> = items.iter().map(|(_, e)| e.clone()).collect();
+                    let list = self.arguments(&exprs);
+                    if let [only] = list.as_slice()
+                        && *only.operand.ty().value_type() == place.ty
+                        && only.list.is_none()
+                    {
+                        let value = self.take(only.operand.clone(), only.span);
+                        self.store_silently(place, value, span);
+                        return;
+                    }
+                    if self.construct_at(place, id, &list, span) {
+                        return;
+                    }
+                }
+                self.zero_place(place, span);
+                let fields = self.structs[id].fields.clone();
+                let mut next = 0usize;
+                let mut named: Vec<SmolStr> = Vec::new();
+                for (designator, e) in items {
+                    if let Some(ident) = designator {
+                        next = fields
+                            .iter()
+                            .position(|f| f.name == ident.name)
+                            .unwrap_or(next);
+                    }
+                    let Some(field) = fields.get(next) else { break };
+                    next += 1;
+                    named.push(field.name.clone());
+                    let target = if field.base {
+                        match field.ty {
+                            CType::Struct(base) => self.base_place(place, id, base),
+                            _ => None,
+                        }
+                    } else {
+                        self.field(place, id, &field.name, e.span)
+                    };
+                    if let Some(target) = target {
+                        self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
+                    }
+                }
+                let has_defaults = self.has_default_work(id);
+                if has_defaults && !has_constructor {
+                    self.default_members(place, id, &named, 0);
+                }
+            }
+            CType::Array { element, size } => {
+                let count = match size {
+                    ArraySize::Fixed(n) => *n,
+                    _ => items.len() as u64,
+                };
+                let element = (**element).clone();
+                if (items.len() as u64) < count {
+                    self.zero_place(place, span);
+                }
+                // HLSL and C allow the braces of rows to be left out.
+                let flat = (element.is_array() || self.is_hlsl())
+                    && !items.is_empty()
+                    && items
+                        .iter()
+                        .all(|(_, e)| !matches!(e.kind, ExprKind::List(_)));
+                if flat && (element.is_array() || items.len() as u64 != count) {
+                    let mut parts = Parts::new();
+                    for (_, e) in items {
+                        let value = self.rvalue(e);
+                        parts.extend(value.parts);
+                    }
+                    let types = self.structs.parts(&place.ty).unwrap_or_default();
+                    let mut all: Parts = parts
+                        .iter()
+                        .zip(&types)
+                        .map(|(&v, &t)| self.adapt(v, t))
+                        .collect();
+                    while all.len() < types.len() {
+                        let zero = self.builder.constant(types[all.len()], 0);
+                        all.push(zero);
+                    }
+                    let value = RValue::new(place.ty.clone(), all);
+                    self.store_silently(place, value, span);
+                    return;
+                }
+                for (index, (_, e)) in items.iter().enumerate().take(MAX_ELEMENTS as usize) {
+                    if let Some(target) = self.constant_element(place, index as u64) {
+                        self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
+                    } else {
+                        self.rvalue(e);
+                    }
+                }
+            }
+            _ => {
+                let ty = place.ty.clone();
+                let exprs: Vec<Expr> = items.iter().map(|(_, e)| e.clone()).collect();
+                let made = if exprs.len() == 1 && !ty.is_numeric() {
+                    let value = self.initialise_value(&ty, &exprs[0]);
+                    Operand::Value(value)
+                } else {
+                    self.construct(ty, &exprs, false, span)
+                };
+                let value = self.take(made, span);
+                self.store_silently(place, value, span);
+            }
+        }
+    }
+
+    fn zero_place(&mut self, place: &LValue, span: Span) {
+        let value = self.zero(&place.ty.clone());
+        if !value.parts.is_empty() {
+            self.store_silently(place, value, span);
+            return;
+        }
+        if let CType::Array {
+            size: ArraySize::Fixed(n),
+            ..
+        } = place.ty
+        {
+            for index in 0..n.min(MAX_ELEMENTS) {
+                if let Some(element) = self.constant_element(place, index) {
+                    self.zero_place(&element, span);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,603 @@
+//! Names to types: words, library types of CUDA and HLSL, declarations of the unit, template parameters.
+
+use super::builtins::BuiltinTemplateArgument;
+use super::context::{Const, Context, Local};
+use super::env::{Entry, EntryKind};
+use super::resources;
+use super::types::*;
+use super::value::{LValue, RValue};
+use crate::types::Space;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::c_family::ast::{self, ItemKind, Name, TemplateArgument, TypeKind};
+
+const MAX_ALIAS_DEPTH: u32 = 48;
+
+impl Context<'_> {
+    pub fn resolve_type(&mut self, ty: &ast::Type) -> CType {
+        if self.alias_depth > MAX_ALIAS_DEPTH {
+            return CType::Unknown;
+        }
+        self.alias_depth += 1;
+        let found = self.resolve_kind(ty);
+        self.alias_depth -= 1;
+        found
+    }
+
+    fn resolve_kind(&mut self, ty: &ast::Type) -> CType {
+        match &ty.kind {
+            TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
+            TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {
+                let path = joined(name);
+                CType::Opaque(path)
+            }),
+            TypeKind::Auto => CType::Unknown,
+            TypeKind::Decltype(e) => self.type_of(e),
+            TypeKind::Pointer(to) => {
+                let pointee = self.resolve_type(to);
+                CType::Pointer {
+                    to: Arc::new(pointee.value_type().clone()),
+                    space: Space::Generic,
+                    is_const: to.is_const,
+                    restrict: ty.is_restrict,
+                    volatile: to.is_volatile,
+                }
+            }
+            TypeKind::Reference { target, .. } => {
+                let target_ty = self.resolve_type(target);
+                CType::Reference {
+                    to: Arc::new(target_ty.value_type().clone()),
+                    is_const: target.is_const,
+                }
+            }
+            TypeKind::Array { element, size } => {
+                let element = self.resolve_type(element);
+                let size = match size {
+                    None => ArraySize::Unknown,
+                    Some(e) => self.array_size(e),
+                };
+                CType::array(element, size)
+            }
+            TypeKind::FunctionPointer { .. } => CType::opaque("function pointer"),
+            TypeKind::MemberPointer => CType::opaque("member pointer"),
+            TypeKind::InlineStruct(inner) => self.local_struct(inner),
+            TypeKind::InlineEnum(inner) => self.local_enum(inner),
+            TypeKind::Unknown => CType::Unknown,
+        }
+    }
+
+    fn array_size(&mut self, e: &ast::Expr) -> ArraySize {
+        if let Some(number) = self.constant(e) {
+            return match number.as_int() {
+                n if n >= 0 => ArraySize::Fixed(n as u64),
+                _ => ArraySize::Unknown,
+            };
+        }
+        if self.resolving_struct > 0 || self.builder.is_terminated() {
+            return ArraySize::Unknown;
+        }
+        let value = self.rvalue(e);
+        if !value.ty.is_integer() || value.parts.is_empty() {
+            return ArraySize::Unknown;
+        }
+        let number = self.index_value(&value, e.span);
+        match self.builder.function.int_constant(number) {
+            Some(n) if n >= 0 => ArraySize::Fixed(n as u64),
+            _ => ArraySize::Dynamic(number),
+        }
+    }
+
+    /// The type that a name means; `None` when it is no type that is known.
+    pub fn named_type(&mut self, name: &Name) -> Option<CType> {
+        let (last, qualifiers) = name.segments.split_last()?;
+        let text = &last.ident.name;
+        if qualifiers.is_empty() {
+            if let Some(Local::Type(ty)) = self.lookup_local(text) {
+                return Some(ty.clone());
+            }
+            if let Some(ty) = self.member_type_of_class(text) {
+                return Some(ty);
+            }
+        }
+        let arguments = match &last.template_arguments {
+            Some(list) => Some(self.template_arguments(list)),
+            None => None,
+        };
+        if let Some(ty) = self.unit_type(name, arguments.as_deref()) {
+            return Some(ty);
+        }
+        if !qualifiers.is_empty() {
+            let outer = Name {
+                global: name.global,
+                segments: qualifiers.to_vec(),
+                span: name.span,
+            };
+            if let Some(ty) = self.library_member(&outer, text) {
+                return Some(ty);
+            }
+            if let Some(CType::Struct(id)) = self.unit_or_local_type(&outer) {
+                return self.member_type(id, text, arguments.as_deref(), 0);
+            }
+        }
+        self.library_type(text, arguments.as_deref())
+    }
+
+    fn unit_or_local_type(&mut self, name: &Name) -> Option<CType> {
+        if self.alias_depth > MAX_ALIAS_DEPTH {
+            return None;
+        }
+        self.alias_depth += 1;
+        let found = self.named_type(name);
+        self.alias_depth -= 1;
+        found
+    }
+
+    fn unit_type(&mut self, name: &Name, arguments: Option<&[Local]>) -> Option<CType> {
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let namespace = self.frame().namespace.clone();
+        let entries = self.env.lookup(&namespace, &path);
+        // A definition before a forward declaration; specialisations are found from their primary template.
+        let types: SmallVec<[Entry; 4]> = entries
+            .into_iter()
+            .filter(|e| {
+                matches!(
+                    e.what,
+                    EntryKind::Struct | EntryKind::Enum | EntryKind::Alias
+                )
+            })
+            .collect();
+        let has_body = |e: &&Entry| match &self.env.item(**e).kind {
+            ItemKind::Struct(s) => s.has_body,
+            _ => true,
+        };
+        let entry = *types.iter().find(has_body).or_else(|| types.first())?;
+        let env = self.env;
+        let item = env.item(entry);
+        match (&item.kind, entry.what) {
+            (ItemKind::Struct(_), _) => Some(self.instantiate(&types, arguments.unwrap_or(&[]))),
+            (ItemKind::Enum(declared), _) => Some(self.enum_type(declared)),
+            (ItemKind::Alias(alias), EntryKind::Struct) => match &alias.ty.kind {
+                TypeKind::InlineStruct(inner) => Some(self.item_struct(inner, &item.key)),
+                _ => None,
+            },
+            (ItemKind::Alias(alias), _) => {
+                Some(self.alias_type(alias, arguments, &item.key, item.scope.clone()))
+            }
+            (ItemKind::Variables(declaration), _) => {
+                let first = declaration.declarators.first()?;
+                match &first.ty.kind {
+                    TypeKind::InlineStruct(inner) => Some(self.item_struct(inner, &item.key)),
+                    TypeKind::InlineEnum(inner) => Some(self.enum_type(inner)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// `using A<T> = ...` with its arguments.
+    pub fn alias_type(
+        &mut self,
+        alias: &ast::Alias,
+        arguments: Option<&[Local]>,
+        item: &syntax::ItemKey,
+        namespace: Vec<SmolStr>,
+    ) -> CType {
+        let mut frame = super::context::Frame::outside(item.clone());
+        frame.site = self.site();
+        frame.namespace = namespace;
+        self.frames.push(frame);
+        if let Some(template) = &alias.template {
+            self.bind_template(template, arguments.unwrap_or(&[]));
+        }
+        let ty = if let TypeKind::InlineStruct(inner) = &alias.ty.kind {
+            self.item_struct(inner, item)
+        } else {
+            self.resolve_type(&alias.ty)
+        };
+        self.frames.pop();
+        ty
+    }
+
+    pub fn enum_type(&mut self, declared: &ast::Enum) -> CType {
+        let underlying = declared.underlying.as_ref().map(|ty| self.resolve_type(ty));
+        let (bits, signed) = match underlying {
+            Some(CType::Int { bits, signed }) => (bits, signed),
+            Some(CType::Bool) => (8, false),
+            _ => (32, true),
+        };
+        CType::Enum {
+            name: declared
+                .name
+                .as_ref()
+                .map(|n| n.name.clone())
+                .unwrap_or_default(),
+            bits,
+            signed,
+        }
+    }
+
+    /// The value of enumerator `number`.
+    pub fn enumerator(&mut self, declared: &ast::Enum, number: usize) -> Option<Const> {
+        let ty = self.enum_type(declared);
+        let mut base = 0i64;
+        let mut steps = 0i64;
+        for (_, value) in declared.enumerators[..=number.min(declared.enumerators.len() - 1)]
+            .iter()
+            .rev()
+        {
+            match value {
+                Some(e) => {
+                    base = self.constant(e)?.as_int();
+                    break;
+                }
+                None => steps += 1,
+            }
+        }
+        // Without any written value the first enumerator is 0, and `steps` counted it.
+        let written = declared.enumerators[..=number.min(declared.enumerators.len() - 1)]
+            .iter()
+            .any(|(_, v)| v.is_some());
+        if !written {
+            steps -= 1;
+        }
+        Some(Const::int(base.wrapping_add(steps), ty))
+    }
+
+    pub fn local_enum(&mut self, declared: &ast::Enum) -> CType {
+        for number in 0..declared.enumerators.len() {
+            if let Some(value) = self.enumerator(declared, number) {
+                let name = declared.enumerators[number].0.name.clone();
+                self.declare(name, Local::Constant(value));
+            }
+        }
+        let ty = self.enum_type(declared);
+        if let Some(name) = &declared.name {
+            self.declare(name.name.clone(), Local::Type(ty.clone()));
+        }
+        ty
+    }
+
+    // -------------------------------------------------------------------------------------------- template arguments
+
+    /// Template arguments as types and numbers; packs are spread.
+    pub fn template_arguments(&mut self, list: &[TemplateArgument]) -> Vec<Local> {
+        let mut out = Vec::new();
+        for argument in list {
+            self.template_argument(argument, &mut out, 0);
+        }
+        out
+    }
+
+    fn template_argument(&mut self, argument: &TemplateArgument, out: &mut Vec<Local>, depth: u32) {
+        if depth > 8 {
+            return;
+        }
+        match argument {
+            TemplateArgument::Type(ty) => {
+                let ty = self.resolve_type(ty);
+                out.push(Local::Type(ty));
+            }
+            TemplateArgument::Value(e) => {
+                let value = self.template_value(e);
+                out.push(value);
+            }
+            TemplateArgument::Ambiguous(ty, e) => {
+                if let ast::ExprKind::Name(name) = &e.kind
+                    && let [only] = name.segments.as_slice()
+                    && only.template_arguments.is_none()
+                    && let Some(found) = self.lookup_local(&only.ident.name)
+                {
+                    match found {
+                        Local::Pack(elements) => out.extend(elements.clone()),
+                        Local::Type(ty) => out.push(Local::Type(ty.clone())),
+                        Local::Constant(number) => out.push(Local::Constant(number.clone())),
+                        Local::Variable(_) => {
+                            let value = self.template_value(e);
+                            out.push(value);
+                        }
+                    }
+                    return;
+                }
+                let named = match &ty.kind {
+                    TypeKind::Named(name) => self.named_type(name),
+                    _ => Some(self.resolve_type(ty)),
+                };
+                match named {
+                    Some(ty) => out.push(Local::Type(ty)),
+                    None => {
+                        let value = self.template_value(e);
+                        out.push(value);
+                    }
+                }
+            }
+            TemplateArgument::Pack(inner) => {
+                let name = match &**inner {
+                    TemplateArgument::Ambiguous(_, e) | TemplateArgument::Value(e) => match &e.kind
+                    {
+                        ast::ExprKind::Name(name) => name.segments.last(),
+                        _ => None,
+                    },
+                    TemplateArgument::Type(ty) => match &ty.kind {
+                        TypeKind::Named(name) => name.segments.last(),
+                        _ => None,
+                    },
+                    TemplateArgument::Pack(_) => None,
+                };
+                if let Some(segment) = name
+                    && let Some(Local::Pack(elements)) = self.lookup_local(&segment.ident.name)
+                {
+                    out.extend(elements.clone());
+                } else {
+                    self.template_argument(inner, out, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn template_value(&mut self, e: &ast::Expr) -> Local {
+        if let Some(number) = self.constant(e) {
+            return Local::Constant(number);
+        }
+        if let ast::ExprKind::Name(name) = &e.kind
+            && self.is_function(name)
+        {
+            return Local::Variable(LValue::value(RValue::new(
+                CType::Function(joined(name)),
+                [],
+            )));
+        }
+        let value = self.rvalue(e);
+        Local::Variable(LValue::value(value))
+    }
+
+    /// Template arguments as the builtins take them; others are dropped.
+    pub fn builtin_arguments(&mut self, list: &[Local]) -> Vec<BuiltinTemplateArgument> {
+        list.iter()
+            .filter_map(|local| match local {
+                Local::Type(ty) => Some(BuiltinTemplateArgument::Type(ty.clone())),
+                Local::Constant(number) => Some(BuiltinTemplateArgument::Value(number.as_int())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    // -------------------------------------------------------------------------------------------- library types
+
+    fn library_type(&mut self, name: &str, arguments: Option<&[Local]>) -> Option<CType> {
+        let arguments = arguments.unwrap_or(&[]);
+        if self.is_hlsl() {
+            if let Some(ty) = hlsl_numeric(name) {
+                return Some(ty);
+            }
+            match (name, arguments) {
+                ("vector", [Local::Type(element), Local::Constant(n)]) => {
+                    return Some(CType::vector(
+                        element.clone(),
+                        n.as_int().clamp(1, 16) as u8,
+                    ));
+                }
+                ("vector", []) => return Some(CType::vector(CType::FLOAT, 4)),
+                ("matrix", [Local::Type(element), Local::Constant(r), Local::Constant(c)]) => {
+                    let (r, c) = (r.as_int().clamp(1, 4), c.as_int().clamp(1, 4));
+                    return Some(CType::matrix(element.clone(), r as u8, c as u8));
+                }
+                ("matrix", []) => return Some(CType::matrix(CType::FLOAT, 4, 4)),
+                _ => {}
+            }
+            let arguments = self.builtin_arguments(arguments);
+            return resources::named_type(self, name, &arguments);
+        }
+        if let Some(ty) = cuda_named(name) {
+            return Some(ty);
+        }
+        let first = arguments.iter().find_map(|a| match a {
+            Local::Type(ty) => Some(ty.clone()),
+            _ => None,
+        });
+        match (name, arguments) {
+            ("remove_reference_t" | "remove_cv_t" | "remove_const_t" | "remove_cvref_t" | "decay_t" | "make_signed_t" | "type_identity_t", _) => {
+                first.map(|t| t.value_type().clone())
+            }
+            ("enable_if_t", [condition, Local::Type(ty), ..]) => {
+                self.substitution_failed |=
+                    matches!(condition, Local::Constant(c) if !c.truth());
+                Some(ty.clone())
+            }
+            ("enable_if_t", [Local::Constant(c)]) => {
+                self.substitution_failed |= !c.truth();
+                Some(CType::Void)
+            }
+            ("conditional_t", [Local::Constant(c), Local::Type(a), Local::Type(b)]) => {
+                Some(if c.truth() { a.clone() } else { b.clone() })
+            }
+            ("make_unsigned_t", [Local::Type(CType::Int { bits, .. })]) => Some(CType::int(*bits, false)),
+            ("array", [Local::Type(element), Local::Constant(n)]) => {
+                let n = n.as_int().max(0) as u64;
+                Some(CType::array(element.clone(), ArraySize::Fixed(n)))
+            }
+            ("complex", [Local::Type(element)]) => Some(CType::vector(element.clone(), 2)),
+            ("texture", _) => {
+                let element = first.unwrap_or(CType::FLOAT);
+                Some(texture_reference(element, arguments))
+            }
+            ("surface", _) => Some(texture_reference(CType::UINT, arguments)),
+            ("atomic" | "atomic_ref", _) => first,
+            ("thread_block_tile", [Local::Constant(n), ..]) => {
+                Some(CType::Opaque(smol_str::format_smolstr!("thread_block_tile<{}>", n.as_int())))
+            }
+            (
+                "thread_block" | "grid_group" | "coalesced_group" | "cluster_group" | "thread_group" | "thread_block_tile"
+                | "multi_grid_group" | "fragment" | "pipeline" | "barrier",
+                _,
+            ) => Some(CType::opaque(name)),
+            _ => None,
+        }
+    }
+
+    /// `Traits<...>::type` of the standard library.
+    fn library_member(&mut self, outer: &Name, member: &str) -> Option<CType> {
+        let last = outer.segments.last()?;
+        if member != "type" {
+            return None;
+        }
+        let arguments = self.template_arguments(last.template_arguments.as_deref()?);
+        let path: SmallVec<[SmolStr; 4]> = outer
+            .segments
+            .iter()
+            .map(|s| s.ident.name.clone())
+            .collect();
+        let namespace = self.frame().namespace.clone();
+        if !self.env.lookup(&namespace, &path).is_empty() {
+            return None;
+        }
+        let name = smol_str::format_smolstr!("{}_t", last.ident.name);
+        self.library_type(&name, Some(&arguments))
+    }
+}
+
+/// A texture reference of the old API: a handle with an element type.
+fn texture_reference(element: CType, arguments: &[Local]) -> CType {
+    let dimension = arguments.iter().find_map(|a| match a {
+        Local::Constant(n) => Some(n.as_int()),
+        _ => None,
+    });
+    CType::Resource(Arc::new(ResourceType {
+        kind: ResourceKind::Texture,
+        dimension: match dimension {
+            Some(2) => Dimension::Two,
+            Some(3) => Dimension::Three,
+            _ => Dimension::One,
+        },
+        element,
+        array: false,
+        multisampled: false,
+        read_write: false,
+        ordered: false,
+    }))
+}
+
+/// A name as written, with template arguments left out.
+pub fn joined(name: &Name) -> SmolStr {
+    if let [only] = name.segments.as_slice() {
+        return only.ident.name.clone();
+    }
+    let parts: Vec<&str> = name.segments.iter().map(|s| s.ident.name.as_str()).collect();
+    SmolStr::new(parts.join("::"))
+}
+
+pub fn word_type(word: &str) -> Option<CType> {
+    Some(match word {
+        "void" => CType::Void,
+        "bool" => CType::Bool,
+        "char" | "signed char" | "char8_t" => CType::CHAR,
+        "unsigned char" => CType::UCHAR,
+        "short" | "signed short" | "short int" => CType::SHORT,
+        "unsigned short" | "unsigned short int" | "char16_t" => CType::USHORT,
+        "int" | "signed" | "signed int" | "wchar_t" => CType::INT,
+        "unsigned int" | "unsigned" | "char32_t" => CType::UINT,
+        "long" | "long int" | "long long" | "long long int" | "signed long" | "signed long long" => {
+            CType::LONG
+        }
+        "unsigned long" | "unsigned long long" | "unsigned long int" | "unsigned long long int" => {
+            CType::ULONG
+        }
+        "float" => CType::FLOAT,
+        "double" | "long double" => CType::DOUBLE,
+        "half" | "_Float16" | "__fp16" => CType::HALF,
+        "__int128" | "unsigned __int128" => CType::LONG,
+        _ => return None,
+    })
+}
+
+/// Types of CUDA's headers and of <stdint.h>.
+fn cuda_named(name: &str) -> Option<CType> {
+    let scalar = match name {
+        "size_t" | "uint64_t" | "uintptr_t" | "ulong" | "ulonglong" | "uint_fast64_t" | "uint64"
+        | "uintmax_t" | "CUdeviceptr" | "ulonglong1" | "u64" => CType::ULONG,
+        "ssize_t" | "int64_t" | "ptrdiff_t" | "intptr_t" | "longlong" | "clock_t" | "int64"
+        | "intmax_t" | "__int64" | "longlong1" | "off_t" => CType::LONG,
+        "uint32_t" | "uint" | "uint_fast32_t" | "uint1" | "uint32" | "u_int32_t" | "u32" => {
+            CType::UINT
+        }
+        "int32_t" | "int_fast32_t" | "int1" | "int32" => CType::INT,
+        "uint16_t" | "ushort" | "ushort1" | "uint16" => CType::USHORT,
+        "int16_t" | "short1" | "int16" => CType::SHORT,
+        "uint8_t" | "uchar" | "uchar1" | "u_char" | "uint8" | "byte" => CType::UCHAR,
+        "int8_t" | "char1" | "int8" => CType::CHAR,
+        "float1" | "float32_t" => CType::FLOAT,
+        "double1" | "float64_t" => CType::DOUBLE,
+        "half" | "__half" | "__half_raw" | "half_t" | "float16_t" => CType::HALF,
+        "__nv_bfloat16" | "nv_bfloat16" | "__nv_bfloat16_raw" => CType::BFLOAT,
+        "half2" | "__half2" | "__half2_raw" => return Some(CType::vector(CType::HALF, 2)),
+        "__nv_bfloat162" | "nv_bfloat162" => return Some(CType::vector(CType::BFLOAT, 2)),
+        "dim3" => return Some(CType::vector(CType::UINT, 3)),
+        "cuComplex" | "cuFloatComplex" | "cufftComplex" => {
+            return Some(CType::vector(CType::FLOAT, 2));
+        }
+        "cuDoubleComplex" | "cufftDoubleComplex" => return Some(CType::vector(CType::DOUBLE, 2)),
+        "cufftReal" => CType::FLOAT,
+        "cufftDoubleReal" => CType::DOUBLE,
+        "__nv_fp8_e4m3" | "__nv_fp8_e5m2" | "__nv_fp8_storage_t" | "__nv_fp8x1" => CType::UCHAR,
+        "cudaError_t" | "cudaMemcpyKind" | "CUresult" => CType::INT,
+        "cudaTextureObject_t" | "cudaSurfaceObject_t" => {
+            return Some(texture_reference(CType::FLOAT, &[]));
+        }
+        _ => {
+            let n = name.as_bytes().last()?.wrapping_sub(b'0');
+            if !(2..=4).contains(&n) {
+                return None;
+            }
+            let element = match &name[..name.len() - 1] {
+                "float" => CType::FLOAT,
+                "double" => CType::DOUBLE,
+                "int" => CType::INT,
+                "uint" => CType::UINT,
+                "short" => CType::SHORT,
+                "ushort" => CType::USHORT,
+                "char" => CType::CHAR,
+                "uchar" => CType::UCHAR,
+                "long" | "longlong" => CType::LONG,
+                "ulong" | "ulonglong" => CType::ULONG,
+                _ => return None,
+            };
+            return Some(CType::vector(element, n));
+        }
+    };
+    Some(scalar)
+}
+
+/// HLSL's scalars, `floatN` and `floatNxM`.
+pub fn hlsl_numeric(name: &str) -> Option<CType> {
+    let scalar = |name: &str| {
+        Some(match name {
+            "float" | "float32_t" => CType::FLOAT,
+            "double" | "float64_t" => CType::DOUBLE,
+            "half" | "float16_t" | "min16float" | "min10float" => CType::HALF,
+            "int" | "int32_t" => CType::INT,
+            "uint" | "uint32_t" | "dword" => CType::UINT,
+            "int16_t" | "min16int" | "min12int" => CType::SHORT,
+            "uint16_t" | "min16uint" => CType::USHORT,
+            "int64_t" => CType::LONG,
+            "uint64_t" => CType::ULONG,
+            "bool" => CType::Bool,
+            _ => return None,
+        })
+    };
+    if let Some(ty) = scalar(name) {
+        return Some(ty);
+    }
+    let digit = |c: u8| (b'1'..=b'4').contains(&c).then(|| c - b'0');
+    let bytes = name.as_bytes();
+    let last = digit(*bytes.last()?)?;
+    if bytes.len() > 3
+        && bytes[bytes.len() - 2] == b'x'
+        && let Some(rows) = digit(bytes[bytes.len() - 3])
+        && let Some(element) = scalar(&name[..name.len() - 3])
+    {
+        return Some(CType::matrix(element, rows, last));
+    }
+    Some(CType::vector(scalar(&name[..name.len() - 1])?, last))
+}

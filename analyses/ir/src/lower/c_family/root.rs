@@ -1,0 +1,612 @@
+//! One item to modules: which of its functions are lowered, their parameters, and the attempts that it takes.
+
+use super::classes::{Callee, FunctionRef};
+use super::context::*;
+use super::env::{Environment, function_last_name};
+use super::types::*;
+use super::value::*;
+use super::{Bodies, LowerOptions, Lowered, resources};
+use crate::builder::FunctionBuilder;
+use crate::function::*;
+use crate::types::{Space, Type};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::c_family::ast::{
+    self, FunctionBody, ItemKind, Member, ParsedItem, SpecifierSet, TypeKind,
+};
+use syntax::{ItemKey, Problem, Span};
+
+/// Attempts at one function: see `context`. Each but the last adds to what is known of its variables.
+const MAX_ATTEMPTS: u32 = 12;
+const MAX_OUTLINED: usize = 64;
+
+/// Lowers every function of an item that runs on the device.
+pub fn lower_item(
+    env: &Environment,
+    bodies: &dyn Bodies,
+    key: &ItemKey,
+    options: &LowerOptions,
+) -> Vec<Lowered> {
+    let Some(item) = bodies.body(key) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    match &item.kind {
+        ItemKind::Function(function) => {
+            if matches!(function.body, FunctionBody::Block(_))
+                && let Some(kind) = function_kind(function, options.language)
+            {
+                let callee = Callee {
+                    function: FunctionRef::Item(item.clone()),
+                    item: item.key.clone(),
+                    namespace: item.scope.clone(),
+                    class: None,
+                    bindings: Vec::new(),
+                    scopes: None,
+                    name: function_last_name(&function.name),
+                };
+                out.push(lower_function(env, bodies, options, &callee, kind));
+            }
+        }
+        ItemKind::Struct(declared) => {
+            methods_of(declared, &item, SmallVec::new(), options.language, &mut |callee, kind| {
+                out.push(lower_function(env, bodies, options, &callee, kind));
+            });
+        }
+        _ => {}
+    }
+    out
+}
+
+/// All items of a unit, in order: for the command line and tests.
+pub fn lower_unit(items: &[Arc<ParsedItem>], options: &LowerOptions) -> Vec<(ItemKey, Lowered)> {
+    let env = Environment::new(items);
+    let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
+    let mut out = Vec::new();
+    for item in items {
+        for lowered in lower_item(&env, &bodies, &item.key, options) {
+            out.push((item.key.clone(), lowered));
+        }
+    }
+    out
+}
+
+/// The bodies of a unit that is there as a whole.
+#[derive(Clone, Debug)]
+pub struct UnitBodies(pub rustc_hash::FxHashMap<ItemKey, Arc<ParsedItem>>);
+
+impl Bodies for UnitBodies {
+    fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>> {
+        self.0.get(key).cloned()
+    }
+}
+
+fn function_kind(function: &ast::Function, language: Language) -> Option<FunctionKind> {
+    let words = function.specifiers.words;
+    if language != Language::Cuda {
+        return Some(FunctionKind::Device);
+    }
+    if words.has(SpecifierSet::CUDA_GLOBAL) {
+        Some(FunctionKind::Kernel)
+    } else if words.has(SpecifierSet::CUDA_DEVICE) {
+        Some(FunctionKind::Device)
+    } else {
+        None
+    }
+}
+
+fn methods_of(
+    declared: &ast::Struct,
+    item: &Arc<ParsedItem>,
+    path: SmallVec<[u32; 2]>,
+    language: Language,
+    f: &mut dyn FnMut(Callee, FunctionKind),
+) {
+    if path.len() > 8 {
+        return;
+    }
+    for (index, member) in declared.members.iter().enumerate() {
+        match member {
+            Member::Method(function) => {
+                if matches!(function.body, FunctionBody::Block(_))
+                    && let Some(kind) = function_kind(function, language)
+                {
+                    let callee = Callee {
+                        function: FunctionRef::Member {
+                            item: item.clone(),
+                            path: path.clone(),
+                            index: index as u32,
+                        },
+                        item: item.key.clone(),
+                        namespace: item.scope.clone(),
+                        class: None,
+                        bindings: Vec::new(),
+                        scopes: None,
+                        name: function_last_name(&function.name),
+                    };
+                    f(callee, kind);
+                }
+            }
+            Member::Struct(inner) => {
+                let mut below = path.clone();
+                below.push(index as u32);
+                methods_of(inner, item, below, language, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A module whose function 0 is `callee`, with the functions that it calls and that were not inlined.
+fn lower_function(
+    env: &Environment,
+    bodies: &dyn Bodies,
+    options: &LowerOptions,
+    callee: &Callee,
+    kind: FunctionKind,
+) -> Lowered {
+    let mut registry: Vec<super::call::Outlined> = Vec::new();
+    let (first, mut problems) =
+        attempts(env, bodies, options, callee, kind, None, &mut registry);
+    let mut module = Module {
+        functions: vec![first],
+    };
+    let mut next = 0;
+    while next < registry.len() {
+        let outlined = registry[next].clone();
+        next += 1;
+        if next > MAX_OUTLINED {
+            // An empty function that is never entered keeps the indices right.
+            let name = outlined.callee.name.clone();
+            let builder = FunctionBuilder::new(name, FunctionKind::Device, options.language);
+            module.functions.push(builder.finish());
+            continue;
+        }
+        let (function, more) = attempts(
+            env,
+            bodies,
+            options,
+            &outlined.callee,
+            FunctionKind::Device,
+            Some(&outlined),
+            &mut registry,
+        );
+        module.functions.push(function);
+        if outlined.callee.item == callee.item {
+            problems.extend(more);
+        }
+    }
+    problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
+    problems.dedup();
+    Lowered { module, problems }
+}
+
+fn attempts(
+    env: &Environment,
+    bodies: &dyn Bodies,
+    options: &LowerOptions,
+    callee: &Callee,
+    kind: FunctionKind,
+    outlined: Option<&super::call::Outlined>,
+    registry: &mut Vec<super::call::Outlined>,
+) -> (Function, Vec<Problem>) {
+    let mut demotions = Demotions::default();
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        demotions.all_generic = attempt + 2 > MAX_ATTEMPTS;
+        let builder = FunctionBuilder::new(callee.name.clone(), kind, options.language);
+        let mut cx = Context::new(builder, env, bodies, options, demotions.clone());
+        cx.outlined = registry.clone();
+        cx.lower_root(callee, kind, outlined);
+        if cx.again && attempt < MAX_ATTEMPTS {
+            demotions = cx.demotions;
+            continue;
+        }
+        if cx.again {
+            cx.unknown(
+                "variables whose memory could not be decided",
+                &[],
+                &CType::Void,
+                Span::default(),
+            );
+        }
+        *registry = cx.outlined;
+        return (cx.builder.finish(), cx.problems);
+    }
+}
+
+impl Context<'_> {
+    fn lower_root(
+        &mut self,
+        callee: &Callee,
+        kind: FunctionKind,
+        outlined: Option<&super::call::Outlined>,
+    ) {
+        let Some(callee) = self.with_body(callee) else {
+            return;
+        };
+        let function_ref = callee.function.clone();
+        let Some(function) = function_ref.function() else {
+            return;
+        };
+        self.builder.function.span = function.span;
+        self.builder.function.name_span = name_span(&function.name);
+        let mut frame = Frame::outside(callee.item.clone());
+        frame.namespace = callee.namespace.clone();
+        frame.label = smol_str::format_smolstr!(
+            "{}#{}:{}",
+            callee.item.name,
+            callee.item.ordinal,
+            callee.name
+        );
+        self.frames.push(frame);
+        let class = match &callee.function {
+            FunctionRef::Member { item, path, .. } => {
+                let struct_item = item.clone();
+                let parent = path.clone();
+                self.class_at(&struct_item, &parent)
+            }
+            _ => self.class_of_definition(&function.name),
+        };
+        if let Some(class) = class {
+            let bindings = self.sources[class.0 as usize].bindings.clone();
+            for (name, local) in bindings {
+                self.declare(name, local);
+            }
+            self.frame().class = Some(class);
+        }
+        self.push_scope();
+        if let Some(outlined) = outlined {
+            for (name, local) in &outlined.template {
+                self.declare(name.clone(), local.clone());
+            }
+        } else if let Some(template) = &function.template {
+            let arguments = self.root_template_arguments(template, &callee.name);
+            self.bind_template(template, &arguments);
+        }
+        let id = match outlined {
+            Some(outlined) => outlined.id.clone(),
+            None => format!("{:?}{}", callee.item, callee.name),
+        };
+        self.callees.push(id);
+        self.push_scope();
+        self.launch_of(function);
+        let is_entry = self.is_hlsl() && outlined.is_none() && resources::entry(self, function);
+        if !is_entry {
+            if let Some(class) = class
+                && !function.specifiers.words.has(SpecifierSet::STATIC)
+            {
+                self.here(self.builder.function.name_span);
+                let ty = CType::pointer(CType::Struct(class), Space::Generic);
+                let text = self.structs.display(&ty);
+                let values =
+                    self.builder
+                        .parameter("this", text, &[Type::Ptr(Space::Generic)]);
+                let place = self.memory_place(CType::Struct(class), values[0], false, false, false);
+                self.frame().this = Some(place);
+            }
+            let changed = self.changed_names(function);
+            for parameter in &function.parameters {
+                self.root_parameter(parameter, kind, &changed);
+            }
+            let ty = self.resolve_type(&function.return_type);
+            let ty = match ty {
+                CType::Unknown => CType::Void,
+                other => other,
+            };
+            let flat = match &ty {
+                CType::Reference { .. } => {
+                    let mut types = SmallVec::new();
+                    types.push(Type::Ptr(Space::Generic));
+                    Some(types)
+                }
+                other => self.structs.parts(other),
+            };
+            self.builder.function.returns = flat.unwrap_or_default().to_vec();
+            self.frame().return_type = Some(ty);
+        }
+        if matches!(function.name, ast::FunctionName::Constructor(_))
+            && let Some(this) = self.this_place()
+        {
+            self.initialise_members(&this, function);
+        }
+        if let FunctionBody::Block(body) = &function.body {
+            self.function_statements(&body.statements);
+            let end = Span::at(body.span.end);
+            self.finish_return(Parts::new(), end);
+        }
+        for name in std::mem::take(&mut self.assumed_types) {
+            let message = format!("template parameter `{name}` is not known here and is taken to be `float`");
+            self.problem(self.builder.function.name_span, message);
+        }
+        self.callees.pop();
+    }
+
+    /// The instance of the structure whose method is lowered on its own.
+    fn class_at(&mut self, item: &Arc<ParsedItem>, path: &[u32]) -> Option<StructId> {
+        let ItemKind::Struct(declared) = &item.kind else {
+            return None;
+        };
+        let name = declared.name.clone()?;
+        let mut plain = name;
+        for segment in &mut plain.segments {
+            segment.template_arguments = None;
+        }
+        let CType::Struct(mut id) = self.named_type(&plain)? else {
+            return None;
+        };
+        let mut current = declared;
+        for &step in path {
+            let Member::Struct(inner) = current.members.get(step as usize)? else {
+                return None;
+            };
+            let name = inner.name.as_ref()?.segments.last()?.ident.name.clone();
+            let CType::Struct(inner_id) = self.member_type(id, &name, None, 0)? else {
+                return None;
+            };
+            id = inner_id;
+            current = inner;
+        }
+        Some(id)
+    }
+
+    /// The class of a method that is defined outside of it.
+    fn class_of_definition(&mut self, name: &ast::FunctionName) -> Option<StructId> {
+        let segments = match name {
+            ast::FunctionName::Plain(name)
+            | ast::FunctionName::Constructor(name)
+            | ast::FunctionName::Destructor(name) => {
+                name.segments.get(..name.segments.len().checked_sub(1)?)?
+            }
+            ast::FunctionName::Operator { qualifier, .. }
+            | ast::FunctionName::Conversion { qualifier, .. } => &qualifier.as_ref()?.segments,
+        };
+        if segments.is_empty() {
+            return None;
+        }
+        let mut plain = ast::Name {
+            global: false,
+            segments: segments.to_vec(),
+            span: Span::default(),
+        };
+        for segment in &mut plain.segments {
+            segment.template_arguments = None;
+        }
+        match self.named_type(&plain) {
+            Some(CType::Struct(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Arguments for the item's own template parameters: from the options, else from an instantiation of the unit.
+    fn root_template_arguments(
+        &mut self,
+        template: &ast::TemplateParameters,
+        name: &str,
+    ) -> Vec<Local> {
+        let given = &self.options.template_arguments;
+        if !given.is_empty() {
+            let mut out = Vec::new();
+            for parameter in &template.parameters {
+                let Some(ident) = &parameter.name else { break };
+                let Some((_, text)) = given.iter().find(|(n, _)| *n == ident.name) else {
+                    break;
+                };
+                out.push(match text.parse::<i64>() {
+                    Ok(number) => Local::Constant(Const::int(number, CType::INT)),
+                    Err(_) if text == "true" || text == "false" => {
+                        Local::Constant(Const::bool(text == "true"))
+                    }
+                    Err(_) => {
+                        let ty = super::resolve::word_type(text).or_else(|| {
+                            let ident = ast::Ident {
+                                name: text.clone(),
+                                span: Span::default(),
+                            };
+                            self.named_type(&ast::Name {
+                                global: false,
+                                segments: vec![ast::NameSegment {
+                                    ident,
+                                    template_arguments: None,
+                                }],
+                                span: Span::default(),
+                            })
+                        });
+                        Local::Type(ty.unwrap_or(CType::FLOAT))
+                    }
+                });
+            }
+            return out;
+        }
+        let env = self.env;
+        for instantiation in env.instantiations.iter().filter(|i| i.name == name) {
+            if let Some(arguments) = self.known_arguments(template, &instantiation.arguments) {
+                return arguments;
+            }
+        }
+        Vec::new()
+    }
+
+    /// Arguments that all mean something at file scope and are of the right kinds.
+    fn known_arguments(
+        &mut self,
+        template: &ast::TemplateParameters,
+        arguments: &[ast::TemplateArgument],
+    ) -> Option<Vec<Local>> {
+        let mut out = Vec::new();
+        let mut parameters = template.parameters.iter();
+        let mut parameter = parameters.next();
+        for argument in arguments {
+            let kind = &parameter?.kind;
+            let wants_type = matches!(kind, ast::TemplateParameterKind::Type { .. });
+            let local = match argument {
+                ast::TemplateArgument::Type(ty) | ast::TemplateArgument::Ambiguous(ty, _)
+                    if wants_type =>
+                {
+                    let found = match &ty.kind {
+                        TypeKind::Named(name) => self.named_type(name)?,
+                        _ => self.resolve_type(ty),
+                    };
+                    if matches!(found, CType::Unknown | CType::Opaque(_)) {
+                        return None;
+                    }
+                    Local::Type(found)
+                }
+                ast::TemplateArgument::Value(e) | ast::TemplateArgument::Ambiguous(_, e)
+                    if !wants_type =>
+                {
+                    Local::Constant(self.constant(e)?)
+                }
+                _ => return None,
+            };
+            out.push(local);
+            if !parameter?.pack {
+                parameter = parameters.next();
+            }
+        }
+        Some(out)
+    }
+
+    fn launch_of(&mut self, function: &ast::Function) {
+        for attribute in &function.specifiers.attributes {
+            let number = attribute
+                .arguments
+                .first()
+                .and_then(|e| self.constant(e))
+                .and_then(|n| u32::try_from(n.as_int()).ok());
+            if attribute.name == "launch_bounds" {
+                self.builder.function.launch.max_threads = number;
+            }
+        }
+        let given = self.options.launch.clone();
+        let launch = &mut self.builder.function.launch;
+        for axis in 0..3 {
+            launch.block[axis] = given.block[axis];
+            launch.grid[axis] = given.grid[axis];
+        }
+        launch.warp_size = given.warp_size;
+        if launch.max_threads.is_none() {
+            launch.max_threads = given.max_threads;
+        }
+    }
+
+    fn root_parameter(
+        &mut self,
+        parameter: &ast::Parameter,
+        kind: FunctionKind,
+        changed: &super::call::Changed,
+    ) {
+        let span = parameter.name.as_ref().map_or(parameter.span, |n| n.span);
+        self.here(span);
+        let mut ty = self.resolve_type(&parameter.ty);
+        if let CType::Array { element, .. } = &ty
+            && !self.is_hlsl()
+        {
+            ty = CType::Pointer {
+                to: element.clone(),
+                space: Space::Generic,
+                is_const: parameter.ty.is_const,
+                restrict: false,
+                volatile: false,
+            };
+        }
+        let by_reference = matches!(ty, CType::Reference { .. })
+            || (self.is_hlsl() && parameter.direction != ast::Direction::In);
+        let text = self.structs.display(&ty);
+        let name = parameter
+            .name
+            .as_ref()
+            .map(|n| n.name.clone())
+            .unwrap_or_default();
+        let space = if kind == FunctionKind::Kernel {
+            Space::Global
+        } else {
+            Space::Generic
+        };
+        let mut ident = parameter.name.clone();
+        if let Some(ident) = &mut ident
+            && ident.name.is_empty()
+        {
+            ident.span = span;
+        }
+        if by_reference {
+            let target = ty.value_type().clone();
+            let is_const = matches!(ty, CType::Reference { is_const: true, .. });
+            let values = self
+                .builder
+                .parameter(name, text, &[Type::Ptr(Space::Generic)]);
+            let Some(ident) = ident else { return };
+            let mut place = self.memory_place(target.clone(), values[0], is_const, false, false);
+            let variable = self.new_variable(&ident, &target, VariableKind::Parameter);
+            let at = self.at(ident.span);
+            self.builder
+                .bind(variable, BindingKind::Declaration, &[], "", at);
+            place.name = Some(NamedPart {
+                variable,
+                part: SmolStr::default(),
+                at,
+            });
+            self.declare(ident.name.clone(), Local::Variable(place));
+            return;
+        }
+        let Some(types) = self.structs.parts(&ty) else {
+            // Too large for scalars: parameters lie in constant memory.
+            self.builder.parameter(name.clone(), text, &[]);
+            let Some(ident) = ident else { return };
+            let mut place = self.symbol_place(&name, &ty, Space::Constant, true, span);
+            place.is_const = false;
+            let variable = self.new_variable(&ident, &ty, VariableKind::Parameter);
+            let at = self.at(ident.span);
+            self.builder
+                .bind(variable, BindingKind::Declaration, &[], "", at);
+            place.name = Some(NamedPart {
+                variable,
+                part: SmolStr::default(),
+                at,
+            });
+            self.declare(ident.name.clone(), Local::Variable(place));
+            return;
+        };
+        let types: SmallVec<[Type; 4]> = types
+            .iter()
+            .map(|&t| match t {
+                Type::Ptr(Space::Generic) => Type::Ptr(space),
+                other => other,
+            })
+            .collect();
+        let values = self.builder.parameter(name, text, &types);
+        if let Some(info) = self.builder.function.parameters.last_mut()
+            && let CType::Pointer {
+                is_const,
+                restrict,
+                volatile,
+                ..
+            } = &ty
+        {
+            info.no_alias = *restrict;
+            info.read_only = *restrict && *is_const && !*volatile;
+        }
+        let value = RValue::new(ty.clone(), values);
+        let Some(ident) = ident else { return };
+        if value.parts.len() > 1 && !matches!(ty, CType::Struct(_)) {
+            self.builder.vector(&value.parts);
+        }
+        let place = self.fresh_parameter(&ident, &ty, value, changed, true);
+        self.declare(ident.name.clone(), Local::Variable(place));
+    }
+}
+
+fn name_span(name: &ast::FunctionName) -> Span {
+    match name {
+        ast::FunctionName::Plain(name)
+        | ast::FunctionName::Constructor(name)
+        | ast::FunctionName::Destructor(name) => {
+            name.segments.last().map_or(name.span, |s| s.ident.span)
+        }
+        ast::FunctionName::Operator { span, .. } | ast::FunctionName::Conversion { span, .. } => {
+            *span
+        }
+    }
+}
