@@ -109,9 +109,9 @@ impl Context<'_> {
             let Some(fitting) = self.fit(callee, explicit, arguments) else {
                 continue;
             };
-            let better = best.as_ref().is_none_or(|b| {
-                (fitting.rank, fitting.templated) < (b.rank, b.templated)
-            });
+            let better = best
+                .as_ref()
+                .is_none_or(|b| (fitting.rank, fitting.templated) < (b.rank, b.templated));
             if better {
                 best = Some(fitting);
             }
@@ -124,7 +124,12 @@ impl Context<'_> {
     }
 
     /// Whether a candidate takes these arguments, and how well.
-    fn fit(&mut self, callee: Callee, explicit: &[Local], arguments: &[Arg<'_>]) -> Option<Fitting> {
+    fn fit(
+        &mut self,
+        callee: Callee,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+    ) -> Option<Fitting> {
         let function_ref = callee.function.clone();
         let function = function_ref.function()?;
         let parameters = &function.parameters;
@@ -231,9 +236,8 @@ impl Context<'_> {
                 }
                 let before = deduced.clone();
                 if !self.deduce(&parameter.ty, argument.operand.ty(), names, &mut deduced, 0) {
-                    let mentions_explicit = explicit_names
-                        .iter()
-                        .any(|n| mentions(&parameter.ty, n));
+                    let mentions_explicit =
+                        explicit_names.iter().any(|n| mentions(&parameter.ty, n));
                     if !mentions_explicit {
                         return None;
                     }
@@ -321,10 +325,8 @@ impl Context<'_> {
                 } else {
                     rank += self.conversion_rank(argument.operand.ty(), &ty)?;
                     if let CType::Reference { is_const, .. } = &ty {
-                        let rvalue_reference = matches!(
-                            &parameter.ty.kind,
-                            TypeKind::Reference { rvalue: true, .. }
-                        );
+                        let rvalue_reference =
+                            matches!(&parameter.ty.kind, TypeKind::Reference { rvalue: true, .. });
                         match &argument.operand {
                             Operand::Value(_) if !is_const && !rvalue_reference => return None,
                             Operand::Place(_) if *is_const => rank += 1,
@@ -427,7 +429,15 @@ impl Context<'_> {
             (CType::Opaque(_), CType::Pointer { .. }) => 6,
             (CType::Pointer { .. }, CType::Bool) => 8,
             (a, b) if a.is_arithmetic() && b.is_arithmetic() => {
-                if self.promote(a) == *b || matches!((a, b), (CType::Float(FloatKind::Single), CType::Float(FloatKind::Double))) {
+                if self.promote(a) == *b
+                    || matches!(
+                        (a, b),
+                        (
+                            CType::Float(FloatKind::Single),
+                            CType::Float(FloatKind::Double)
+                        )
+                    )
+                {
                     1
                 } else if a.is_float() == b.is_float() {
                     // Narrowing is worse than widening.
@@ -463,8 +473,15 @@ impl Context<'_> {
             (_, CType::Struct(_)) | (CType::Struct(_), _) => self.user_conversion(from, to)?,
             (CType::Lambda(_) | CType::Function(_), CType::Opaque(_)) => 2,
             (CType::Opaque(a), CType::Opaque(b)) => {
-                let base = |t: &str| t.split('<').next().unwrap_or("").to_owned();
-                if base(a) == base(b) || b == "thread_group" { 2 } else { return None }
+                let base = |t: &str| {
+                    let last = t.rsplit("::").next().unwrap_or("");
+                    last.split('<').next().unwrap_or("").to_owned()
+                };
+                if base(a) == base(b) || base(b) == "thread_group" {
+                    2
+                } else {
+                    return None;
+                }
             }
             (CType::Opaque(_), _) | (_, CType::Opaque(_)) => 10,
             (CType::Resource(_), CType::Resource(_)) => 2,
@@ -530,7 +547,13 @@ impl Context<'_> {
         let Some(function) = callee.function.function() else {
             return self.unknown_call(&name, this, arguments, None, span);
         };
-        let id = format!("{:?}{}{:?}{:?}", callee.item, name, callee.class, bindings_text(&scopes, function));
+        let id = format!(
+            "{:?}{}{:?}{:?}",
+            callee.item,
+            name,
+            callee.class,
+            bindings_text(&scopes, function)
+        );
         let recursive = self.callees.contains(&id);
         let large = self.builder.function.insts.len() > MAX_INSTRUCTIONS;
         if recursive || large || self.callees.len() >= MAX_INLINE_DEPTH || self.depth > 150 {
@@ -552,7 +575,8 @@ impl Context<'_> {
         });
         let mut frame = Frame::outside(callee.item.clone());
         frame.site = site;
-        frame.label = smol_str::format_smolstr!("{}#{}:{}", callee.item.name, callee.item.ordinal, name);
+        frame.label =
+            smol_str::format_smolstr!("{}#{}:{}", callee.item.name, callee.item.ordinal, name);
         frame.namespace = callee.namespace.clone();
         frame.captured = callee.scopes.clone();
         frame.scopes = scopes;
@@ -609,7 +633,9 @@ impl Context<'_> {
             self.initialise_members(&object, function);
         }
         let result = match &function.body {
-            FunctionBody::Block(body) => self.inline_body(body, return_type, function.signature_span, span),
+            FunctionBody::Block(body) => {
+                self.inline_body(body, return_type, function.signature_span, span)
+            }
             _ => Operand::Value(RValue::void()),
         };
         self.callees.pop();
@@ -761,7 +787,10 @@ impl Context<'_> {
             let mut place = place.clone();
             let fits = same_type(&place.ty, &target)
                 || target.is_unknown()
-                || matches!((&place.ty, &target), (CType::Array { .. }, CType::Array { .. }));
+                || matches!(
+                    (&place.ty, &target),
+                    (CType::Array { .. }, CType::Array { .. })
+                );
             if !fits
                 && let (CType::Struct(derived), CType::Struct(base)) = (&place.ty, &target)
                 && let Some(found) = self.base_place(&place, *derived, *base)
@@ -824,7 +853,7 @@ impl Context<'_> {
         value
     }
 
-    fn fresh_parameter(
+    pub fn fresh_parameter(
         &mut self,
         ident: &ast::Ident,
         ty: &CType,
@@ -879,9 +908,7 @@ impl Context<'_> {
     ) -> crate::entity::Variable {
         let text = self.structs.display(ty);
         let at = self.at(ident.span);
-        let variable = self
-            .builder
-            .variable(ident.name.clone(), text, kind, at);
+        let variable = self.builder.variable(ident.name.clone(), text, kind, at);
         let key = self.key(ident.span);
         self.variable_keys.insert(variable, key);
         variable
@@ -987,7 +1014,9 @@ impl Context<'_> {
     ) -> Operand {
         let return_type = self.return_type_of(callee, scopes);
         let simple = |ty: &CType| {
-            ty.is_numeric() || ty.is_pointer() && !matches!(ty, CType::Pointer { to, .. } if matches!(**to, CType::Struct(_) | CType::Lambda(_)))
+            ty.is_numeric()
+                || ty.is_pointer()
+                    && !matches!(ty, CType::Pointer { to, .. } if matches!(**to, CType::Struct(_) | CType::Lambda(_)))
         };
         let plain = this.is_none()
             && callee.class.is_none()
@@ -1099,7 +1128,13 @@ impl Context<'_> {
                 }
             }
             for (parameter, argument) in lambda.parameters.iter().zip(arguments) {
-                self.deduce(&parameter.ty, argument.operand.ty(), &names, &mut deduced, 0);
+                self.deduce(
+                    &parameter.ty,
+                    argument.operand.ty(),
+                    &names,
+                    &mut deduced,
+                    0,
+                );
             }
             let list: Vec<Local> = template
                 .parameters
@@ -1122,7 +1157,13 @@ impl Context<'_> {
                         TypeKind::Reference { .. } => CType::reference(own),
                         _ => own,
                     };
-                    let place = self.bind_argument(parameter, &ty, Some(argument.clone()), &changed, caller);
+                    let place = self.bind_argument(
+                        parameter,
+                        &ty,
+                        Some(argument.clone()),
+                        &changed,
+                        caller,
+                    );
                     list.push(Local::Variable(place));
                 }
                 if let Some(ident) = &parameter.name {

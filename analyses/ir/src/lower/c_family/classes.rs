@@ -390,7 +390,9 @@ impl Context<'_> {
         }
         let mut minimum = 1u64;
         for attribute in &declared.attributes {
-            if (attribute.name == "align" || attribute.name == "alignas" || attribute.name == "aligned")
+            if (attribute.name == "align"
+                || attribute.name == "alignas"
+                || attribute.name == "aligned")
                 && let Some(e) = attribute.arguments.first()
                 && let Some(n) = self.constant(e)
             {
@@ -469,7 +471,13 @@ impl Context<'_> {
     }
 
     /// A structure inside a structure.
-    fn nested(&mut self, outer: StructId, inner: &ast::Struct, index: u32, arguments: &[Local]) -> CType {
+    fn nested(
+        &mut self,
+        outer: StructId,
+        inner: &ast::Struct,
+        index: u32,
+        arguments: &[Local],
+    ) -> CType {
         let origin = self.sources[outer.0 as usize].clone();
         match origin.source {
             Some(source) => {
@@ -763,9 +771,7 @@ impl Context<'_> {
         if let ItemKind::Function(definition) = &item.kind {
             // The definition may name the class's parameters differently.
             if let Some(segments) = qualifier_segments(&definition.name)
-                && let Some(arguments) = segments
-                    .last()
-                    .and_then(|s| s.template_arguments.as_ref())
+                && let Some(arguments) = segments.last().and_then(|s| s.template_arguments.as_ref())
             {
                 for (argument, local) in arguments.iter().zip(&class.arguments) {
                     let name = match argument {

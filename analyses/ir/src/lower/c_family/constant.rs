@@ -324,7 +324,9 @@ impl Context<'_> {
             };
             match self.named_type(&outer) {
                 Some(CType::Struct(id)) => return self.struct_constant(id, &last.ident.name, 0),
-                Some(CType::Enum { name: enumeration, .. }) => {
+                Some(CType::Enum {
+                    name: enumeration, ..
+                }) => {
                     return self.enumerator_of(&enumeration, &last.ident.name);
                 }
                 _ => {}
@@ -339,7 +341,10 @@ impl Context<'_> {
             let env = self.env;
             if let (ItemKind::Enum(declared), EntryKind::Enumerator(n)) =
                 (&env.item(entry).kind, entry.what)
-                && declared.name.as_ref().is_some_and(|i| i.name == enumeration)
+                && declared
+                    .name
+                    .as_ref()
+                    .is_some_and(|i| i.name == enumeration)
             {
                 return self.enumerator(declared, n as usize);
             }

@@ -107,7 +107,13 @@ impl Context<'_> {
             CType::Pointer { to, .. } if matches!(*to, CType::Lambda(_) | CType::Function(_)) => {
                 let value = self.take(target, callee_span);
                 let place = self.dereference(&value, span);
-                self.call_value(Operand::Place(place), explicit, arguments, callee_span, span)
+                self.call_value(
+                    Operand::Place(place),
+                    explicit,
+                    arguments,
+                    callee_span,
+                    span,
+                )
             }
             _ => {
                 self.take(target, callee_span);
@@ -122,7 +128,15 @@ impl Context<'_> {
         };
         let text = last.ident.name.clone();
         let single = name.segments.len() == 1;
-        let explicit = match &last.template_arguments {
+        // `std::numeric_limits<T>::max()` has its argument in the middle.
+        let written = match &last.template_arguments {
+            None if !single => name.segments[name.segments.len() - 2]
+                .template_arguments
+                .as_ref()
+                .filter(|_| name.segments[name.segments.len() - 2].ident.name == "numeric_limits"),
+            other => other.as_ref(),
+        };
+        let explicit = match written {
             Some(list) => self.template_arguments(list),
             None => Vec::new(),
         };
@@ -201,8 +215,7 @@ impl Context<'_> {
                     }
                 }
             }
-            let builtin_first = builtins::is_builtin(self.language, &full);
-            if !builtin_first && let Some(ty) = self.named_type(name) {
+            if let Some(ty) = self.named_type(name) {
                 return self.construct(ty, arguments, false, span);
             }
         }
@@ -344,8 +357,7 @@ impl Context<'_> {
                 let template = self.builtin_arguments(&explicit);
                 let values = self.builtin_values(&list);
                 self.here(span);
-                let found =
-                    super::resources::method(self, &value, &text, &template, &values, span);
+                let found = super::resources::method(self, &value, &text, &template, &values, span);
                 match found {
                     Some(found) => Operand::Value(found),
                     None => self.unknown_call(&text, None, &list, None, span),

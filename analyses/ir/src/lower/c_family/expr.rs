@@ -165,9 +165,12 @@ impl Context<'_> {
                 RValue::void()
             }
             ExprKind::Throw => RValue::void(),
-            ExprKind::Unknown => {
-                self.unknown("expression that was not understood", &[], &CType::INT, e.span)
-            }
+            ExprKind::Unknown => self.unknown(
+                "expression that was not understood",
+                &[],
+                &CType::INT,
+                e.span,
+            ),
         };
         Operand::Value(value)
     }
@@ -580,7 +583,8 @@ impl Context<'_> {
                     _ => Space::Generic,
                 };
                 let is_const = place.is_const;
-                let read_only = matches!(&place.place, Place::Memory { access, .. } if access.read_only);
+                let read_only =
+                    matches!(&place.place, Place::Memory { access, .. } if access.read_only);
                 let ty = CType::Pointer {
                     to: Arc::new(place.ty.clone()),
                     space,
@@ -649,7 +653,12 @@ impl Context<'_> {
                 return RValue::scalar(CType::Bool, negated);
             }
             let parts = value.parts.clone();
-            return self.unknown("operator on a value that is no number", &parts, &value.ty, span);
+            return self.unknown(
+                "operator on a value that is no number",
+                &parts,
+                &value.ty,
+                span,
+            );
         }
         match op {
             UnaryOp::Plus => {
@@ -705,9 +714,11 @@ impl Context<'_> {
                 let zero = self.builder.int(Type::I32, 0);
                 arguments.push((Operand::Value(RValue::scalar(CType::INT, zero)), span));
             }
-            return self.operator_call(symbol, &arguments, span).unwrap_or_else(|| {
-                Operand::Value(self.unknown("increment of a structure", &[], &CType::INT, span))
-            });
+            return self
+                .operator_call(symbol, &arguments, span)
+                .unwrap_or_else(|| {
+                    Operand::Value(self.unknown("increment of a structure", &[], &CType::INT, span))
+                });
         }
         let old = self.load_silently(&place, span);
         self.here(span);
@@ -817,7 +828,13 @@ impl Context<'_> {
     }
 
     /// `left op right` of values, pointers included; no user-defined operators.
-    pub fn binary_values(&mut self, op: BinaryOp, left: RValue, right: RValue, span: Span) -> RValue {
+    pub fn binary_values(
+        &mut self,
+        op: BinaryOp,
+        left: RValue,
+        right: RValue,
+        span: Span,
+    ) -> RValue {
         self.here(span);
         let left = self.decay(left);
         let right = self.decay(right);
@@ -842,7 +859,10 @@ impl Context<'_> {
             }
             (CType::Pointer { to, .. }, CType::Pointer { .. }) if op == BinaryOp::Sub => {
                 let to = (**to).clone();
-                let (a, b) = (self.with_address(left, span), self.with_address(right, span));
+                let (a, b) = (
+                    self.with_address(left, span),
+                    self.with_address(right, span),
+                );
                 let (Some(a), Some(b)) = (a.first(), b.first()) else {
                     return self.unknown("pointer difference", &[], &CType::LONG, span);
                 };
@@ -855,7 +875,10 @@ impl Context<'_> {
                 RValue::scalar(CType::LONG, count)
             }
             _ if comparison && (left.ty.is_pointer() || right.ty.is_pointer()) => {
-                let (a, b) = (self.with_address(left, span), self.with_address(right, span));
+                let (a, b) = (
+                    self.with_address(left, span),
+                    self.with_address(right, span),
+                );
                 let (Some(a), Some(b)) = (a.first(), b.first()) else {
                     return self.unknown("pointer comparison", &[], &CType::Bool, span);
                 };
@@ -939,7 +962,13 @@ impl Context<'_> {
     }
 
     /// `pointer + index`.
-    fn move_pointer(&mut self, pointer: RValue, index: RValue, negative: bool, span: Span) -> RValue {
+    fn move_pointer(
+        &mut self,
+        pointer: RValue,
+        index: RValue,
+        negative: bool,
+        span: Span,
+    ) -> RValue {
         let CType::Pointer { to, .. } = &pointer.ty else {
             return pointer;
         };
@@ -1092,9 +1121,7 @@ impl Context<'_> {
             let b = self.convert(b, &shape, span);
             self.here(span);
             let parts: Parts = (0..shape.components().min(test.parts.len()))
-                .filter_map(|i| {
-                    Some((*test.parts.get(i)?, *a.parts.get(i)?, *b.parts.get(i)?))
-                })
+                .filter_map(|i| Some((*test.parts.get(i)?, *a.parts.get(i)?, *b.parts.get(i)?)))
                 .map(|(c, x, y)| self.builder.select(c, x, y))
                 .collect();
             return Operand::Value(RValue::new(shape, parts));
@@ -1275,7 +1302,10 @@ impl Context<'_> {
 
     pub fn cast_operand(&mut self, operand: Operand, to: &CType, span: Span) -> Operand {
         match to {
-            CType::Reference { to: target, is_const } => {
+            CType::Reference {
+                to: target,
+                is_const,
+            } => {
                 if let Operand::Place(place) = operand {
                     if place.ty == **target {
                         return Operand::Place(place);
@@ -1287,7 +1317,8 @@ impl Context<'_> {
                         return Operand::Place(found);
                     }
                     if let Some(address) = self.address(&place, span) {
-                        let volatile = matches!(&place.place, Place::Memory { access, .. } if access.volatile);
+                        let volatile =
+                            matches!(&place.place, Place::Memory { access, .. } if access.volatile);
                         return Operand::Place(self.memory_place(
                             (**target).clone(),
                             address,
@@ -1305,7 +1336,9 @@ impl Context<'_> {
                 self.take(operand, span);
                 Operand::Value(RValue::void())
             }
-            CType::Struct(_) if *operand.ty() != *to => self.construct_from(to.clone(), vec![(operand, span)], span),
+            CType::Struct(_) if *operand.ty() != *to => {
+                self.construct_from(to.clone(), vec![(operand, span)], span)
+            }
             _ => {
                 if let CType::Struct(id) = *operand.ty() {
                     if let Some(result) = self.conversion_operator(&operand, id, to, span) {
@@ -1446,9 +1479,11 @@ impl Context<'_> {
             CType::Struct(_) => {
                 let number = self.expr(index);
                 let arguments = [(operand, base_span), (number, index.span)];
-                return self.operator_call("[]", &arguments, span).unwrap_or_else(|| {
-                    Operand::Value(self.unknown("operator[]", &[], &CType::INT, span))
-                });
+                return self
+                    .operator_call("[]", &arguments, span)
+                    .unwrap_or_else(|| {
+                        Operand::Value(self.unknown("operator[]", &[], &CType::INT, span))
+                    });
             }
             CType::Resource(_) => {
                 let resource = self.take(operand, base_span);
@@ -1474,8 +1509,7 @@ impl Context<'_> {
                 {
                     // The array's name is read here; what is read of it follows.
                     let (variable, at) = (name.variable, name.at);
-                    self.builder
-                        .bind(variable, BindingKind::Read, &[], "", at);
+                    self.builder.bind(variable, BindingKind::Read, &[], "", at);
                 }
                 let number = self.rvalue(index);
                 self.here(span);
@@ -1492,7 +1526,12 @@ impl Context<'_> {
         if !pointer.ty.is_pointer() {
             let mut parts = pointer.parts.clone();
             parts.extend(number.parts.iter().copied());
-            let value = self.unknown("index of a value that is no array", &parts, &CType::INT, span);
+            let value = self.unknown(
+                "index of a value that is no array",
+                &parts,
+                &CType::INT,
+                span,
+            );
             return Operand::Value(value);
         }
         if let (Some(target), true) = (pointer.target.clone(), pointer.parts.is_empty())
@@ -1605,7 +1644,11 @@ impl Context<'_> {
                 Some(before) if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) => {
                     let a = self.truth(before, span);
                     let b = self.truth(value, span);
-                    let op = if op == BinaryOp::LogicalAnd { Ir::And } else { Ir::Or };
+                    let op = if op == BinaryOp::LogicalAnd {
+                        Ir::And
+                    } else {
+                        Ir::Or
+                    };
                     let both = self.fold(op, Wrap::MAY, a, b);
                     RValue::scalar(CType::Bool, both)
                 }

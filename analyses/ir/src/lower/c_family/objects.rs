@@ -7,7 +7,9 @@ use super::value::*;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 use syntax::Span;
-use syntax::c_family::ast::{self, DeclaratorName, Expr, ExprKind, FunctionBody, Initializer, Member};
+use syntax::c_family::ast::{
+    self, DeclaratorName, Expr, ExprKind, FunctionBody, Initializer, Member,
+};
 
 /// Elements of an array that are initialised one by one.
 const MAX_ELEMENTS: u64 = 1024;
@@ -22,10 +24,12 @@ impl Context<'_> {
             };
             return Operand::Value(self.initialise_value(&ty, &list));
         }
-        if let [Expr {
-            kind: ExprKind::List(_),
-            ..
-        }] = arguments
+        if let [
+            Expr {
+                kind: ExprKind::List(_),
+                ..
+            },
+        ] = arguments
         {
             return Operand::Value(self.initialise_value(&ty, &arguments[0]));
         }
@@ -33,7 +37,12 @@ impl Context<'_> {
         self.construct_arguments(ty, &list, span)
     }
 
-    pub fn construct_from(&mut self, ty: CType, operands: Vec<(Operand, Span)>, span: Span) -> Operand {
+    pub fn construct_from(
+        &mut self,
+        ty: CType,
+        operands: Vec<(Operand, Span)>,
+        span: Span,
+    ) -> Operand {
         let list: Vec<Arg<'_>> = operands
             .into_iter()
             .map(|(operand, span)| Arg {
@@ -140,8 +149,7 @@ impl Context<'_> {
     }
 
     fn is_dim3(&self, ty: &CType) -> bool {
-        !self.is_hlsl()
-            && matches!(ty, CType::Vector { element, n: 3 } if **element == CType::UINT)
+        !self.is_hlsl() && matches!(ty, CType::Vector { element, n: 3 } if **element == CType::UINT)
     }
 
     /// An object of a library type, made of these values.
@@ -222,11 +230,9 @@ impl Context<'_> {
                         .all(|p| p.default.is_some() || p.pack)
             }
             _ => false,
-        }) || self.structs[id]
-            .fields
-            .clone()
-            .iter()
-            .any(|f| matches!(f.ty, CType::Struct(inner) if inner != id && self.has_default_work(inner)))
+        }) || self.structs[id].fields.clone().iter().any(
+            |f| matches!(f.ty, CType::Struct(inner) if inner != id && self.has_default_work(inner)),
+        )
     }
 
     /// Default member initialisers, and default constructors of members, except of members in `except`.
@@ -407,7 +413,11 @@ impl Context<'_> {
                 return value;
             }
             let value = self.take(operand, e.span);
-            let value = if ty.is_pointer() { self.decay(value) } else { value };
+            let value = if ty.is_pointer() {
+                self.decay(value)
+            } else {
+                value
+            };
             return self.convert(value, ty, e.span);
         };
         match ty.value_type() {
@@ -422,7 +432,12 @@ impl Context<'_> {
                 if parts.len() == 1 {
                     return self.rvalue(&items[0].1);
                 }
-                self.unknown("initialiser list of an unknown type", &parts, &CType::INT, e.span)
+                self.unknown(
+                    "initialiser list of an unknown type",
+                    &parts,
+                    &CType::INT,
+                    e.span,
+                )
             }
             ty if ty.is_numeric() && ty.components() == 1 => match items.as_slice() {
                 [] => self.zero(ty),

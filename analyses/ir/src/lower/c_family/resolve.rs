@@ -314,20 +314,8 @@ impl Context<'_> {
                 }
             }
             TemplateArgument::Pack(inner) => {
-                let name = match &**inner {
-                    TemplateArgument::Ambiguous(_, e) | TemplateArgument::Value(e) => match &e.kind
-                    {
-                        ast::ExprKind::Name(name) => name.segments.last(),
-                        _ => None,
-                    },
-                    TemplateArgument::Type(ty) => match &ty.kind {
-                        TypeKind::Named(name) => name.segments.last(),
-                        _ => None,
-                    },
-                    TemplateArgument::Pack(_) => None,
-                };
-                if let Some(segment) = name
-                    && let Some(Local::Pack(elements)) = self.lookup_local(&segment.ident.name)
+                if let Some(name) = super::templates::argument_name(inner)
+                    && let Some(Local::Pack(elements)) = self.lookup_local(name)
                 {
                     out.extend(elements.clone());
                 } else {
@@ -398,12 +386,13 @@ impl Context<'_> {
             _ => None,
         });
         match (name, arguments) {
-            ("remove_reference_t" | "remove_cv_t" | "remove_const_t" | "remove_cvref_t" | "decay_t" | "make_signed_t" | "type_identity_t", _) => {
-                first.map(|t| t.value_type().clone())
-            }
+            (
+                "remove_reference_t" | "remove_cv_t" | "remove_const_t" | "remove_cvref_t"
+                | "decay_t" | "make_signed_t" | "type_identity_t",
+                _,
+            ) => first.map(|t| t.value_type().clone()),
             ("enable_if_t", [condition, Local::Type(ty), ..]) => {
-                self.substitution_failed |=
-                    matches!(condition, Local::Constant(c) if !c.truth());
+                self.substitution_failed |= matches!(condition, Local::Constant(c) if !c.truth());
                 Some(ty.clone())
             }
             ("enable_if_t", [Local::Constant(c)]) => {
@@ -413,7 +402,9 @@ impl Context<'_> {
             ("conditional_t", [Local::Constant(c), Local::Type(a), Local::Type(b)]) => {
                 Some(if c.truth() { a.clone() } else { b.clone() })
             }
-            ("make_unsigned_t", [Local::Type(CType::Int { bits, .. })]) => Some(CType::int(*bits, false)),
+            ("make_unsigned_t", [Local::Type(CType::Int { bits, .. })]) => {
+                Some(CType::int(*bits, false))
+            }
             ("array", [Local::Type(element), Local::Constant(n)]) => {
                 let n = n.as_int().max(0) as u64;
                 Some(CType::array(element.clone(), ArraySize::Fixed(n)))
@@ -425,14 +416,20 @@ impl Context<'_> {
             }
             ("surface", _) => Some(texture_reference(CType::UINT, arguments)),
             ("atomic" | "atomic_ref", _) => first,
-            ("thread_block_tile", [Local::Constant(n), ..]) => {
-                Some(CType::Opaque(smol_str::format_smolstr!("thread_block_tile<{}>", n.as_int())))
-            }
+            ("thread_block_tile", [Local::Constant(n), ..]) => Some(CType::Opaque(
+                smol_str::format_smolstr!("cooperative_groups::thread_block_tile<{}>", n.as_int()),
+            )),
             (
-                "thread_block" | "grid_group" | "coalesced_group" | "cluster_group" | "thread_group" | "thread_block_tile"
-                | "multi_grid_group" | "fragment" | "pipeline" | "barrier",
+                "thread_block" | "grid_group" | "coalesced_group" | "cluster_group"
+                | "thread_group" | "thread_block_tile" | "multi_grid_group",
                 _,
-            ) => Some(CType::opaque(name)),
+            ) => Some(CType::Opaque(smol_str::format_smolstr!(
+                "cooperative_groups::{name}"
+            ))),
+            ("fragment" | "pipeline" | "barrier", _) => Some(CType::opaque(name)),
+            ("plus" | "less" | "greater" | "bit_and" | "bit_or" | "bit_xor", _) => {
+                Some(CType::opaque(name))
+            }
             _ => None,
         }
     }
@@ -484,7 +481,11 @@ pub fn joined(name: &Name) -> SmolStr {
     if let [only] = name.segments.as_slice() {
         return only.ident.name.clone();
     }
-    let parts: Vec<&str> = name.segments.iter().map(|s| s.ident.name.as_str()).collect();
+    let parts: Vec<&str> = name
+        .segments
+        .iter()
+        .map(|s| s.ident.name.as_str())
+        .collect();
     SmolStr::new(parts.join("::"))
 }
 
@@ -498,9 +499,8 @@ pub fn word_type(word: &str) -> Option<CType> {
         "unsigned short" | "unsigned short int" | "char16_t" => CType::USHORT,
         "int" | "signed" | "signed int" | "wchar_t" => CType::INT,
         "unsigned int" | "unsigned" | "char32_t" => CType::UINT,
-        "long" | "long int" | "long long" | "long long int" | "signed long" | "signed long long" => {
-            CType::LONG
-        }
+        "long" | "long int" | "long long" | "long long int" | "signed long"
+        | "signed long long" => CType::LONG,
         "unsigned long" | "unsigned long long" | "unsigned long int" | "unsigned long long int" => {
             CType::ULONG
         }
@@ -515,8 +515,8 @@ pub fn word_type(word: &str) -> Option<CType> {
 /// Types of CUDA's headers and of <stdint.h>.
 fn cuda_named(name: &str) -> Option<CType> {
     let scalar = match name {
-        "size_t" | "uint64_t" | "uintptr_t" | "ulong" | "ulonglong" | "uint_fast64_t" | "uint64"
-        | "uintmax_t" | "CUdeviceptr" | "ulonglong1" | "u64" => CType::ULONG,
+        "size_t" | "uint64_t" | "uintptr_t" | "ulong" | "ulonglong" | "uint_fast64_t"
+        | "uint64" | "uintmax_t" | "CUdeviceptr" | "ulonglong1" | "u64" => CType::ULONG,
         "ssize_t" | "int64_t" | "ptrdiff_t" | "intptr_t" | "longlong" | "clock_t" | "int64"
         | "intmax_t" | "__int64" | "longlong1" | "off_t" => CType::LONG,
         "uint32_t" | "uint" | "uint_fast32_t" | "uint1" | "uint32" | "u_int32_t" | "u32" => {

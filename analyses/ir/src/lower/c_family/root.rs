@@ -50,9 +50,15 @@ pub fn lower_item(
             }
         }
         ItemKind::Struct(declared) => {
-            methods_of(declared, &item, SmallVec::new(), options.language, &mut |callee, kind| {
-                out.push(lower_function(env, bodies, options, &callee, kind));
-            });
+            methods_of(
+                declared,
+                &item,
+                SmallVec::new(),
+                options.language,
+                &mut |callee, kind| {
+                    out.push(lower_function(env, bodies, options, &callee, kind));
+                },
+            );
         }
         _ => {}
     }
@@ -147,8 +153,7 @@ fn lower_function(
     kind: FunctionKind,
 ) -> Lowered {
     let mut registry: Vec<super::call::Outlined> = Vec::new();
-    let (first, mut problems) =
-        attempts(env, bodies, options, callee, kind, None, &mut registry);
+    let (first, mut problems) = attempts(env, bodies, options, callee, kind, None, &mut registry);
     let mut module = Module {
         functions: vec![first],
     };
@@ -281,9 +286,9 @@ impl Context<'_> {
                 self.here(self.builder.function.name_span);
                 let ty = CType::pointer(CType::Struct(class), Space::Generic);
                 let text = self.structs.display(&ty);
-                let values =
-                    self.builder
-                        .parameter("this", text, &[Type::Ptr(Space::Generic)]);
+                let values = self
+                    .builder
+                    .parameter("this", text, &[Type::Ptr(Space::Generic)]);
                 let place = self.memory_place(CType::Struct(class), values[0], false, false, false);
                 self.frame().this = Some(place);
             }
@@ -318,7 +323,8 @@ impl Context<'_> {
             self.finish_return(Parts::new(), end);
         }
         for name in std::mem::take(&mut self.assumed_types) {
-            let message = format!("template parameter `{name}` is not known here and is taken to be `float`");
+            let message =
+                format!("template parameter `{name}` is not known here and is taken to be `float`");
             self.problem(self.builder.function.name_span, message);
         }
         self.callees.pop();
@@ -454,9 +460,8 @@ impl Context<'_> {
                     }
                     Local::Type(found)
                 }
-                ast::TemplateArgument::Value(e) | ast::TemplateArgument::Ambiguous(_, e)
-                    if !wants_type =>
-                {
+                other if !wants_type => {
+                    let e = super::templates::argument_expr(other)?;
                     Local::Constant(self.constant(e)?)
                 }
                 _ => return None,

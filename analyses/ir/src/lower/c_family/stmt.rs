@@ -99,13 +99,7 @@ impl Context<'_> {
                 if let Some(first) = initializer {
                     self.statement(first, false);
                 }
-                self.loop_statement(
-                    statement,
-                    condition.as_ref(),
-                    step.as_ref(),
-                    body,
-                    true,
-                );
+                self.loop_statement(statement, condition.as_ref(), step.as_ref(), body, true);
                 self.pop_scope();
             }
             StmtKind::While { condition, body } => {
@@ -158,7 +152,8 @@ impl Context<'_> {
             }
             StmtKind::Return(value) => self.return_statement(value.as_ref(), tail, statement.span),
             StmtKind::Discard => {
-                self.builder.terminate(Terminator::Kill, BranchKind::Implied);
+                self.builder
+                    .terminate(Terminator::Kill, BranchKind::Implied);
                 self.dead();
             }
             StmtKind::Goto(label) => {
@@ -317,7 +312,10 @@ impl Context<'_> {
             Some(_) => self.builder.create_block(),
             None => test,
         };
-        let head = Span::new(statement.span.start, body.span.start.max(statement.span.start));
+        let head = Span::new(
+            statement.span.start,
+            body.span.start.max(statement.span.start),
+        );
         let head = if test_first { head } else { statement.span };
         let loc = self.at(head);
         let unroll = self.unroll_request(statement);
@@ -392,7 +390,12 @@ impl Context<'_> {
             size: ArraySize::Fixed(count),
         } = place.ty.clone()
         else {
-            self.unknown("range of a loop that is no array", &[], &CType::Void, range.span);
+            self.unknown(
+                "range of a loop that is no array",
+                &[],
+                &CType::Void,
+                range.span,
+            );
             return;
         };
         let slot = self.builder.slot(Type::I64);
@@ -785,7 +788,11 @@ impl Context<'_> {
             return self.memory_variable(ident, &ty, Space::Shared);
         }
         if words.has(SpecifierSet::STATIC) && !is_const {
-            let space = if self.is_hlsl() { Space::Local } else { Space::Global };
+            let space = if self.is_hlsl() {
+                Space::Local
+            } else {
+                Space::Global
+            };
             return self.memory_variable(ident, &ty, space);
         }
         if words.has(SpecifierSet::EXTERN) {
@@ -1080,8 +1087,7 @@ impl Context<'_> {
                     self.bind_reference(ident, ty, Operand::Place(part));
                 }
                 None => {
-                    let value =
-                        self.unknown("structured binding", &[], &CType::INT, ident.span);
+                    let value = self.unknown("structured binding", &[], &CType::INT, ident.span);
                     self.declare_variable(ident, &CType::INT, Some(value), false);
                 }
             }

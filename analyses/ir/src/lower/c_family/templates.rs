@@ -12,7 +12,9 @@ use crate::inst::Op;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use syntax::c_family::ast::{self, TemplateArgument, TemplateParameterKind, TemplateParameters, TypeKind};
+use syntax::c_family::ast::{
+    self, TemplateArgument, TemplateParameterKind, TemplateParameters, TypeKind,
+};
 
 const MAX_DEPTH: u32 = 16;
 
@@ -95,9 +97,7 @@ impl Context<'_> {
         let current = self.builder.current();
         let entry = self.builder.function.entry();
         self.builder.switch_to(entry);
-        let value = self
-            .builder
-            .value(Op::Parameter(name.clone()), &[], scalar);
+        let value = self.builder.value(Op::Parameter(name.clone()), &[], scalar);
         self.builder.switch_to(current);
         value
     }
@@ -149,11 +149,14 @@ impl Context<'_> {
                     return true;
                 };
                 match argument {
-                    CType::Struct(id) => self.deduce_struct(&last.ident.name, patterns, *id, names, out, depth),
+                    CType::Struct(id) => {
+                        self.deduce_struct(&last.ident.name, patterns, *id, names, out, depth)
+                    }
                     CType::Opaque(text) => {
                         // `thread_block_tile<32>` carries its size in its name.
+                        let text = text.rsplit("::").next().unwrap_or("");
                         let Some((base, rest)) = text.split_once('<') else {
-                            return **text == *last.ident.name;
+                            return *text == *last.ident.name;
                         };
                         if base != last.ident.name {
                             return false;
@@ -222,7 +225,11 @@ impl Context<'_> {
         let Some(origin) = self.sources.get(id.0 as usize).cloned() else {
             return false;
         };
-        let declared = origin.declared.name.as_ref().and_then(|n| n.segments.last());
+        let declared = origin
+            .declared
+            .name
+            .as_ref()
+            .and_then(|n| n.segments.last());
         if declared.is_none_or(|s| s.ident.name != pattern_name) {
             // A base may match.
             let bases: Vec<StructId> = self.structs[id]
@@ -283,7 +290,10 @@ impl Context<'_> {
             };
         }
         match (pattern, local) {
-            (TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _), Local::Type(have)) => {
+            (
+                TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _),
+                Local::Type(have),
+            ) => {
                 let mut parts_of_pattern = FxHashMap::default();
                 std::mem::swap(&mut parts_of_pattern, out);
                 let fits = self.deduce(ty, have, names, &mut parts_of_pattern, depth);
@@ -301,8 +311,8 @@ impl Context<'_> {
                 self.pop_scope();
                 same_type(&want, have)
             }
-            (TemplateArgument::Value(e) | TemplateArgument::Ambiguous(_, e), Local::Constant(have)) => {
-                match self.constant(e) {
+            (argument, Local::Constant(have)) => {
+                match argument_expr(argument).and_then(|e| self.constant(e)) {
                     Some(want) => want.as_int() == have.as_int(),
                     None => false,
                 }
@@ -366,35 +376,32 @@ impl Context<'_> {
     }
 }
 
-/// The single name that a template argument is.
-fn argument_name(argument: &TemplateArgument) -> Option<&SmolStr> {
-    let from_type = |ty: &'_ ast::Type| -> Option<SmolStr> {
-        match &ty.kind {
-            TypeKind::Named(name) if name.segments.len() == 1 => {
-                let only = &name.segments[0];
-                only.template_arguments
-                    .is_none()
-                    .then(|| only.ident.name.clone())
-            }
-            _ => None,
-        }
-    };
+/// The expression that a template argument may be.
+pub fn argument_expr(argument: &TemplateArgument) -> Option<&ast::Expr> {
     match argument {
-        TemplateArgument::Type(ty) => {
-            from_type(ty)?;
-            match &ty.kind {
-                TypeKind::Named(name) => Some(&name.segments[0].ident.name),
-                _ => None,
-            }
-        }
-        TemplateArgument::Value(e) | TemplateArgument::Ambiguous(_, e) => match &e.kind {
-            ast::ExprKind::Name(name) => match name.segments.as_slice() {
-                [only] if only.template_arguments.is_none() => Some(&only.ident.name),
-                _ => None,
-            },
-            _ => None,
+        TemplateArgument::Value(e) => Some(e),
+        TemplateArgument::Ambiguous(_, e) => Some(e),
+        TemplateArgument::Type(_) => None,
+        TemplateArgument::Pack(inner) => argument_expr(inner),
+    }
+}
+
+/// The single name that a template argument is.
+pub fn argument_name(argument: &TemplateArgument) -> Option<&SmolStr> {
+    let name = match argument {
+        TemplateArgument::Type(ty) => match &ty.kind {
+            TypeKind::Named(name) => name,
+            _ => return None,
         },
-        TemplateArgument::Pack(inner) => argument_name(inner),
+        TemplateArgument::Pack(inner) => return argument_name(inner),
+        other => match &argument_expr(other)?.kind {
+            ast::ExprKind::Name(name) => name,
+            _ => return None,
+        },
+    };
+    match name.segments.as_slice() {
+        [only] if only.template_arguments.is_none() => Some(&only.ident.name),
+        _ => None,
     }
 }
 

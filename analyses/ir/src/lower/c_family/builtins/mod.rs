@@ -33,3 +33,63 @@ pub fn call(
         _ => None,
     }
 }
+
+/// Whether a name may be a builtin: `call` has the last word.
+pub fn is_builtin(language: Language, _name: &str) -> bool {
+    matches!(language, Language::Hlsl | Language::Cuda)
+}
+
+/// The value of a name that no declaration in sight explains.
+pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
+    match cx.language {
+        Language::Cuda => {
+            cx.here(span);
+            cuda::named_value(cx, name)
+        }
+        _ => None,
+    }
+}
+
+/// `object.name(arguments)` of an object that is neither a structure nor a resource.
+pub fn method(
+    cx: &mut Context<'_>,
+    ty: &CType,
+    object: &Argument,
+    name: &str,
+    _template_arguments: &[BuiltinTemplateArgument],
+    arguments: &[Argument],
+    span: Span,
+) -> Option<RValue> {
+    if cx.language != Language::Cuda || !matches!(ty, CType::Opaque(_)) {
+        return None;
+    }
+    let mut all = vec![object.clone()];
+    all.extend(arguments.iter().cloned());
+    cuda::method(cx, name, &all, span)
+}
+
+/// A data member of an opaque object: matrix fragments have elements and their number.
+pub fn opaque_member(
+    cx: &mut Context<'_>,
+    _ty: &str,
+    object: &RValue,
+    name: &str,
+    span: Span,
+) -> Option<RValue> {
+    cx.here(span);
+    let ty = match name {
+        "num_elements" => {
+            let count = cx.template_symbol(&"num_elements".into(), &CType::INT);
+            return Some(RValue::scalar(CType::INT, count));
+        }
+        "x" => CType::pointer(CType::FLOAT, crate::types::Space::Local),
+        _ => return None,
+    };
+    let op = crate::inst::Op::CallUnknown {
+        name: name.into(),
+        pure: true,
+    };
+    let scalar = ty.scalar_ir()?;
+    let value = cx.builder.value(op, &object.parts, scalar);
+    Some(RValue::scalar(ty, value))
+}

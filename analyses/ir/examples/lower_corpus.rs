@@ -1,0 +1,241 @@
+//! Lowers the kernels (and with `-d` the device functions) of CUDA and HLSL files and folders, and prints how many
+//! have no unknown construct, with the reasons for the others.
+//!
+//! `cargo run --release -p lockstep-ir --example lower_corpus -- [-v] [-d] [-f NAME] [-I DIR]... PATH...`
+#![allow(clippy::disallowed_methods)]
+
+use lockstep_ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
+use lockstep_ir::verify::verify_module;
+use lockstep_ir::{FunctionKind, Language, Op};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+use syntax::FileId;
+use syntax::c_family::lexer::{LexedFile, lex};
+use syntax::c_family::{Dialect, parse_unit};
+use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+
+#[derive(Default)]
+struct Search {
+    directories: Vec<PathBuf>,
+    cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
+}
+
+impl Search {
+    fn load(&mut self, path: &Path) -> Option<IncludedFile> {
+        let tokens = self
+            .cache
+            .entry(path.to_path_buf())
+            .or_insert_with(|| {
+                let bytes = std::fs::read(path).ok()?;
+                Some(Arc::new(lex(&String::from_utf8_lossy(&bytes))))
+            })
+            .clone()?;
+        Some(IncludedFile {
+            path: Arc::from(path.to_string_lossy().as_ref()),
+            tokens,
+        })
+    }
+}
+
+impl IncludeResolver for Search {
+    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let spec = spec.replace('\\', "/");
+        let mut candidates = Vec::new();
+        if !angled {
+            let parent = Path::new(from).parent();
+            candidates.extend(parent.map(|directory| directory.join(&spec)));
+        }
+        candidates.extend(self.directories.iter().map(|d| d.join(&spec)));
+        candidates.into_iter().find_map(|path| self.load(&path))
+    }
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        let mut entries: Vec<_> = std::fs::read_dir(path)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        entries.sort();
+        entries.iter().for_each(|entry| collect(entry, files));
+    } else if path
+        .extension()
+        .and_then(|e| e.to_str())
+        .and_then(Dialect::from_extension)
+        .is_some()
+    {
+        files.push(path.to_path_buf());
+    }
+}
+
+#[derive(Default)]
+struct Totals {
+    kernels: usize,
+    clean: usize,
+    silent: usize,
+    device: usize,
+    device_clean: usize,
+    broken: usize,
+    values: usize,
+    reasons: BTreeMap<String, usize>,
+    calls: BTreeMap<String, usize>,
+    slow: Vec<(u128, String)>,
+}
+
+fn run() {
+    let mut search = Search::default();
+    let mut files = Vec::new();
+    let (mut verbose, mut only, mut dump) = (false, None, false);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "-v" => verbose = true,
+            "-d" => dump = true,
+            "-f" => only = arguments.next(),
+            "-I" => search
+                .directories
+                .extend(arguments.next().map(PathBuf::from)),
+            path => collect(Path::new(path), &mut files),
+        }
+    }
+    let mut totals = Totals::default();
+    let start = Instant::now();
+    let mut lowering = 0u128;
+    for file in &files {
+        let dialect = file
+            .extension()
+            .and_then(|e| e.to_str())
+            .and_then(Dialect::from_extension)
+            .unwrap_or(Dialect::Cuda);
+        let Some(main) = search.load(file) else {
+            continue;
+        };
+        let unit = preprocess(&main, &PreprocessOptions::new(dialect), &mut search);
+        let items: Vec<Arc<_>> = parse_unit(&unit, dialect)
+            .into_iter()
+            .map(|(_, _, item)| Arc::new(item))
+            .collect();
+        let env = Environment::new(&items);
+        let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
+        let options = LowerOptions::new(match dialect {
+            Dialect::Hlsl => Language::Hlsl,
+            Dialect::Cuda => Language::Cuda,
+        });
+        for item in items.iter().filter(|item| item.file == FileId::MAIN) {
+            if only.as_ref().is_some_and(|name| *item.key.name != **name) {
+                continue;
+            }
+            let before = Instant::now();
+            let lowered = lower_item(&env, &bodies, &item.key, &options);
+            let took = before.elapsed().as_micros();
+            lowering += took;
+            totals
+                .slow
+                .push((took, format!("{}: {}", file.display(), item.key.name)));
+            for one in lowered {
+                let function = &one.module.functions[0];
+                totals.values += function.values.len();
+                if dump {
+                    println!("{}", lockstep_ir::text::print_module(&one.module));
+                }
+                if let Err(errors) = verify_module(&one.module) {
+                    totals.broken += 1;
+                    println!("{}: {}: {}", file.display(), function.name, errors[0]);
+                }
+                let mut unknown = Vec::new();
+                let mut called = Vec::new();
+                for function in &one.module.functions {
+                    for &block in &function.layout {
+                        for &inst in &function.blocks[block].insts {
+                            match &function.insts[inst].op {
+                                Op::Unknown(id) => {
+                                    unknown.push(function.unknowns[*id].reason.clone());
+                                }
+                                Op::CallUnknown { name, .. } => called.push(name.to_string()),
+                                _ => {}
+                            }
+                        }
+                    }
+                }
+                let entry = matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_));
+                if !entry {
+                    totals.device += 1;
+                    totals.device_clean += usize::from(unknown.is_empty());
+                    continue;
+                }
+                totals.kernels += 1;
+                totals.clean += usize::from(unknown.is_empty());
+                totals.silent += usize::from(one.problems.is_empty() && item.problems.is_empty());
+                if verbose {
+                    for reason in &unknown {
+                        println!("{}: {}: {reason}", file.display(), function.name);
+                    }
+                    for problem in &one.problems {
+                        println!(
+                            "{}: {}: problem: {}",
+                            file.display(),
+                            function.name,
+                            problem.message
+                        );
+                    }
+                }
+                unknown.sort();
+                unknown.dedup();
+                for reason in unknown {
+                    *totals.reasons.entry(reason).or_default() += 1;
+                }
+                called.sort();
+                called.dedup();
+                for name in called {
+                    *totals.calls.entry(name).or_default() += 1;
+                }
+            }
+        }
+    }
+    let ranked = |map: &BTreeMap<String, usize>| {
+        let mut list: Vec<_> = map.iter().map(|(k, v)| (*v, k.clone())).collect();
+        list.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        list
+    };
+    println!("\nunknown, by kernels:");
+    for (count, reason) in ranked(&totals.reasons).into_iter().take(60) {
+        println!("{count:6} {reason}");
+    }
+    println!("\ncalls that stay unknown, by kernels:");
+    for (count, name) in ranked(&totals.calls).into_iter().take(60) {
+        println!("{count:6} {name}");
+    }
+    totals
+        .slow
+        .sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    println!("\nslowest:");
+    for (took, name) in totals.slow.iter().take(5) {
+        println!("{:8} us {name}", took);
+    }
+    println!(
+        "\n{} files, {} kernels, {} without an unknown ({:.1} %), {} without any problem; {} device functions, {} without an unknown; {} modules break a rule; {} values; lowering {} ms of {} ms",
+        files.len(),
+        totals.kernels,
+        totals.clean,
+        100.0 * totals.clean as f64 / totals.kernels.max(1) as f64,
+        totals.silent,
+        totals.device,
+        totals.device_clean,
+        totals.broken,
+        totals.values,
+        lowering / 1000,
+        start.elapsed().as_millis()
+    );
+}
+
+fn main() {
+    // The stack of an ordinary thread: what lowering may use anywhere.
+    let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(run);
+    if worker.map(|w| w.join()).is_err() {
+        std::process::exit(1);
+    }
+}
