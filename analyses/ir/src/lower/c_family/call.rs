@@ -707,6 +707,10 @@ impl Context<'_> {
             self.builder.jump(exit);
             self.builder.switch_to(exit);
         }
+        for (place, parameter) in std::mem::take(&mut self.frame().copy_out) {
+            let value = self.load_silently(&parameter, call_span);
+            self.store_silently(&place, value, call_span);
+        }
         let Some(frame) = self.frames.pop() else {
             return Operand::Value(RValue::void());
         };
@@ -799,7 +803,13 @@ impl Context<'_> {
             } else if !fits {
                 let value = self.load_at(caller, &place, span);
                 let value = self.convert(value, &target, span);
-                return self.fresh_parameter(&ident, &target, value, changed, true);
+                let written = self.is_hlsl() && direction != ast::Direction::In;
+                let own = self.fresh_parameter(&ident, &target, value, changed, !written);
+                if written {
+                    place.name = None;
+                    self.frame().copy_out.push((place, own.clone()));
+                }
+                return own;
             }
             let variable = self.new_variable(&ident, &target, VariableKind::Parameter);
             let values = self.known_parts(&place);

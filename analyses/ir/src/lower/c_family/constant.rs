@@ -544,6 +544,11 @@ impl Context<'_> {
         {
             return Some(found);
         }
+        if self.is_hlsl()
+            && let Some((number, ty)) = super::builtins::hlsl::names::constant(text)
+        {
+            return Some(Const::int(number, ty));
+        }
         if let Some(trait_name) = text.strip_suffix("_v") {
             let arguments = self.template_arguments(last.template_arguments.as_deref()?);
             return self.type_trait(trait_name, &arguments);

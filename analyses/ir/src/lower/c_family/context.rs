@@ -118,6 +118,8 @@ pub struct Frame {
     pub class: Option<StructId>,
     /// Where the result's place is declared, for demotions.
     pub return_key: Span,
+    /// Places of the caller that take the final value of a parameter (`out` arguments of another type).
+    pub copy_out: Vec<(LValue, LValue)>,
     /// Open `switch` statements, innermost last.
     pub switches: Vec<SwitchLabels>,
 }
@@ -201,6 +203,8 @@ pub struct Context<'a> {
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
+    /// `out` parameters of a shader's entry point.
+    pub outputs: Vec<LValue>,
     pub(super) variable_keys: FxHashMap<Variable, DemotionKey>,
 }
 
@@ -226,7 +230,10 @@ impl<'a> Context<'a> {
             bodies,
             options,
             language: options.language,
-            structs: StructTable::default(),
+            structs: StructTable {
+                hlsl: options.language == Language::Hlsl,
+                ..StructTable::default()
+            },
             frames: Vec::new(),
             problems: Vec::new(),
             demotions,
@@ -250,6 +257,7 @@ impl<'a> Context<'a> {
             converting: 0,
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
+            outputs: Vec::new(),
             variable_keys: FxHashMap::default(),
         }
     }
@@ -536,6 +544,32 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The origin of the structure of the language's library that is pushed next: no declaration.
+    pub fn library_origin(&mut self, name: &str) {
+        self.sources.push(super::classes::StructOrigin {
+            declared: Arc::new(ast::Struct {
+                template: None,
+                name: None,
+                kind: ast::StructKind::Struct,
+                bases: Vec::new(),
+                members: Vec::new(),
+                attributes: Vec::new(),
+                has_body: true,
+                span: Span::default(),
+            }),
+            source: None,
+            item: ItemKey {
+                name: SmolStr::new(name),
+                ordinal: 0,
+            },
+            namespace: Vec::new(),
+            arguments: Vec::new(),
+            bindings: Vec::new(),
+            scopes: None,
+            class_name: SmolStr::new(name),
+        });
+    }
+
     /// Asks for memory for the variable that this place is part of.
     pub fn demote(&mut self, place: &LValue) {
         if let Some(name) = &place.name {
@@ -569,6 +603,7 @@ impl Frame {
             captured: None,
             class: None,
             return_key: Span::default(),
+            copy_out: Vec::new(),
             switches: Vec::new(),
         }
     }

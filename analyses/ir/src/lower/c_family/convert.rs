@@ -23,6 +23,11 @@ impl Context<'_> {
             return value;
         }
         self.here(span);
+        if let CType::Resource(_) = value.ty
+            && let Some(converted) = super::resources::convert(self, &value, to, span)
+        {
+            return converted;
+        }
         match (&value.ty, to) {
             (_, CType::Void) => RValue::void(),
             (_, CType::Unknown) => value,

@@ -271,15 +271,28 @@ impl Context<'_> {
             return None;
         }
         let template = self.builtin_arguments(explicit);
-        let arguments = self.builtin_values(list);
+        let hlsl = self.is_hlsl();
+        let arguments = self.builtin_values(list, &|number| {
+            hlsl && builtins::hlsl::by_place(name, number, list.len())
+        });
         self.here(span);
         builtins::call(self, name, &template, &arguments, span)
     }
 
-    /// Arguments as builtins take them.
-    pub fn builtin_values(&mut self, list: &[Arg<'_>]) -> Vec<Argument> {
+    /// Arguments as builtins take them. Those `by_place` are not read: their value has no scalars.
+    pub fn builtin_values(
+        &mut self,
+        list: &[Arg<'_>],
+        by_place: &dyn Fn(usize) -> bool,
+    ) -> Vec<Argument> {
         list.iter()
-            .map(|argument| match &argument.operand {
+            .enumerate()
+            .map(|(number, argument)| match &argument.operand {
+                Operand::Place(place) if by_place(number) => Argument {
+                    value: RValue::new(place.ty.clone(), []),
+                    place: Some(place.clone()),
+                    span: argument.span,
+                },
                 Operand::Value(value) => Argument {
                     value: value.clone(),
                     place: None,
@@ -355,7 +368,10 @@ impl Context<'_> {
                 let list = self.arguments(arguments);
                 let value = self.load_silently(&object, base.span);
                 let template = self.builtin_arguments(&explicit);
-                let values = self.builtin_values(&list);
+                let count = list.len();
+                let values = self.builtin_values(&list, &|number| {
+                    super::resources::by_place(&text, number, count)
+                });
                 self.here(span);
                 let found = super::resources::method(self, &value, &text, &template, &values, span);
                 match found {
@@ -367,7 +383,7 @@ impl Context<'_> {
                 let list = self.arguments(arguments);
                 let value = self.load_silently(&object, base.span);
                 let template = self.builtin_arguments(&explicit);
-                let values = self.builtin_values(&list);
+                let values = self.builtin_values(&list, &|_| false);
                 self.here(span);
                 let object_argument = Argument {
                     value,

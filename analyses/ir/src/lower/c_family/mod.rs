@@ -18,6 +18,7 @@ pub mod place;
 pub mod resolve;
 pub mod resources;
 pub mod root;
+pub mod stages;
 pub mod stmt;
 pub mod templates;
 pub mod types;
@@ -27,7 +28,7 @@ pub mod visit;
 pub use env::Environment;
 pub use root::{UnitBodies, lower_item, lower_unit};
 
-use crate::function::{Language, LaunchShape, Module};
+use crate::function::{FunctionKind, Language, LaunchShape, Module};
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::c_family::ast::ParsedItem;
@@ -43,6 +44,8 @@ pub struct LowerOptions {
     pub language: Language,
     /// Overrides what the source does not fix.
     pub launch: LaunchShape,
+    /// What the configuration says that the function is; otherwise the source tells.
+    pub stage: Option<FunctionKind>,
     /// Values for template parameters of the item, by name: numbers or type names.
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
 }
@@ -52,6 +55,7 @@ impl LowerOptions {
         LowerOptions {
             language,
             launch: LaunchShape::default(),
+            stage: None,
             template_arguments: Vec::new(),
         }
     }

@@ -677,6 +677,16 @@ impl Context<'_> {
     /// `base[index]` of an array, vector or matrix that is a place.
     pub fn element(&mut self, base: &LValue, index: &RValue, span: Span) -> LValue {
         self.here(span);
+        if resources::is_resource_array(&base.ty)
+            && let Place::Value(array) = &base.place
+            && array.parts.len() == 1
+        {
+            let array = RValue::new(base.ty.clone(), array.parts.iter().copied());
+            if let Some(mut place) = resources::index(self, &array, index, span) {
+                place.name = named_below(base, "[]");
+                return place;
+            }
+        }
         let number = self.index_value(index, span);
         if let Some(known) = self.builder.function.int_constant(number)
             && known >= 0

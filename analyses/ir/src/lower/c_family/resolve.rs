@@ -27,6 +27,7 @@ impl Context<'_> {
 
     fn resolve_kind(&mut self, ty: &ast::Type) -> CType {
         match &ty.kind {
+            TypeKind::Builtin(word) if word == "half" && self.is_hlsl() => CType::FLOAT,
             TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
             TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {
                 let path = joined(name);
@@ -575,11 +576,15 @@ pub fn hlsl_numeric(name: &str) -> Option<CType> {
         Some(match name {
             "float" | "float32_t" => CType::FLOAT,
             "double" | "float64_t" => CType::DOUBLE,
-            "half" | "float16_t" | "min16float" | "min10float" => CType::HALF,
+            // Without -enable-16bit-types these are 32 bits wide, in memory in any case.
+            "half" | "min16float" | "min10float" => CType::FLOAT,
+            "min16int" | "min12int" => CType::INT,
+            "min16uint" => CType::UINT,
+            "float16_t" => CType::HALF,
             "int" | "int32_t" => CType::INT,
             "uint" | "uint32_t" | "dword" => CType::UINT,
-            "int16_t" | "min16int" | "min12int" => CType::SHORT,
-            "uint16_t" | "min16uint" => CType::USHORT,
+            "int16_t" => CType::SHORT,
+            "uint16_t" => CType::USHORT,
             "int64_t" => CType::LONG,
             "uint64_t" => CType::ULONG,
             "bool" => CType::Bool,

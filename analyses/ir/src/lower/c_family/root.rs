@@ -218,7 +218,11 @@ fn attempts(
             );
         }
         *registry = cx.outlined;
-        return (cx.builder.finish(), cx.problems);
+        let mut function = cx.builder.finish();
+        if options.language == Language::Hlsl {
+            resources::mark_non_uniform(&mut function);
+        }
+        return (function, cx.problems);
     }
 }
 

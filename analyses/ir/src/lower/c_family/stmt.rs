@@ -679,10 +679,14 @@ impl Context<'_> {
     pub fn finish_return(&mut self, mut parts: Parts, span: Span) {
         self.here(span);
         let wanted = self.builder.function.returns.clone();
-        while parts.len() < wanted.len() {
+        let outputs = super::stages::output_parts(self, span);
+        let own = wanted.len().saturating_sub(outputs.len());
+        parts.truncate(own);
+        while parts.len() < own {
             let undefined = self.builder.undef(wanted[parts.len()]);
             parts.push(undefined);
         }
+        parts.extend(outputs);
         parts.truncate(wanted.len());
         self.builder.ret(parts);
     }

@@ -136,6 +136,14 @@ pub enum ResourceKind {
     Patch,
     RayQuery,
     Feedback,
+    /// `texture.mips`, `texture.sample`.
+    Mips,
+    /// `texture.mips[level]`: the handle and the level.
+    MipLevel,
+    /// `ResourceDescriptorHeap`, `SamplerDescriptorHeap`.
+    Heap,
+    /// An element of a heap before it is known as which resource it is used.
+    HeapElement,
     Other,
 }
 
@@ -354,6 +362,8 @@ pub struct StructInfo {
 #[derive(Clone, Debug, Default)]
 pub struct StructTable {
     pub infos: Vec<StructInfo>,
+    /// Layout by HLSL's rules: vectors are aligned as their scalars, `bool` takes four bytes.
+    pub hlsl: bool,
 }
 
 impl std::ops::Index<StructId> for StructTable {
@@ -377,6 +387,7 @@ impl StructTable {
     pub fn size_of(&self, ty: &CType) -> Option<u64> {
         Some(match ty {
             CType::Void => 1,
+            CType::Bool if self.hlsl => 4,
             CType::Bool => 1,
             CType::Int { bits, .. } | CType::Enum { bits, .. } => *bits as u64 / 8,
             CType::Float(kind) => kind.ir().bytes() as u64,
@@ -395,7 +406,9 @@ impl StructTable {
 
     pub fn align_of(&self, ty: &CType) -> u64 {
         match ty {
+            CType::Bool if self.hlsl => 4,
             CType::Void | CType::Bool | CType::Lambda(_) => 1,
+            CType::Vector { element, .. } if self.hlsl => self.align_of(element),
             CType::Vector { element, n } => {
                 let element = self.align_of(element);
                 match n {

@@ -35,8 +35,11 @@ pub fn call(
 }
 
 /// Whether a name may be a builtin: `call` has the last word.
-pub fn is_builtin(language: Language, _name: &str) -> bool {
-    matches!(language, Language::Hlsl | Language::Cuda)
+pub fn is_builtin(language: Language, name: &str) -> bool {
+    match language {
+        Language::Hlsl => hlsl::names::is_builtin(name),
+        other => other == Language::Cuda,
+    }
 }
 
 /// The value of a name that no declaration in sight explains.
@@ -45,6 +48,11 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
         Language::Cuda => {
             cx.here(span);
             cuda::named_value(cx, name)
+        }
+        Language::Hlsl => {
+            let (number, ty) = hlsl::names::constant(name)?;
+            let value = cx.builder.int(crate::Type::I32, number);
+            Some(RValue::scalar(ty, value))
         }
         _ => None,
     }

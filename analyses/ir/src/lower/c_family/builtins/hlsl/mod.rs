@@ -1,0 +1,155 @@
+//! HLSL's intrinsic functions, one file a group: `math` (component-wise), `geometry` (vectors and matrices), `bits`
+//! (reinterpretation and packing), `sync` (atomics, barriers), `wave` (waves and quads), `pipeline` (derivatives,
+//! attributes, legacy sampling, ray tracing, mesh shading).
+//!
+//! Component-wise intrinsics broadcast scalars and truncate to the shortest vector; integer operands of float
+//! functions become `float`. What an intrinsic writes through `out` parameters is stored at the arguments' places.
+//! Source: Microsoft's HLSL intrinsic reference and the DirectX specifications of shader models 6.0 to 6.8.
+
+mod bits;
+mod geometry;
+mod math;
+pub mod names;
+mod pipeline;
+mod sync;
+mod wave;
+
+pub(crate) use sync::interlocked;
+
+use super::BuiltinTemplateArgument;
+use crate::inst::*;
+use crate::lower::c_family::context::Context;
+use crate::lower::c_family::types::CType;
+use crate::lower::c_family::value::{Argument, RValue};
+use syntax::Span;
+use syntax::c_family::ast;
+
+/// `None`: not an intrinsic.
+pub fn call(
+    cx: &mut Context<'_>,
+    name: &str,
+    template_arguments: &[BuiltinTemplateArgument],
+    arguments: &[Argument],
+    span: Span,
+) -> Option<RValue> {
+    cx.here(span);
+    let _ = template_arguments;
+    math::call(cx, name, arguments, span)
+        .or_else(|| geometry::call(cx, name, arguments, span))
+        .or_else(|| bits::call(cx, name, arguments, span))
+        .or_else(|| sync::call(cx, name, arguments, span))
+        .or_else(|| wave::call(cx, name, arguments, span))
+        .or_else(|| pipeline::call(cx, name, arguments, span))
+}
+
+/// Whether an argument is a place that the intrinsic writes, or works on in place: it is not read before the call.
+pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
+    match name {
+        "modf" | "frexp" => argument == 1,
+        "sincos" => argument >= 1,
+        "asuint" => count == 3 && argument >= 1,
+        "InterlockedCompareStore" | "InterlockedCompareStoreFloatBitwise" => argument == 0,
+        "InterlockedCompareExchange" | "InterlockedCompareExchangeFloatBitwise" => {
+            argument == 0 || argument == 3
+        }
+        _ if name.starts_with("Interlocked") => argument == 0 || argument == 2,
+        _ => false,
+    }
+}
+
+/// An argument's value; one that was passed as a place is read now.
+pub(crate) fn value(cx: &mut Context<'_>, argument: &Argument) -> RValue {
+    match &argument.place {
+        Some(place) if argument.value.parts.is_empty() && argument.value.target.is_none() => {
+            cx.load(place, argument.span)
+        }
+        _ => argument.value.clone(),
+    }
+}
+
+/// Writes to an `out` argument.
+pub(crate) fn write(cx: &mut Context<'_>, argument: &Argument, value: RValue) {
+    if let Some(place) = &argument.place {
+        cx.store(place, value, argument.span);
+    }
+}
+
+/// The arguments in one common type.
+fn unified(cx: &mut Context<'_>, arguments: &[Argument], span: Span) -> Option<Vec<RValue>> {
+    let values: Vec<RValue> = arguments.iter().map(|a| value(cx, a)).collect();
+    let first = values.first()?.ty.clone();
+    if !values.iter().all(|v| v.ty.is_numeric() || enumerated(v)) {
+        return None;
+    }
+    let common = values
+        .iter()
+        .skip(1)
+        .fold(first, |ty, v| cx.common_type(&ty, &v.ty));
+    let common = common.with_element(cx.promote(common.element()));
+    Some(
+        values
+            .into_iter()
+            .map(|v| cx.convert(v, &common, span))
+            .collect(),
+    )
+}
+
+fn enumerated(value: &RValue) -> bool {
+    matches!(value.ty, CType::Enum { .. })
+}
+
+/// The arguments in one common float type.
+fn unified_floats(cx: &mut Context<'_>, arguments: &[Argument], span: Span) -> Option<Vec<RValue>> {
+    let values = unified(cx, arguments, span)?;
+    Some(values.into_iter().map(|v| as_float(cx, v, span)).collect())
+}
+
+/// A numeric value as floats.
+pub(crate) fn as_float(cx: &mut Context<'_>, value: RValue, span: Span) -> RValue {
+    if value.ty.element().is_float() {
+        return value;
+    }
+    let ty = value.ty.with_element(CType::FLOAT);
+    cx.convert(value, &ty, span)
+}
+
+fn uint(cx: &mut Context<'_>, value: &Argument, span: Span) -> RValue {
+    let v = self::value(cx, value);
+    cx.convert(v, &CType::UINT, span)
+}
+
+/// `a op b` of two values of one type.
+fn op2(cx: &mut Context<'_>, op: ast::BinaryOp, a: &RValue, b: &RValue, span: Span) -> RValue {
+    cx.arithmetic(op, a.clone(), b.clone(), span)
+}
+
+/// A float literal of the element type of `like`.
+fn literal(cx: &mut Context<'_>, number: f64, like: &CType) -> RValue {
+    let element = like.element().clone();
+    let ty = element.scalar_ir().unwrap_or(crate::Type::F32);
+    let v = cx.builder.float(ty, number);
+    RValue::scalar(element, v)
+}
+
+/// An operation that the IR has no shape for: opaque, with effects.
+pub(crate) fn other(
+    cx: &mut Context<'_>,
+    args: &[crate::entity::Value],
+    ty: &CType,
+    read_only: bool,
+) -> RValue {
+    let types = cx.structs.parts(ty).unwrap_or_default();
+    let access = TextureAccess {
+        op: TextureOp::Other,
+        coordinates: 0,
+        has_sampler: false,
+        has_offset: false,
+        read_only,
+    };
+    let inst = cx.builder.inst(Op::Texture(access), args, &types);
+    let parts = cx.builder.results(inst).to_vec();
+    if parts.len() > 1 {
+        cx.builder.vector(&parts);
+    }
+    RValue::new(ty.clone(), parts)
+}
