@@ -3,11 +3,13 @@
 pub mod causes;
 mod control;
 pub mod cost;
+pub mod diagnose;
 pub mod divergence;
 mod memory;
 pub mod model;
 pub mod paper;
 
 pub use causes::{cause_chain, what_would_make_it_uniform};
+pub use diagnose::diagnose;
 pub use divergence::{analyze, analyze_module};
 pub use model::*;

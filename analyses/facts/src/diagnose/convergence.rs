@@ -3,7 +3,10 @@
 use super::partial::Partial;
 use super::{Context, finding};
 use crate::model::*;
-use ir::{Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, ShaderStage, Special, TextureOp, Value, ValueDef, WarpKind};
+use ir::{
+    Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, ShaderStage, Special,
+    TextureOp, Value, ValueDef, WarpKind,
+};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     barriers(cx, out);
@@ -24,7 +27,9 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 
 fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for barrier in &cx.facts.barriers {
-        let Some((branch, in_loop)) = barrier.divergent else { continue };
+        let Some((branch, in_loop)) = barrier.divergent else {
+            continue;
+        };
         if cx.branch_left_to_callers(branch) {
             continue;
         }
@@ -32,12 +37,21 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let related = cx.branch_chain(branch);
         let because = Context::because(&related);
         let (code, message) = if in_loop {
-            let text = format!("{name} stands in a loop that the threads of the workgroup leave in different iterations{because}");
+            let text = format!(
+                "{name} stands in a loop that the threads of the workgroup leave in different iterations{because}"
+            );
             (Code::BarrierInDivergentLoop, text)
         } else {
-            (Code::DivergentBarrier, format!("{name} is reached by a part of the workgroup's threads only{because}"))
+            (
+                Code::DivergentBarrier,
+                format!("{name} is reached by a part of the workgroup's threads only{because}"),
+            )
         };
-        let tier = if provably_splits(cx, branch) { Tier::Error } else { Tier::Warning };
+        let tier = if provably_splits(cx, branch) {
+            Tier::Error
+        } else {
+            Tier::Warning
+        };
         out.push(finding(code, tier, barrier.loc, message, related));
     }
 }
@@ -55,13 +69,24 @@ fn barrier_name(function: &Function, inst: Inst) -> &'static str {
 
 /// The branch compares a thread coordinate with a constant inside the known block: lanes certainly go both ways.
 fn provably_splits(cx: &Context<'_>, branch: Block) -> bool {
-    let Some(selector) = cx.function.blocks[branch].terminator.selector() else { return false };
-    let Some(data) = cx.function.defining(selector) else { return false };
-    let Op::IntCompare(condition) = data.op else { return false };
-    let (Some(axis), Some(limit)) = (thread_axis(cx.function, data.args[0]), cx.function.int_constant(data.args[1])) else {
+    let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
         return false;
     };
-    let Some(size) = cx.function.launch.block[axis].map(i64::from) else { return false };
+    let Some(data) = cx.function.defining(selector) else {
+        return false;
+    };
+    let Op::IntCompare(condition) = data.op else {
+        return false;
+    };
+    let (Some(axis), Some(limit)) = (
+        thread_axis(cx.function, data.args[0]),
+        cx.function.int_constant(data.args[1]),
+    ) else {
+        return false;
+    };
+    let Some(size) = cx.function.launch.block[axis].map(i64::from) else {
+        return false;
+    };
     let holds = |tid: i64| match condition {
         IntCondition::Equal => tid == limit,
         IntCondition::NotEqual => tid != limit,
@@ -83,12 +108,26 @@ fn thread_axis(function: &Function, value: Value) -> Option<usize> {
 }
 
 /// A constant full mask where running lanes are absent.
-fn mask_names_absent_lanes(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst, out: &mut Vec<Finding>) -> bool {
+fn mask_names_absent_lanes(
+    cx: &Context<'_>,
+    warp: &Partial,
+    block: Block,
+    inst: Inst,
+    out: &mut Vec<Finding>,
+) -> bool {
     let data = &cx.function.insts[inst];
-    let Some(mask) = data.args.last().and_then(|&m| cx.function.int_constant(m)) else { return false };
+    let Some(mask) = data.args.last().and_then(|&m| cx.function.int_constant(m)) else {
+        return false;
+    };
     let lanes = cx.facts.options.warp_size.min(32);
-    let all = if lanes >= 32 { u32::MAX } else { (1u32 << lanes) - 1 };
-    let Some(branch) = warp.branch_with_live_lanes(block) else { return false };
+    let all = if lanes >= 32 {
+        u32::MAX
+    } else {
+        (1u32 << lanes) - 1
+    };
+    let Some(branch) = warp.branch_with_live_lanes(block) else {
+        return false;
+    };
     if mask as u32 & all != all || cx.branch_left_to_callers(branch) || single_lane(cx, branch) {
         return false;
     }
@@ -98,19 +137,38 @@ fn mask_names_absent_lanes(cx: &Context<'_>, warp: &Partial, block: Block, inst:
         mask as u32,
         Context::because(&related)
     );
-    out.push(finding(Code::WarpSyncMask, Tier::Warning, data.loc, message, related));
+    out.push(finding(
+        Code::WarpSyncMask,
+        Tier::Warning,
+        data.loc,
+        message,
+        related,
+    ));
     true
 }
 
 /// Reads from a fixed lane where that lane may be absent.
-fn inactive_source(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst, kind: WarpKind, out: &mut Vec<Finding>) {
+fn inactive_source(
+    cx: &Context<'_>,
+    warp: &Partial,
+    block: Block,
+    inst: Inst,
+    kind: WarpKind,
+    out: &mut Vec<Finding>,
+) {
     let data = &cx.function.insts[inst];
     let source = match kind {
-        WarpKind::ReadLaneAt | WarpKind::ShuffleIndex | WarpKind::QuadReadLaneAt => data.args.get(1),
+        WarpKind::ReadLaneAt | WarpKind::ShuffleIndex | WarpKind::QuadReadLaneAt => {
+            data.args.get(1)
+        }
         _ => None,
     };
-    let Some(lane) = source.and_then(|&lane| cx.function.int_constant(lane)) else { return };
-    let Some(branch) = warp.branch(block) else { return };
+    let Some(lane) = source.and_then(|&lane| cx.function.int_constant(lane)) else {
+        return;
+    };
+    let Some(branch) = warp.branch(block) else {
+        return;
+    };
     if cx.branch_left_to_callers(branch) {
         return;
     }
@@ -119,13 +177,24 @@ fn inactive_source(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst, k
         Language::Hlsl => "; `WaveReadLaneFirst` reads a lane that is here",
         _ => "",
     };
-    let message = format!("lane {lane} may be inactive here, then the value is undefined{remedy}{}", Context::because(&related));
-    out.push(finding(Code::ShuffleInactiveSource, Tier::Warning, data.loc, message, related));
+    let message = format!(
+        "lane {lane} may be inactive here, then the value is undefined{remedy}{}",
+        Context::because(&related)
+    );
+    out.push(finding(
+        Code::ShuffleInactiveSource,
+        Tier::Warning,
+        data.loc,
+        message,
+        related,
+    ));
 }
 
 /// The branch lets one lane through: `lane == 0`, `WaveIsFirstLane()`, `elect`.
 fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
-    let Some(selector) = cx.function.blocks[branch].terminator.selector() else { return false };
+    let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
+        return false;
+    };
     super::memory::selects_one_lane(cx, selector, branch)
 }
 
@@ -141,7 +210,9 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
             },
             _ => continue,
         };
-        let Some(branch) = quad.branch(block) else { continue };
+        let Some(branch) = quad.branch(block) else {
+            continue;
+        };
         // Pixels that were discarded go on as helpers of their quad.
         if leaves_by_discard(cx, branch) && quad.branch_with_live_lanes(block).is_none() {
             continue;
@@ -151,12 +222,20 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
             "{what} is undefined where pixels of a quad part ways{}; sample before the branch, or use SampleLevel or SampleGrad",
             Context::because(&related)
         );
-        out.push(finding(Code::DerivativeNonuniform, Tier::Warning, data.loc, message, related));
+        out.push(finding(
+            Code::DerivativeNonuniform,
+            Tier::Warning,
+            data.loc,
+            message,
+            related,
+        ));
     }
 }
 
 fn leaves_by_discard(cx: &Context<'_>, branch: Block) -> bool {
-    cx.flow.successors[branch].iter().any(|&b| matches!(cx.function.blocks[b].terminator, ir::Terminator::Kill))
+    cx.flow.successors[branch]
+        .iter()
+        .any(|&b| matches!(cx.function.blocks[b].terminator, ir::Terminator::Kill))
 }
 
 /// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
@@ -167,17 +246,33 @@ fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let exit = match fact.cause {
-            Cause::Branch(block) => Some(block),
-            Cause::LeavesLoop { exit, .. } => Some(exit),
+            Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => Some(block),
+            // The exit is the branch in the loop that this value decides.
+            Cause::Operand(selector) => cx.flow.order.iter().copied().find(|&block| {
+                cx.flow.position[block] >= cx.flow.position[fact.header]
+                    && cx.function.blocks[block].terminator.selector() == Some(selector)
+            }),
             _ => None,
         };
         let Some(exit) = exit else { continue };
-        if cx.branch_left_to_callers(exit) || !heavy(cx, fact.header, exit) || strides_by_the_group(cx, fact.header, exit) {
+        if cx.branch_left_to_callers(exit)
+            || !heavy(cx, fact.header, exit)
+            || strides_by_the_group(cx, fact.header, exit)
+        {
             continue;
         }
         let related = cx.branch_chain(exit);
-        let message = format!("the warp repeats this loop until its slowest lane is done{}", Context::because(&related));
-        out.push(finding(Code::DivergentLoop, Tier::Hint, fact.loc, message, related));
+        let message = format!(
+            "the warp repeats this loop until its slowest lane is done{}",
+            Context::because(&related)
+        );
+        out.push(finding(
+            Code::DivergentLoop,
+            Tier::Hint,
+            fact.loc,
+            message,
+            related,
+        ));
     }
 }
 
@@ -186,7 +281,12 @@ fn heavy(cx: &Context<'_>, header: Block, exit: Block) -> bool {
     let mut seen = vec![false; cx.function.blocks.len()];
     let mut work: Vec<Block> = Vec::new();
     let from = cx.flow.position[header];
-    work.extend(cx.flow.predecessors[header].iter().copied().filter(|&p| cx.flow.position[p] >= from));
+    work.extend(
+        cx.flow.predecessors[header]
+            .iter()
+            .copied()
+            .filter(|&p| cx.flow.position[p] >= from),
+    );
     work.push(exit);
     seen[header.0 as usize] = true;
     let mut weight = cx.function.blocks[header].insts.len();
@@ -212,42 +312,66 @@ fn heavy(cx: &Context<'_>, header: Block, exit: Block) -> bool {
 /// `for (i = tid; i < n; i += blockDim.x)`: the trip counts of neighbours differ by at most one.
 fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
     let function = cx.function;
-    let Some(compare) = function.blocks[exit].terminator.selector().and_then(|s| function.defining(s)) else { return false };
+    let Some(compare) = function.blocks[exit]
+        .terminator
+        .selector()
+        .and_then(|s| function.defining(s))
+    else {
+        return false;
+    };
     if !matches!(compare.op, Op::IntCompare(_)) {
         return false;
     }
     compare.args.iter().any(|&side| {
-        let Some(param) = header_parameter(function, side, header) else { return false };
-        let ValueDef::Param(_, number) = function.values[param].def else { return false };
+        let Some(param) = header_parameter(function, side, header) else {
+            return false;
+        };
+        let ValueDef::Param(_, number) = function.values[param].def else {
+            return false;
+        };
         cx.flow.predecessors[header].iter().all(|&before| {
-            function.blocks[before].terminator.edges().iter().filter(|e| e.block == header).all(|edge| {
-                let Some(&arg) = edge.args.get(number as usize) else { return false };
-                if cx.flow.position[before] < cx.flow.position[header] {
-                    return cx.facts.at(arg, before).class <= Class::Affine;
-                }
-                step_covers_a_warp(cx, param, arg, before)
-            })
+            function.blocks[before]
+                .terminator
+                .edges()
+                .iter()
+                .filter(|e| e.block == header)
+                .all(|edge| {
+                    let Some(&arg) = edge.args.get(number as usize) else {
+                        return false;
+                    };
+                    if cx.flow.position[before] < cx.flow.position[header] {
+                        return cx.facts.at(arg, before).class <= Class::Affine;
+                    }
+                    step_covers_a_warp(cx, param, arg, before)
+                })
         })
     })
 }
 
-/// Looks through conversions to the header's parameter.
+/// Looks through conversions and the step of a loop that is tested at its end to the header's parameter.
 fn header_parameter(function: &Function, mut value: Value, header: Block) -> Option<Value> {
+    let of_header = |value: Value| matches!(function.values[value].def, ValueDef::Param(block, _) if block == header);
     for _ in 0..8 {
-        match function.values[value].def {
-            ValueDef::Param(block, _) => return (block == header).then_some(value),
-            ValueDef::Result(inst, _) => match function.insts[inst].op {
-                Op::Convert(_) => value = function.insts[inst].args[0],
-                _ => return None,
-            },
+        if of_header(value) {
+            return Some(value);
         }
+        let data = function.defining(value)?;
+        value = match data.op {
+            Op::Convert(_) => data.args[0],
+            Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd => {
+                *data.args.iter().find(|&&arg| of_header(arg))?
+            }
+            _ => return None,
+        };
     }
     None
 }
 
 /// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
 fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
-    let Some(data) = cx.function.defining(next) else { return false };
+    let Some(data) = cx.function.defining(next) else {
+        return false;
+    };
     if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
         return false;
     }

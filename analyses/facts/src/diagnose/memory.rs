@@ -16,21 +16,46 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 /// fields of one structure).
 fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let mut together: FxHashMap<(&str, Option<i64>, Option<Block>), u64> = FxHashMap::default();
-    for access in cx.facts.accesses.iter().filter(|a| a.space == Space::Global) {
-        *together.entry((&access.base, access.stride_bytes, cx.block_of[access.inst])).or_default() += u64::from(access.bytes);
+    for access in cx
+        .facts
+        .accesses
+        .iter()
+        .filter(|a| a.space == Space::Global)
+    {
+        *together
+            .entry((&access.base, access.stride_bytes, cx.block_of[access.inst]))
+            .or_default() += u64::from(access.bytes);
     }
-    for access in cx.facts.accesses.iter().filter(|a| a.space == Space::Global) {
-        if access.class != AccessClass::Strided || matches!(access.kind, AccessKind::Atomic(_)) || cx.left_to_callers(access.address) {
+    for access in cx
+        .facts
+        .accesses
+        .iter()
+        .filter(|a| a.space == Space::Global)
+    {
+        if access.class != AccessClass::Strided
+            || matches!(access.kind, AccessKind::Atomic(_))
+            || cx.left_to_callers(access.address)
+        {
             continue;
         }
         let block = cx.block_of[access.inst];
-        let related = block.map(|b| cx.chain(access.address, b)).unwrap_or_default();
+        let related = block
+            .map(|b| cx.chain(access.address, b))
+            .unwrap_or_default();
         let base = Context::quoted(&access.base, "this access");
-        let verb = if access.kind == AccessKind::Store { "written" } else { "read" };
+        let verb = if access.kind == AccessKind::Store {
+            "written"
+        } else {
+            "read"
+        };
         match (access.stride_bytes, access.sectors) {
             (Some(stride), Some(sectors)) => {
-                let used = together.get(&(access.base.as_str(), access.stride_bytes, block)).copied().unwrap_or(0);
-                let shared = !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
+                let used = together
+                    .get(&(access.base.as_str(), access.stride_bytes, block))
+                    .copied()
+                    .unwrap_or(0);
+                let shared =
+                    !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
                 if sectors < access.ideal_sectors.saturating_mul(2) || shared {
                     continue;
                 }
@@ -39,15 +64,31 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     "{base} is {verb} with a stride of {stride} bytes between lanes: {sectors} sectors a warp, ideal {} ({share} % of what moves is used)",
                     access.ideal_sectors
                 );
-                let tier = if sectors >= access.ideal_sectors.saturating_mul(4) { Tier::Warning } else { Tier::Hint };
-                out.push(finding(Code::UncoalescedAccess, tier, access.loc, message, related));
+                let tier = if sectors >= access.ideal_sectors.saturating_mul(4) {
+                    Tier::Warning
+                } else {
+                    Tier::Hint
+                };
+                out.push(finding(
+                    Code::UncoalescedAccess,
+                    tier,
+                    access.loc,
+                    message,
+                    related,
+                ));
             }
             _ if !access.stride_text.is_empty() => {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a warp",
                     access.stride_text, access.ideal_sectors
                 );
-                out.push(finding(Code::UncoalescedAccess, Tier::Hint, access.loc, message, related));
+                out.push(finding(
+                    Code::UncoalescedAccess,
+                    Tier::Hint,
+                    access.loc,
+                    message,
+                    related,
+                ));
             }
             _ => {}
         }
@@ -55,28 +96,54 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
 }
 
 fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    for access in cx.facts.accesses.iter().filter(|a| a.space == Space::Shared) {
-        let Some(ways) = access.bank_ways.filter(|&ways| ways >= 2) else { continue };
+    for access in cx
+        .facts
+        .accesses
+        .iter()
+        .filter(|a| a.space == Space::Shared)
+    {
+        let Some(ways) = access.bank_ways.filter(|&ways| ways >= 2) else {
+            continue;
+        };
         if cx.left_to_callers(access.address) {
             continue;
         }
-        let stride = access.stride_bytes.map(|s| format!(" (stride {s} bytes)")).unwrap_or_default();
+        let stride = access
+            .stride_bytes
+            .map(|s| format!(" (stride {s} bytes)"))
+            .unwrap_or_default();
         let message = format!(
             "{ways}-way bank conflict{stride}: the access to {} takes {ways} passes; pad the row by one element",
             Context::quoted(&access.base, "shared memory")
         );
-        out.push(finding(Code::BankConflict, Tier::Hint, access.loc, message, Vec::new()));
+        out.push(finding(
+            Code::BankConflict,
+            Tier::Hint,
+            access.loc,
+            message,
+            Vec::new(),
+        ));
     }
 }
 
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let guarded = one_lane_blocks(cx);
     for access in &cx.facts.accesses {
-        let AccessKind::Atomic(_) = access.kind else { continue };
-        let Some(block) = cx.block_of[access.inst] else { continue };
+        let AccessKind::Atomic(_) = access.kind else {
+            continue;
+        };
+        let Some(block) = cx.block_of[access.inst] else {
+            continue;
+        };
         let data = &cx.function.insts[access.inst];
-        let guard_selects = data.guard.is_some_and(|g| !g.negated && selects_one_lane(cx, g.value, block));
-        if access.class != AccessClass::Uniform || guarded.contains(&block) || guard_selects || cx.left_to_callers(access.address) {
+        let guard_selects = data
+            .guard
+            .is_some_and(|g| !g.negated && selects_one_lane(cx, g.value, block));
+        if access.class != AccessClass::Uniform
+            || guarded.contains(&block)
+            || guard_selects
+            || cx.left_to_callers(access.address)
+        {
             continue;
         }
         let lanes = cx.facts.options.warp_size;
@@ -84,7 +151,13 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             "all lanes of a warp update one address of {}: up to {lanes} operations one after the other; reduce within the warp first",
             Context::quoted(&access.base, "memory")
         );
-        out.push(finding(Code::AtomicSameAddress, Tier::Hint, access.loc, message, Vec::new()));
+        out.push(finding(
+            Code::AtomicSameAddress,
+            Tier::Hint,
+            access.loc,
+            message,
+            Vec::new(),
+        ));
     }
 }
 
@@ -93,17 +166,37 @@ fn one_lane_blocks(cx: &Context<'_>) -> FxHashSet<Block> {
     let dominators = ir::dominators::DominatorTree::dominators(&cx.flow);
     let mut roots = Vec::new();
     for &block in &cx.function.layout {
-        let ir::Terminator::Branch { condition, then, otherwise, .. } = &cx.function.blocks[block].terminator else { continue };
+        let ir::Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } = &cx.function.blocks[block].terminator
+        else {
+            continue;
+        };
         let (value, target) = match cx.function.defining(*condition) {
-            Some(data) if matches!(data.op, Op::Unary(UnaryOp::Not)) => (data.args[0], otherwise.block),
-            Some(data) if matches!(data.op, Op::IntCompare(IntCondition::NotEqual)) => (*condition, otherwise.block),
+            Some(data) if matches!(data.op, Op::Unary(UnaryOp::Not)) => {
+                (data.args[0], otherwise.block)
+            }
+            Some(data) if matches!(data.op, Op::IntCompare(IntCondition::NotEqual)) => {
+                (*condition, otherwise.block)
+            }
             _ => (*condition, then.block),
         };
-        if then.block != otherwise.block && cx.flow.predecessors[target].len() == 1 && selects_one_lane(cx, value, block) {
+        if then.block != otherwise.block
+            && cx.flow.predecessors[target].len() == 1
+            && selects_one_lane(cx, value, block)
+        {
             roots.push(target);
         }
     }
-    cx.function.layout.iter().copied().filter(|&b| roots.iter().any(|&r| dominators.dominates(r, b))).collect()
+    cx.function
+        .layout
+        .iter()
+        .copied()
+        .filter(|&b| roots.iter().any(|&r| dominators.dominates(r, b)))
+        .collect()
 }
 
 /// The predicate holds (or, for `!=`, fails) in at most one lane of a warp: an affine value compared for equality with a uniform one,
@@ -111,13 +204,22 @@ fn one_lane_blocks(cx: &Context<'_>) -> FxHashSet<Block> {
 pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block) -> bool {
     let mut work = vec![predicate];
     for _ in 0..32 {
-        let Some(value) = work.pop() else { return false };
-        let Some(data) = cx.function.defining(value) else { continue };
+        let Some(value) = work.pop() else {
+            return false;
+        };
+        let Some(data) = cx.function.defining(value) else {
+            continue;
+        };
         match &data.op {
             Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
             Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => {
-                let classes = [cx.facts.at(data.args[0], block).class, cx.facts.at(data.args[1], block).class];
-                if classes == [Class::Affine, Class::Uniform] || classes == [Class::Uniform, Class::Affine] {
+                let classes = [
+                    cx.facts.at(data.args[0], block).class,
+                    cx.facts.at(data.args[1], block).class,
+                ];
+                if classes == [Class::Affine, Class::Uniform]
+                    || classes == [Class::Uniform, Class::Affine]
+                {
                     return true;
                 }
             }
@@ -133,16 +235,30 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
 fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let mut told: FxHashSet<Inst> = FxHashSet::default();
     for access in cx.facts.accesses.iter().filter(|a| a.space == Space::Local) {
-        let Some((alloca, offsets)) = private_array(cx.function, access.address) else { continue };
-        let Op::Alloca { size, .. } = cx.function.insts[alloca].op else { continue };
-        if offsets.iter().all(|&offset| known_after_unrolling(cx, offset)) || !told.insert(alloca) {
+        let Some((alloca, offsets)) = private_array(cx.function, access.address) else {
+            continue;
+        };
+        let Op::Alloca { size, .. } = cx.function.insts[alloca].op else {
+            continue;
+        };
+        if offsets
+            .iter()
+            .all(|&offset| known_after_unrolling(cx, offset))
+            || !told.insert(alloca)
+        {
             continue;
         }
         let message = format!(
             "{} is indexed by a value that is not known after unrolling: its {size} bytes a thread live in local memory, not in registers",
             Context::quoted(&access.base, "this private array")
         );
-        out.push(finding(Code::LocalArrayDynamicIndex, Tier::Warning, access.loc, message, Vec::new()));
+        out.push(finding(
+            Code::LocalArrayDynamicIndex,
+            Tier::Warning,
+            access.loc,
+            message,
+            Vec::new(),
+        ));
     }
 }
 
@@ -150,7 +266,9 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
 fn private_array(function: &Function, mut address: Value) -> Option<(Inst, Vec<Value>)> {
     let mut offsets = Vec::new();
     for _ in 0..64 {
-        let ValueDef::Result(inst, _) = function.values[address].def else { return None };
+        let ValueDef::Result(inst, _) = function.values[address].def else {
+            return None;
+        };
         match function.insts[inst].op {
             Op::Alloca { .. } => return Some((inst, offsets)),
             Op::PtrAdd => {
@@ -178,7 +296,11 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
         }
         match cx.function.values[value].def {
             ValueDef::Param(block, number) => {
-                let counted = cx.facts.loops.iter().any(|l| l.header == block && l.count.is_some_and(|c| c <= ROUNDS));
+                let counted = cx
+                    .facts
+                    .loops
+                    .iter()
+                    .any(|l| l.header == block && l.count.is_some_and(|c| c <= ROUNDS));
                 if !counted {
                     return false;
                 }
@@ -195,7 +317,14 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                 match data.op {
                     Op::Const(_) => {}
                     Op::Parameter(_) => {}
-                    Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::Select | Op::IntCompare(_) | Op::Fma | Op::Ternary(_) | Op::PtrAdd => {
+                    Op::Unary(_)
+                    | Op::Binary(..)
+                    | Op::Convert(_)
+                    | Op::Select
+                    | Op::IntCompare(_)
+                    | Op::Fma
+                    | Op::Ternary(_)
+                    | Op::PtrAdd => {
                         work.extend(data.args.iter().copied());
                     }
                     _ => return false,

@@ -23,7 +23,9 @@ use partial::Partial;
 
 /// The findings of a module's first function, sorted by position and code. `facts` are those of all its functions.
 pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
-    let (Some(function), Some(facts)) = (module.functions.first(), facts.first()) else { return Vec::new() };
+    let (Some(function), Some(facts)) = (module.functions.first(), facts.first()) else {
+        return Vec::new();
+    };
     if function.layout.is_empty() {
         return Vec::new();
     }
@@ -57,12 +59,21 @@ impl<'a> Context<'a> {
                 block_of[inst] = Some(block);
             }
         }
-        Context { function, facts, flow, post_dominators, block_of }
+        Context {
+            function,
+            facts,
+            flow,
+            post_dominators,
+            block_of,
+        }
     }
 
     /// Every instruction in layout order, with its block.
     fn instructions(&self) -> impl Iterator<Item = (Block, Inst)> + '_ {
-        self.function.layout.iter().flat_map(|&b| self.function.blocks[b].insts.iter().map(move |&i| (b, i)))
+        self.function
+            .layout
+            .iter()
+            .flat_map(|&b| self.function.blocks[b].insts.iter().map(move |&i| (b, i)))
     }
 
     fn uniform(&self, value: Value, block: Block, scope: Scope) -> bool {
@@ -81,7 +92,10 @@ impl<'a> Context<'a> {
     /// The chain of a branch, beginning with the branch itself.
     fn branch_chain(&self, branch: Block) -> Vec<CauseStep> {
         let loc = self.function.blocks[branch].loc;
-        let mut steps = vec![CauseStep { text: "lanes part at this condition".into(), loc }];
+        let mut steps = vec![CauseStep {
+            text: "lanes part at this condition".into(),
+            loc,
+        }];
         if let Some(selector) = self.function.blocks[branch].terminator.selector() {
             steps.extend(self.chain(selector, branch));
         }
@@ -90,7 +104,10 @@ impl<'a> Context<'a> {
 
     /// "because of `threadIdx.x`": the end of a chain in a few words.
     fn because(steps: &[CauseStep]) -> String {
-        steps.last().map(|step| format!(": {}", step.text)).unwrap_or_default()
+        steps
+            .last()
+            .map(|step| format!(": {}", step.text))
+            .unwrap_or_default()
     }
 
     /// Whether a value differs only as far as the callers of a device function make it: then it is their finding.
@@ -102,29 +119,51 @@ impl<'a> Context<'a> {
         // A chain visits no value twice; the bound only guards against a cyclic cause.
         for _ in 0..self.function.values.len() {
             at = match self.facts.values[at].cause {
-                Cause::Operand(next) | Cause::Memory(next) | Cause::LeavesLoop { value: next, .. } if next != at => next,
+                Cause::Operand(next)
+                | Cause::Memory(next)
+                | Cause::LeavesLoop { value: next, .. }
+                    if next != at =>
+                {
+                    next
+                }
                 Cause::Branch(block) => match self.function.blocks[block].terminator.selector() {
                     Some(next) if next != at => next,
                     _ => return false,
                 },
-                _ => return matches!(self.function.values[at].def, ValueDef::Param(b, _) if b == self.function.entry()),
+                _ => {
+                    return matches!(self.function.values[at].def, ValueDef::Param(b, _) if b == self.function.entry());
+                }
             };
         }
         false
     }
 
     fn branch_left_to_callers(&self, branch: Block) -> bool {
-        self.function.blocks[branch].terminator.selector().is_some_and(|value| self.left_to_callers(value))
+        self.function.blocks[branch]
+            .terminator
+            .selector()
+            .is_some_and(|value| self.left_to_callers(value))
     }
 
     /// The name of a memory object or variable for a message: "`name`", or the fallback.
     fn quoted(name: &str, fallback: &str) -> String {
-        if name.is_empty() { fallback.to_string() } else { format!("`{name}`") }
+        if name.is_empty() {
+            fallback.to_string()
+        } else {
+            format!("`{name}`")
+        }
     }
 }
 
 fn finding(code: Code, tier: Tier, loc: Loc, message: String, related: Vec<CauseStep>) -> Finding {
-    Finding { code, tier, loc, message, related, fix: None }
+    Finding {
+        code,
+        tier,
+        loc,
+        message,
+        related,
+        fix: None,
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ pub(super) struct Partial {
 impl Partial {
     pub(super) fn new(cx: &Context<'_>, scope: Scope) -> Self {
         let count = cx.function.blocks.len();
-        let mut controlled_by: EntityVec<Block, SmallVec<[(Block, bool); 2]>> = EntityVec::with_len(SmallVec::new(), count);
+        let mut controlled_by: EntityVec<Block, SmallVec<[(Block, bool); 2]>> =
+            EntityVec::with_len(SmallVec::new(), count);
         let ends = ending_blocks(cx);
         for &branch in &cx.flow.order {
             let targets = &cx.flow.successors[branch];
@@ -58,8 +59,10 @@ fn spread(
     controlled_by: &EntityVec<Block, SmallVec<[(Block, bool); 2]>>,
     only_alive: bool,
 ) -> EntityVec<Block, Option<Block>> {
-    let mut dependents: EntityVec<Block, Vec<Block>> = EntityVec::with_len(Vec::new(), controlled_by.len());
-    let mut witness: EntityVec<Block, Option<Block>> = EntityVec::with_len(None, controlled_by.len());
+    let mut dependents: EntityVec<Block, Vec<Block>> =
+        EntityVec::with_len(Vec::new(), controlled_by.len());
+    let mut witness: EntityVec<Block, Option<Block>> =
+        EntityVec::with_len(None, controlled_by.len());
     let mut work = Vec::new();
     for (block, branches) in controlled_by.iter() {
         for &(branch, alive) in branches {

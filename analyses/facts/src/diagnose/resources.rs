@@ -10,19 +10,33 @@ const MARK: &str = "NonUniformResourceIndex";
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
-        let Op::ResourceElement { non_uniform_marked } = data.op else { continue };
-        let Some(&index) = data.args.get(1) else { continue };
+        let Op::ResourceElement { non_uniform_marked } = data.op else {
+            continue;
+        };
+        let Some(&index) = data.args.get(1) else {
+            continue;
+        };
         let fact = cx.facts.at(index, block);
         let uniform = fact.uniform_at >= Some(Scope::Subgroup);
         let array = resource_name(cx.function, inst);
-        if !non_uniform_marked && !uniform && fact.class != Class::Unknown && !cx.left_to_callers(index) {
+        if !non_uniform_marked
+            && !uniform
+            && fact.class != Class::Unknown
+            && !cx.left_to_callers(index)
+        {
             let related = cx.chain(index, block);
             let message = format!(
                 "the index of {} differs between the lanes of a wave{}; wrap it in `{MARK}`",
                 Context::quoted(&array, "this array of resources"),
                 Context::because(&related)
             );
-            let mut found = finding(Code::NonuniformResourceIndex, Tier::Warning, data.loc, message, related);
+            let mut found = finding(
+                Code::NonuniformResourceIndex,
+                Tier::Warning,
+                data.loc,
+                message,
+                related,
+            );
             found.fix = wrap(data.loc);
             out.push(found);
         } else if non_uniform_marked && uniform {
@@ -30,7 +44,13 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 "the index of {} is the same in all lanes of a wave: the mark costs a loop on hardware with scalar descriptors",
                 Context::quoted(&array, "this array of resources")
             );
-            out.push(finding(Code::NeedlessNonuniform, Tier::Hint, data.loc, message, Vec::new()));
+            out.push(finding(
+                Code::NeedlessNonuniform,
+                Tier::Hint,
+                data.loc,
+                message,
+                Vec::new(),
+            ));
         }
     }
 }
@@ -40,16 +60,27 @@ fn wrap(loc: Loc) -> Option<Fix> {
     if loc.span.is_empty() {
         return None;
     }
-    let at = |offset| Loc { span: Span::at(offset), site: loc.site };
+    let at = |offset| Loc {
+        span: Span::at(offset),
+        site: loc.site,
+    };
     Some(Fix {
         title: format!("Wrap in `{MARK}`"),
-        edits: vec![(at(loc.span.start), format!("{MARK}(")), (at(loc.span.end), ")".into())],
+        edits: vec![
+            (at(loc.span.start), format!("{MARK}(")),
+            (at(loc.span.end), ")".into()),
+        ],
         safe: true,
     })
 }
 
 fn resource_name(function: &Function, inst: Inst) -> String {
-    match function.insts[inst].args.first().and_then(|&base| function.defining(base)).map(|d| &d.op) {
+    match function.insts[inst]
+        .args
+        .first()
+        .and_then(|&base| function.defining(base))
+        .map(|d| &d.op)
+    {
         Some(Op::SymbolAddress(symbol)) => function.symbols[*symbol].name.to_string(),
         _ => String::new(),
     }

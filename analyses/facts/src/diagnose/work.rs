@@ -2,7 +2,9 @@
 
 use super::{Context, finding};
 use crate::model::*;
-use ir::{BinaryOp, Block, Convert, FunctionKind, Inst, Language, Op, Type, UnaryOp, Value, ValueDef};
+use ir::{
+    BinaryOp, Block, Convert, FunctionKind, Inst, Language, Op, Type, UnaryOp, Value, ValueDef,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -16,18 +18,63 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
     let data = &cx.function.insts[inst];
     let constant = |number: usize| data.args.get(number).is_some_and(|&v| is_constant(cx, v));
-    let wide = data.results.first().is_some_and(|&r| cx.function.ty(r).bytes() == 8);
+    let wide = data
+        .results
+        .first()
+        .is_some_and(|&r| cx.function.ty(r).bytes() == 8);
     match data.op {
-        Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) if constant(1) => 0,
-        Op::Binary(BinaryOp::DivSigned | BinaryOp::RemSigned, _) => if wide { 76 } else { 25 },
-        Op::Binary(BinaryOp::DivUnsigned | BinaryOp::RemUnsigned, _) => if wide { 73 } else { 18 },
+        Op::Binary(
+            BinaryOp::DivSigned
+            | BinaryOp::DivUnsigned
+            | BinaryOp::RemSigned
+            | BinaryOp::RemUnsigned,
+            _,
+        ) if constant(1) => 0,
+        Op::Binary(BinaryOp::DivSigned | BinaryOp::RemSigned, _) => {
+            if wide {
+                76
+            } else {
+                25
+            }
+        }
+        Op::Binary(BinaryOp::DivUnsigned | BinaryOp::RemUnsigned, _) => {
+            if wide {
+                73
+            } else {
+                18
+            }
+        }
         Op::Binary(BinaryOp::FloatDiv, _) if constant(1) && !wide => 8,
-        Op::Binary(BinaryOp::FloatDiv, _) => if wide { 30 } else { 10 },
+        Op::Binary(BinaryOp::FloatDiv, _) => {
+            if wide {
+                30
+            } else {
+                10
+            }
+        }
         Op::Binary(BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot, _) => 30,
-        Op::Unary(UnaryOp::Sqrt | UnaryOp::Reciprocal | UnaryOp::Rsqrt) => if wide { 30 } else { 8 },
+        Op::Unary(UnaryOp::Sqrt | UnaryOp::Reciprocal | UnaryOp::Rsqrt) => {
+            if wide {
+                30
+            } else {
+                8
+            }
+        }
         Op::Unary(
-            UnaryOp::Sin | UnaryOp::Cos | UnaryOp::Tan | UnaryOp::Exp | UnaryOp::Exp10 | UnaryOp::Log | UnaryOp::Log10
-            | UnaryOp::Sinh | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan | UnaryOp::Erf,
+            UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Tan
+            | UnaryOp::Exp
+            | UnaryOp::Exp10
+            | UnaryOp::Log
+            | UnaryOp::Log10
+            | UnaryOp::Sinh
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Erf,
         ) => 16,
         Op::Unary(UnaryOp::Gamma | UnaryOp::LogGamma | UnaryOp::Cbrt | UnaryOp::Erfc) => 40,
         _ => 1,
@@ -35,7 +82,10 @@ fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
 }
 
 fn is_constant(cx: &Context<'_>, value: Value) -> bool {
-    matches!(cx.function.defining(value).map(|d| &d.op), Some(Op::Const(_)))
+    matches!(
+        cx.function.defining(value).map(|d| &d.op),
+        Some(Op::Const(_))
+    )
 }
 
 /// Costly expressions over kernel parameters and constants alone: the outermost operation of each is told.
@@ -51,10 +101,18 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let entry = cx.function.entry();
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
-        let &[result] = data.results.as_slice() else { continue };
+        let &[result] = data.results.as_slice() else {
+            continue;
+        };
         let pure = matches!(
             data.op,
-            Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::Select | Op::Fma | Op::IntCompare(_) | Op::FloatCompare(_)
+            Op::Unary(_)
+                | Op::Binary(..)
+                | Op::Convert(_)
+                | Op::Select
+                | Op::Fma
+                | Op::IntCompare(_)
+                | Op::FloatCompare(_)
         );
         if !pure || !cx.uniform(result, block, Scope::Dispatch) {
             continue;
@@ -86,7 +144,13 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let message = format!(
             "every lane computes the same value from the kernel's parameters (about {sum} instructions, estimate); compute it once on the host and pass it"
         );
-        out.push(finding(Code::RedundantPerThreadWork, Tier::Hint, cx.function.insts[inst].loc, message, Vec::new()));
+        out.push(finding(
+            Code::RedundantPerThreadWork,
+            Tier::Hint,
+            cx.function.insts[inst].loc,
+            message,
+            Vec::new(),
+        ));
     }
 }
 
@@ -95,23 +159,49 @@ fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for (_, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         let roots: &[Value] = match data.op {
-            Op::Convert(Convert::FloatToFloat) if data.results.first().is_some_and(|&r| cx.function.ty(r) == Type::F32) => &data.args,
+            Op::Convert(Convert::FloatToFloat)
+                if data
+                    .results
+                    .first()
+                    .is_some_and(|&r| cx.function.ty(r) == Type::F32) =>
+            {
+                &data.args
+            }
             Op::FloatCompare(_) => &data.args,
             _ => continue,
         };
         if roots.iter().any(|&v| cx.function.ty(v) != Type::F64) {
             continue;
         }
-        let Some(tree) = double_tree(cx, roots) else { continue };
-        if tree.literals == 0 || tree.floats == 0 || (tree.operations == 0 && !matches!(data.op, Op::FloatCompare(_))) {
+        let Some(tree) = double_tree(cx, roots) else {
+            continue;
+        };
+        if tree.literals == 0
+            || tree.floats == 0
+            || (tree.operations == 0 && !matches!(data.op, Op::FloatCompare(_)))
+        {
             continue;
         }
         let loc = tree.loc.unwrap_or(data.loc);
-        let what = if tree.operations == 0 { "this comparison".to_string() } else { format!("{} operation{}", tree.operations, if tree.operations == 1 { "" } else { "s" }) };
+        let what = if tree.operations == 0 {
+            "this comparison".to_string()
+        } else {
+            format!(
+                "{} operation{}",
+                tree.operations,
+                if tree.operations == 1 { "" } else { "s" }
+            )
+        };
         let message = format!(
             "a literal without the suffix `f` makes {what} double precision between floats: 1/32 or 1/64 of the rate on many targets"
         );
-        out.push(finding(Code::Fp64ByAccident, Tier::Hint, loc, message, Vec::new()));
+        out.push(finding(
+            Code::Fp64ByAccident,
+            Tier::Hint,
+            loc,
+            message,
+            Vec::new(),
+        ));
     }
 }
 
@@ -125,7 +215,12 @@ struct DoubleTree {
 
 /// `None` when a true double takes part.
 fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
-    let mut tree = DoubleTree { operations: 0, literals: 0, floats: 0, loc: None };
+    let mut tree = DoubleTree {
+        operations: 0,
+        literals: 0,
+        floats: 0,
+        loc: None,
+    };
     let mut work: Vec<Value> = roots.to_vec();
     let mut seen = FxHashSet::default();
     while let Some(value) = work.pop() {
@@ -138,9 +233,19 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
         let data = cx.function.defining(value)?;
         match data.op {
             Op::Const(_) => tree.literals += 1,
-            Op::Convert(Convert::FloatToFloat) if cx.function.ty(data.args[0]) == Type::F32 => tree.floats += 1,
+            Op::Convert(Convert::FloatToFloat) if cx.function.ty(data.args[0]) == Type::F32 => {
+                tree.floats += 1
+            }
             Op::Convert(Convert::SignedToFloat | Convert::UnsignedToFloat) => {}
-            Op::Binary(BinaryOp::FloatAdd | BinaryOp::FloatSub | BinaryOp::FloatMul | BinaryOp::FloatDiv | BinaryOp::FloatMin | BinaryOp::FloatMax, _)
+            Op::Binary(
+                BinaryOp::FloatAdd
+                | BinaryOp::FloatSub
+                | BinaryOp::FloatMul
+                | BinaryOp::FloatDiv
+                | BinaryOp::FloatMin
+                | BinaryOp::FloatMax,
+                _,
+            )
             | Op::Unary(UnaryOp::FloatNeg | UnaryOp::FloatAbs | UnaryOp::Sqrt)
             | Op::Fma => {
                 tree.operations += 1;

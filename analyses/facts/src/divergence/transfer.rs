@@ -119,6 +119,9 @@ pub(crate) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
             Some(Outcome::Form(form, range)) => {
                 let level = if form.assumed {
                     least
+                } else if data.args.is_empty() {
+                    // Without operands only the form says how the value varies.
+                    engine.form_level(&form, block)
                 } else {
                     engine.form_level(&form, block).max(least)
                 };

@@ -1,0 +1,123 @@
+//! Each rule on PTX: what it says, and a neighbour about which it is silent. The CUDA fixtures test the same from source.
+
+use crate::{Code, Options, Tier, analyze_module, diagnose};
+
+fn found(text: &str) -> Vec<(Code, Tier)> {
+    let mut all = Vec::new();
+    for (_, _, lowered) in ir::lower::ptx::lower_text(text) {
+        let facts = analyze_module(&lowered.module, &Options::default());
+        all.extend(
+            diagnose(&lowered.module, &facts)
+                .into_iter()
+                .map(|f| (f.code, f.tier)),
+        );
+    }
+    all
+}
+
+/// A kernel with a pointer and a number, both in registers, and the thread's index.
+fn kernel(directives: &str, body: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n)\n{directives}\n{{\n\
+         .reg .pred %p<9>; .reg .b32 %r<30>; .reg .f32 %f<9>; .reg .b64 %rd<20>; .shared .align 4 .b8 tile[8192];\n\
+         ld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd1, %rd1;\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n{body}\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn a_barrier_in_a_branch_on_the_thread() {
+    let body = "setp.ge.u32 %p1, %r2, %r1;\n@%p1 bra DONE;\nbar.sync 0;\nst.global.u32 [%rd1], %r1;\nDONE:";
+    assert_eq!(
+        found(&kernel("", body)),
+        [(Code::DivergentBarrier, Tier::Warning)]
+    );
+    let uniform = "setp.ge.u32 %p1, %r1, 5;\n@%p1 bra DONE;\nbar.sync 0;\nDONE:";
+    assert_eq!(found(&kernel("", uniform)), []);
+}
+
+#[test]
+fn a_barrier_that_certainly_splits_the_block_is_an_error() {
+    let body =
+        "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra DONE;\nbar.sync 0;\nst.global.u32 [%rd1], %r1;\nDONE:";
+    assert_eq!(
+        found(&kernel(".reqntid 64, 1, 1", body)),
+        [(Code::DivergentBarrier, Tier::Error)]
+    );
+}
+
+#[test]
+fn a_barrier_in_a_loop_of_differing_length() {
+    let body = "mov.u32 %r3, %r2;\nLOOP:\nbar.sync 0;\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra LOOP;";
+    let codes: Vec<Code> = found(&kernel("", body))
+        .into_iter()
+        .map(|(c, _)| c)
+        .collect();
+    assert!(codes.contains(&Code::BarrierInDivergentLoop), "{codes:?}");
+}
+
+#[test]
+fn a_full_mask_where_lanes_are_missing() {
+    let body = "setp.ge.u32 %p1, %r2, %r1;\n@%p1 bra DONE;\nshfl.sync.down.b32 %r4, %r2, 16, 31, 0xffffffff;\nst.global.u32 [%rd1], %r4;\nDONE:\nst.global.u32 [%rd1+4], %r1;";
+    let codes: Vec<Code> = found(&kernel("", body))
+        .into_iter()
+        .map(|(c, _)| c)
+        .collect();
+    assert!(codes.contains(&Code::WarpSyncMask), "{codes:?}");
+    // Lanes that have left the kernel are not waited for.
+    let left = "setp.ge.u32 %p1, %r2, %r1;\n@%p1 bra DONE;\nshfl.sync.down.b32 %r4, %r2, 16, 31, 0xffffffff;\nst.global.u32 [%rd1], %r4;\nDONE:";
+    assert!(
+        !found(&kernel("", left))
+            .iter()
+            .any(|(c, _)| *c == Code::WarpSyncMask)
+    );
+}
+
+#[test]
+fn strides_and_banks() {
+    let strided = "mul.wide.u32 %rd2, %r2, 32;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd1], %f1;";
+    let all = found(&kernel("", strided));
+    assert!(
+        all.contains(&(Code::UncoalescedAccess, Tier::Warning)),
+        "{all:?}"
+    );
+    let dense = "mul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.f32 %f1, [%rd3];\nst.global.f32 [%rd3], %f1;";
+    assert_eq!(found(&kernel("", dense)), []);
+    let column = "shl.b32 %r3, %r2, 7;\nmov.u32 %r4, tile;\nadd.u32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;";
+    let all = found(&kernel(".reqntid 64, 1, 1", column));
+    assert!(all.contains(&(Code::BankConflict, Tier::Hint)), "{all:?}");
+    let padded = "mul.lo.u32 %r3, %r2, 132;\nmov.u32 %r4, tile;\nadd.u32 %r4, %r4, %r3;\nst.shared.u32 [%r4], %r1;";
+    assert_eq!(found(&kernel(".reqntid 32, 1, 1", padded)), []);
+}
+
+#[test]
+fn an_atomic_by_all_lanes_and_by_one() {
+    let all = "atom.global.add.u32 %r3, [%rd1], 1;\nst.global.u32 [%rd1+4], %r3;";
+    assert!(found(&kernel("", all)).contains(&(Code::AtomicSameAddress, Tier::Hint)));
+    let one = "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra DONE;\natom.global.add.u32 %r3, [%rd1], 1;\nst.global.u32 [%rd1+4], %r3;\nDONE:";
+    assert!(
+        !found(&kernel("", one))
+            .iter()
+            .any(|(c, _)| *c == Code::AtomicSameAddress)
+    );
+}
+
+#[test]
+fn a_loop_of_one_row_a_lane_and_one_that_strides_by_the_block() {
+    let rows = "mov.u32 %r3, 0;\nLOOP:\nld.global.u32 %r4, [%rd1];\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p1, %r3, %r2;\n@%p1 bra LOOP;\nst.global.u32 [%rd1], %r4;";
+    assert!(found(&kernel("", rows)).contains(&(Code::DivergentLoop, Tier::Hint)));
+    let strided = "mov.u32 %r3, %r2;\nmov.u32 %r5, %ntid.x;\nLOOP:\nld.global.u32 %r4, [%rd1];\nadd.u32 %r3, %r3, %r5;\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra LOOP;\nst.global.u32 [%rd1], %r4;";
+    assert!(
+        !found(&kernel("", strided))
+            .iter()
+            .any(|(c, _)| *c == Code::DivergentLoop)
+    );
+}
+
+#[test]
+fn work_that_the_host_could_do() {
+    let body = "cvt.rn.f32.u32 %f1, %r1;\nsqrt.rn.f32 %f2, %f1;\nex2.approx.f32 %f3, %f2;\nsin.approx.f32 %f3, %f3;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.f32 [%rd3], %f3;";
+    assert_eq!(
+        found(&kernel("", body)),
+        [(Code::RedundantPerThreadWork, Tier::Hint)]
+    );
+}
