@@ -24,7 +24,10 @@ fn assembler() -> Option<PathBuf> {
 fn the_assembler_accepts_what_is_printed() {
     let Some(assembler) = assembler() else {
         let required = std::env::var_os("LOCKSTEP_PTXAS").is_some();
-        assert!(!required, "LOCKSTEP_PTXAS is set and there is no working ptxas");
+        assert!(
+            !required,
+            "LOCKSTEP_PTXAS is set and there is no working ptxas"
+        );
         eprintln!("ptxas was not found: printed PTX is not judged by it");
         return;
     };
