@@ -73,7 +73,7 @@ pub(super) fn body(cursor: &mut Cursor<'_>) -> Vec<Statement> {
                         .map_or(1, char::len_utf8);
                 }
                 cursor.resynchronise();
-                StatementKind::Invalid
+                StatementKind::Invalid(names_in(cursor.text, start, cursor.at))
             }
         };
         statements.push(Statement {
@@ -81,6 +81,29 @@ pub(super) fn body(cursor: &mut Cursor<'_>) -> Vec<Statement> {
             span: cursor.span_from(start),
         });
     }
+}
+
+/// The names between two offsets, at most 64.
+fn names_in(text: &str, start: usize, end: usize) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    let mut inner = Cursor::new(text.get(..end).unwrap_or(""));
+    inner.at = start;
+    while !inner.at_end() && names.len() < 64 {
+        match inner.name() {
+            Some(name) => {
+                if !names.iter().any(|known| known.text == name.text) {
+                    names.push(name);
+                }
+            }
+            None => {
+                inner.at += inner.text[inner.at..]
+                    .chars()
+                    .next()
+                    .map_or(1, char::len_utf8)
+            }
+        }
+    }
+    names
 }
 
 fn dotted_statement(cursor: &mut Cursor<'_>) -> Option<StatementKind> {

@@ -160,7 +160,8 @@ pub enum StatementKind {
     },
     /// `.pragma "nounroll";` and other directives.
     Directive(Directive),
-    Invalid,
+    /// Not understood; the names in it, each of which it may write.
+    Invalid(Vec<Name>),
 }
 
 /// `.loc 1 12 5` and, of inlined code, the place of the call.

@@ -327,15 +327,30 @@ impl<'a> Lowering<'a> {
                     }
                     self.instruction(instruction);
                 }
-                StatementKind::Invalid => {
-                    // The parser has told the problem; the registers that it may write are not known.
-                    self.b.note_unknown("a statement that is not PTX");
-                }
+                StatementKind::Invalid(names) => self.invalid(names),
                 StatementKind::Location(_)
                 | StatementKind::BranchTargets(_)
                 | StatementKind::CallTargets(_)
                 | StatementKind::CallPrototype { .. }
                 | StatementKind::Directive(_) => {}
+            }
+        }
+    }
+
+    /// The parser has told the problem. Every register that the statement names may have changed.
+    fn invalid(&mut self, names: &[Name]) {
+        let id = self.b.note_unknown("a statement that is not PTX");
+        if self.b.is_terminated() {
+            let block = self.b.create_block();
+            self.b.switch_to(block);
+        }
+        for name in names {
+            if let Some(Named::Register(register)) = self.lookup(&name.text) {
+                for &slot in &register.slots {
+                    let ty = self.b.slot_type(slot);
+                    let value = self.b.value(Op::Unknown(id), &[], ty);
+                    self.b.write(slot, value);
+                }
             }
         }
     }

@@ -277,7 +277,12 @@ impl<'a> Lowering<'a> {
                         .map_or(Type::I64, types::Scalar::container);
                     Named::Parameter(self.new_parameter(size.unwrap_or(0) as u32, ty))
                 }
-                _ => Named::Symbol(self.module_symbol(declaration, declarator)),
+                _ => {
+                    let function = self.frames.last().map_or("", |f| &f.function.name.text);
+                    let key =
+                        SmolStr::from(format!("{function}:{name}:{}", declaration.span.start));
+                    Named::Symbol(self.symbol(key, declaration, declarator))
+                }
             };
             if let Some(frame) = self.frames.last_mut() {
                 frame.declare(name, named);
@@ -291,7 +296,18 @@ impl<'a> Lowering<'a> {
         declaration: &VariableDeclaration,
         declarator: &Declarator,
     ) -> Symbol {
-        if let Some(&symbol) = self.symbols.get(&declarator.name.text) {
+        let name = declarator.name.text.clone();
+        self.symbol(name, declaration, declarator)
+    }
+
+    /// `key` tells variables of one name in different functions apart.
+    fn symbol(
+        &mut self,
+        key: SmolStr,
+        declaration: &VariableDeclaration,
+        declarator: &Declarator,
+    ) -> Symbol {
+        if let Some(&symbol) = self.symbols.get(&key) {
             return symbol;
         }
         let kind = match declaration.type_name.as_str() {
@@ -326,7 +342,7 @@ impl<'a> Lowering<'a> {
             initial: initial_bytes(declaration, declarator, size),
             resource_array: None,
         });
-        self.symbols.insert(declarator.name.text.clone(), symbol);
+        self.symbols.insert(key, symbol);
         symbol
     }
 

@@ -156,6 +156,23 @@ fn an_unknown_opcode_is_a_problem_and_an_unknown_value() {
 }
 
 #[test]
+fn a_broken_statement_makes_what_it_names_unknown() {
+    let text = ".entry k() { .reg .b32 %r<4>; mov.u32 %r1, 5; add.s32 %r1, , 1; st.shared.b32 [%r2], %r1; ret; }";
+    let (_, tree, lowered) = lower_text(text).remove(0);
+    assert_eq!(tree.problems.len(), 1);
+    let function = &lowered.module.functions[0];
+    let stored = function
+        .insts
+        .values()
+        .find(|i| matches!(i.op, Op::Store(_)));
+    let value = stored.unwrap().args[1];
+    assert!(matches!(
+        function.defining(value).unwrap().op,
+        Op::Unknown(_)
+    ));
+}
+
+#[test]
 fn param_cells_are_split_and_joined_by_offset() {
     let function = kernel(
         "{ .param .align 8 .b8 s[16]; st.param.b32 [s], %r1; st.param.b32 [s+4], %r2; ld.param.b64 %rd1, [s];
