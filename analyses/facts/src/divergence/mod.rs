@@ -9,7 +9,11 @@ mod causes;
 mod engine;
 mod form;
 mod shape;
+#[cfg(test)]
+mod soundness;
 mod summaries;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 pub(crate) use causes::exit_of;

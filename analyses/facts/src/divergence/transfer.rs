@@ -123,7 +123,13 @@ pub(crate) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
                     // Without operands only the form says how the value varies.
                     engine.form_level(&form, block)
                 } else {
-                    engine.form_level(&form, block).max(least)
+                    // Without operands there is nothing but the form.
+                    let bound = if data.args.is_empty() {
+                        DIVERGENT
+                    } else {
+                        least
+                    };
+                    engine.form_level(&form, block).max(bound)
                 };
                 engine.finish(result, level, form, range);
                 return;
