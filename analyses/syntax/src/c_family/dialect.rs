@@ -112,6 +112,15 @@ impl Dialect {
         }
     }
 
+    /// A builtin type whose name is more than a habit: `delta_t` may well be a variable, `uint32_t` never is.
+    pub fn is_certain_type(self, name: &str) -> bool {
+        let habit = self == Dialect::Cuda && name.ends_with("_t");
+        let standard = [
+            "int", "uint", "size", "ssize", "ptrdiff", "cu", "nv", "clock", "time_t", "half",
+        ];
+        self.is_builtin_type(name) && (!habit || standard.iter().any(|word| name.starts_with(word)))
+    }
+
     /// A template that needs no declaration in the unit: `<` after it always opens arguments.
     pub fn is_builtin_template(self, name: &str) -> bool {
         match self {

@@ -368,7 +368,10 @@ impl Parser<'_> {
             // Behind the head stands its body: braces construct only when the head goes on behind them.
             let next = self.kind_at(end);
             return binary_operator(next).is_some()
-                || matches!(next, T::RParen | T::Comma | T::Dot | T::LParen);
+                || matches!(
+                    next,
+                    T::RParen | T::Comma | T::Dot | T::LParen | T::Semicolon
+                );
         }
         // A macro in front of a block: what it holds are statements.
         let mut depth = 0usize;

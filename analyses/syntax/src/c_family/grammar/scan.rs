@@ -397,6 +397,16 @@ impl Parser<'_> {
         if !self.operand_follows(next) {
             return false;
         }
+        // `(delta_t) * x`: a name that only looks like a type may be a variable.
+        let name = self.text_at(open + 1);
+        let looks_only = end.at == open + 2
+            && self.kind_at(open + 1) == T::Ident
+            && !self.names.is_type(name)
+            && !self.dialect.is_certain_type(name);
+        let operator = matches!(self.kind_at(next), T::Star | T::And | T::Minus | T::Plus);
+        if looks_only && operator {
+            return false;
+        }
         if surety == Surety::Type {
             return match self.kind_at(next) {
                 // `(T) [` would be a lambda behind a cast.

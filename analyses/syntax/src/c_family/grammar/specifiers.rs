@@ -406,7 +406,10 @@ impl Parser<'_> {
                     }
                     T::Star | T::And => true,
                     T::Operator | T::Const | T::Volatile => true,
-                    _ => false,
+                    T::Static | T::Inline | T::Constexpr | T::Auto | T::Struct | T::Typename => {
+                        true
+                    }
+                    kind => super::scan::builtin_word(kind),
                 }
             }
             T::LParen => {

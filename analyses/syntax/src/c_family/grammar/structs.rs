@@ -9,6 +9,9 @@ use crate::c_family::ast::{
 use crate::c_family::dialect::SpecifierWord;
 use crate::c_family::token::TokenKind as T;
 
+/// Levels of nesting, besides its own, that a class body counts for.
+const CLASS_LEVELS: u32 = 5;
+
 impl Parser<'_> {
     /// `struct S`, `class A : B { ... }`; the parser stands on the keyword. Whether it has no body comes with it.
     pub(super) fn tagged_type(&mut self, place: Place) -> (TypeKind, bool) {
@@ -168,6 +171,8 @@ impl Parser<'_> {
             return members;
         }
         let saved = std::mem::replace(&mut self.class, class);
+        // A class inside a class takes several times the stack of any other level.
+        self.depth += CLASS_LEVELS;
         self.bracketed(|this| {
             while !matches!(this.peek(), T::RBrace | T::Eof) {
                 let before = this.at;
@@ -178,6 +183,7 @@ impl Parser<'_> {
                 }
             }
         });
+        self.depth -= CLASS_LEVELS;
         self.class = saved;
         if !self.eat(T::RBrace) {
             self.expected("`}`");

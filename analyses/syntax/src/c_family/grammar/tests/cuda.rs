@@ -85,9 +85,9 @@ fn inline_assembly() {
 fn declaration_or_expression() {
     check(
         Cuda,
-        r##"void f() { Foo<T> x(a); thrust::device_vector<float> v; cg::thread_block b = cg::this_thread_block(); a * b; T* p = q; x = (float)y * 2; z = (Foo)(w); u = (a) - b; v = (unknown_t)-1; foo<4>(x); a < b; a < b && c > d; f(a < b, c > d); i = a<b>(c); unsigned long long int q; long unsigned w2; short s3; signed char c; }"##,
+        r##"void f() { Foo<T> x(a); thrust::device_vector<float> v; cg::thread_block b = cg::this_thread_block(); a * b; T* p = q; x = (float)y * 2; z = (Foo)(w); u = (a) - b; v = (uint32_t)-1; foo<4>(x); a < b; a < b && c > d; f(a < b, c > d); i = a<b>(c); unsigned long long int q; long unsigned w2; short s3; signed char c; }"##,
         &[
-            r##"(function void f() {(let x Foo<?T> (paren a)) (let v thrust::device_vector<float>) (let b cg::thread_block = (call cg::this_thread_block)) (let b (* a)) (let p (* T) = q) (= x (* (cast float y) 2)) (= z (call (paren Foo) w)) (= u (- (paren a) b)) (= v (cast unknown_t (- 1))) (call foo<=4> x) (< a b) (let d a<=(&& b c)>) (call f (< a b) (> c d)) (= i (call a<?b> c)) (let q unsigned-long-long) (let w2 unsigned-long) (let s3 short) (let c signed-char)})"##,
+            r##"(function void f() {(let x Foo<?T> (paren a)) (let v thrust::device_vector<float>) (let b cg::thread_block = (call cg::this_thread_block)) (let b (* a)) (let p (* T) = q) (= x (* (cast float y) 2)) (= z (call (paren Foo) w)) (= u (- (paren a) b)) (= v (cast uint32_t (- 1))) (call foo<=4> x) (< a b) (let d a<=(&& b c)>) (call f (< a b) (> c d)) (= i (call a<?b> c)) (let q unsigned-long-long) (let w2 unsigned-long) (let s3 short) (let c signed-char)})"##,
         ],
     );
 }

@@ -138,6 +138,10 @@ fn declared_types_decide_what_is_ambiguous() {
         "(variables (let x int = (call (paren A) y)))"
     );
     assert_eq!(
+        shown("int x = (delta_t) * y + (size_t) * p;"),
+        "(variables (let x int = (+ (* (paren delta_t) y) (cast size_t (* p)))))"
+    );
+    assert_eq!(
         shown("template <class T> T g(T); int x = g<3>(y);"),
         "(variables (let x int = (call g<=3> y)))"
     );
