@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::FileId;
+use syntax::c_family::ast::{ItemKind, ParsedItem, SpecifierSet};
 use syntax::c_family::lexer::{LexedFile, lex};
 use syntax::c_family::{Dialect, parse_unit};
 use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
@@ -84,6 +85,21 @@ struct Totals {
     reasons: BTreeMap<String, usize>,
     calls: BTreeMap<String, usize>,
     slow: Vec<(u128, String)>,
+    /// By file, name and place: unknowns, whether there are problems, and the reasons, of the best unit.
+    best: BTreeMap<(PathBuf, String, syntax::Span), (usize, bool, Vec<String>)>,
+}
+
+trait IsKernel {
+    fn is_kernel(&self) -> bool;
+}
+
+impl IsKernel for ParsedItem {
+    fn is_kernel(&self) -> bool {
+        match &self.kind {
+            ItemKind::Function(f) => f.specifiers.words.has(SpecifierSet::CUDA_GLOBAL),
+            _ => false,
+        }
+    }
 }
 
 fn run() {
@@ -125,7 +141,13 @@ fn run() {
             Dialect::Hlsl => Language::Hlsl,
             Dialect::Cuda => Language::Cuda,
         });
-        for item in items.iter().filter(|item| item.file == FileId::MAIN) {
+        for item in &items {
+            // A file that is included counts where it is lowered best: kernels are often no unit of their own.
+            let path = unit.path(item.file).unwrap_or_default().to_owned();
+            let path = std::fs::canonicalize(&path).unwrap_or(PathBuf::from(path));
+            if item.file != FileId::MAIN && !item.is_kernel() {
+                continue;
+            }
             if only.as_ref().is_some_and(|name| *item.key.name != **name) {
                 continue;
             }
@@ -167,9 +189,16 @@ fn run() {
                     totals.device_clean += usize::from(unknown.is_empty());
                     continue;
                 }
-                totals.kernels += 1;
-                totals.clean += usize::from(unknown.is_empty());
-                totals.silent += usize::from(one.problems.is_empty() && item.problems.is_empty());
+                let silent = one.problems.is_empty() && item.problems.is_empty();
+                let mut reasons = unknown.clone();
+                reasons.sort();
+                reasons.dedup();
+                let result = (unknown.len(), !silent, reasons);
+                let key = (path.clone(), function.name.to_string(), function.span);
+                let entry = totals.best.entry(key).or_insert_with(|| result.clone());
+                if result < *entry {
+                    *entry = result;
+                }
                 if verbose {
                     for reason in &unknown {
                         println!("{}: {}: {reason}", file.display(), function.name);
@@ -183,17 +212,20 @@ fn run() {
                         );
                     }
                 }
-                unknown.sort();
-                unknown.dedup();
-                for reason in unknown {
-                    *totals.reasons.entry(reason).or_default() += 1;
-                }
                 called.sort();
                 called.dedup();
                 for name in called {
                     *totals.calls.entry(name).or_default() += 1;
                 }
             }
+        }
+    }
+    for (unknown, problems, reasons) in totals.best.values() {
+        totals.kernels += 1;
+        totals.clean += usize::from(*unknown == 0);
+        totals.silent += usize::from(!problems);
+        for reason in reasons {
+            *totals.reasons.entry(reason.clone()).or_default() += 1;
         }
     }
     let ranked = |map: &BTreeMap<String, usize>| {

@@ -638,6 +638,85 @@ impl Context<'_> {
         None
     }
 
+    /// A member constant that depends on template parameters which are not known: its expression, computed here.
+    pub fn struct_symbol(
+        &mut self,
+        id: StructId,
+        name: &str,
+        depth: u32,
+    ) -> Option<super::value::RValue> {
+        if depth > 16 || self.depth > 180 {
+            return None;
+        }
+        self.depth += 1;
+        let found = self.struct_symbol_at(id, name, depth);
+        self.depth -= 1;
+        found
+    }
+
+    fn struct_symbol_at(
+        &mut self,
+        id: StructId,
+        name: &str,
+        depth: u32,
+    ) -> Option<super::value::RValue> {
+        let origin = self.sources.get(id.0 as usize)?.clone();
+        for member in &origin.declared.members {
+            match member {
+                Member::Enum(inner) => {
+                    if let Some(number) = inner
+                        .enumerators
+                        .iter()
+                        .position(|(ident, _)| ident.name == name)
+                    {
+                        self.enter_class(id);
+                        let found = self.enumerator_value(inner, number);
+                        self.frames.pop();
+                        return found;
+                    }
+                }
+                Member::Fields(declaration)
+                    if declaration.specifiers.words.has(SpecifierSet::STATIC) =>
+                {
+                    for declarator in &declaration.declarators {
+                        if let DeclaratorName::Plain(ident) = &declarator.name
+                            && ident.name == name
+                            && super::constant::is_constant(&declaration.specifiers, &declarator.ty)
+                            && let Initializer::Copy(e) = &declarator.initializer
+                        {
+                            self.enter_class(id);
+                            let ty = self.resolve_type(&declarator.ty);
+                            let found = self.initialise_value(&ty, e);
+                            self.frames.pop();
+                            return Some(found);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for base in self.bases(id) {
+            if let Some(found) = self.struct_symbol(base, name, depth + 1) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// `S<...>::name` that is computed from unknown template parameters.
+    pub fn class_symbol(&mut self, name: &ast::Name) -> Option<super::value::RValue> {
+        let (last, outer) = name.segments.split_last()?;
+        let outer = ast::Name {
+            global: name.global,
+            segments: outer.to_vec(),
+            span: name.span,
+        };
+        match self.named_type(&outer)? {
+            CType::Struct(id) => self.struct_symbol(id, &last.ident.name, 0),
+            _ => None,
+        }
+    }
+
     /// The declarator of a static member without a constant value.
     pub fn static_member(&mut self, id: StructId, name: &str) -> Option<CType> {
         let origin = self.sources.get(id.0 as usize)?.clone();

@@ -157,6 +157,9 @@ impl Context<'_> {
 
     fn constant_cast(&self, value: Const, to: &CType) -> Option<Const> {
         let to = to.value_type();
+        if let CType::Function(_) = value.ty {
+            return Some(value);
+        }
         if to.is_float() {
             return Some(Const {
                 value: Number::Float(match to {
@@ -335,6 +338,25 @@ impl Context<'_> {
         None
     }
 
+    /// A function named as a value, where a function is wanted.
+    fn constant_function(&mut self, e: &Expr) -> Option<Const> {
+        match &e.kind {
+            ExprKind::Paren(inner) => self.constant_function(inner),
+            ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand,
+            } => self.constant_function(operand),
+            ExprKind::Name(name) => {
+                if self.is_function(name) {
+                    let ty = CType::Function(super::resolve::joined(name));
+                    return Some(Const::int(0, ty));
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
     fn enumerator_of(&mut self, enumeration: &str, enumerator: &str) -> Option<Const> {
         let namespace = self.frame().namespace.clone();
         for entry in self.env.lookup(&namespace, &[SmolStr::new(enumerator)]) {
@@ -363,7 +385,13 @@ impl Context<'_> {
             Initializer::None => return None,
         };
         let ty = self.resolve_type(&declarator.ty);
-        let value = self.constant(e)?;
+        let value = match self.constant(e) {
+            Some(value) => value,
+            None if ty.is_pointer() || matches!(ty, CType::Opaque(_)) => {
+                self.constant_function(e)?
+            }
+            None => return None,
+        };
         if ty.is_unknown() {
             return Some(value);
         }
@@ -490,7 +518,39 @@ impl Context<'_> {
     fn constant_statements(&mut self, statements: &[Stmt]) -> Option<Const> {
         for statement in statements {
             match &statement.kind {
-                StmtKind::Return(Some(e)) => return self.constant(e),
+                StmtKind::Return(Some(e)) => {
+                    return self.constant(e).or_else(|| self.constant_function(e));
+                }
+                StmtKind::Switch {
+                    condition: Condition::Expr(condition),
+                    body,
+                    ..
+                } => {
+                    let selector = self.constant(condition)?.as_int();
+                    let StmtKind::Block(block) = &body.kind else {
+                        return None;
+                    };
+                    let mut start = None;
+                    for (index, inner) in block.statements.iter().enumerate() {
+                        match &inner.kind {
+                            StmtKind::Case { value, .. }
+                                if self.constant(value)?.as_int() == selector =>
+                            {
+                                start = Some(index);
+                                break;
+                            }
+                            StmtKind::Default => start = Some(index),
+                            _ => {}
+                        }
+                    }
+                    if let Some(start) = start
+                        && let Some(value) = self.constant_statements(&block.statements[start..])
+                    {
+                        return Some(value);
+                    }
+                }
+                StmtKind::Break => return None,
+                StmtKind::Case { .. } | StmtKind::Default => {}
                 StmtKind::Block(block) => {
                     if let Some(value) = self.constant_statements(&block.statements) {
                         return Some(value);

@@ -31,6 +31,10 @@ impl Context<'_> {
         match (&value.ty, to) {
             (_, CType::Void) => RValue::void(),
             (_, CType::Unknown) => value,
+            // A function or lambda stays what it is: calls through the pointer know their callee.
+            (CType::Function(_) | CType::Lambda(_), CType::Pointer { .. } | CType::Opaque(_)) => {
+                value
+            }
             (CType::Struct(_) | CType::Array { .. }, _)
                 if value.parts.is_empty() && value.target.is_some() =>
             {

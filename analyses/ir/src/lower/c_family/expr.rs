@@ -178,6 +178,9 @@ impl Context<'_> {
     // -------------------------------------------------------------------------------------------- simple values
 
     pub fn number(&mut self, number: &Const) -> RValue {
+        if let CType::Function(_) = number.ty {
+            return RValue::new(number.ty.clone(), []);
+        }
         let Some(scalar) = number.ty.scalar_ir() else {
             return RValue::void();
         };
@@ -304,11 +307,20 @@ impl Context<'_> {
                 segments: name.segments[..name.segments.len() - 1].to_vec(),
                 span: name.span,
             };
-            if let Some(CType::Struct(id)) = self.named_type(&outer)
-                && let Some(place) = self.static_place(id, &text)
-            {
-                return Operand::Place(place);
+            if let Some(CType::Struct(id)) = self.named_type(&outer) {
+                if let Some(value) = self.struct_symbol(id, &text, 0) {
+                    return Operand::Value(value);
+                }
+                if let Some(place) = self.static_place(id, &text) {
+                    return Operand::Place(place);
+                }
             }
+        }
+        if matches!(
+            text.as_str(),
+            "__FUNCTION__" | "__func__" | "__PRETTY_FUNCTION__" | "__FILE__"
+        ) {
+            return Operand::Value(self.string());
         }
         let full = joined(name);
         if let Some(value) = super::builtins::named_value(self, &full, ident.span) {
@@ -334,6 +346,9 @@ impl Context<'_> {
         }
         if let Some(number) = self.struct_constant(class, text, 0) {
             return Some(Operand::Value(self.number(&number)));
+        }
+        if let Some(value) = self.struct_symbol(class, text, 0) {
+            return Some(Operand::Value(value));
         }
         self.static_place(class, text).map(Operand::Place)
     }

@@ -247,11 +247,31 @@ impl Context<'_> {
         Some(Const::int(base.wrapping_add(steps), ty))
     }
 
+    /// An enumerator whose number depends on template parameters that are not known: computed here.
+    pub fn enumerator_value(&mut self, declared: &ast::Enum, number: usize) -> Option<RValue> {
+        let ty = self.enum_type(declared);
+        let upto = declared.enumerators.get(..=number)?;
+        let (at, e) = upto
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(at, (_, value))| value.as_ref().map(|e| (at, e)))?;
+        let base = self.rvalue(e);
+        let steps = self
+            .builder
+            .int(crate::types::Type::I32, (number - at) as i64);
+        let steps = RValue::scalar(CType::INT, steps);
+        let value = self.binary_values(ast::BinaryOp::Add, base, steps, e.span);
+        Some(self.convert(value, &ty, e.span))
+    }
+
     pub fn local_enum(&mut self, declared: &ast::Enum) -> CType {
         for number in 0..declared.enumerators.len() {
+            let name = declared.enumerators[number].0.name.clone();
             if let Some(value) = self.enumerator(declared, number) {
-                let name = declared.enumerators[number].0.name.clone();
                 self.declare(name, Local::Constant(value));
+            } else if let Some(value) = self.enumerator_value(declared, number) {
+                self.declare(name, Local::Variable(LValue::value(value)));
             }
         }
         let ty = self.enum_type(declared);
@@ -337,6 +357,13 @@ impl Context<'_> {
                 CType::Function(joined(name)),
                 [],
             )));
+        }
+        // A name of a library that is not in sight: a tag.
+        if let ast::ExprKind::Name(name) = &e.kind
+            && name.segments.len() > 1
+            && self.class_symbol(name).is_none()
+        {
+            return Local::Type(CType::Opaque(joined(name)));
         }
         let value = self.rvalue(e);
         Local::Variable(LValue::value(value))

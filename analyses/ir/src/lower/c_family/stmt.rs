@@ -510,7 +510,11 @@ impl Context<'_> {
             .map(|(n, block)| (n, Edge::to(block)))
             .collect();
         let default = Edge::to(default.unwrap_or(exit));
-        if cases.is_empty() {
+        if let Some(known) = self.builder.function.int_constant(selector) {
+            let taken = cases.iter().find(|(n, _)| *n == known);
+            let target = taken.map_or(default.block, |(_, edge)| edge.block);
+            self.builder.jump(target);
+        } else if cases.is_empty() {
             self.builder.jump(default.block);
         } else {
             self.builder.terminate(
@@ -907,10 +911,13 @@ impl Context<'_> {
     }
 
     fn constant_of(&mut self, declarator: &ast::Declarator, ty: &CType) -> Option<Const> {
-        if !(ty.is_arithmetic() || ty.is_unknown() || matches!(ty, CType::Enum { .. })) {
+        let function = ty.is_pointer() || matches!(ty, CType::Opaque(_));
+        if !(ty.is_arithmetic() || ty.is_unknown() || matches!(ty, CType::Enum { .. }) || function)
+        {
             return None;
         }
-        self.constant_declarator(declarator)
+        let found = self.constant_declarator(declarator)?;
+        (!function || matches!(found.ty, CType::Function(_))).then_some(found)
     }
 
     /// A variable with a value: slots, or memory when an earlier attempt found that it needs it.

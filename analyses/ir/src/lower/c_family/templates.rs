@@ -432,6 +432,11 @@ fn same_local(a: &Local, b: &Local) -> bool {
     match (a, b) {
         (Local::Type(x), Local::Type(y)) => same_type(x, y),
         (Local::Constant(x), Local::Constant(y)) => x.as_int() == y.as_int(),
+        // Uniform symbols: the same value.
+        (Local::Variable(_), Local::Variable(_)) => format!("{a:?}") == format!("{b:?}"),
+        (Local::Pack(x), Local::Pack(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same_local(x, y))
+        }
         _ => false,
     }
 }

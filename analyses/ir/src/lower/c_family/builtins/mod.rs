@@ -29,7 +29,8 @@ pub fn call(
 ) -> Option<RValue> {
     match cx.language {
         Language::Hlsl => hlsl::call(cx, name, template_arguments, arguments, span),
-        Language::Cuda => cuda::call(cx, name, template_arguments, arguments, span),
+        Language::Cuda => opaque_library(cx, name, arguments, span)
+            .or_else(|| cuda::call(cx, name, template_arguments, arguments, span)),
         _ => None,
     }
 }
@@ -47,7 +48,21 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
     match cx.language {
         Language::Cuda => {
             cx.here(span);
-            cuda::named_value(cx, name)
+            if let Some(value) = cuda::named_value(cx, name) {
+                return Some(value);
+            }
+            // Tags and enumerators of libraries whose headers are not in sight.
+            let library = [
+                "wmma::",
+                "nvcuda::",
+                "cuda::",
+                "cooperative_groups::",
+                "cg::",
+            ];
+            library
+                .iter()
+                .any(|prefix| name.starts_with(prefix))
+                .then(|| cx.zero(&CType::opaque(name)))
         }
         Language::Hlsl => {
             let (number, ty) = hlsl::names::constant(name)?;
@@ -56,6 +71,53 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
         }
         _ => None,
     }
+}
+
+/// Matrix fragments, asynchronous copies and pipelines: opaque, but nothing that is not understood. The first argument
+/// takes the result.
+fn opaque_library(
+    cx: &mut Context<'_>,
+    name: &str,
+    arguments: &[Argument],
+    span: Span,
+) -> Option<RValue> {
+    let last = name.rsplit("::").next()?;
+    let (writes, result) = match last {
+        "load_matrix_sync" | "mma_sync" | "fill_fragment" | "bmma_sync" => (true, CType::Void),
+        "store_matrix_sync" | "memcpy_async" | "pipeline_consumer_wait_prior" => {
+            (false, CType::Void)
+        }
+        "__pipeline_memcpy_async" | "__pipeline_commit" | "__pipeline_wait_prior" => {
+            (false, CType::Void)
+        }
+        "make_pipeline" => (false, CType::opaque("pipeline")),
+        "__float_to_tf32" => (false, CType::FLOAT),
+        _ => return None,
+    };
+    let mut values: Vec<crate::entity::Value> = Vec::new();
+    for argument in arguments {
+        let value = cx.with_address(argument.value.clone(), span);
+        values.extend(value.parts);
+    }
+    cx.here(span);
+    let place = arguments.first().and_then(|a| a.place.clone());
+    let ty = match (&place, writes) {
+        (Some(place), true) => place.ty.clone(),
+        _ => result.clone(),
+    };
+    let types = cx.structs.parts(&ty).unwrap_or_default();
+    let op = crate::inst::Op::CallUnknown {
+        name: last.into(),
+        pure: false,
+    };
+    let inst = cx.builder.inst(op, &values, &types);
+    let parts: Vec<crate::entity::Value> = cx.builder.results(inst).to_vec();
+    let made = RValue::new(ty, parts);
+    if let (Some(place), true) = (place, writes) {
+        cx.store(&place, made, span);
+        return Some(RValue::void());
+    }
+    Some(made)
 }
 
 /// `object.name(arguments)` of an object that is neither a structure nor a resource.
