@@ -65,13 +65,10 @@ impl IncludeResolver for Search {
 fn other_case(path: &Path) -> Option<PathBuf> {
     let wanted = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let entries = std::fs::read_dir(path.parent()?).ok()?;
-    entries
-        .flatten()
-        .map(|entry| entry.path())
-        .find(|p| {
-            p.file_name()
-                .is_some_and(|n| n.to_string_lossy().to_ascii_lowercase() == wanted)
-        })
+    entries.flatten().map(|entry| entry.path()).find(|p| {
+        p.file_name()
+            .is_some_and(|n| n.to_string_lossy().to_ascii_lowercase() == wanted)
+    })
 }
 
 /// A compiler's command line.
@@ -188,7 +185,11 @@ fn main() {
         let before = Instant::now();
         file(path, &mut search, &mut totals, verbose);
         if before.elapsed().as_secs() >= 3 {
-            println!("slow: {} {:.1} s", path.display(), before.elapsed().as_secs_f64());
+            println!(
+                "slow: {} {:.1} s",
+                path.display(),
+                before.elapsed().as_secs_f64()
+            );
         }
     }
     let mut reasons: Vec<_> = totals.reasons.iter().collect();
@@ -299,7 +300,11 @@ fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool) {
             }
         }
         if let Err(errors) = lockstep_ir::verify::verify_module(&lowered.module) {
-            reasons.extend(errors.iter().map(|e| format!("verify: {:?}: {}", e.rule, e.detail)));
+            reasons.extend(
+                errors
+                    .iter()
+                    .map(|e| format!("verify: {:?}: {}", e.rule, e.detail)),
+            );
         }
         if reasons.is_empty() {
             reasons.extend(lowered.problems.iter().map(|p| p.message.clone()));
@@ -311,10 +316,18 @@ fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool) {
         reasons.sort();
         reasons.dedup();
         if verbose {
-            println!("{}: {}: {}", path.display(), item.key.name, reasons.join("; "));
+            println!(
+                "{}: {}: {}",
+                path.display(),
+                item.key.name,
+                reasons.join("; ")
+            );
         }
         for reason in reasons {
-            let entry = totals.reasons.entry(reason).or_insert((0, path.to_path_buf()));
+            let entry = totals
+                .reasons
+                .entry(reason)
+                .or_insert((0, path.to_path_buf()));
             entry.0 += 1;
         }
     }

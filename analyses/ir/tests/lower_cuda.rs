@@ -43,7 +43,11 @@ fn words(source: &str) -> Vec<i32> {
     }];
     let outcome = run(&kernel.module, &launch);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
-    outcome.buffers[0].words().into_iter().map(|w| w as i32).collect()
+    outcome.buffers[0]
+        .words()
+        .into_iter()
+        .map(|w| w as i32)
+        .collect()
 }
 
 /// Runs statements that compute `r` from the lane `i`.
@@ -59,46 +63,112 @@ fn lanes(f: impl Fn(i32) -> i32) -> Vec<i32> {
 
 #[test]
 fn integers_promote_wrap_and_divide_as_in_c() {
-    assert_eq!(body("unsigned char c = i + 254; r = c + 1;"), lanes(|i| ((i + 254) & 255) + 1));
-    assert_eq!(body("r = (-7 - i) / 2 * 100 + (-7 - i) % 2;"), lanes(|i| (-7 - i) / 2 * 100 + (-7 - i) % 2));
+    assert_eq!(
+        body("unsigned char c = i + 254; r = c + 1;"),
+        lanes(|i| ((i + 254) & 255) + 1)
+    );
+    assert_eq!(
+        body("r = (-7 - i) / 2 * 100 + (-7 - i) % 2;"),
+        lanes(|i| (-7 - i) / 2 * 100 + (-7 - i) % 2)
+    );
     assert_eq!(body("r = -1 < 0u ? 1 : 2;"), lanes(|_| 2));
     assert_eq!(body("r = (-8 - i) >> 1;"), lanes(|i| (-8 - i) >> 1));
-    assert_eq!(body("r = (0xfffffff8u + i) >> 28;"), lanes(|i| ((0xffff_fff8u32.wrapping_add(i as u32)) >> 28) as i32));
-    assert_eq!(body("long long w = 1LL << (32 + i); r = (int)(w >> 30);"), lanes(|i| 1 << (i + 2)));
-    assert_eq!(body("r = sizeof(float4) * 10 + sizeof(size_t); r += (char)(200 + i);"), lanes(|i| 168 + (200 + i) as u8 as i8 as i32));
+    assert_eq!(
+        body("r = (0xfffffff8u + i) >> 28;"),
+        lanes(|i| ((0xffff_fff8u32.wrapping_add(i as u32)) >> 28) as i32)
+    );
+    assert_eq!(
+        body("long long w = 1LL << (32 + i); r = (int)(w >> 30);"),
+        lanes(|i| 1 << (i + 2))
+    );
+    assert_eq!(
+        body("r = sizeof(float4) * 10 + sizeof(size_t); r += (char)(200 + i);"),
+        lanes(|i| 168 + (200 + i) as u8 as i8 as i32)
+    );
 }
 
 #[test]
 fn floats_convert_and_compare() {
-    assert_eq!(body("float f = i * 1.5f; r = (int)(f * 2.0);"), lanes(|i| i * 3));
-    assert_eq!(body("r = (i - 4) * 0.5f < 0 ? -1 : f2(i); "
-        .replace("f2(i)", "(int)sqrtf((float)(i * i))").as_str()), lanes(|i| if i < 4 { -1 } else { i }));
-    assert_eq!(body("bool b = i; r = b + b;"), lanes(|i| 2 * i32::from(i != 0)));
+    assert_eq!(
+        body("float f = i * 1.5f; r = (int)(f * 2.0);"),
+        lanes(|i| i * 3)
+    );
+    assert_eq!(
+        body(
+            "r = (i - 4) * 0.5f < 0 ? -1 : f2(i); "
+                .replace("f2(i)", "(int)sqrtf((float)(i * i))")
+                .as_str()
+        ),
+        lanes(|i| if i < 4 { -1 } else { i })
+    );
+    assert_eq!(
+        body("bool b = i; r = b + b;"),
+        lanes(|i| 2 * i32::from(i != 0))
+    );
 }
 
 #[test]
 fn control_flow_goes_where_c_says() {
     assert_eq!(
-        body("for (int j = 0; j < 10; ++j) { if (j == i) continue; if (j > i + 3) break; r += j; }"),
-        lanes(|i| (0..10).take_while(|j| *j <= i + 3).filter(|j| *j != i).sum())
+        body(
+            "for (int j = 0; j < 10; ++j) { if (j == i) continue; if (j > i + 3) break; r += j; }"
+        ),
+        lanes(|i| (0..10)
+            .take_while(|j| *j <= i + 3)
+            .filter(|j| *j != i)
+            .sum())
     );
     assert_eq!(
-        body("switch (i) { case 0: r = 5; break; case 1: r = 7; case 2: r += 1; break; default: r = 9; }"),
-        lanes(|i| match i { 0 => 5, 1 => 8, 2 => 1, _ => 9 })
+        body(
+            "switch (i) { case 0: r = 5; break; case 1: r = 7; case 2: r += 1; break; default: r = 9; }"
+        ),
+        lanes(|i| match i {
+            0 => 5,
+            1 => 8,
+            2 => 1,
+            _ => 9,
+        })
     );
-    assert_eq!(body("int n = i; do { r += n; } while (--n > 0);"), lanes(|i| if i == 0 { 0 } else { i * (i + 1) / 2 }));
-    assert_eq!(body("again: r += 2; if (r < i) goto again;"), lanes(|i| ((i + 1) / 2 * 2).max(2)));
-    assert_eq!(body("int a[4] = {1, 2}; r = (i < 4 && a[i] > 0) || i == 7;"), lanes(|i| i32::from(i < 2 || i == 7)));
-    assert_eq!(body("int n = 0; while (n < i) { n++; if (n == 3) break; } r = n;"), lanes(|i| i.min(3)));
+    assert_eq!(
+        body("int n = i; do { r += n; } while (--n > 0);"),
+        lanes(|i| if i == 0 { 0 } else { i * (i + 1) / 2 })
+    );
+    assert_eq!(
+        body("again: r += 2; if (r < i) goto again;"),
+        lanes(|i| ((i + 1) / 2 * 2).max(2))
+    );
+    assert_eq!(
+        body("int a[4] = {1, 2}; r = (i < 4 && a[i] > 0) || i == 7;"),
+        lanes(|i| i32::from(i < 2 || i == 7))
+    );
+    assert_eq!(
+        body("int n = 0; while (n < i) { n++; if (n == 3) break; } r = n;"),
+        lanes(|i| i.min(3))
+    );
 }
 
 #[test]
 fn variables_are_slots_or_memory_as_they_are_used() {
-    assert_eq!(body("int a[8]; for (int j = 0; j < 8; j++) a[j] = j * j; r = a[i];"), lanes(|i| i * i));
-    assert_eq!(body("int a[2]; a[0] = i; a[1] = 3; r = a[0] * a[1];"), lanes(|i| i * 3));
-    assert_eq!(body("int x = i; int* p = &x; *p += 4; int** q = &p; **q *= 2; r = x;"), lanes(|i| (i + 4) * 2));
-    assert_eq!(body("float f = 1.0f; r = *(int*)&f >> 20; r += *reinterpret_cast<int*>(&f) & 0;"), lanes(|_| 0x3f8));
-    assert_eq!(body("union { float f; int n; } u; u.f = 2.0f; r = u.n >> 20;"), lanes(|_| 0x400));
+    assert_eq!(
+        body("int a[8]; for (int j = 0; j < 8; j++) a[j] = j * j; r = a[i];"),
+        lanes(|i| i * i)
+    );
+    assert_eq!(
+        body("int a[2]; a[0] = i; a[1] = 3; r = a[0] * a[1];"),
+        lanes(|i| i * 3)
+    );
+    assert_eq!(
+        body("int x = i; int* p = &x; *p += 4; int** q = &p; **q *= 2; r = x;"),
+        lanes(|i| (i + 4) * 2)
+    );
+    assert_eq!(
+        body("float f = 1.0f; r = *(int*)&f >> 20; r += *reinterpret_cast<int*>(&f) & 0;"),
+        lanes(|_| 0x3f8)
+    );
+    assert_eq!(
+        body("union { float f; int n; } u; u.f = 2.0f; r = u.n >> 20;"),
+        lanes(|_| 0x400)
+    );
     // A pointer into two spaces.
     assert_eq!(
         words("__global__ void k(int* out) { __shared__ int s[8]; int i = threadIdx.x; out[i] = 0; s[i] = 10 + i; __syncthreads();
@@ -121,17 +191,43 @@ fn calls_are_inlined_with_references_overloads_and_defaults() {
         __device__ int fact(int n) { return n < 2 ? 1 : n * fact(n - 1); }
     ";
     let run = |statements: &str| {
-        words(&format!("{helpers} __global__ void k(int* out) {{ int i = threadIdx.x; int r = 0; {statements} out[i] = r; }}"))
+        words(&format!(
+            "{helpers} __global__ void k(int* out) {{ int i = threadIdx.x; int r = 0; {statements} out[i] = r; }}"
+        ))
     };
-    assert_eq!(run("r = twice(i) + (int)twice(1.0f);"), lanes(|i| 2 * i + 3));
+    assert_eq!(
+        run("r = twice(i) + (int)twice(1.0f);"),
+        lanes(|i| 2 * i + 3)
+    );
     assert_eq!(run("r = i; bump(r); bump(r, 5);"), lanes(|i| i + 6));
-    assert_eq!(run("store(&r, i + 1); int a[2]; store(&a[1], 4); r += a[1];"), lanes(|i| i + 5));
-    assert_eq!(run("r = pick(i);"), lanes(|i| if i > 3 { 100 } else if i == 3 { 50 } else { i }));
-    assert_eq!(run("r = largest(i, 4) + scaled<3>(i) + scaled<1>(i);"), lanes(|i| i.max(4) + 4 * i));
+    assert_eq!(
+        run("store(&r, i + 1); int a[2]; store(&a[1], 4); r += a[1];"),
+        lanes(|i| i + 5)
+    );
+    assert_eq!(
+        run("r = pick(i);"),
+        lanes(|i| if i > 3 {
+            100
+        } else if i == 3 {
+            50
+        } else {
+            i
+        })
+    );
+    assert_eq!(
+        run("r = largest(i, 4) + scaled<3>(i) + scaled<1>(i);"),
+        lanes(|i| i.max(4) + 4 * i)
+    );
     assert_eq!(run("r = total(i, 1, 2);"), lanes(|i| i + 3));
     assert_eq!(run("r = fact(i);"), lanes(|i| (1..=i).product()));
-    assert_eq!(run("int k = 3; auto f = [&](int x) { r += k; return x * k; }; k = 4; r += f(i);"), lanes(|i| 4 + 4 * i));
-    assert_eq!(run("int k = 3; auto f = [=](int x) { return x * k; }; k = 4; r = f(i);"), lanes(|i| 3 * i));
+    assert_eq!(
+        run("int k = 3; auto f = [&](int x) { r += k; return x * k; }; k = 4; r += f(i);"),
+        lanes(|i| 4 + 4 * i)
+    );
+    assert_eq!(
+        run("int k = 3; auto f = [=](int x) { return x * k; }; k = 4; r = f(i);"),
+        lanes(|i| 3 * i)
+    );
 }
 
 #[test]
@@ -153,24 +249,53 @@ fn classes_have_members_methods_operators_and_bases() {
         template <typename F> __device__ int apply(F f, int x) { return f(x); }
     ";
     let run = |statements: &str| {
-        words(&format!("{classes} __global__ void k(int* out) {{ int i = threadIdx.x; int r = 0; {statements} out[i] = r; }}"))
+        words(&format!(
+            "{classes} __global__ void k(int* out) {{ int i = threadIdx.x; int r = 0; {statements} out[i] = r; }}"
+        ))
     };
-    assert_eq!(run("V a(i), b(2); V c = a + b; r = c.sum() * 100 + c.base();"), lanes(|i| (6 + i + 2 + 16) * 100 + i + 3));
-    assert_eq!(run("V a(i); a.at(1) += 5; a.at(0) = 1; r = a.y * 10 + a.x;"), lanes(|i| (i + 5) * 10 + 1));
-    assert_eq!(run("Arr<int, 4> a; for (int j = 0; j < a.size; j++) a[j] = j + i; r = a[3]; Arr<int, 1> s; r += s.one();"), lanes(|i| i + 3 + 11));
-    assert_eq!(run("r = apply(Add{5}, i) + apply([](int x) { return 2 * x; }, i);"), lanes(|i| 3 * i + 5));
-    assert_eq!(run("float3 f = make_float3(i, 1, 2); f.x += f.z; r = (int)(f.x * f.y);"), lanes(|i| i + 2));
+    assert_eq!(
+        run("V a(i), b(2); V c = a + b; r = c.sum() * 100 + c.base();"),
+        lanes(|i| (6 + i + 2 + 16) * 100 + i + 3)
+    );
+    assert_eq!(
+        run("V a(i); a.at(1) += 5; a.at(0) = 1; r = a.y * 10 + a.x;"),
+        lanes(|i| (i + 5) * 10 + 1)
+    );
+    assert_eq!(
+        run(
+            "Arr<int, 4> a; for (int j = 0; j < a.size; j++) a[j] = j + i; r = a[3]; Arr<int, 1> s; r += s.one();"
+        ),
+        lanes(|i| i + 3 + 11)
+    );
+    assert_eq!(
+        run("r = apply(Add{5}, i) + apply([](int x) { return 2 * x; }, i);"),
+        lanes(|i| 3 * i + 5)
+    );
+    assert_eq!(
+        run("float3 f = make_float3(i, 1, 2); f.x += f.z; r = (int)(f.x * f.y);"),
+        lanes(|i| i + 2)
+    );
 }
 
 #[test]
 fn warps_and_atomics() {
-    assert_eq!(body("r = __shfl_xor_sync(0xffffffff, i, 1);"), lanes(|i| i ^ 1));
-    assert_eq!(body("__shared__ int n; if (i == 0) n = 0; __syncthreads(); atomicAdd(&n, i); __syncthreads(); r = n;"), lanes(|_| 28));
+    assert_eq!(
+        body("r = __shfl_xor_sync(0xffffffff, i, 1);"),
+        lanes(|i| i ^ 1)
+    );
+    assert_eq!(
+        body(
+            "__shared__ int n; if (i == 0) n = 0; __syncthreads(); atomicAdd(&n, i); __syncthreads(); r = n;"
+        ),
+        lanes(|_| 28)
+    );
 }
 
 #[test]
 fn every_declaration_write_and_read_is_bound() {
-    let lowered = kernel("__global__ void k(float* out, int n) { int i = threadIdx.x; if (i < n) { float v = out[i]; v += 1; out[i] = v; } }");
+    let lowered = kernel(
+        "__global__ void k(float* out, int n) { int i = threadIdx.x; if (i < n) { float v = out[i]; v += 1; out[i] = v; } }",
+    );
     let function = &lowered.module.functions[0];
     let of = |name: &str, kind: BindingKind| {
         function
@@ -179,29 +304,69 @@ fn every_declaration_write_and_read_is_bound() {
             .filter(|b| function.variables[b.variable].name == name && b.kind == kind)
             .count()
     };
-    assert_eq!((of("i", BindingKind::Declaration), of("i", BindingKind::Read)), (1, 3));
-    assert_eq!((of("v", BindingKind::Declaration), of("v", BindingKind::Assignment), of("v", BindingKind::Read)), (1, 1, 1));
-    assert_eq!((of("out", BindingKind::Read), of("n", BindingKind::Read)), (2, 1));
+    assert_eq!(
+        (
+            of("i", BindingKind::Declaration),
+            of("i", BindingKind::Read)
+        ),
+        (1, 3)
+    );
+    assert_eq!(
+        (
+            of("v", BindingKind::Declaration),
+            of("v", BindingKind::Assignment),
+            of("v", BindingKind::Read)
+        ),
+        (1, 1, 1)
+    );
+    assert_eq!(
+        (of("out", BindingKind::Read), of("n", BindingKind::Read)),
+        (2, 1)
+    );
 }
 
 #[test]
 fn what_is_not_understood_is_unknown_and_the_rest_goes_on() {
-    let all = lower("__global__ void k(int* out) { int i = threadIdx.x; out[i] = mystery(i) + nowhere; }");
+    let all = lower(
+        "__global__ void k(int* out) { int i = threadIdx.x; out[i] = mystery(i) + nowhere; }",
+    );
     let lowered = &all[0];
     assert!(verify_module(&lowered.module).is_ok());
     assert_eq!(lowered.problems.len(), 2);
     let function = &lowered.module.functions[0];
-    assert!(function.insts.values().any(|d| matches!(&d.op, Op::CallUnknown { name, .. } if name == "mystery")));
-    assert!(function.insts.values().any(|d| matches!(d.op, Op::Store(_))));
+    assert!(
+        function
+            .insts
+            .values()
+            .any(|d| matches!(&d.op, Op::CallUnknown { name, .. } if name == "mystery"))
+    );
+    assert!(
+        function
+            .insts
+            .values()
+            .any(|d| matches!(d.op, Op::Store(_)))
+    );
 }
 
 #[test]
 fn unknown_template_parameters_are_uniform_symbols() {
-    let all = lower("template <int N, typename T> __global__ void k(T* out) { __shared__ T tile[N][N + 1]; int i = threadIdx.x; tile[i][0] = out[i]; out[i] = tile[0][i % N]; }");
+    let all = lower(
+        "template <int N, typename T> __global__ void k(T* out) { __shared__ T tile[N][N + 1]; int i = threadIdx.x; tile[i][0] = out[i]; out[i] = tile[0][i % N]; }",
+    );
     let function = &all[0].module.functions[0];
     assert!(verify_module(&all[0].module).is_ok());
-    assert!(function.insts.values().any(|d| matches!(&d.op, Op::Parameter(name) if name == "N")));
-    assert!(!function.insts.values().any(|d| matches!(d.op, Op::Unknown(_))));
+    assert!(
+        function
+            .insts
+            .values()
+            .any(|d| matches!(&d.op, Op::Parameter(name) if name == "N"))
+    );
+    assert!(
+        !function
+            .insts
+            .values()
+            .any(|d| matches!(d.op, Op::Unknown(_)))
+    );
 }
 
 #[test]

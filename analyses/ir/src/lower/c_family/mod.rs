@@ -4,16 +4,24 @@
 //! Anything that is not understood becomes `Op::Unknown` with a problem at its place, and lowering goes on. Every
 //! recursion has a depth limit, inlining has a budget, and the result depends on nothing but the arguments.
 
+pub mod access;
+pub mod address;
 pub mod builtins;
 pub mod call;
 pub mod classes;
+pub mod closure;
 pub mod constant;
 pub mod context;
 pub mod convert;
+pub mod declare;
 pub mod dispatch;
 pub mod env;
 pub mod expr;
+pub mod members;
+pub mod names;
 pub mod objects;
+pub mod operators;
+pub mod overload;
 pub mod place;
 pub mod resolve;
 pub mod resources;

@@ -42,8 +42,9 @@ pub fn entry(cx: &mut Context<'_>, function: &ast::Function) -> bool {
     if let Some(sizes) = attribute(attributes, "numthreads") {
         for (axis, argument) in sizes.arguments.iter().take(3).enumerate() {
             let number = cx.constant(argument).map(|n| n.as_int());
-            cx.builder.function.launch.block[axis] =
-                number.and_then(|n| u32::try_from(n).ok()).filter(|&n| n > 0);
+            cx.builder.function.launch.block[axis] = number
+                .and_then(|n| u32::try_from(n).ok())
+                .filter(|&n| n > 0);
         }
         for axis in sizes.arguments.len()..3 {
             cx.builder.function.launch.block[axis] = Some(1);
@@ -125,20 +126,22 @@ fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKin
 }
 
 fn named_stage(name: &str) -> Option<FunctionKind> {
-    Some(FunctionKind::Stage(match name.to_ascii_lowercase().as_str() {
-        "compute" | "node" => return Some(FunctionKind::Kernel),
-        "vertex" => ShaderStage::Vertex,
-        "pixel" => ShaderStage::Pixel,
-        "geometry" => ShaderStage::Geometry,
-        "hull" => ShaderStage::Hull,
-        "domain" => ShaderStage::Domain,
-        "amplification" => ShaderStage::Amplification,
-        "mesh" => ShaderStage::Mesh,
-        "raygeneration" | "closesthit" | "anyhit" | "miss" | "intersection" | "callable" => {
-            ShaderStage::RayTracing
-        }
-        _ => return None,
-    }))
+    Some(FunctionKind::Stage(
+        match name.to_ascii_lowercase().as_str() {
+            "compute" | "node" => return Some(FunctionKind::Kernel),
+            "vertex" => ShaderStage::Vertex,
+            "pixel" => ShaderStage::Pixel,
+            "geometry" => ShaderStage::Geometry,
+            "hull" => ShaderStage::Hull,
+            "domain" => ShaderStage::Domain,
+            "amplification" => ShaderStage::Amplification,
+            "mesh" => ShaderStage::Mesh,
+            "raygeneration" | "closesthit" | "anyhit" | "miss" | "intersection" | "callable" => {
+                ShaderStage::RayTracing
+            }
+            _ => return None,
+        },
+    ))
 }
 
 /// Whether a body calls a function of this name.
@@ -195,17 +198,27 @@ fn by_semantics(cx: &mut Context<'_>, function: &ast::Function) -> Option<Functi
     let hint = name_hint(&name);
     let has_parameters = !function.parameters.is_empty();
     let anything = inputs.any || outputs.any;
-    let stage = if outputs.has("SV_TARGET") || outputs.has("SV_DEPTH") || outputs.has("COLOR") && hint == Some(ShaderStage::Pixel) {
+    let stage = if outputs.has("SV_TARGET")
+        || outputs.has("SV_DEPTH")
+        || outputs.has("COLOR") && hint == Some(ShaderStage::Pixel)
+    {
         ShaderStage::Pixel
-    } else if outputs.has("SV_POSITION") || outputs.has("POSITION") && hint == Some(ShaderStage::Vertex) {
+    } else if outputs.has("SV_POSITION")
+        || outputs.has("POSITION") && hint == Some(ShaderStage::Vertex)
+    {
         // A helper may return the structure that the vertex shader returns; it has plain parameters.
         if !has_parameters && function.semantic.is_none() && hint.is_none() {
             return None;
         }
         ShaderStage::Vertex
-    } else if inputs.has("SV_VERTEXID") || inputs.has("SV_INSTANCEID") && hint != Some(ShaderStage::Pixel) {
+    } else if inputs.has("SV_VERTEXID")
+        || inputs.has("SV_INSTANCEID") && hint != Some(ShaderStage::Pixel)
+    {
         ShaderStage::Vertex
-    } else if inputs.has("SV_ISFRONTFACE") || inputs.has("SV_POSITION") || inputs.has("SV_SAMPLEINDEX") {
+    } else if inputs.has("SV_ISFRONTFACE")
+        || inputs.has("SV_POSITION")
+        || inputs.has("SV_SAMPLEINDEX")
+    {
         ShaderStage::Pixel
     } else if let Some(hint) = hint
         && anything
@@ -301,9 +314,10 @@ fn written(declared: &Arc<ast::Struct>, name: &str) -> Option<(Option<Ident>, Sp
         let Member::Fields(declaration) = member else {
             return None;
         };
-        let declarator = declaration.declarators.iter().find(
-            |d| matches!(&d.name, DeclaratorName::Plain(ident) if ident.name == name),
-        )?;
+        let declarator = declaration
+            .declarators
+            .iter()
+            .find(|d| matches!(&d.name, DeclaratorName::Plain(ident) if ident.name == name))?;
         Some((declarator.semantic.clone(), declaration.specifiers.words))
     })
 }
@@ -435,7 +449,12 @@ impl Source {
     ) -> RValue {
         if let CType::Resource(resource) = ty {
             // What differs between lanes is an input; streams and records are the lane's own.
-            let parts = [self.input(cx, semantic.map_or(&self.name, |s| &s.name).clone(), 0, resource.ir())];
+            let parts = [self.input(
+                cx,
+                semantic.map_or(&self.name, |s| &s.name).clone(),
+                0,
+                resource.ir(),
+            )];
             return RValue::new(ty.clone(), parts);
         }
         if let Some(semantic) = semantic {
@@ -479,7 +498,9 @@ impl Source {
                 // Ray payloads and hit attributes have no semantics and are the lane's own.
                 let own = matches!(
                     self.kind,
-                    FunctionKind::Stage(ShaderStage::RayTracing | ShaderStage::Geometry | ShaderStage::Mesh)
+                    FunctionKind::Stage(
+                        ShaderStage::RayTracing | ShaderStage::Geometry | ShaderStage::Mesh
+                    )
                 ) && !self.words.has(SpecifierSet::UNIFORM);
                 let parts: Parts = types
                     .iter()

@@ -3,9 +3,8 @@
 //! Code behind a `return`, `break`, `continue` or `goto` goes to a block that nothing reaches; `finish` drops it.
 
 use super::call::Operand;
-use super::constant;
 use super::context::*;
-use super::expr::{MAX_DEPTH, initializer_length};
+use super::expr::MAX_DEPTH;
 use super::types::*;
 use super::value::*;
 use crate::entity::Block;
@@ -15,8 +14,7 @@ use crate::types::{Space, Type};
 use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::{
-    self, Condition, Declaration, DeclaratorName, Expr, ExprKind, Initializer, SpecifierSet, Stmt,
-    StmtKind,
+    self, Condition, Declaration, DeclaratorName, Expr, ExprKind, Stmt, StmtKind,
 };
 
 impl Context<'_> {
@@ -31,7 +29,7 @@ impl Context<'_> {
     }
 
     /// What follows is not reached from here.
-    fn dead(&mut self) {
+    pub(super) fn dead(&mut self) {
         let block = self.builder.create_block();
         self.builder.switch_to(block);
     }
@@ -47,7 +45,7 @@ impl Context<'_> {
         self.depth -= 1;
     }
 
-    fn statement_kind(&mut self, statement: &Stmt, tail: bool) {
+    pub(super) fn statement_kind(&mut self, statement: &Stmt, tail: bool) {
         match &statement.kind {
             StmtKind::Expr(e) => {
                 self.expr(e);
@@ -178,7 +176,7 @@ impl Context<'_> {
         }
     }
 
-    fn label(&mut self, name: &SmolStr) -> Block {
+    pub(super) fn label(&mut self, name: &SmolStr) -> Block {
         if let Some(&block) = self.frame().labels.get(name) {
             return block;
         }
@@ -187,10 +185,8 @@ impl Context<'_> {
         block
     }
 
-    // -------------------------------------------------------------------------------------------- branches
-
     /// A condition as a Bool, with the instruction position at it.
-    fn condition(&mut self, condition: &Condition) -> (crate::entity::Value, Span) {
+    pub(super) fn condition(&mut self, condition: &Condition) -> (crate::entity::Value, Span) {
         match condition {
             Condition::Expr(e) => {
                 let value = self.rvalue(e);
@@ -220,7 +216,7 @@ impl Context<'_> {
         }
     }
 
-    fn condition_bit(&mut self, value: RValue, span: Span) -> crate::entity::Value {
+    pub(super) fn condition_bit(&mut self, value: RValue, span: Span) -> crate::entity::Value {
         if let CType::Struct(id) = value.ty {
             let operand = Operand::Value(value.clone());
             if let Some(value) = self.conversion_operator(&operand, id, &CType::Bool, span) {
@@ -230,7 +226,7 @@ impl Context<'_> {
         self.truth(value, span)
     }
 
-    fn if_statement(
+    pub(super) fn if_statement(
         &mut self,
         condition: &Condition,
         then: &Stmt,
@@ -288,7 +284,7 @@ impl Context<'_> {
         self.builder.switch_to(join);
     }
 
-    fn loop_statement(
+    pub(super) fn loop_statement(
         &mut self,
         statement: &Stmt,
         condition: Option<&Condition>,
@@ -359,7 +355,7 @@ impl Context<'_> {
         self.builder.switch_to(exit);
     }
 
-    fn unroll_request(&mut self, statement: &Stmt) -> Option<u32> {
+    pub(super) fn unroll_request(&mut self, statement: &Stmt) -> Option<u32> {
         let attribute = statement
             .attributes
             .iter()
@@ -377,7 +373,7 @@ impl Context<'_> {
     }
 
     /// `for (T x : array)` over an array, by index.
-    fn range_for(
+    pub(super) fn range_for(
         &mut self,
         statement: &Stmt,
         declaration: &Declaration,
@@ -460,7 +456,7 @@ impl Context<'_> {
         self.builder.switch_to(exit);
     }
 
-    fn switch_statement(&mut self, condition: &Condition, body: &Stmt) {
+    pub(super) fn switch_statement(&mut self, condition: &Condition, body: &Stmt) {
         let (value, span) = match condition {
             Condition::Expr(e) => (self.rvalue(e), e.span),
             Condition::Declaration(declaration) => {
@@ -530,14 +526,14 @@ impl Context<'_> {
     }
 
     /// A block for a label of a switch; the statement before falls into it.
-    fn label_block(&mut self) -> Block {
+    pub(super) fn label_block(&mut self) -> Block {
         let block = self.builder.create_block();
         self.builder.jump(block);
         self.builder.switch_to(block);
         block
     }
 
-    fn case_label(&mut self, value: &Expr, upper: Option<&Expr>) {
+    pub(super) fn case_label(&mut self, value: &Expr, upper: Option<&Expr>) {
         let block = self.label_block();
         let low = self.constant(value).map(|n| n.as_int());
         let high = upper.map(|e| self.constant(e).map(|n| n.as_int()));
@@ -560,7 +556,7 @@ impl Context<'_> {
         }
     }
 
-    fn return_statement(&mut self, value: Option<&Expr>, tail: bool, span: Span) {
+    pub(super) fn return_statement(&mut self, value: Option<&Expr>, tail: bool, span: Span) {
         let Some(exit) = self.frame().exit else {
             return self.return_from_function(value, span);
         };
@@ -647,7 +643,7 @@ impl Context<'_> {
     }
 
     /// `return` of the function that is being built.
-    fn return_from_function(&mut self, value: Option<&Expr>, span: Span) {
+    pub(super) fn return_from_function(&mut self, value: Option<&Expr>, span: Span) {
         let declared = self.frame().return_type.clone().unwrap_or(CType::Void);
         let mut parts = Parts::new();
         if let Some(e) = value {
@@ -695,7 +691,7 @@ impl Context<'_> {
         self.builder.ret(parts);
     }
 
-    fn asm(&mut self, asm: &ast::Asm) {
+    pub(super) fn asm(&mut self, asm: &ast::Asm) {
         let mut values = Parts::new();
         for (_, e) in &asm.inputs {
             let value = self.rvalue(e);
@@ -728,380 +724,6 @@ impl Context<'_> {
             let value = RValue::new(place.ty.clone(), parts);
             at += count;
             self.store(&place, value, span);
-        }
-    }
-
-    // -------------------------------------------------------------------------------------------- declarations
-
-    pub fn declaration(&mut self, declaration: &Declaration) {
-        let mut inline = None;
-        for declarator in &declaration.declarators {
-            let written = match (&declarator.ty.kind, &inline) {
-                (ast::TypeKind::InlineStruct(_), Some(ty)) => {
-                    let ty: &CType = ty;
-                    ty.clone()
-                }
-                _ => {
-                    let ty = self.resolve_type(&declarator.ty);
-                    if matches!(declarator.ty.kind, ast::TypeKind::InlineStruct(_)) {
-                        inline = Some(ty.clone());
-                    }
-                    ty
-                }
-            };
-            match &declarator.name {
-                DeclaratorName::Plain(ident) => {
-                    self.declarator(declaration, declarator, ident, written);
-                }
-                DeclaratorName::Binding(names) => self.structured(declarator, names, written),
-                _ => {}
-            }
-        }
-        if declaration.declarators.is_empty() {
-            // `struct S { ... };` inside a declaration statement has nothing to run.
-        }
-    }
-
-    fn declarator(
-        &mut self,
-        declaration: &Declaration,
-        declarator: &ast::Declarator,
-        ident: &ast::Ident,
-        written: CType,
-    ) {
-        let words = declaration.specifiers.words;
-        let span = ident.span;
-        let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
-        if let CType::Reference { to, .. } = &written {
-            let to = (**to).clone();
-            let operand = match &declarator.initializer {
-                Initializer::Copy(e) => self.expr(e),
-                Initializer::Paren(list) | Initializer::Brace(list) if list.len() == 1 => {
-                    self.expr(&list[0])
-                }
-                _ => Operand::Value(self.undefined(&to)),
-            };
-            return self.bind_reference(ident, to, operand);
-        }
-        let mut ty = written;
-        if let CType::Array {
-            element,
-            size: ArraySize::Unknown,
-        } = &ty
-            && let Some(count) = initializer_length(&declarator.initializer)
-        {
-            ty = CType::array((**element).clone(), ArraySize::Fixed(count));
-        }
-        if words.has(SpecifierSet::SHARED) {
-            return self.memory_variable(ident, &ty, Space::Shared);
-        }
-        if words.has(SpecifierSet::STATIC) && !is_const {
-            let space = if self.is_hlsl() {
-                Space::Local
-            } else {
-                Space::Global
-            };
-            return self.memory_variable(ident, &ty, space);
-        }
-        if words.has(SpecifierSet::EXTERN) {
-            return self.memory_variable(ident, &ty, Space::Global);
-        }
-        if is_const && let Some(number) = self.constant_of(declarator, &ty) {
-            let value = self.number(&number);
-            let value = if ty.is_unknown() {
-                value
-            } else {
-                self.convert(value, &ty, span)
-            };
-            let variable = self.new_variable(ident, &value.ty.clone(), VariableKind::Local);
-            let at = self.at(span);
-            self.builder
-                .bind(variable, BindingKind::Declaration, &value.parts, "", at);
-            let mut place = LValue::value(value);
-            place.name = Some(NamedPart {
-                variable,
-                part: SmolStr::default(),
-                at,
-            });
-            self.declare(ident.name.clone(), Local::Variable(place));
-            return;
-        }
-        if ty.is_unknown() {
-            // `auto`
-            let value = match &declarator.initializer {
-                Initializer::Copy(e) => self.rvalue(e),
-                Initializer::Paren(list) | Initializer::Brace(list) if list.len() == 1 => {
-                    self.rvalue(&list[0])
-                }
-                _ => {
-                    let ty = CType::INT;
-                    self.unknown("type of a variable", &[], &ty, span)
-                }
-            };
-            let value = self.decay(value);
-            let ty = value.ty.clone();
-            return self.declare_variable(ident, &ty, Some(value), false);
-        }
-        // Simple values are computed before the variable exists, so that its pointers take the value's space.
-        let simple = !matches!(ty, CType::Struct(_) | CType::Array { .. });
-        match &declarator.initializer {
-            Initializer::Copy(e) if simple => {
-                let value = self.initialise_value(&ty, e);
-                self.declare_variable(ident, &ty, Some(value), is_const);
-            }
-            Initializer::Paren(list) | Initializer::Brace(list) if simple => {
-                let made = self.construct(ty.clone(), list, false, span);
-                let value = self.take(made, span);
-                self.declare_variable(ident, &ty, Some(value), is_const);
-            }
-            Initializer::Copy(e)
-                if matches!(ty, CType::Struct(_)) && !matches!(e.kind, ExprKind::List(_)) =>
-            {
-                let value = self.initialise_value(&ty, e);
-                self.declare_variable(ident, &ty, Some(value), is_const);
-            }
-            Initializer::None if simple => self.declare_variable(ident, &ty, None, is_const),
-            initializer => {
-                let key = self.key(span);
-                let variable = self.new_variable(ident, &ty, VariableKind::Local);
-                let place = self.new_place(&ty, &key, None);
-                let at = self.at(span);
-                let mut place = LValue {
-                    ty: ty.clone(),
-                    place,
-                    name: None,
-                    is_const: false,
-                };
-                let mut shown = Parts::new();
-                // Indexing below may ask for memory: the name must be known while it is filled.
-                let name = NamedPart {
-                    variable,
-                    part: SmolStr::default(),
-                    at,
-                };
-                place.name = Some(name);
-                let mut silent = place.clone();
-                silent.name = None;
-                let has_work = match (&ty, initializer) {
-                    (CType::Struct(id), Initializer::None) => {
-                        let id = *id;
-                        self.has_default_work(id)
-                    }
-                    (_, Initializer::None) => false,
-                    _ => true,
-                };
-                if has_work {
-                    let target = if matches!(place.place, Place::Slots(_)) {
-                        &place
-                    } else {
-                        &silent
-                    };
-                    let target = target.clone();
-                    self.initialise_place(&target, initializer, span);
-                    if let Place::Slots(_) = &place.place {
-                        shown = self.known_parts(&place);
-                    }
-                }
-                self.here(span);
-                self.builder
-                    .bind(variable, BindingKind::Declaration, &shown, "", at);
-                self.declare(ident.name.clone(), Local::Variable(place));
-            }
-        }
-    }
-
-    fn constant_of(&mut self, declarator: &ast::Declarator, ty: &CType) -> Option<Const> {
-        let function = ty.is_pointer() || matches!(ty, CType::Opaque(_));
-        if !(ty.is_arithmetic() || ty.is_unknown() || matches!(ty, CType::Enum { .. }) || function)
-        {
-            return None;
-        }
-        let found = self.constant_declarator(declarator)?;
-        (!function || matches!(found.ty, CType::Function(_))).then_some(found)
-    }
-
-    /// A variable with a value: slots, or memory when an earlier attempt found that it needs it.
-    pub fn declare_variable(
-        &mut self,
-        ident: &ast::Ident,
-        ty: &CType,
-        value: Option<RValue>,
-        is_const: bool,
-    ) {
-        let key = self.key(ident.span);
-        let variable = self.new_variable(ident, ty, VariableKind::Local);
-        let at = self.at(ident.span);
-        let name = Some(NamedPart {
-            variable,
-            part: SmolStr::default(),
-            at,
-        });
-        // Lambdas and functions are known by their type; a pointer to a variable stays a name for it.
-        if let Some(value) = &value
-            && value.parts.is_empty()
-            && !value.ty.is_void()
-            && !self.demotions.storage.contains(&key)
-            && !self.demotions.memory.contains(&key)
-            && (matches!(value.ty, CType::Lambda(_) | CType::Function(_)) || value.target.is_some())
-        {
-            let mut place = LValue::value(value.clone());
-            place.ty = if value.ty.is_pointer() {
-                ty.clone()
-            } else {
-                value.ty.clone()
-            };
-            place.name = name;
-            place.is_const = false;
-            self.builder
-                .bind(variable, BindingKind::Declaration, &[], "", at);
-            self.declare(ident.name.clone(), Local::Variable(place));
-            return;
-        }
-        let value = value.map(|value| {
-            if value.ty.is_pointer() {
-                self.with_address(value, ident.span)
-            } else {
-                value
-            }
-        });
-        self.here(ident.span);
-        let initial = value.as_ref().map(|v| v.parts.clone());
-        let place = self.new_place(ty, &key, initial.as_deref());
-        let mut place = LValue {
-            ty: ty.clone(),
-            place,
-            name: None,
-            is_const: false,
-        };
-        let mut shown = Parts::new();
-        if let Some(value) = value {
-            shown = self.store_silently(&place, value, ident.span).parts;
-        } else if let Place::Slots(slots) = &place.place {
-            // A new execution of the declaration does not see the value of the one before.
-            for slot in slots.clone() {
-                let ty = self.builder.slot_type(slot);
-                let undefined = self.builder.undef(ty);
-                self.builder.write(slot, undefined);
-            }
-        }
-        self.here(ident.span);
-        self.builder
-            .bind(variable, BindingKind::Declaration, &shown, "", at);
-        place.name = name;
-        place.is_const = is_const && !matches!(ty, CType::Struct(_));
-        self.declare(ident.name.clone(), Local::Variable(place));
-    }
-
-    /// `T& name = operand`.
-    pub fn bind_reference(&mut self, ident: &ast::Ident, to: CType, operand: Operand) {
-        let place = match operand {
-            Operand::Place(place) => place,
-            Operand::Value(value) => {
-                let value = if to.is_unknown() {
-                    value
-                } else {
-                    self.convert(value, &to, ident.span)
-                };
-                let ty = value.ty.clone();
-                return self.declare_variable(ident, &ty, Some(value), false);
-            }
-        };
-        let variable = self.new_variable(ident, &place.ty.clone(), VariableKind::Local);
-        if let Some(name) = &place.name
-            && let Some(key) = self.variable_keys.get(&name.variable).cloned()
-        {
-            self.variable_keys.insert(variable, key);
-        }
-        let shown = match &place.place {
-            Place::Slots(_) | Place::Value(_) => self.known_parts(&place),
-            _ => Parts::new(),
-        };
-        let at = self.at(ident.span);
-        self.builder
-            .bind(variable, BindingKind::Declaration, &shown, "", at);
-        let mut place = place;
-        if !to.is_unknown()
-            && let (CType::Struct(a), CType::Struct(b)) = (&place.ty, &to)
-            && let Some(base) = self.base_place(&place, *a, *b)
-        {
-            place = base;
-        }
-        place.name = Some(NamedPart {
-            variable,
-            part: SmolStr::default(),
-            at,
-        });
-        self.declare(ident.name.clone(), Local::Variable(place));
-    }
-
-    /// A variable with memory of its own: `__shared__`, `static`.
-    fn memory_variable(&mut self, ident: &ast::Ident, ty: &CType, space: Space) {
-        let variable = self.new_variable(ident, ty, VariableKind::Global);
-        let at = self.at(ident.span);
-        let mut place = if space == Space::Local {
-            let size = self.structs.size_of(ty).unwrap_or(4096);
-            let align = self.structs.align_of(ty);
-            let address = self.private_memory(size, align);
-            LValue::memory(ty.clone(), address, MemoryAccess::in_space(space))
-        } else {
-            // Two variables of one name in different functions are two; in copies of one inlined function they are one.
-            let key = smol_str::format_smolstr!("{:?}", self.key(ident.span));
-            match self.globals.get(&key) {
-                Some(known) if known.ty == *ty => known.clone(),
-                _ => {
-                    let place = self.symbol_place(&ident.name, ty, space, false, ident.span);
-                    self.globals.insert(key, place.clone());
-                    place
-                }
-            }
-        };
-        self.here(ident.span);
-        self.builder
-            .bind(variable, BindingKind::Declaration, &[], "", at);
-        place.name = Some(NamedPart {
-            variable,
-            part: SmolStr::default(),
-            at,
-        });
-        self.declare(ident.name.clone(), Local::Variable(place));
-    }
-
-    /// `auto [a, b] = e;`
-    fn structured(&mut self, declarator: &ast::Declarator, names: &[ast::Ident], written: CType) {
-        let e = match &declarator.initializer {
-            Initializer::Copy(e) => e,
-            Initializer::Paren(list) | Initializer::Brace(list) if list.len() == 1 => &list[0],
-            _ => return,
-        };
-        let by_reference = matches!(written, CType::Reference { .. });
-        let whole = match self.expr(e) {
-            Operand::Place(place) if by_reference => place,
-            other => {
-                let value = self.take(other, e.span);
-                let place = self.temporary(&value.ty.clone(), e.span);
-                self.store_silently(&place, value, e.span);
-                place
-            }
-        };
-        for (index, ident) in names.iter().enumerate() {
-            let part = match &whole.ty {
-                CType::Struct(id) => {
-                    let id = *id;
-                    let name = self.structs[id].fields.get(index).map(|f| f.name.clone());
-                    name.and_then(|name| self.field(&whole, id, &name, ident.span))
-                }
-                _ => self.constant_element(&whole, index as u64),
-            };
-            match part {
-                Some(part) => {
-                    let ty = part.ty.clone();
-                    self.bind_reference(ident, ty, Operand::Place(part));
-                }
-                None => {
-                    let value = self.unknown("structured binding", &[], &CType::INT, ident.span);
-                    self.declare_variable(ident, &CType::INT, Some(value), false);
-                }
-            }
         }
     }
 }

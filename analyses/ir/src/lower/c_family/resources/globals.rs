@@ -92,8 +92,7 @@ pub fn global(cx: &mut Context<'_>, name: &str, span: Span) -> Option<LValue> {
                             .unwrap_or_else(|| packing::place(end, &ty, &layout));
                         if wanted {
                             let kind = SymbolKind::Buffer;
-                            let symbol =
-                                symbol(cx, &buffer.name.name, kind, Space::Constant, None);
+                            let symbol = symbol(cx, &buffer.name.name, kind, Space::Constant, None);
                             let label = declared_name(item, name);
                             let named = NamedPart {
                                 variable: variable(cx, &label, &ty),
@@ -114,11 +113,7 @@ pub fn global(cx: &mut Context<'_>, name: &str, span: Span) -> Option<LValue> {
 }
 
 /// The type of a declaration as its own surroundings understand it.
-fn resolve_at(
-    cx: &mut Context<'_>,
-    item: &Arc<ast::ParsedItem>,
-    ty: &ast::Type,
-) -> CType {
+fn resolve_at(cx: &mut Context<'_>, item: &Arc<ast::ParsedItem>, ty: &ast::Type) -> CType {
     let mut frame = crate::lower::c_family::context::Frame::outside(item.key.clone());
     frame.site = cx.site();
     frame.namespace = item.scope.clone();

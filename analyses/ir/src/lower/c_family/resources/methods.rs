@@ -86,21 +86,30 @@ fn ray_query_method(
     let float3 = CType::vector(CType::FLOAT, 3);
     let ty = match name {
         "Proceed" => CType::Bool,
-        "TraceRayInline" | "Abort" | "CommitNonOpaqueTriangleHit" | "CommitProceduralPrimitiveHit" => {
-            CType::Void
-        }
+        "TraceRayInline"
+        | "Abort"
+        | "CommitNonOpaqueTriangleHit"
+        | "CommitProceduralPrimitiveHit" => CType::Void,
         _ => {
             let rest = name
                 .strip_prefix("Candidate")
                 .or_else(|| name.strip_prefix("Committed"))
                 .unwrap_or(name);
             match rest {
-                "Type" | "Status" | "RayFlags" | "InstanceIndex" | "InstanceID" | "GeometryIndex"
-                | "PrimitiveIndex" | "InstanceContributionToHitGroupIndex" | "ClusterID" => CType::UINT,
+                "Type"
+                | "Status"
+                | "RayFlags"
+                | "InstanceIndex"
+                | "InstanceID"
+                | "GeometryIndex"
+                | "PrimitiveIndex"
+                | "InstanceContributionToHitGroupIndex"
+                | "ClusterID" => CType::UINT,
                 "ProceduralPrimitiveNonOpaque" | "TriangleFrontFace" => CType::Bool,
                 "TriangleRayT" | "RayT" | "RayTMin" | "RayTCurrent" => CType::FLOAT,
                 "TriangleBarycentrics" => CType::vector(CType::FLOAT, 2),
-                "WorldRayOrigin" | "WorldRayDirection" | "ObjectRayOrigin" | "ObjectRayDirection" => float3,
+                "WorldRayOrigin" | "WorldRayDirection" | "ObjectRayOrigin"
+                | "ObjectRayDirection" => float3,
                 "ObjectToWorld3x4" | "WorldToObject3x4" => CType::matrix(CType::FLOAT, 3, 4),
                 "ObjectToWorld4x3" | "WorldToObject4x3" => CType::matrix(CType::FLOAT, 4, 3),
                 "TriangleObjectPositions" => CType::matrix(CType::FLOAT, 3, 3),
@@ -130,15 +139,25 @@ fn node_method(
     let ty = match name {
         "Get" => resource.element.clone(),
         "GetThreadNodeOutputRecords" | "GetGroupNodeOutputRecords" => same(),
-        "OutputComplete" | "ThreadIncrementOutputCount" | "GroupIncrementOutputCount" => CType::Void,
+        "OutputComplete" | "ThreadIncrementOutputCount" | "GroupIncrementOutputCount" => {
+            CType::Void
+        }
         "Count" => CType::UINT,
         "IsValid" | "FinishedCrossGroupSharing" | "IsHit" | "IsMiss" | "IsNop" => CType::Bool,
         "TraceRay" | "FromRayQuery" | "MakeMiss" | "MakeNop" => same(),
-        "GetRayFlags" | "GetHitKind" | "GetInstanceIndex" | "GetInstanceID" | "GetGeometryIndex"
-        | "GetPrimitiveIndex" | "GetShaderTableIndex" | "SetShaderTableIndex"
+        "GetRayFlags"
+        | "GetHitKind"
+        | "GetInstanceIndex"
+        | "GetInstanceID"
+        | "GetGeometryIndex"
+        | "GetPrimitiveIndex"
+        | "GetShaderTableIndex"
+        | "SetShaderTableIndex"
         | "LoadLocalRootTableConstant" => CType::UINT,
         "GetRayTMin" | "GetRayTCurrent" => CType::FLOAT,
-        "GetWorldRayOrigin" | "GetWorldRayDirection" | "GetObjectRayOrigin"
+        "GetWorldRayOrigin"
+        | "GetWorldRayDirection"
+        | "GetObjectRayOrigin"
         | "GetObjectRayDirection" => CType::vector(CType::FLOAT, 3),
         "GetObjectToWorld3x4" | "GetWorldToObject3x4" => CType::matrix(CType::FLOAT, 3, 4),
         "GetObjectToWorld4x3" | "GetWorldToObject4x3" => CType::matrix(CType::FLOAT, 4, 3),

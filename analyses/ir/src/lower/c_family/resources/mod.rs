@@ -45,12 +45,7 @@ fn is_object(ty: &CType) -> bool {
 }
 
 /// `object[index]`.
-pub fn index(
-    cx: &mut Context<'_>,
-    object: &RValue,
-    index: &RValue,
-    span: Span,
-) -> Option<LValue> {
+pub fn index(cx: &mut Context<'_>, object: &RValue, index: &RValue, span: Span) -> Option<LValue> {
     cx.here(span);
     if let CType::Array { element, .. } = &object.ty {
         if !is_resource_array(&object.ty) || object.parts.len() != 1 {
@@ -96,7 +91,9 @@ pub fn index(
             let op = Op::ResourceElement {
                 non_uniform_marked: false,
             };
-            let value = cx.builder.value(op, &[object.first()?, number], Type::Handle);
+            let value = cx
+                .builder
+                .value(op, &[object.first()?, number], Type::Handle);
             Some(LValue::value(RValue::scalar(
                 CType::Resource(Arc::new(ResourceType {
                     kind: ResourceKind::HeapElement,
@@ -145,12 +142,7 @@ fn patch_element(
 }
 
 /// A member of a resource that is no method: a field of `ConstantBuffer<T>`, `texture.mips`.
-pub fn member(
-    cx: &mut Context<'_>,
-    object: &RValue,
-    name: &SmolStr,
-    span: Span,
-) -> Option<LValue> {
+pub fn member(cx: &mut Context<'_>, object: &RValue, name: &SmolStr, span: Span) -> Option<LValue> {
     let CType::Resource(resource) = &object.ty else {
         return None;
     };

@@ -41,7 +41,11 @@ pub fn named_type(
         }
         "BuiltInTrianglePositions" => {
             let float3 = CType::vector(CType::FLOAT, 3);
-            let fields = [("p0", float3.clone()), ("p1", float3.clone()), ("p2", float3)];
+            let fields = [
+                ("p0", float3.clone()),
+                ("p1", float3.clone()),
+                ("p2", float3),
+            ];
             return Some(structure(cx, name, &fields));
         }
         "ResourceDescriptorHeap" | "SamplerDescriptorHeap" => return Some(heap()),

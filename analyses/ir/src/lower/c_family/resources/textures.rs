@@ -67,12 +67,7 @@ pub(super) fn element(
 }
 
 /// An integer coordinate of `count` components.
-fn coordinate(
-    cx: &mut Context<'_>,
-    index: &RValue,
-    count: u8,
-    span: Span,
-) -> Option<Vec<Value>> {
+fn coordinate(cx: &mut Context<'_>, index: &RValue, count: u8, span: Span) -> Option<Vec<Value>> {
     if !index.ty.is_numeric() {
         return None;
     }
@@ -85,7 +80,14 @@ fn coordinate(
     let ty = if have == 1 && count == 1 {
         element
     } else {
-        CType::vector(element, if index.ty.components() == 1 { count } else { have })
+        CType::vector(
+            element,
+            if index.ty.components() == 1 {
+                count
+            } else {
+                have
+            },
+        )
     };
     let v = cx.convert(index.clone(), &ty, span);
     Some(v.parts.to_vec())

@@ -148,9 +148,7 @@ pub(super) fn call(
             } else {
                 TernaryOp::Dot4Unsigned
             };
-            let v = cx
-                .builder
-                .value(Op::Ternary(op), &[a, b, sum], Type::I32);
+            let v = cx.builder.value(Op::Ternary(op), &[a, b, sum], Type::I32);
             RValue::scalar(ty, v)
         }
         ("dot2add", [a, b, sum]) => {
@@ -277,9 +275,9 @@ fn masked_difference(cx: &mut Context<'_>, r: Value, s: Value, sum: Value) -> Va
             .builder
             .value(extract.clone(), &[r, at, eight], Type::I32);
         let b = cx.builder.value(extract, &[s, at, eight], Type::I32);
-        let added =
-            cx.builder
-                .value(Op::Ternary(TernaryOp::SadUnsigned), &[a, b, sum], Type::I32);
+        let added = cx
+            .builder
+            .value(Op::Ternary(TernaryOp::SadUnsigned), &[a, b, sum], Type::I32);
         let masked = cx.builder.int_compare(IntCondition::Equal, a, zero);
         sum = cx.builder.select(masked, sum, added);
     }

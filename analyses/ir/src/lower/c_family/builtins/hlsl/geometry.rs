@@ -80,9 +80,9 @@ pub(super) fn call(
             let v = unified_floats(cx, arguments, span)?;
             let d = dot(cx, &v[1], &v[2])?;
             let zero = literal(cx, 0.0, &d.ty);
-            let front =
-                cx.builder
-                    .float_compare(FloatCondition::Less, d.first()?, zero.first()?);
+            let front = cx
+                .builder
+                .float_compare(FloatCondition::Less, d.first()?, zero.first()?);
             let minus = cx.negate(v[0].clone(), span);
             let element = v[0].ty.element().clone();
             cx.map2(&v[0], &minus, &element, |cx, x, y| {
@@ -105,15 +105,13 @@ pub(super) fn call(
             let zero = literal(cx, 0.0, &element);
             let one = literal(cx, 1.0, &element);
             let diffuse = extremum(cx, true, &v[0], &zero);
-            let power =
-                cx.builder
-                    .binary(Ir::Pow, Wrap::MAY, v[1].first()?, v[2].first()?);
+            let power = cx
+                .builder
+                .binary(Ir::Pow, Wrap::MAY, v[1].first()?, v[2].first()?);
             let lowest = extremum(cx, false, &v[0], &v[1]);
-            let dark = cx.builder.float_compare(
-                FloatCondition::Less,
-                lowest.first()?,
-                zero.first()?,
-            );
+            let dark =
+                cx.builder
+                    .float_compare(FloatCondition::Less, lowest.first()?, zero.first()?);
             let specular = cx.builder.select(dark, zero.first()?, power);
             let one = one.first()?;
             let parts = [one, diffuse.first()?, specular, one];
@@ -159,7 +157,11 @@ fn times(cx: &mut Context<'_>, a: Value, b: Value) -> Value {
 }
 
 /// Sum of products in order, a fused step each for floats.
-fn sum_of_products(cx: &mut Context<'_>, pairs: &[(Value, Value)], element: &CType) -> Option<Value> {
+fn sum_of_products(
+    cx: &mut Context<'_>,
+    pairs: &[(Value, Value)],
+    element: &CType,
+) -> Option<Value> {
     let (&(a, b), rest) = pairs.split_first()?;
     let mut sum = cx.scalar_op(B::Mul, a, b, element);
     for &(a, b) in rest {
@@ -219,7 +221,9 @@ fn refract(
     let direction = op2(cx, B::Sub, &incoming, &normal, span);
     let zero = zero.first()?;
     let element = direction.ty.element().clone();
-    Some(cx.map(&direction, &element, |cx, v| cx.builder.select(total, zero, v)))
+    Some(cx.map(&direction, &element, |cx, v| {
+        cx.builder.select(total, zero, v)
+    }))
 }
 
 /// Laplace expansion along the first remaining row; matrices have at most four.

@@ -229,7 +229,14 @@ mod tests {
 
     #[test]
     fn names_are_found() {
-        for name in ["abs", "unpack_u8u32", "mul", "AllMemoryBarrier", "WaveReadLaneAt", "tex2Dlod"] {
+        for name in [
+            "abs",
+            "unpack_u8u32",
+            "mul",
+            "AllMemoryBarrier",
+            "WaveReadLaneAt",
+            "tex2Dlod",
+        ] {
             assert!(is_builtin(name), "{name}");
         }
         assert!(!is_builtin("luminance"));

@@ -59,9 +59,7 @@ pub(super) fn call(
         | ("EvaluateAttributeCentroid" | "EvaluateAttributeAtCentroid", [a])
         | ("GetAttributeAtVertex", [a, _]) => value(cx, a),
         ("GetRenderTargetSampleCount", []) => {
-            let v = cx
-                .builder
-                .special(Special::OtherDispatch(1), Type::I32);
+            let v = cx.builder.special(Special::OtherDispatch(1), Type::I32);
             RValue::scalar(CType::UINT, v)
         }
         ("GetRenderTargetSamplePosition", [index]) => {
@@ -118,10 +116,21 @@ pub(super) fn call(
             let args = all_parts(cx, arguments);
             other(cx, &args, &CType::Bool, false)
         }
-        ("Process2DQuadTessFactorsAvg" | "Process2DQuadTessFactorsMax" | "Process2DQuadTessFactorsMin", _)
+        (
+            "Process2DQuadTessFactorsAvg"
+            | "Process2DQuadTessFactorsMax"
+            | "Process2DQuadTessFactorsMin",
+            _,
+        )
         | ("ProcessIsolineTessFactors", _)
-        | ("ProcessQuadTessFactorsAvg" | "ProcessQuadTessFactorsMax" | "ProcessQuadTessFactorsMin", _)
-        | ("ProcessTriTessFactorsAvg" | "ProcessTriTessFactorsMax" | "ProcessTriTessFactorsMin", _) => {
+        | (
+            "ProcessQuadTessFactorsAvg" | "ProcessQuadTessFactorsMax" | "ProcessQuadTessFactorsMin",
+            _,
+        )
+        | (
+            "ProcessTriTessFactorsAvg" | "ProcessTriTessFactorsMax" | "ProcessTriTessFactorsMin",
+            _,
+        ) => {
             let args = all_parts(cx, arguments);
             for argument in arguments.iter().skip(2) {
                 if argument.place.is_some() {
@@ -132,9 +141,7 @@ pub(super) fn call(
             }
             RValue::void()
         }
-        ("GetRemainingRecursionLevels" | "GetTimestamp", []) => {
-            input(cx, name, &CType::UINT)
-        }
+        ("GetRemainingRecursionLevels" | "GetTimestamp", []) => input(cx, name, &CType::UINT),
         ("AllocateRayQuery", [_]) => {
             let v = cx.builder.undef(Type::Handle);
             RValue::scalar(resources::ray_query(), v)
@@ -159,30 +166,29 @@ fn derivative(name: &str) -> Option<Derivative> {
 /// A value that the pipeline hands to each lane, under a name that is no semantic.
 pub(crate) fn input(cx: &mut Context<'_>, semantic: &str, ty: &CType) -> RValue {
     let types = cx.structs.parts(ty).unwrap_or_default();
-    let parts: Parts = types
-        .iter()
-        .enumerate()
-        .map(|(component, &ty)| {
-            let semantic = SmolStr::new(semantic.to_ascii_uppercase());
-            let known = cx
-                .builder
-                .function
-                .inputs
-                .iter()
-                .position(|i| i.semantic == semantic && usize::from(i.component) == component);
-            let index = known.unwrap_or_else(|| {
-                cx.builder.function.inputs.push(StageInput {
-                    name: semantic.clone(),
-                    semantic,
-                    component: component as u8,
-                    interpolation: Interpolation::Flat,
-                    ty,
+    let parts: Parts =
+        types
+            .iter()
+            .enumerate()
+            .map(|(component, &ty)| {
+                let semantic = SmolStr::new(semantic.to_ascii_uppercase());
+                let known =
+                    cx.builder.function.inputs.iter().position(|i| {
+                        i.semantic == semantic && usize::from(i.component) == component
+                    });
+                let index = known.unwrap_or_else(|| {
+                    cx.builder.function.inputs.push(StageInput {
+                        name: semantic.clone(),
+                        semantic,
+                        component: component as u8,
+                        interpolation: Interpolation::Flat,
+                        ty,
+                    });
+                    cx.builder.function.inputs.len() - 1
                 });
-                cx.builder.function.inputs.len() - 1
-            });
-            cx.builder.value(Op::StageInput(index as u32), &[], ty)
-        })
-        .collect();
+                cx.builder.value(Op::StageInput(index as u32), &[], ty)
+            })
+            .collect();
     cx.builder.vector(&parts);
     RValue::new(ty.clone(), parts)
 }
@@ -202,10 +208,7 @@ fn ray_system_value(
         "DispatchRaysIndex" => CType::vector(CType::UINT, 3),
         "DispatchRaysDimensions" => {
             let parts: Parts = (0..3)
-                .map(|i| {
-                    cx.builder
-                        .special(Special::OtherDispatch(8 + i), Type::I32)
-                })
+                .map(|i| cx.builder.special(Special::OtherDispatch(8 + i), Type::I32))
                 .collect();
             cx.builder.vector(&parts);
             return Some(RValue::new(CType::vector(CType::UINT, 3), parts));

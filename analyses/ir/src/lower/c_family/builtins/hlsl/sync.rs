@@ -56,7 +56,11 @@ pub(crate) fn interlocked(
 ) -> Option<RValue> {
     let ty = place.ty.element().clone();
     let op = operator(operation.trim_end_matches("64"), &ty)?;
-    let inputs = if op == AtomicOp::CompareExchange { 2 } else { 1 };
+    let inputs = if op == AtomicOp::CompareExchange {
+        2
+    } else {
+        1
+    };
     if operands.len() < inputs || operands.len() > inputs + 1 {
         return None;
     }

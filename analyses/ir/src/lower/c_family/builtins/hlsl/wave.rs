@@ -56,9 +56,11 @@ pub(super) fn call(
             let a = value(cx, a);
             let ty = a.ty.with_element(CType::Bool);
             let ty = if a.ty.is_numeric() { ty } else { return None };
-            return Some(cx.map(&RValue::new(ty, a.parts.clone()), &CType::Bool, |cx, v| {
-                warp(cx, WarpKind::AllEqual, &[v], Type::Bool)
-            }));
+            return Some(
+                cx.map(&RValue::new(ty, a.parts.clone()), &CType::Bool, |cx, v| {
+                    warp(cx, WarpKind::AllEqual, &[v], Type::Bool)
+                }),
+            );
         }
         ("WaveMatch", [a]) => {
             let a = value(cx, a);

@@ -1,0 +1,134 @@
+//! Calls of lambdas.
+
+use super::call::{Arg, Changed, MAX_INLINE_DEPTH, Operand};
+use super::context::*;
+use super::types::*;
+use super::visit;
+use crate::function::*;
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::TypeKind;
+
+impl Context<'_> {
+    /// Calls a lambda.
+    pub fn call_closure(
+        &mut self,
+        id: ClosureId,
+        explicit: &[Local],
+        arguments: &[Arg<'_>],
+        span: Span,
+    ) -> Operand {
+        let closure = self.closures[id.0 as usize].clone();
+        let lambda = closure.lambda.clone();
+        let key = format!("lambda {:?} {}", closure.span, closure.label);
+        if self.callees.iter().filter(|c| **c == key).count() > 4
+            || self.callees.len() >= MAX_INLINE_DEPTH
+            || self.depth > 150
+        {
+            return self.unknown_call("lambda", None, arguments, None, span);
+        }
+        let loc = self.at(span);
+        let parent = self.site();
+        let site = self.builder.push_site(SiteData {
+            item: Some(closure.item.clone()),
+            callee: SmolStr::new_static("lambda"),
+            call: loc,
+            parent: Some(parent),
+            arguments: Vec::new(),
+        });
+        let mut frame = Frame::outside(closure.item.clone());
+        frame.site = site;
+        frame.label = closure.label.clone();
+        frame.namespace = closure.namespace.clone();
+        frame.captured = Some(closure.scopes.clone());
+        frame.this = closure.this.clone();
+        frame.class = closure.class;
+        let caller = self.frames.len();
+        self.frames.push(frame);
+        self.callees.push(key);
+        if let Some(template) = &lambda.template {
+            let mut names = FxHashMap::default();
+            for parameter in &template.parameters {
+                if let Some(name) = &parameter.name {
+                    names.insert(name.name.clone(), parameter.pack);
+                }
+            }
+            let mut deduced = FxHashMap::default();
+            for (parameter, local) in template.parameters.iter().zip(explicit) {
+                if let Some(name) = &parameter.name {
+                    deduced.insert(name.name.clone(), local.clone());
+                }
+            }
+            for (parameter, argument) in lambda.parameters.iter().zip(arguments) {
+                self.deduce(
+                    &parameter.ty,
+                    argument.operand.ty(),
+                    &names,
+                    &mut deduced,
+                    0,
+                );
+            }
+            let list: Vec<Local> = template
+                .parameters
+                .iter()
+                .map_while(|p| deduced.get(&p.name.as_ref()?.name).cloned())
+                .collect();
+            self.bind_template(template, &list);
+        }
+        self.push_scope();
+        let mut changed = Changed::default();
+        visit::block(&lambda.body, &mut |e| changed.note(e));
+        let mut next = 0;
+        for parameter in &lambda.parameters {
+            if parameter.pack {
+                let mut list = Vec::new();
+                while let Some(argument) = arguments.get(next) {
+                    next += 1;
+                    let own = argument.operand.ty().value_type().clone();
+                    let ty = match &parameter.ty.kind {
+                        TypeKind::Reference { .. } => CType::reference(own),
+                        _ => own,
+                    };
+                    let place = self.bind_argument(
+                        parameter,
+                        &ty,
+                        Some(argument.clone()),
+                        &changed,
+                        caller,
+                    );
+                    list.push(Local::Variable(place));
+                }
+                if let Some(ident) = &parameter.name {
+                    self.declare(ident.name.clone(), Local::Pack(list));
+                }
+                continue;
+            }
+            let argument = arguments.get(next).cloned();
+            next += 1;
+            let mut ty = self.resolve_type(&parameter.ty);
+            if let Some(argument) = &argument {
+                let own = argument.operand.ty().value_type().clone();
+                ty = match ty {
+                    CType::Unknown => own,
+                    CType::Reference { to, is_const } if to.is_unknown() => CType::Reference {
+                        to: own.into(),
+                        is_const,
+                    },
+                    other => other,
+                };
+            }
+            let place = self.bind_argument(parameter, &ty, argument, &changed, caller);
+            if let Some(ident) = &parameter.name {
+                self.declare(ident.name.clone(), Local::Variable(place));
+            }
+        }
+        let return_type = match &lambda.return_type {
+            Some(ty) => self.resolve_type(ty),
+            None => CType::Unknown,
+        };
+        let result = self.inline_body(&lambda.body, return_type, closure.span, span);
+        self.callees.pop();
+        result
+    }
+}

@@ -1,0 +1,347 @@
+//! Names: variables, members of the class at hand, globals of the unit, builtin values of a launch.
+
+use super::call::Operand;
+use super::context::*;
+use super::env::EntryKind;
+use super::expr::{initializer_length, launch_special};
+use super::resolve::joined;
+use super::types::*;
+use super::value::*;
+use super::{constant, resources};
+use crate::entity::Value;
+use crate::function::*;
+use crate::inst::*;
+use crate::types::{Space, Type};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::{self, Expr, ExprKind, ItemKind, Name};
+
+impl Context<'_> {
+    pub fn name(&mut self, name: &Name) -> Operand {
+        let Some(last) = name.segments.last() else {
+            let value = self.unknown("empty name", &[], &CType::INT, name.span);
+            return Operand::Value(value);
+        };
+        let text = last.ident.name.clone();
+        let ident = last.ident.clone();
+        if name.segments.len() == 1 {
+            match self.lookup_local(&text).cloned() {
+                Some(Local::Variable(mut place)) => {
+                    if let Some(named) = &mut place.name {
+                        named.at = self.at(ident.span);
+                    }
+                    return Operand::Place(place);
+                }
+                Some(Local::Constant(number)) => return Operand::Value(self.number(&number)),
+                Some(Local::Pack(elements)) => {
+                    return match elements.first() {
+                        Some(Local::Variable(place)) => Operand::Place(place.clone()),
+                        Some(Local::Constant(number)) => {
+                            let number = number.clone();
+                            Operand::Value(self.number(&number))
+                        }
+                        _ => Operand::Value(RValue::void()),
+                    };
+                }
+                Some(Local::Type(_)) | None => {}
+            }
+            if let Some(found) = self.member_of_this(&text, ident.span) {
+                return found;
+            }
+            if let Some(value) = self.launch_variable(&text, ident.span) {
+                return Operand::Place(value);
+            }
+        }
+        if let Some(found) = self.global_name(name) {
+            return found;
+        }
+        if let Some(number) = self.constant(&Expr {
+            kind: ExprKind::Name(name.clone()),
+            span: name.span,
+        }) {
+            return Operand::Value(self.number(&number));
+        }
+        if self.is_function(name) {
+            return Operand::Value(RValue::new(CType::Function(joined(name)), []));
+        }
+        if name.segments.len() > 1 {
+            let outer = Name {
+                global: name.global,
+                segments: name.segments[..name.segments.len() - 1].to_vec(),
+                span: name.span,
+            };
+            if let Some(CType::Struct(id)) = self.named_type(&outer) {
+                if let Some(value) = self.struct_symbol(id, &text, 0) {
+                    return Operand::Value(value);
+                }
+                if let Some(place) = self.static_place(id, &text) {
+                    return Operand::Place(place);
+                }
+            }
+        }
+        if matches!(
+            text.as_str(),
+            "__FUNCTION__" | "__func__" | "__PRETTY_FUNCTION__" | "__FILE__"
+        ) {
+            return Operand::Value(self.string());
+        }
+        let full = joined(name);
+        if let Some(value) = super::builtins::named_value(self, &full, ident.span) {
+            return Operand::Value(value);
+        }
+        let message = format!("`{full}` is not declared here");
+        let value = self.unknown(message, &[], &CType::INT, ident.span);
+        Operand::Value(value)
+    }
+
+    /// A field, static member or constant of the class whose method this is.
+    pub(super) fn member_of_this(&mut self, text: &SmolStr, span: Span) -> Option<Operand> {
+        let class = self.frames.last()?.class?;
+        if let Some(this) = self.this_place()
+            && let CType::Struct(id) = this.ty
+            && self.structs.field(id, text).is_some()
+        {
+            let mut place = self.field(&this, id, text, span)?;
+            if let Some(named) = &mut place.name {
+                named.at = self.at(span);
+            }
+            return Some(Operand::Place(self.through_reference(place, span)));
+        }
+        if let Some(number) = self.struct_constant(class, text, 0) {
+            return Some(Operand::Value(self.number(&number)));
+        }
+        if let Some(value) = self.struct_symbol(class, text, 0) {
+            return Some(Operand::Value(value));
+        }
+        self.static_place(class, text).map(Operand::Place)
+    }
+
+    /// A member that is a reference is stored as an address.
+    pub(super) fn through_reference(&mut self, place: LValue, span: Span) -> LValue {
+        let CType::Reference { to, is_const } = &place.ty else {
+            return place;
+        };
+        let (to, is_const) = ((**to).clone(), *is_const);
+        let mut pointer = place.clone();
+        pointer.ty = CType::pointer(to.clone(), Space::Generic);
+        let value = self.load_silently(&pointer, span);
+        match value.first() {
+            Some(address) => self.memory_place(to, address, is_const, false, false),
+            None => place,
+        }
+    }
+
+    /// A static member that is no constant: a global.
+    pub(super) fn static_place(&mut self, id: StructId, name: &str) -> Option<LValue> {
+        let ty = self.static_member(id, name)?;
+        let full = smol_str::format_smolstr!("{}::{name}", self.structs[id].name);
+        if let Some(known) = self.globals.get(&full) {
+            return Some(known.clone());
+        }
+        let place = self.symbol_place(&full, &ty, Space::Global, false, Span::default());
+        self.globals.insert(full, place.clone());
+        Some(place)
+    }
+
+    /// A global symbol as a place.
+    pub fn symbol_place(
+        &mut self,
+        name: &SmolStr,
+        ty: &CType,
+        space: Space,
+        read_only: bool,
+        _span: Span,
+    ) -> LValue {
+        if let CType::Resource(_) | CType::Sampler { .. } = ty {
+            let symbol = self.builder.symbol(SymbolData {
+                name: name.clone(),
+                space: Space::Global,
+                kind: SymbolKind::Texture,
+                size: None,
+                align: 8,
+                read_only: true,
+                initial: None,
+                resource_array: None,
+            });
+            let value = self.at_entry(Op::SymbolAddress(symbol), Type::Handle);
+            let mut place = LValue::value(RValue::scalar(ty.clone(), value));
+            place.is_const = true;
+            return place;
+        }
+        let size = self.structs.size_of(ty);
+        let symbol = self.builder.symbol(SymbolData {
+            name: name.clone(),
+            space,
+            kind: SymbolKind::Memory,
+            size: size.and_then(|s| u32::try_from(s).ok()),
+            align: self.structs.align_of(ty) as u32,
+            read_only,
+            initial: None,
+            resource_array: None,
+        });
+        let address = self.at_entry(Op::SymbolAddress(symbol), Type::Ptr(space));
+        let mut access = MemoryAccess::in_space(space);
+        access.read_only |= read_only;
+        LValue {
+            ty: ty.clone(),
+            place: Place::Memory { address, access },
+            name: None,
+            is_const: read_only,
+        }
+    }
+
+    /// An instruction of the entry block: usable everywhere.
+    pub fn at_entry(&mut self, op: Op, ty: Type) -> Value {
+        let current = self.builder.current();
+        let entry = self.builder.function.entry();
+        self.builder.switch_to(entry);
+        let value = self.builder.value(op, &[], ty);
+        self.builder.switch_to(current);
+        value
+    }
+
+    /// `threadIdx` and its like, as a place of three values.
+    pub(super) fn launch_variable(&mut self, name: &str, span: Span) -> Option<LValue> {
+        if self.is_hlsl() {
+            return None;
+        }
+        self.here(span);
+        if name == "warpSize" {
+            let value = self.builder.special(Special::WarpSize, Type::I32);
+            return Some(LValue::value(RValue::scalar(CType::INT, value)));
+        }
+        let special: fn(u8) -> Special = launch_special(name)?;
+        let parts: Parts = (0..3)
+            .map(|axis| self.builder.special(special(axis), Type::I32))
+            .collect();
+        let value = RValue::new(CType::vector(CType::UINT, 3), parts);
+        Some(LValue::value(value))
+    }
+
+    /// Whether a name is a function of the unit.
+    pub fn is_function(&mut self, name: &Name) -> bool {
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        !self.functions_named(&path).is_empty()
+    }
+
+    /// A global variable of the unit.
+    pub(super) fn global_name(&mut self, name: &Name) -> Option<Operand> {
+        let last = name.segments.last()?;
+        let path: SmallVec<[SmolStr; 4]> =
+            name.segments.iter().map(|s| s.ident.name.clone()).collect();
+        let namespace = self.frame().namespace.clone();
+        let env = self.env;
+        let entries = env.lookup(&namespace, &path);
+        if self.is_hlsl()
+            && let Some(mut place) = resources::global(self, &last.ident.name, last.ident.span)
+        {
+            if let Some(named) = &mut place.name {
+                named.at = self.at(last.ident.span);
+            }
+            return Some(Operand::Place(place));
+        }
+        let entry = *entries
+            .iter()
+            .find(|e| matches!(e.what, EntryKind::Variable(_)))?;
+        let EntryKind::Variable(number) = entry.what else {
+            return None;
+        };
+        let item = env.item(entry).clone();
+        let ItemKind::Variables(declaration) = &item.kind else {
+            return None;
+        };
+        let declarator = declaration.declarators.get(number as usize)?;
+        let words = declaration.specifiers.words;
+        use ast::SpecifierSet as S;
+        let shared = words.has(S::SHARED);
+        let in_constant = words.has(S::CONSTANT);
+        let on_device = words.has(S::CUDA_DEVICE) || words.has(S::MANAGED);
+        let key = smol_str::format_smolstr!("{}#{}#{number}", item.key.name, item.key.ordinal);
+        let (variable, place) = match self.global_variables.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
+                if (is_const || (self.is_hlsl() && words.has(S::STATIC) && is_const))
+                    && !in_constant
+                    && !shared
+                    && let Some(number) = self.constant(&Expr {
+                        kind: ExprKind::Name(name.clone()),
+                        span: name.span,
+                    })
+                {
+                    return Some(Operand::Value(self.number(&number)));
+                }
+                let mut frame = Frame::outside(item.key.clone());
+                frame.site = self.site();
+                frame.namespace = item.scope.clone();
+                self.frames.push(frame);
+                self.resolving_struct += 1;
+                let mut ty = self.resolve_type(&declarator.ty);
+                self.resolving_struct -= 1;
+                if let CType::Array {
+                    element,
+                    size: ArraySize::Unknown,
+                } = &ty
+                    && let Some(count) = initializer_length(&declarator.initializer)
+                {
+                    ty = CType::array((**element).clone(), ArraySize::Fixed(count));
+                }
+                self.frames.pop();
+                let (space, read_only) = if shared {
+                    (Space::Shared, false)
+                } else if in_constant {
+                    (Space::Constant, true)
+                } else if is_const && !on_device {
+                    (Space::Constant, true)
+                } else if self.is_hlsl() && words.has(S::STATIC) {
+                    (Space::Local, false)
+                } else {
+                    (Space::Global, is_const)
+                };
+                let ident = &last.ident.name;
+                let place = if space == Space::Local {
+                    self.private_global(&ty, declarator)
+                } else {
+                    self.symbol_place(ident, &ty, space, read_only, last.ident.span)
+                };
+                let text = self.structs.display(&ty);
+                // It is declared in another item: its own declaration has no position in this one.
+                let variable =
+                    self.builder
+                        .variable(ident.clone(), text, VariableKind::Global, Loc::NONE);
+                let known = (variable, place);
+                self.global_variables.insert(key, known.clone());
+                known
+            }
+        };
+        let mut place = place;
+        place.name = Some(NamedPart {
+            variable,
+            part: SmolStr::default(),
+            at: self.at(last.ident.span),
+        });
+        if !place.ty.is_array() {
+            return Some(Operand::Place(place));
+        }
+        Some(Operand::Place(place))
+    }
+
+    /// HLSL's `static` globals: one copy a lane, initialised at the entry.
+    pub(super) fn private_global(&mut self, ty: &CType, declarator: &ast::Declarator) -> LValue {
+        let current = self.builder.current();
+        let entry = self.builder.function.entry();
+        self.builder.switch_to(entry);
+        let size = self.structs.size_of(ty).unwrap_or(4096).clamp(1, 1 << 24);
+        let align = self.structs.align_of(ty);
+        let address = self.private_memory(size, align);
+        let place = LValue::memory(ty.clone(), address, MemoryAccess::in_space(Space::Local));
+        if let ast::Initializer::Copy(e) = &declarator.initializer {
+            let value = self.initialise_value(ty, e);
+            self.store_silently(&place, value, e.span);
+        }
+        self.builder.switch_to(current);
+        place
+    }
+}

@@ -1,0 +1,714 @@
+//! Unary and binary operators, increments, conditions, and operators that users define.
+
+use super::call::{Arg, Operand};
+use super::context::*;
+use super::expr::launch_special;
+use super::expr::operator_symbol;
+use super::types::*;
+use super::value::*;
+use crate::entity::Value;
+use crate::function::*;
+use crate::inst::{BinaryOp as Ir, *};
+use crate::types::{Space, Type};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::Span;
+use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
+
+impl Context<'_> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
+        match op {
+            UnaryOp::AddressOf => {
+                let place = match self.expr(operand) {
+                    Operand::Place(place) => place,
+                    Operand::Value(value) if matches!(value.ty, CType::Function(_)) => {
+                        return Operand::Value(value);
+                    }
+                    Operand::Value(value) => LValue::value(value),
+                };
+                let space = match &place.place {
+                    Place::Memory { access, .. } => access.space,
+                    _ => Space::Generic,
+                };
+                let is_const = place.is_const;
+                let read_only =
+                    matches!(&place.place, Place::Memory { access, .. } if access.read_only);
+                let ty = CType::Pointer {
+                    to: Arc::new(place.ty.clone()),
+                    space,
+                    is_const,
+                    restrict: read_only,
+                    volatile: false,
+                };
+                if let Place::Memory { address, .. } = &place.place {
+                    return Operand::Value(RValue::scalar(ty, *address));
+                }
+                Operand::Value(RValue::pointer_to(ty, place))
+            }
+            UnaryOp::Dereference => {
+                let value = self.rvalue(operand);
+                if let CType::Struct(_) = value.ty {
+                    let place = LValue::value(value);
+                    return self
+                        .operator_call("*", &[(Operand::Place(place), operand.span)], span)
+                        .unwrap_or_else(|| {
+                            Operand::Value(self.unknown("operator*", &[], &CType::INT, span))
+                        });
+                }
+                Operand::Place(self.dereference(&value, span))
+            }
+            UnaryOp::PreIncrement
+            | UnaryOp::PreDecrement
+            | UnaryOp::PostIncrement
+            | UnaryOp::PostDecrement => self.increment(op, operand, span),
+            UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not | UnaryOp::BitNot => {
+                let operand_value = self.expr(operand);
+                if matches!(operand_value.ty(), CType::Struct(_))
+                    || (!self.is_hlsl() && matches!(operand_value.ty(), CType::Vector { .. }))
+                {
+                    let symbol = match op {
+                        UnaryOp::Plus => "+",
+                        UnaryOp::Minus => "-",
+                        UnaryOp::Not => "!",
+                        _ => "~",
+                    };
+                    if let Some(result) =
+                        self.operator_call(symbol, &[(operand_value.clone(), operand.span)], span)
+                    {
+                        return result;
+                    }
+                }
+                let value = self.take(operand_value, operand.span);
+                Operand::Value(self.unary_value(op, value, span))
+            }
+        }
+    }
+
+    pub(super) fn unary_value(&mut self, op: UnaryOp, value: RValue, span: Span) -> RValue {
+        self.here(span);
+        if !value.ty.is_numeric() && !(op == UnaryOp::Not && value.ty.is_pointer()) {
+            if op == UnaryOp::Not {
+                let truth = self.truth(value, span);
+                let negated = self.builder.unary(crate::inst::UnaryOp::Not, truth);
+                return RValue::scalar(CType::Bool, negated);
+            }
+            let parts = value.parts.clone();
+            return self.unknown(
+                "operator on a value that is no number",
+                &parts,
+                &value.ty,
+                span,
+            );
+        }
+        match op {
+            UnaryOp::Plus => {
+                let ty = value.ty.with_element(self.promote(value.ty.element()));
+                self.convert(value, &ty, span)
+            }
+            UnaryOp::Minus => self.negate(value, span),
+            UnaryOp::Not => {
+                if value.ty.components() == 1 {
+                    let truth = self.truth(value, span);
+                    return RValue::scalar(CType::Bool, self.not(truth));
+                }
+                let bools = value.ty.with_element(CType::Bool);
+                let value = self.convert(value, &bools, span);
+                self.map(&value, &CType::Bool, |cx, v| cx.not(v))
+            }
+            _ => {
+                let element = self.promote(value.ty.element());
+                let ty = value.ty.with_element(element.clone());
+                let value = self.convert(value, &ty, span);
+                self.here(span);
+                self.map(&value, &element, |cx, v| {
+                    if let Some(known) = cx.builder.function.int_constant(v) {
+                        let ty = cx.builder.function.ty(v);
+                        return cx.builder.int(ty, !known);
+                    }
+                    if cx.builder.function.ty(v).is_float() {
+                        return cx.builder.unknown("~ of a float", &[v], Type::F32);
+                    }
+                    cx.builder.unary(crate::inst::UnaryOp::Not, v)
+                })
+            }
+        }
+    }
+
+    pub fn not(&mut self, value: Value) -> Value {
+        match self.builder.function.int_constant(value) {
+            Some(known) => self.builder.bool(known == 0),
+            None => self.builder.unary(crate::inst::UnaryOp::Not, value),
+        }
+    }
+
+    pub(super) fn increment(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
+        let place = self.place(operand);
+        let symbol = if matches!(op, UnaryOp::PreIncrement | UnaryOp::PostIncrement) {
+            "++"
+        } else {
+            "--"
+        };
+        if let CType::Struct(_) = place.ty {
+            let mut arguments = vec![(Operand::Place(place), operand.span)];
+            if matches!(op, UnaryOp::PostIncrement | UnaryOp::PostDecrement) {
+                let zero = self.builder.int(Type::I32, 0);
+                arguments.push((Operand::Value(RValue::scalar(CType::INT, zero)), span));
+            }
+            return self
+                .operator_call(symbol, &arguments, span)
+                .unwrap_or_else(|| {
+                    Operand::Value(self.unknown("increment of a structure", &[], &CType::INT, span))
+                });
+        }
+        let old = self.load_silently(&place, span);
+        self.here(span);
+        let one = RValue::scalar(CType::INT, self.builder.int(Type::I32, 1));
+        let binary = if symbol == "++" {
+            BinaryOp::Add
+        } else {
+            BinaryOp::Sub
+        };
+        let new = self.binary_values(binary, old.clone(), one, span);
+        let new = self.convert(new, &place.ty, span);
+        self.store(&place, new, span);
+        match op {
+            UnaryOp::PreIncrement | UnaryOp::PreDecrement => {
+                let mut silent = place;
+                silent.name = None;
+                Operand::Place(silent)
+            }
+            _ => Operand::Value(old),
+        }
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: &Expr,
+        right: &Expr,
+        op_span: Span,
+        whole: &Expr,
+    ) -> Operand {
+        // Long chains of one operator nest to the left; they are walked here, not by recursion.
+        if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
+            let a = self.expr(left);
+            let vector = self.is_hlsl() && a.ty().components() > 1;
+            if !vector {
+                let a = self.take(a, left.span);
+                return Operand::Value(self.logical(op, a, left, right, op_span));
+            }
+            let a = self.take(a, left.span);
+            let b = self.rvalue(right);
+            return Operand::Value(self.arithmetic(op, a, b, op_span));
+        }
+        let mut chain: SmallVec<[(BinaryOp, &Expr, Span, Span); 8]> = SmallVec::new();
+        chain.push((op, right, op_span, whole.span));
+        let mut start = left;
+        while let ExprKind::Binary {
+            op,
+            left,
+            right,
+            op_span,
+        } = &start.kind
+        {
+            if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
+                break;
+            }
+            chain.push((*op, right, *op_span, start.span));
+            start = left;
+        }
+        let mut operand = self.expr(start);
+        let mut operand_span = start.span;
+        for (op, right, op_span, span) in chain.into_iter().rev() {
+            let right_operand = self.expr(right);
+            operand = self.binary_operands(
+                op,
+                operand,
+                operand_span,
+                right_operand,
+                right.span,
+                op_span,
+                span,
+            );
+            operand_span = span;
+        }
+        operand
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn binary_operands(
+        &mut self,
+        op: BinaryOp,
+        left: Operand,
+        left_span: Span,
+        right: Operand,
+        right_span: Span,
+        op_span: Span,
+        span: Span,
+    ) -> Operand {
+        if self.may_overload(left.ty()) || self.may_overload(right.ty()) {
+            let symbol = operator_symbol(op);
+            let arguments = [(left.clone(), left_span), (right.clone(), right_span)];
+            if let Some(result) = self.operator_call(symbol, &arguments, op_span) {
+                return result;
+            }
+        }
+        let left = self.take(left, left_span);
+        let right = self.take(right, right_span);
+        self.here(span);
+        Operand::Value(self.binary_values(op, left, right, op_span))
+    }
+
+    pub(super) fn may_overload(&self, ty: &CType) -> bool {
+        match ty.value_type() {
+            CType::Struct(_) | CType::Enum { .. } => true,
+            CType::Vector { .. } => !self.is_hlsl(),
+            _ => false,
+        }
+    }
+
+    /// `left op right` of values, pointers included; no user-defined operators.
+    pub fn binary_values(
+        &mut self,
+        op: BinaryOp,
+        left: RValue,
+        right: RValue,
+        span: Span,
+    ) -> RValue {
+        self.here(span);
+        let left = self.decay(left);
+        let right = self.decay(right);
+        if left.ty.is_numeric() && right.ty.is_numeric() {
+            return self.arithmetic(op, left, right, span);
+        }
+        let comparison = matches!(
+            op,
+            BinaryOp::Less
+                | BinaryOp::LessEqual
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEqual
+                | BinaryOp::Equal
+                | BinaryOp::NotEqual
+        );
+        match (&left.ty, &right.ty) {
+            (CType::Pointer { .. }, r) if r.is_integer() && !comparison => {
+                self.move_pointer(left, right, op == BinaryOp::Sub, span)
+            }
+            (l, CType::Pointer { .. }) if l.is_integer() && op == BinaryOp::Add => {
+                self.move_pointer(right, left, false, span)
+            }
+            (CType::Pointer { to, .. }, CType::Pointer { .. }) if op == BinaryOp::Sub => {
+                let to = (**to).clone();
+                let (a, b) = (
+                    self.with_address(left, span),
+                    self.with_address(right, span),
+                );
+                let (Some(a), Some(b)) = (a.first(), b.first()) else {
+                    return self.unknown("pointer difference", &[], &CType::LONG, span);
+                };
+                self.here(span);
+                let a = self.builder.convert(Convert::Bitcast, a, Type::I64);
+                let b = self.builder.convert(Convert::Bitcast, b, Type::I64);
+                let difference = self.fold(Ir::Sub, Wrap::NO_SIGNED, a, b);
+                let size = self.size_value(&to);
+                let count = self.fold(Ir::DivSigned, Wrap::MAY, difference, size);
+                RValue::scalar(CType::LONG, count)
+            }
+            _ if comparison && (left.ty.is_pointer() || right.ty.is_pointer()) => {
+                let (a, b) = (
+                    self.with_address(left, span),
+                    self.with_address(right, span),
+                );
+                let (Some(a), Some(b)) = (a.first(), b.first()) else {
+                    return self.unknown("pointer comparison", &[], &CType::Bool, span);
+                };
+                self.here(span);
+                let ty = match (self.builder.function.ty(a), self.builder.function.ty(b)) {
+                    (ty @ Type::Ptr(_), Type::Ptr(_) | Type::I64 | Type::I32) => ty,
+                    (_, ty) => ty,
+                };
+                let a = self.same_pointer(a, ty);
+                let b = self.same_pointer(b, ty);
+                let bit = self.compare_ints(op, a, b, false);
+                RValue::scalar(CType::Bool, bit)
+            }
+            _ if comparison && left.parts.len() == 1 && right.parts.len() == 1 => {
+                let a = left.parts[0];
+                let ty = self.builder.function.ty(a);
+                let b = self.adapt(right.parts[0], ty);
+                if ty.is_integral() || matches!(ty, Type::Opaque | Type::Handle) {
+                    let condition = if op == BinaryOp::NotEqual {
+                        IntCondition::NotEqual
+                    } else {
+                        IntCondition::Equal
+                    };
+                    let bit = self.builder.int_compare(condition, a, b);
+                    return RValue::scalar(CType::Bool, bit);
+                }
+                self.unknown("comparison", &[a, b], &CType::Bool, span)
+            }
+            _ => {
+                let mut parts = left.parts.clone();
+                parts.extend(right.parts.iter().copied());
+                let ty = if comparison {
+                    CType::Bool
+                } else if left.ty.is_numeric() {
+                    left.ty.clone()
+                } else if right.ty.is_numeric() {
+                    right.ty.clone()
+                } else {
+                    left.ty.clone()
+                };
+                let message = format!(
+                    "operator {} of `{}` and `{}`",
+                    operator_symbol(op),
+                    self.structs.display(&left.ty),
+                    self.structs.display(&right.ty)
+                );
+                self.unknown(message, &parts, &ty, span)
+            }
+        }
+    }
+
+    pub(super) fn same_pointer(&mut self, value: Value, ty: Type) -> Value {
+        if self.builder.function.int_constant(value) == Some(0) {
+            return self.builder.constant(ty, 0);
+        }
+        self.adapt(value, ty)
+    }
+
+    /// An array without scalars as the address of its first element.
+    pub fn decay(&mut self, value: RValue) -> RValue {
+        if let CType::Array { element, .. } = &value.ty
+            && !self.is_hlsl()
+        {
+            let element = (**element).clone();
+            let ty = CType::pointer(element.clone(), Space::Generic);
+            if let (true, Some(target)) = (value.parts.is_empty(), value.target.clone()) {
+                let address = self.address(&target, Span::default());
+                if let Some(address) = address {
+                    return RValue::scalar(ty, address);
+                }
+            }
+            let mut place = LValue::value(value);
+            place.ty = CType::array(element, ArraySize::Unknown);
+            let address = self.address(&place, Span::default());
+            if let Some(address) = address {
+                return RValue::scalar(ty, address);
+            }
+            return self.undefined(&ty);
+        }
+        value
+    }
+
+    /// `pointer + index`.
+    pub(super) fn move_pointer(
+        &mut self,
+        pointer: RValue,
+        index: RValue,
+        negative: bool,
+        span: Span,
+    ) -> RValue {
+        let CType::Pointer { to, .. } = &pointer.ty else {
+            return pointer;
+        };
+        let to = (**to).clone();
+        let mut number = self.index_value(&index, span);
+        if negative {
+            let zero = self.builder.int(Type::I64, 0);
+            number = self.fold(Ir::Sub, Wrap::NO_SIGNED, zero, number);
+        }
+        if self.builder.function.int_constant(number) == Some(0) {
+            return pointer;
+        }
+        let pointer = self.with_address(pointer, span);
+        let Some(address) = pointer.first() else {
+            return pointer;
+        };
+        self.here(span);
+        let address = self.element_address(address, number, &to);
+        RValue::scalar(pointer.ty, address)
+    }
+
+    pub(super) fn logical(
+        &mut self,
+        op: BinaryOp,
+        a: RValue,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> RValue {
+        let first = self.truth(a, left.span);
+        let and = op == BinaryOp::LogicalAnd;
+        if let Some(known) = self.builder.function.int_constant(first) {
+            if (known != 0) != and {
+                return RValue::scalar(CType::Bool, first);
+            }
+            let b = self.rvalue(right);
+            let second = self.truth(b, right.span);
+            return RValue::scalar(CType::Bool, second);
+        }
+        if self.is_cheap(right) {
+            let b = self.rvalue(right);
+            let second = self.truth(b, right.span);
+            self.here(span);
+            let op = if and { Ir::And } else { Ir::Or };
+            let both = self.builder.binary(op, Wrap::MAY, first, second);
+            return RValue::scalar(CType::Bool, both);
+        }
+        let slot = self.builder.slot(Type::Bool);
+        self.builder.write(slot, first);
+        let more = self.builder.create_block();
+        let join = self.builder.create_block();
+        self.here(span);
+        let (then, otherwise) = if and { (more, join) } else { (join, more) };
+        self.builder
+            .branch(first, then, otherwise, BranchKind::ShortCircuit);
+        self.builder.switch_to(more);
+        let b = self.rvalue(right);
+        let second = self.truth(b, right.span);
+        self.builder.write(slot, second);
+        self.builder.jump(join);
+        self.builder.switch_to(join);
+        let value = self.builder.read(slot);
+        RValue::scalar(CType::Bool, value)
+    }
+
+    /// Pure, short, and without anything that can fault: may be computed although it is not asked for.
+    pub(super) fn is_cheap(&self, e: &Expr) -> bool {
+        let mut budget = 12;
+        self.cheap_at(e, &mut budget)
+    }
+
+    pub(super) fn cheap_at(&self, e: &Expr, budget: &mut u32) -> bool {
+        if *budget == 0 {
+            return false;
+        }
+        *budget -= 1;
+        match &e.kind {
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Char(_) => true,
+            ExprKind::Nullptr => true,
+            ExprKind::Paren(inner) => self.cheap_at(inner, budget),
+            ExprKind::Name(name) => match name.segments.as_slice() {
+                [only] => match self.lookup_local(&only.ident.name) {
+                    Some(Local::Variable(place)) => {
+                        matches!(place.place, Place::Slots(_) | Place::Value(_))
+                            && (place.ty.is_numeric() || place.ty.is_pointer())
+                    }
+                    Some(Local::Constant(_)) => true,
+                    _ => false,
+                },
+                _ => false,
+            },
+            ExprKind::Member {
+                base, arrow: false, ..
+            } => match &base.kind {
+                ExprKind::Name(name) => match name.segments.as_slice() {
+                    [only] => match self.lookup_local(&only.ident.name) {
+                        Some(Local::Variable(place)) => {
+                            matches!(place.place, Place::Slots(_) | Place::Value(_))
+                        }
+                        None => launch_special(&only.ident.name).is_some() && !self.is_hlsl(),
+                        _ => false,
+                    },
+                    _ => false,
+                },
+                _ => false,
+            },
+            ExprKind::Unary { op, operand } => {
+                matches!(
+                    op,
+                    UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not | UnaryOp::BitNot
+                ) && self.cheap_at(operand, budget)
+            }
+            ExprKind::Binary {
+                op, left, right, ..
+            } => {
+                !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::MemberPointer)
+                    && self.cheap_at(left, budget)
+                    && self.cheap_at(right, budget)
+            }
+            ExprKind::Cast { ty, operand, .. } => {
+                matches!(ty.kind, ast::TypeKind::Builtin(_)) && self.cheap_at(operand, budget)
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn conditional(
+        &mut self,
+        condition: &Expr,
+        then: &Expr,
+        otherwise: &Expr,
+        span: Span,
+    ) -> Operand {
+        if let Some(known) = self.constant(condition) {
+            return self.expr(if known.truth() { then } else { otherwise });
+        }
+        let test = self.rvalue(condition);
+        if self.is_hlsl() && test.ty.components() > 1 {
+            let a = self.rvalue(then);
+            let b = self.rvalue(otherwise);
+            let common = self.common_type(&a.ty, &b.ty);
+            let shape = if common.components() >= test.ty.components() {
+                common
+            } else {
+                test.ty.with_element(common.element().clone())
+            };
+            let bools = shape.with_element(CType::Bool);
+            let test = self.convert(test, &bools, condition.span);
+            let a = self.convert(a, &shape, span);
+            let b = self.convert(b, &shape, span);
+            self.here(span);
+            let parts: Parts = (0..shape.components().min(test.parts.len()))
+                .filter_map(|i| Some((*test.parts.get(i)?, *a.parts.get(i)?, *b.parts.get(i)?)))
+                .map(|(c, x, y)| self.builder.select(c, x, y))
+                .collect();
+            return Operand::Value(RValue::new(shape, parts));
+        }
+        let bit = self.truth(test, condition.span);
+        if self.is_cheap(then) && self.is_cheap(otherwise) {
+            let a = self.rvalue(then);
+            let b = self.rvalue(otherwise);
+            let ty = self.merged_type(&a, &b);
+            let a = self.convert(a, &ty, span);
+            let b = self.convert(b, &ty, span);
+            let (a, b) = (self.with_address(a, span), self.with_address(b, span));
+            self.here(span);
+            let mut parts = Parts::new();
+            for (&x, &y) in a.parts.iter().zip(&b.parts) {
+                let (x, y) = self.one_space(x, y);
+                parts.push(self.builder.select(bit, x, y));
+            }
+            return Operand::Value(RValue::new(ty, parts));
+        }
+        let (first, second, join) = (
+            self.builder.create_block(),
+            self.builder.create_block(),
+            self.builder.create_block(),
+        );
+        self.here(condition.span);
+        self.builder
+            .branch(bit, first, second, BranchKind::Conditional);
+        self.builder.switch_to(first);
+        let a = self.rvalue(then);
+        let a = self.with_address(a, span);
+        let end_first = self.builder.current();
+        self.builder.switch_to(second);
+        let b = self.rvalue(otherwise);
+        let b = self.with_address(b, span);
+        let ty = self.merged_type(&a, &b);
+        let b = self.convert(b, &ty, span);
+        let end_second = self.builder.current();
+        self.builder.switch_to(end_first);
+        let a = self.convert(a, &ty, span);
+        let end_first = self.builder.current();
+        let key = self.key(span);
+        let place = self.new_place(&ty, &key, Some(&a.parts));
+        let place = LValue {
+            ty: ty.clone(),
+            place,
+            name: None,
+            is_const: false,
+        };
+        self.builder.switch_to(end_first);
+        self.store_silently(&place, a, span);
+        self.builder.jump(join);
+        self.builder.switch_to(end_second);
+        self.store_silently(&place, b, span);
+        self.builder.jump(join);
+        self.builder.switch_to(join);
+        Operand::Value(self.load_silently(&place, span))
+    }
+
+    pub(super) fn one_space(&mut self, a: Value, b: Value) -> (Value, Value) {
+        let (x, y) = (self.builder.function.ty(a), self.builder.function.ty(b));
+        if x == y {
+            return (a, b);
+        }
+        if let (Type::Ptr(_), Type::Ptr(_)) = (x, y) {
+            if self.builder.function.int_constant(a) == Some(0) {
+                return (self.builder.constant(y, 0), b);
+            }
+            if self.builder.function.int_constant(b) == Some(0) {
+                return (a, self.builder.constant(x, 0));
+            }
+            let generic = Type::Ptr(Space::Generic);
+            return (self.adapt(a, generic), self.adapt(b, generic));
+        }
+        let b = self.adapt(b, x);
+        (a, b)
+    }
+
+    pub(super) fn merged_type(&mut self, a: &RValue, b: &RValue) -> CType {
+        if a.ty == b.ty {
+            return a.ty.clone();
+        }
+        if a.ty.is_numeric() && b.ty.is_numeric() {
+            return self.common_type(&a.ty, &b.ty);
+        }
+        if a.ty.is_pointer() {
+            if let (CType::Pointer { to, .. }, CType::Pointer { .. }) = (&a.ty, &b.ty)
+                && to.is_void()
+            {
+                return b.ty.clone();
+            }
+            return a.ty.clone();
+        }
+        if b.ty.is_pointer() {
+            return b.ty.clone();
+        }
+        if a.ty.is_void() || a.ty.is_unknown() {
+            b.ty.clone()
+        } else {
+            a.ty.clone()
+        }
+    }
+
+    /// A user's operator, as a method of the left operand or as a free function. `None`: there is none that fits.
+    pub fn operator_call(
+        &mut self,
+        symbol: &str,
+        operands: &[(Operand, Span)],
+        span: Span,
+    ) -> Option<Operand> {
+        let name = format!("operator{symbol}");
+        let (first, first_span) = operands.first()?;
+        if let CType::Struct(id) = first.ty().value_type() {
+            let methods = self.methods(*id, &name, 0);
+            if !methods.is_empty() {
+                let object = match first {
+                    Operand::Place(place) => place.clone(),
+                    Operand::Value(value) => LValue::value(value.clone()),
+                };
+                let arguments: Vec<Arg<'_>> = operands[1..]
+                    .iter()
+                    .map(|(operand, span)| Arg {
+                        operand: operand.clone(),
+                        span: *span,
+                        list: None,
+                    })
+                    .collect();
+                let found = self.call_method(&object, methods, &[], &arguments, span);
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        let _ = first_span;
+        let candidates = self.functions_named(&[SmolStr::new(&name)]);
+        if candidates.is_empty() {
+            return None;
+        }
+        let arguments: Vec<Arg<'_>> = operands
+            .iter()
+            .map(|(operand, span)| Arg {
+                operand: operand.clone(),
+                span: *span,
+                list: None,
+            })
+            .collect();
+        self.call_overloaded(candidates, &[], None, &arguments, span, 60)
+    }
+}
