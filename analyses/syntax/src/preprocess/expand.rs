@@ -67,6 +67,18 @@ impl PpToken {
     }
 }
 
+/// A token of the result. Most are spelled as their place in the file is and need no text of their own.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OutToken {
+    pub(super) place: Place,
+    pub(super) kind: TokenKind,
+    pub(super) flags: u8,
+    /// Index into `texts`, or `AS_WRITTEN`.
+    pub(super) text: u32,
+}
+
+pub(super) const AS_WRITTEN: u32 = u32::MAX;
+
 /// One entry into a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Instance {
@@ -107,7 +119,9 @@ pub(super) struct Preprocessor<'a> {
     contexts: Vec<Context>,
     pub(super) macros: FxHashMap<SmolStr, Rc<Macro>>,
     pub(super) definitions: Vec<MacroDefinition>,
-    output: Vec<PpToken>,
+    output: Vec<OutToken>,
+    /// The spellings of tokens in `output` that do not stand in a file as they are.
+    texts: Vec<SmolStr>,
     pub(super) problems: Vec<Problem>,
     pub(super) inactive: Vec<(FileId, Span)>,
     pub(super) includes: Vec<Include>,
@@ -145,6 +159,7 @@ impl<'a> Preprocessor<'a> {
             macros: FxHashMap::default(),
             definitions: Vec::new(),
             output: Vec::new(),
+            texts: Vec::new(),
             problems: Vec::new(),
             inactive: Vec::new(),
             includes: Vec::new(),
@@ -177,7 +192,13 @@ impl<'a> Preprocessor<'a> {
         self.uses.dedup();
         self.inactive.sort();
         self.inactive.dedup();
-        let items = items::split(self.output, &self.instances, &mut self.problems);
+        let stream = items::Stream {
+            tokens: &self.output,
+            texts: &self.texts,
+            files: &self.files,
+            instances: &self.instances,
+        };
+        let items = items::split(stream, &mut self.problems);
         Unit {
             files: self.files,
             items,
@@ -233,21 +254,36 @@ impl<'a> Preprocessor<'a> {
                 }
                 continue;
             }
-            let token = token_of(lexed, raw, cursor.instance);
+            let instance = cursor.instance;
             if depth > 1 && !self.charge(1) {
                 continue;
             }
-            if raw.kind == TokenKind::Ident
-                && let Some(found) = self.macros.get(&token.text)
+            if raw.has(SPLICED)
+                || raw.kind == TokenKind::Ident && self.macros.contains_key(lexed.text_of(raw))
             {
-                let found = Rc::clone(found);
-                if let Some(plain) = self.expand(token, &found, 0, true) {
+                let token = token_of(lexed, raw, instance);
+                if let Some(plain) = self.step(token, 0, true) {
                     self.emit(plain);
                 }
                 self.drain();
                 continue;
             }
-            self.emit(token);
+            let keyword = match raw.kind {
+                TokenKind::Ident => self.options.dialect.keyword(lexed.text_of(raw)),
+                _ => None,
+            };
+            let place = Place {
+                instance,
+                start: raw.start,
+                end: raw.end,
+            };
+            let kind = keyword.unwrap_or(raw.kind);
+            self.output.push(OutToken {
+                place,
+                kind,
+                flags: raw.flags,
+                text: AS_WRITTEN,
+            });
         }
     }
 
@@ -270,7 +306,22 @@ impl<'a> Preprocessor<'a> {
         {
             token.kind = keyword;
         }
-        self.output.push(token);
+        let text = match token.text.is_empty() {
+            true => AS_WRITTEN,
+            false => self.texts.len() as u32,
+        };
+        let PpToken {
+            place, kind, flags, ..
+        } = token;
+        self.output.push(OutToken {
+            place,
+            kind,
+            flags,
+            text,
+        });
+        if text != AS_WRITTEN {
+            self.texts.push(token.text);
+        }
     }
 
     /// Reads all lists to their end and emits what they give.

@@ -5,35 +5,69 @@
 //! balance, a declaration in column 0 ends an item that is still open, so that a broken function does not swallow the
 //! rest of its file.
 
-use super::expand::{Instance, PpToken};
-use super::{FileId, ItemTokens, Problem, Span, problem};
-use crate::c_family::token::{COLUMN_ZERO, LINE_START, Token, TokenKind as T};
+use super::expand::{AS_WRITTEN, Instance, OutToken};
+use super::{FileId, IncludedFile, ItemTokens, Problem, Span, problem};
+use crate::c_family::token::{COLUMN_ZERO, LINE_START, SPLICED, Token, TokenKind as T};
 use crate::error::ProblemKind;
 use smol_str::SmolStr;
 use std::sync::Arc;
 
 const LOOKAHEAD: usize = 96;
 
-pub(super) fn split(
-    tokens: Vec<PpToken>,
-    instances: &[Instance],
-    problems: &mut Vec<Problem>,
-) -> Vec<ItemTokens> {
-    let opening = tokens
-        .iter()
-        .filter(|token| token.kind == T::LBrace)
-        .count();
-    let closing = tokens
-        .iter()
-        .filter(|token| token.kind == T::RBrace)
-        .count();
+/// The tokens of a unit and where their spellings are.
+#[derive(Clone, Copy)]
+pub(super) struct Stream<'a> {
+    pub(super) tokens: &'a [OutToken],
+    pub(super) texts: &'a [SmolStr],
+    pub(super) files: &'a [IncludedFile],
+    pub(super) instances: &'a [Instance],
+}
+
+impl<'a> Stream<'a> {
+    fn file(&self, instance: u32) -> FileId {
+        self.instances
+            .get(instance as usize)
+            .map_or(FileId::MAIN, |instance| instance.file)
+    }
+
+    /// A token's spelling; empty for punctuation.
+    fn text(&self, token: &OutToken) -> &'a str {
+        if token.text != AS_WRITTEN {
+            return self
+                .texts
+                .get(token.text as usize)
+                .map_or("", |text| text.as_str());
+        }
+        let spelled = matches!(
+            token.kind,
+            T::Ident | T::Number | T::Str | T::Char | T::Error
+        );
+        if !spelled && !token.kind.is_keyword() {
+            return "";
+        }
+        let file = self.files.get(self.file(token.place.instance).0 as usize);
+        let range = token.place.start as usize..token.place.end as usize;
+        file.and_then(|file| file.tokens.text.get(range))
+            .unwrap_or("")
+    }
+}
+
+pub(super) fn split(stream: Stream<'_>, problems: &mut Vec<Problem>) -> Vec<ItemTokens> {
+    let count = |kind| {
+        stream
+            .tokens
+            .iter()
+            .filter(|token| token.kind == kind)
+            .count()
+    };
     let mut splitter = Splitter {
-        tokens: &tokens,
-        instances,
+        stream,
+        tokens: stream.tokens,
+        instances: stream.instances,
         at: 0,
         frames: Vec::new(),
         scope: Vec::new(),
-        unbalanced: opening != closing,
+        unbalanced: count(T::LBrace) != count(T::RBrace),
         items: Vec::new(),
         problems,
     };
@@ -48,7 +82,8 @@ struct Frame {
 }
 
 struct Splitter<'a> {
-    tokens: &'a [PpToken],
+    stream: Stream<'a>,
+    tokens: &'a [OutToken],
     instances: &'a [Instance],
     at: usize,
     frames: Vec<Frame>,
@@ -58,21 +93,21 @@ struct Splitter<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-impl Splitter<'_> {
+impl<'a> Splitter<'a> {
     fn kind(&self, index: usize) -> T {
         self.tokens.get(index).map_or(T::Eof, |token| token.kind)
     }
 
-    fn text(&self, index: usize) -> &str {
+    fn text(&self, index: usize) -> &'a str {
         self.tokens
             .get(index)
-            .map_or("", |token| token.text.as_str())
+            .map_or("", |token| self.stream.text(token))
     }
 
     fn column_zero(&self, index: usize) -> bool {
         self.tokens
             .get(index)
-            .is_some_and(|token| token.has(COLUMN_ZERO))
+            .is_some_and(|token| token.flags & COLUMN_ZERO != 0)
     }
 
     fn problem(&mut self, index: usize, message: &str) {
@@ -483,11 +518,11 @@ impl Splitter<'_> {
                 last = place;
                 end = end.max(place.end);
                 Token {
-                    text: token.text.clone(),
+                    text: SmolStr::new(self.stream.text(token)),
                     span: place.relative_to(base),
                     kind: token.kind,
                     flags: token.flags
-                        & !super::expand::NO_EXPAND
+                        & !(super::expand::NO_EXPAND | SPLICED)
                         & if token.place.instance == home {
                             !0
                         } else {
@@ -506,7 +541,7 @@ impl Splitter<'_> {
     }
 
     /// The directive in the instance `home` through which a token's file was entered.
-    fn at_home(&self, token: &PpToken, home: u32) -> Option<Span> {
+    fn at_home(&self, token: &OutToken, home: u32) -> Option<Span> {
         let mut instance = token.place.instance;
         while let Some((parent, directive)) = self
             .instances

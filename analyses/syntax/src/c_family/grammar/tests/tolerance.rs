@@ -184,7 +184,7 @@ fn nesting_without_end_is_a_limit() {
         format!("{};", "if (x) ".repeat(N)),
         format!("{};", "for (;;) ".repeat(N)),
         format!("if (x) ; {}", "else if (x) ; ".repeat(N)),
-        format!("{}", "else ".repeat(N)),
+        "else ".repeat(N),
         format!("{};", "a: ".repeat(N)),
         deep("do ", ";", " while (x);"),
         format!("{};", deep("k<<<", "1", ">>>()")),
