@@ -8,6 +8,8 @@ mod arrays;
 mod causes;
 mod engine;
 mod form;
+#[cfg(test)]
+mod scaling;
 mod shape;
 #[cfg(test)]
 mod soundness;

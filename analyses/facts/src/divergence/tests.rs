@@ -392,3 +392,89 @@ fn symbolic_strides_and_forms() {
     assert!(uniform(&f, c), "{:?}", f.values[c]);
     assert_eq!(f.loops[0].trip, Class::Uniform);
 }
+
+/// A load of four bytes at `index` bytes into a shared or global array.
+fn access(space: ir::Space, block: [Option<u32>; 3], index: impl Fn(&mut FunctionBuilder) -> Value) -> AccessFact {
+    let mut b = kernel();
+    let p = b.parameter("p", "float*", &[Type::Ptr(space)])[0];
+    let offset = index(&mut b);
+    let wide = b.convert(ir::Convert::SignExtend, offset, Type::I64);
+    let address = b.ptr_add(p, wide);
+    b.load(ir::MemoryAccess::in_space(space), address, Type::F32);
+    b.ret([]);
+    let mut function = b.finish();
+    function.launch.block = block;
+    facts(function).accesses[0].clone()
+}
+
+#[test]
+fn accesses_by_stride() {
+    let scaled = |by: i64| {
+        move |b: &mut FunctionBuilder| {
+            let t = b.special(Special::ThreadId(0), Type::I32);
+            let k = b.int(Type::I32, by);
+            b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, t, k)
+        }
+    };
+    let line = [Some(256), Some(1), Some(1)];
+    let f = access(ir::Space::Global, line, scaled(4));
+    assert_eq!((f.class, f.stride_bytes, f.sectors, f.ideal_sectors), (AccessClass::Coalesced, Some(4), Some(4), 4));
+    assert_eq!(f.base, "p");
+    let f = access(ir::Space::Global, line, scaled(128));
+    assert_eq!((f.class, f.stride_bytes, f.sectors), (AccessClass::Strided, Some(128), Some(32)));
+    let f = access(ir::Space::Shared, line, scaled(132));
+    assert_eq!(f.bank_ways, Some(1));
+    let f = access(ir::Space::Shared, line, scaled(128));
+    assert_eq!(f.bank_ways, Some(32));
+    // Rows of sixteen: two rows of 64 bytes in one warp.
+    let tile = |b: &mut FunctionBuilder| {
+        let x = b.special(Special::ThreadId(0), Type::I32);
+        let y = b.special(Special::ThreadId(1), Type::I32);
+        let row = b.int(Type::I32, 1024);
+        let down = b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, y, row);
+        let four = b.int(Type::I32, 4);
+        let across = b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, x, four);
+        b.binary(BinaryOp::Add, Wrap::NO_SIGNED, down, across)
+    };
+    let f = access(ir::Space::Global, [Some(16), Some(16), Some(1)], tile);
+    assert_eq!((f.stride_bytes, f.sectors), (None, Some(4)));
+    let pitch = |b: &mut FunctionBuilder| {
+        let t = b.special(Special::ThreadId(0), Type::I32);
+        let pitch = b.parameter("pitch", "int", &[Type::I32])[0];
+        let four = b.int(Type::I32, 4);
+        let bytes = b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, pitch, four);
+        b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, t, bytes)
+    };
+    let f = access(ir::Space::Global, line, pitch);
+    assert_eq!((f.class, f.stride_text.as_str()), (AccessClass::Strided, "4*pitch"));
+}
+
+#[test]
+fn counted_loops() {
+    for (bottom, expected) in [(false, 10), (true, 10)] {
+        let mut b = kernel();
+        let entry = b.current();
+        let (zero, one, ten) = (b.int(Type::I32, 0), b.int(Type::I32, 1), b.int(Type::I32, 10));
+        let [head, body, exit] = blocks(&mut b);
+        let i = b.block_param(head, Type::I32);
+        go(&mut b, entry, head, &[zero]);
+        b.switch_to(head);
+        if bottom {
+            go(&mut b, head, body, &[]);
+            b.switch_to(body);
+            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, one);
+            let c = b.int_compare(IntCondition::LessSigned, next, ten);
+            part(&mut b, body, c, (head, &[next]), (exit, &[]));
+        } else {
+            let c = b.int_compare(IntCondition::LessSigned, i, ten);
+            part(&mut b, head, c, (body, &[]), (exit, &[]));
+            b.switch_to(body);
+            let next = b.binary(BinaryOp::Add, Wrap::NO_SIGNED, i, one);
+            go(&mut b, body, head, &[next]);
+        }
+        b.switch_to(exit);
+        b.ret([]);
+        let f = facts(b.finish());
+        assert_eq!((f.loops[0].trip, f.loops[0].count), (Class::Uniform, Some(expected)), "bottom: {bottom}");
+    }
+}

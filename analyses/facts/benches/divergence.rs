@@ -1,0 +1,41 @@
+//! Values a second of the full analysis: extreme control flow and random programs at three sizes.
+
+#![allow(missing_docs)]
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use facts::{Options, analyze};
+use ir::Module;
+use ir::random::{Extreme, Shape, extreme, program};
+use std::hint::black_box;
+
+fn divergence(c: &mut Criterion) {
+    let mut group = c.benchmark_group("divergence");
+    group.sample_size(10);
+    for values in [1_000u32, 10_000, 100_000] {
+        for kind in Extreme::ALL {
+            let function = extreme(kind, values);
+            let count = function.values.len() as u64;
+            let module = Module {
+                functions: vec![function],
+            };
+            group.throughput(Throughput::Elements(count));
+            group.bench_function(BenchmarkId::new(format!("{kind:?}"), values), |b| {
+                b.iter(|| black_box(analyze(0, &module, &Options::default())));
+            });
+        }
+        let shape = Shape {
+            blocks: values / 12,
+            functions: 0,
+            ..Shape::default()
+        };
+        let module = program(1, &shape).module;
+        group.throughput(Throughput::Elements(module.functions[0].values.len() as u64));
+        group.bench_function(BenchmarkId::new("Random", values), |b| {
+            b.iter(|| black_box(analyze(0, &module, &Options::default())));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, divergence);
+criterion_main!(benches);
