@@ -394,7 +394,11 @@ fn symbolic_strides_and_forms() {
 }
 
 /// A load of four bytes at `index` bytes into a shared or global array.
-fn access(space: ir::Space, block: [Option<u32>; 3], index: impl Fn(&mut FunctionBuilder) -> Value) -> AccessFact {
+fn access(
+    space: ir::Space,
+    block: [Option<u32>; 3],
+    index: impl Fn(&mut FunctionBuilder) -> Value,
+) -> AccessFact {
     let mut b = kernel();
     let p = b.parameter("p", "float*", &[Type::Ptr(space)])[0];
     let offset = index(&mut b);
@@ -418,10 +422,16 @@ fn accesses_by_stride() {
     };
     let line = [Some(256), Some(1), Some(1)];
     let f = access(ir::Space::Global, line, scaled(4));
-    assert_eq!((f.class, f.stride_bytes, f.sectors, f.ideal_sectors), (AccessClass::Coalesced, Some(4), Some(4), 4));
+    assert_eq!(
+        (f.class, f.stride_bytes, f.sectors, f.ideal_sectors),
+        (AccessClass::Coalesced, Some(4), Some(4), 4)
+    );
     assert_eq!(f.base, "p");
     let f = access(ir::Space::Global, line, scaled(128));
-    assert_eq!((f.class, f.stride_bytes, f.sectors), (AccessClass::Strided, Some(128), Some(32)));
+    assert_eq!(
+        (f.class, f.stride_bytes, f.sectors),
+        (AccessClass::Strided, Some(128), Some(32))
+    );
     let f = access(ir::Space::Shared, line, scaled(132));
     assert_eq!(f.bank_ways, Some(1));
     let f = access(ir::Space::Shared, line, scaled(128));
@@ -446,7 +456,10 @@ fn accesses_by_stride() {
         b.binary(BinaryOp::Mul, Wrap::NO_SIGNED, t, bytes)
     };
     let f = access(ir::Space::Global, line, pitch);
-    assert_eq!((f.class, f.stride_text.as_str()), (AccessClass::Strided, "4*pitch"));
+    assert_eq!(
+        (f.class, f.stride_text.as_str()),
+        (AccessClass::Strided, "4*pitch")
+    );
 }
 
 #[test]
@@ -454,7 +467,11 @@ fn counted_loops() {
     for (bottom, expected) in [(false, 10), (true, 10)] {
         let mut b = kernel();
         let entry = b.current();
-        let (zero, one, ten) = (b.int(Type::I32, 0), b.int(Type::I32, 1), b.int(Type::I32, 10));
+        let (zero, one, ten) = (
+            b.int(Type::I32, 0),
+            b.int(Type::I32, 1),
+            b.int(Type::I32, 10),
+        );
         let [head, body, exit] = blocks(&mut b);
         let i = b.block_param(head, Type::I32);
         go(&mut b, entry, head, &[zero]);
@@ -475,6 +492,10 @@ fn counted_loops() {
         b.switch_to(exit);
         b.ret([]);
         let f = facts(b.finish());
-        assert_eq!((f.loops[0].trip, f.loops[0].count), (Class::Uniform, Some(expected)), "bottom: {bottom}");
+        assert_eq!(
+            (f.loops[0].trip, f.loops[0].count),
+            (Class::Uniform, Some(expected)),
+            "bottom: {bottom}"
+        );
     }
 }

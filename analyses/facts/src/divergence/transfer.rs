@@ -587,6 +587,10 @@ fn binary(
             } else {
                 (by > 0 && by & (by - 1) == 0).then_some(by.trailing_zeros())
             };
+            // A shift by the width or more gives an unspecified value.
+            if shift && power.is_none() {
+                return None;
+            }
             if power == Some(0) {
                 return Some(Outcome::Form(engine.form[a].clone(), ra));
             }
