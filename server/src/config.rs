@@ -147,6 +147,7 @@ pub fn apply_toml(config: &mut Config, text: &str, directory: &Path) -> Vec<Conf
         span,
     };
     apply(config, &root, Some(directory), &mut problems);
+    problems.sort_by_key(|problem| problem.span);
     problems
 }
 

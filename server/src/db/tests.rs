@@ -1,1 +1,172 @@
+//! Which queries an edit executes.
 
+use super::*;
+use crate::views;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+struct Watched {
+    db: Database,
+    executed: Arc<Mutex<Vec<String>>>,
+}
+
+impl Watched {
+    fn new() -> Self {
+        let executed: Arc<Mutex<Vec<String>>> = Arc::default();
+        let sink = Arc::clone(&executed);
+        let events = move |event: salsa::Event| {
+            if let salsa::EventKind::WillExecute { database_key } = event.kind
+                && let Ok(mut executed) = sink.lock()
+            {
+                let name = format!("{database_key:?}");
+                executed.push(name.split('(').next().unwrap_or("").to_owned());
+            }
+        };
+        Watched { db: Database::with_events(Some(Box::new(events))), executed }
+    }
+    fn file(&mut self, path: &str, text: &str) -> File {
+        self.db.file_with_text(Path::new(path), source(text))
+    }
+    fn edit(&mut self, file: File, text: &str) {
+        self.db.set_source(file, source(text));
+    }
+    /// Asks for all that an editor shows; the queries that were executed for it, with how often.
+    fn look(&mut self, file: File) -> Vec<(String, usize)> {
+        if let Ok(mut executed) = self.executed.lock() {
+            executed.clear();
+        }
+        let everything = syntax::Span::new(0, u32::MAX);
+        let switches = &file.settings(&self.db).view(&self.db).hints;
+        views::hints::hints(&self.db, file, everything, switches);
+        views::tokens::tokens(&self.db, file, None);
+        views::diagnostics::diagnostics(&self.db, file);
+        views::symbols::symbols(&self.db, file);
+        let mut counts: Vec<(String, usize)> = Vec::new();
+        let mut executed = self.executed.lock().map(|executed| executed.clone()).unwrap_or_default();
+        executed.sort();
+        for name in executed {
+            match counts.last_mut() {
+                Some((last, count)) if *last == name => *count += 1,
+                _ => counts.push((name, 1)),
+            }
+        }
+        counts
+    }
+}
+
+fn source(text: &str) -> Source {
+    Source::Text { text: Arc::from(text), lossy: false }
+}
+
+fn names(counts: &[(String, usize)]) -> Vec<&str> {
+    counts.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+fn count(counts: &[(String, usize)], name: &str) -> usize {
+    counts.iter().find(|(one, _)| one == name).map_or(0, |(_, count)| *count)
+}
+
+const HEADER: &str = "#define SCALE 3\n__device__ inline int scaled(int v) { return v * SCALE; }\n";
+const MAIN: &str = "#include \"scale.cuh\"\n\
+__device__ int helper(int v) { return v + 1; }\n\
+__global__ void first(int* out) { out[threadIdx.x] = helper(threadIdx.x); }\n\
+__global__ void second(int* out) { out[2 * threadIdx.x] = scaled(threadIdx.x); }\n\
+__global__ void third(int* out) { out[0] = blockIdx.x; }\n";
+
+fn project() -> (Watched, File, File) {
+    let mut watched = Watched::new();
+    let header = watched.file("/project/scale.cuh", HEADER);
+    let main = watched.file("/project/main.cu", MAIN);
+    watched.look(main);
+    (watched, header, main)
+}
+
+#[test]
+fn nothing_runs_when_nothing_changed() {
+    let (mut watched, _, main) = project();
+    assert!(watched.look(main).is_empty());
+    watched.edit(main, MAIN);
+    assert!(watched.look(main).is_empty());
+}
+
+#[test]
+fn an_edit_inside_a_function_runs_its_own_queries_only() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &MAIN.replace("blockIdx.x;", "blockIdx.x + 1;"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "declaration"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "lowered"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "facts_of"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "rows"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "environment"), 0, "{counts:?}");
+}
+
+#[test]
+fn an_edit_inside_a_callee_runs_the_queries_of_its_callers_too() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &MAIN.replace("v + 1", "v + 2"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "lowered"), 2, "{counts:?}");
+    assert_eq!(count(&counts, "environment"), 0, "{counts:?}");
+}
+
+#[test]
+fn a_line_inserted_above_runs_positions_only() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &format!("\n\n{MAIN}"));
+    let counts = watched.look(main);
+    assert_eq!(names(&counts), ["items", "lexed", "line_index", "silences", "type_names", "unit"], "{counts:?}");
+}
+
+#[test]
+fn a_comment_runs_no_analysis() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &format!("{MAIN}// the end\n"));
+    let counts = watched.look(main);
+    assert_eq!(names(&counts), ["items", "lexed", "line_index", "silences", "type_names", "unit"], "{counts:?}");
+}
+
+#[test]
+fn an_edit_of_a_header_runs_what_uses_it() {
+    let (mut watched, header, main) = project();
+    watched.edit(header, &HEADER.replace("SCALE 3", "SCALE 4"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "lowered"), 1, "second alone calls it: {counts:?}");
+    watched.edit(header, &format!("// a comment\n{HEADER}"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "lowered") + count(&counts, "parsed"), 0, "{counts:?}");
+}
+
+#[test]
+fn settings_of_the_display_run_no_analysis() {
+    let (mut watched, _, main) = project();
+    let settings = main.settings(&watched.db);
+    let analysis = settings.analysis(&watched.db).clone();
+    let mut view = settings.view(&watched.db).clone();
+    view.hints.uniform = true;
+    watched.db.set_settings(settings, analysis.clone(), view.clone(), Vec::new());
+    assert!(watched.look(main).is_empty());
+    let mut analysis = analysis;
+    analysis.options.warp_size = 64;
+    watched.db.set_settings(settings, analysis, view, Vec::new());
+    let counts = watched.look(main);
+    assert!(count(&counts, "facts_of") >= 4, "{counts:?}");
+    assert_eq!(count(&counts, "parsed"), 0, "{counts:?}");
+}
+
+#[test]
+fn a_file_that_appears_is_seen() {
+    let mut watched = Watched::new();
+    let main = watched.file("/project/main.cu", "#include \"late.h\"\nint a = LATE;\n");
+    let problems = |watched: &Watched| views::diagnostics::diagnostics(&watched.db, main).len();
+    assert_eq!(problems(&watched), 1);
+    assert!(views::names::definition(&watched.db, main, 27).is_empty());
+    let late = watched.file("/project/late.h", "\n#define LATE 5\n");
+    assert_eq!(problems(&watched), 0);
+    let targets = views::names::definition(&watched.db, main, 27);
+    assert_eq!(targets.iter().map(|target| (target.file, target.span.start)).collect::<Vec<_>>(), [(late, 9)]);
+    assert_eq!(late.path(&watched.db), &PathBuf::from("/project/late.h"));
+}

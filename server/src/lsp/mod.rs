@@ -9,6 +9,7 @@ mod ordered;
 mod outgoing;
 mod owner;
 mod pool;
+mod question;
 mod transport;
 
 use std::io::{Read, Write};
@@ -22,7 +23,7 @@ pub fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
-    let shared = Arc::new(backend::Shared::default());
+    let shared = Arc::new(question::Shared::default());
     let for_backend = Arc::clone(&shared);
     runtime.block_on(async move {
         let handle = tokio::runtime::Handle::current();

@@ -5,10 +5,10 @@
 //! their document did not change, asked for again. Texts are handed to the database when somebody needs them, so that a
 //! burst of edits costs one copy.
 
-use super::backend::Shared;
 use super::convert;
 use super::outgoing::{Outgoing, Publication};
 use super::pool::Pool;
+use super::question::Shared;
 use crate::config::{self, Config, ConfigProblem};
 use crate::db::{self, Cancelled, Database, File, Settings, Source};
 use crate::documents::{Change, Document, Encoding};
