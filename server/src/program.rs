@@ -74,8 +74,8 @@ pub enum Body {
         scope: Vec<SmolStr>,
         tokens: Arc<[Token]>,
     },
-    /// A language whose items are lowered straight from their text.
-    Lowered(Arc<Vec<Lowered>>),
+    /// A language whose items are parsed from their text.
+    Text(Arc<str>),
 }
 
 /// An item as it is cut from a file.
@@ -242,50 +242,117 @@ pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
                 .map(|(item, key)| piece_of_tokens(item, key))
                 .collect()
         }
-        Language::Ir => split_ir(text(file.source(db))),
-        Language::Ptx | Language::MicroSimd | Language::Other => Vec::new(),
+        Language::Ptx => split_ptx(text(file.source(db))),
+        Language::Ir | Language::MicroSimd => whole(file.path(db), text(file.source(db))),
+        Language::Other => Vec::new(),
     }
 }
 
-/// The text form of the IR: one item, whose positions are those of the source that it was made from.
-fn split_ir(text: &str) -> Vec<Piece> {
+fn split_ptx(text: &str) -> Vec<Piece> {
+    let piece = |item: syntax::ptx::PtxItemText| {
+        let source = text.get(item.start as usize..item.end as usize)?;
+        let place = ItemPlace {
+            file: FileId::MAIN,
+            start: item.start,
+            end: item.end,
+        };
+        Some(Piece {
+            key: item.key,
+            place,
+            body: Body::Text(Arc::from(source)),
+        })
+    };
+    syntax::ptx::split_items(text)
+        .into_iter()
+        .filter_map(piece)
+        .collect()
+}
+
+/// A text that is one program: µ-SIMD, and the text form of the IR, whose positions are those of the source that it was
+/// made from.
+fn whole(path: &Path, text: &str) -> Vec<Piece> {
+    let name = path
+        .file_stem()
+        .map_or_else(|| "program".into(), |stem| stem.to_string_lossy());
     let place = ItemPlace {
         file: FileId::MAIN,
         start: 0,
         end: text.len() as u32,
     };
-    let (name, lowered) = match ir::text::parse_module(text) {
-        Ok(module) => {
-            let name = module
-                .functions
-                .first()
-                .map_or(SmolStr::default(), |function| function.name.clone());
-            (
-                name,
-                Lowered {
-                    module,
-                    problems: Vec::new(),
-                },
-            )
-        }
-        Err(error) => {
-            let lines = syntax::LineIndex::new(text);
-            let start = lines.line_start(error.line.saturating_sub(1));
-            let problem = Problem::syntax(Span::at(start), error.message);
-            (
-                SmolStr::default(),
+    vec![Piece {
+        key: ItemKey {
+            name: SmolStr::from(name),
+            ordinal: 0,
+        },
+        place,
+        body: Body::Text(Arc::from(text)),
+    }]
+}
+
+fn lower_ir(text: &str) -> Lowered {
+    match ir::text::parse_module(text) {
+        Ok(module) => match ir::verify_module(&module) {
+            Ok(()) => Lowered {
+                module,
+                problems: Vec::new(),
+            },
+            Err(errors) => {
+                let message = format!("not well formed: {errors:?}");
                 Lowered {
                     module: ir::Module::default(),
-                    problems: vec![problem],
-                },
-            )
+                    problems: vec![Problem::syntax(Span::at(0), message)],
+                }
+            }
+        },
+        Err(error) => {
+            let start = syntax::LineIndex::new(text).line_start(error.line.saturating_sub(1));
+            let problem = Problem::syntax(Span::at(start), error.message);
+            Lowered {
+                module: ir::Module::default(),
+                problems: vec![problem],
+            }
+        }
+    }
+}
+
+fn lower_musimd(text: &str, name: &str) -> Lowered {
+    let program = syntax::musimd::parse(text);
+    let (module, mut problems) = ir::lower::musimd::lower(&program, name);
+    problems.extend(program.problems);
+    Lowered { module, problems }
+}
+
+fn lower_ptx(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
+    let file = item.main(db);
+    let tree = db::ptx_tree(db, item);
+    let syntax::ptx::PtxItemKind::Function(function) = &tree.kind else {
+        return None;
+    };
+    let index = db::items_by_key(db, file);
+    let definition = |key: &ItemKey| {
+        let at = index.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
+        let callee = *db::items(db, file).get(index[at].1 as usize)?;
+        match &db::ptx_tree(db, callee).kind {
+            syntax::ptx::PtxItemKind::Function(function) => Some(&**function),
+            _ => None,
         }
     };
-    vec![Piece {
-        key: ItemKey { name, ordinal: 0 },
-        place,
-        body: Body::Lowered(Arc::new(vec![lowered])),
-    }]
+    let unit = ir::lower::ptx::Unit {
+        declarations: db::ptx_declarations(db, file),
+        definition: &definition,
+    };
+    let lowered = ir::lower::ptx::lower(function, tree.span, &unit);
+    Some(Lowered {
+        module: lowered.module,
+        problems: lowered.problems,
+    })
+}
+
+pub fn ptx_tree(body: &Body) -> syntax::ptx::PtxItem {
+    match body {
+        Body::Text(text) => syntax::ptx::parse_item(text),
+        Body::Tokens { .. } => syntax::ptx::parse_item(""),
+    }
 }
 
 fn piece_of_tokens(item: &ItemTokens, key: ItemKey) -> Piece {
@@ -348,11 +415,10 @@ pub fn parse(db: &dyn Db, item: Item<'_>) -> ParsedItem {
 
 /// The declarations of a unit, without bodies.
 pub fn environment(db: &dyn Db, file: File) -> Environment {
-    let items: Vec<Arc<ParsedItem>> = db::items(db, file)
+    let declarations = db::items(db, file)
         .iter()
-        .map(|&item| db::parsed(db, item).clone())
-        .collect();
-    Environment::new(&items)
+        .map(|&item| db::declaration(db, item));
+    Environment::of_declarations(declarations)
 }
 
 /// Bodies of callees, each through its own query.
@@ -384,7 +450,11 @@ pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
 pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
     let file = item.main(db);
     match item.body(db) {
-        Body::Lowered(lowered) => lowered.to_vec(),
+        Body::Text(source) => match file.language(db) {
+            Language::Ptx => lower_ptx(db, item).into_iter().collect(),
+            Language::MicroSimd => vec![lower_musimd(source, item.name(db))],
+            _ => vec![lower_ir(source)],
+        },
         Body::Tokens { .. } => {
             let language = match file.language(db) {
                 Language::Hlsl => ir::Language::Hlsl,
@@ -557,9 +627,10 @@ pub fn item_problems(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Problem> {
 
 /// Problems of an item's tree.
 pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Problem] {
-    match file.language(db).c_dialect() {
-        Some(_) => &db::parsed(db, item).problems,
-        None => &[],
+    match file.language(db) {
+        Language::Cuda | Language::Hlsl => &db::parsed(db, item).problems,
+        Language::Ptx => &db::ptx_tree(db, item).problems,
+        Language::MicroSimd | Language::Ir | Language::Other => &[],
     }
 }
 

@@ -25,7 +25,14 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                     "{}",
                     syntax::c_family::dump::item(db::parsed(&db, item))
                 )?,
-                None => writeln!(out, "{:#?}", item.body(&db))?,
+                None if file.language(&db) == program::Language::Ptx => {
+                    writeln!(out, "{:#?}", db::ptx_tree(&db, item))?;
+                }
+                None => writeln!(
+                    out,
+                    "{:#?}",
+                    syntax::musimd::parse(program::text(file.source(&db)))
+                )?,
             },
             DumpWhat::Ir => {
                 for lowered in db::lowered(&db, item).iter() {

@@ -10,13 +10,14 @@
 use super::inputs::{Db, File};
 use crate::program::{self, Analysed, Body, Places};
 use crate::views::rows::Rows;
-use ir::lower::c_family::{Environment, Lowered};
+use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::ItemKey;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::LexedFile;
 use syntax::preprocess::Unit;
+use syntax::ptx::{PtxDeclarations, PtxItem};
 use syntax::{FileId, LineIndex, c_family::TypeNames};
 
 /// A top-level declaration. Its identity is its name and its number among those of that name, so that what is known of
@@ -82,6 +83,22 @@ pub fn type_names(db: &dyn Db, file: File) -> TypeNames {
 #[salsa::tracked(lru = 4096)]
 pub fn parsed<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<ParsedItem> {
     Arc::new(program::parse(db, item))
+}
+
+#[salsa::tracked]
+pub fn ptx_tree<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<PtxItem> {
+    Arc::new(program::ptx_tree(item.body(db)))
+}
+
+#[salsa::tracked]
+pub fn ptx_declarations(db: &dyn Db, file: File) -> PtxDeclarations {
+    let text = program::text(file.source(db));
+    syntax::ptx::declarations(text, &syntax::ptx::split_items(text))
+}
+
+#[salsa::tracked]
+pub fn declaration<'db>(db: &'db dyn Db, item: Item<'db>) -> ItemDeclaration {
+    ItemDeclaration::of(parsed(db, item))
 }
 
 #[salsa::tracked]

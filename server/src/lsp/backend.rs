@@ -6,7 +6,7 @@ use super::capabilities::{self, ClientFeatures};
 use super::convert::{self, Text};
 use super::outgoing::Outgoing;
 use super::owner::{Event, Owner, Request, Snapshot};
-use super::question::{CancelOnDrop, Question, Shared, locked};
+use super::question::{self, CancelOnDrop, Question, Shared, locked};
 use crate::db::{Database, File};
 use crate::documents::Change;
 use crate::views;
@@ -523,7 +523,7 @@ impl LanguageServer for Backend {
             })
             .await?;
         // Equal diagnostics have equal names, so a client that has them already is told so.
-        let id = result_name(&items);
+        let id = format!("{:016x}", question::fingerprint(&items));
         let report = if params.previous_result_id.as_deref() == Some(&id) {
             DocumentDiagnosticReport::Unchanged(RelatedUnchangedDocumentDiagnosticReport {
                 related_documents: None,
@@ -685,13 +685,4 @@ fn code_action(
         }
     }
     Some(CodeActionOrCommand::CodeAction(out))
-}
-
-fn result_name(items: &[Diagnostic]) -> String {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    serde_json::to_vec(items)
-        .unwrap_or_default()
-        .hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
 }

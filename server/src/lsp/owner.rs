@@ -247,7 +247,6 @@ impl Owner {
             self.db.set_language(file, language);
             Some(file)
         };
-        let due = Some(Instant::now());
         let mut uris = (*self.uris).clone();
         uris.insert(host::normalize(&path), uri.clone());
         self.uris = Arc::new(uris);
@@ -261,7 +260,7 @@ impl Owner {
                 path,
                 file,
                 dirty: false,
-                due,
+                due: None,
             },
         );
         match file {
@@ -270,6 +269,9 @@ impl Owner {
         }
         // Others may include it: an unsaved text wins over the disk.
         self.all_due();
+        if let Some(open) = self.open.get_mut(&name) {
+            open.due = Some(Instant::now());
+        }
     }
 
     fn close(&mut self, uri: &Uri) {
@@ -535,7 +537,7 @@ impl Owner {
             drop(done);
             match outcome {
                 Ok(Some(diagnostics)) => {
-                    if shared.version(&name) == Some(version) {
+                    if shared.is_news(&name, version, &diagnostics) {
                         outgoing.publish(Publication {
                             uri,
                             diagnostics,

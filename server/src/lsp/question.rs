@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, Result};
-use tower_lsp::ls_types::SemanticToken;
+use tower_lsp::ls_types::{Diagnostic, SemanticToken};
 
 /// What the protocol's side and the owner both look at.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(super) struct Shared {
     /// The tokens that were sent last, by document.
     pub(super) tokens: Mutex<FxHashMap<String, (String, Vec<SemanticToken>)>>,
     next_result: AtomicU64,
+    /// What was published last, by document: the version and a fingerprint.
+    published: Mutex<FxHashMap<String, (i32, u64)>>,
 }
 
 impl Shared {
@@ -35,9 +37,18 @@ impl Shared {
     pub(super) fn set_version(&self, uri: &str, version: i32) {
         locked(&self.versions).insert(uri.to_owned(), version);
     }
+    /// Whether diagnostics are those of the newest version and differ from what the client has.
+    pub(super) fn is_news(&self, uri: &str, version: i32, diagnostics: &[Diagnostic]) -> bool {
+        if self.version(uri) != Some(version) {
+            return false;
+        }
+        let news = (version, fingerprint(diagnostics));
+        locked(&self.published).insert(uri.to_owned(), news) != Some(news)
+    }
     pub(super) fn forget(&self, uri: &str) {
         locked(&self.versions).remove(uri);
         locked(&self.tokens).remove(uri);
+        locked(&self.published).remove(uri);
     }
     pub(super) fn features(&self) -> ClientFeatures {
         self.features.get().copied().unwrap_or_default()
@@ -119,4 +130,12 @@ impl Drop for CancelOnDrop {
             token.cancel();
         }
     }
+}
+
+/// Equal diagnostics have equal fingerprints.
+pub(super) fn fingerprint(diagnostics: &[Diagnostic]) -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    serde_json::to_vec(diagnostics).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
 }

@@ -51,19 +51,50 @@ pub struct Environment {
     by_key: FxHashMap<ItemKey, u32>,
 }
 
+/// What one item contributes to the environment. Equal to itself after an edit inside a body.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ItemDeclaration {
+    /// The item without what is inside function bodies.
+    pub item: Arc<ParsedItem>,
+    pub instantiations: Vec<Instantiation>,
+}
+
+impl ItemDeclaration {
+    pub fn of(item: &ParsedItem) -> Self {
+        let mut instantiations = Vec::new();
+        collect_instantiations(item, &mut instantiations);
+        ItemDeclaration {
+            item: Arc::new(strip(item)),
+            instantiations,
+        }
+    }
+}
+
 impl Environment {
     pub fn new(items: &[Arc<ParsedItem>]) -> Self {
+        let declarations: Vec<ItemDeclaration> =
+            items.iter().map(|item| ItemDeclaration::of(item)).collect();
+        Environment::of_declarations(&declarations)
+    }
+
+    pub fn of_declarations<'a>(
+        declarations: impl IntoIterator<Item = &'a ItemDeclaration>,
+    ) -> Self {
         let mut environment = Environment::default();
-        for item in items {
-            environment.add(item);
+        for declaration in declarations {
+            environment.add(declaration);
         }
         environment
     }
 
-    fn add(&mut self, item: &ParsedItem) {
+    fn add(&mut self, declaration: &ItemDeclaration) {
         let index = self.items.len() as u32;
-        collect_instantiations(item, &mut self.instantiations);
-        let stripped = strip(item);
+        for found in &declaration.instantiations {
+            if !self.instantiations.contains(found) {
+                self.instantiations.push(found.clone());
+            }
+        }
+        let stripped = &declaration.item;
         let mut enter = |name: &SmolStr, what: EntryKind| {
             if !name.is_empty() {
                 let entry = Entry { item: index, what };
@@ -136,7 +167,7 @@ impl Environment {
             _ => {}
         }
         self.by_key.insert(stripped.key.clone(), index);
-        self.items.push(Arc::new(stripped));
+        self.items.push(Arc::clone(stripped));
     }
 
     pub fn by_key(&self, key: &ItemKey) -> Option<&Arc<ParsedItem>> {

@@ -1,0 +1,309 @@
+//! How long an editor waits: the release binary over real pipes, one line a figure.
+//!
+//! ```sh
+//! cargo build --release -p lockstep-server && cargo run --release -p lockstep-server --example latency
+//! ```
+//! Where `clangd` is on the PATH it is asked the same of the same file, and the ratio is printed.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use support::{Client, generated};
+
+const ROUNDS: usize = 120;
+
+fn main() {
+    let binary = binary();
+    if !binary.is_file() {
+        eprintln!(
+            "{} is not there: cargo build --release -p lockstep-server",
+            binary.display()
+        );
+        std::process::exit(2);
+    }
+    println!("{:<58} {:>9} {:>9} {:>9}   limit", "", "p50", "p95", "max");
+    initialize(&binary);
+    for (lines, limit) in [(1_000, 5.0), (10_000, 20.0)] {
+        edit_to_hints(&binary, lines, limit);
+    }
+    edit_to_diagnostics(&binary, 1_000, 10.0);
+    edit_to_diagnostics(&binary, 10_000, f64::NAN);
+    hover(&binary, 1_000, 2.0);
+    memory(&binary);
+    beside_clangd(&binary);
+}
+
+fn binary() -> PathBuf {
+    let mut path = std::env::current_exe().unwrap_or_default();
+    path.pop();
+    path.pop();
+    path.join(format!("lockstep{}", std::env::consts::EXE_SUFFIX))
+}
+
+fn report(what: &str, mut times: Vec<Duration>, limit: f64) -> Duration {
+    times.sort();
+    let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize];
+    let milliseconds = |time: Duration| format!("{:.2} ms", time.as_secs_f64() * 1e3);
+    let (p50, p95, max) = (at(0.5), at(0.95), at(1.0));
+    let verdict = match limit.is_nan() {
+        true => String::new(),
+        false if p95.as_secs_f64() * 1e3 <= limit => format!("p95 <= {limit} ms: kept"),
+        false => format!("p95 <= {limit} ms: MISSED"),
+    };
+    println!(
+        "{what:<58} {:>9} {:>9} {:>9}   {verdict}",
+        milliseconds(p50),
+        milliseconds(p95),
+        milliseconds(max)
+    );
+    p95
+}
+
+fn started(binary: &PathBuf) -> Client {
+    let mut client = Client::spawn(binary, &["serve", "--stdio"]);
+    client.initialize(json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } }));
+    client
+}
+
+fn initialize(binary: &PathBuf) {
+    let times = (0..30).map(|_| {
+        let begin = Instant::now();
+        let mut client = Client::spawn(binary, &["serve", "--stdio"]);
+        let _ = client.request(
+            "initialize",
+            json!({ "processId": null, "rootUri": null, "capabilities": {} }),
+        );
+        begin.elapsed()
+    });
+    report(
+        "process start to initialize answered",
+        times.collect(),
+        50.0,
+    );
+}
+
+/// The line of the first `sum > 1.0f` behind the middle: an edit inside one function.
+fn edited_line(text: &str) -> u32 {
+    let middle = text.lines().count() / 2;
+    let at = text
+        .lines()
+        .enumerate()
+        .skip(middle)
+        .find(|(_, line)| line.contains("float limit = sum"));
+    at.map_or(0, |(number, _)| number as u32)
+}
+
+fn edit(client: &mut Client, uri: &str, line: u32, round: usize) {
+    let text = if round % 2 == 0 { "2.0f" } else { "1.0f" };
+    client.change(uri, round as i32 + 2, Some((line, 22, line, 26)), text);
+}
+
+fn hints(client: &mut Client, uri: &str, line: u32) -> Value {
+    let range = json!({ "start": { "line": line.saturating_sub(30), "character": 0 }, "end": { "line": line + 30, "character": 0 } });
+    client.request(
+        "textDocument/inlayHint",
+        json!({ "textDocument": { "uri": uri }, "range": range }),
+    )
+}
+
+fn edit_to_hints(binary: &PathBuf, lines: usize, limit: f64) {
+    let text = generated(lines);
+    let line = edited_line(&text);
+    let mut client = started(binary);
+    let uri = "file:///latency/a.cu";
+    let begin = Instant::now();
+    client.open(uri, "cuda-cpp", &text);
+    let first = hints(&mut client, uri, line);
+    let cold = begin.elapsed();
+    let count = first.as_array().map_or(0, Vec::len);
+    let mut times = Vec::new();
+    for round in 0..ROUNDS {
+        // An editor leaves some time between keys; diagnostics are published in it.
+        std::thread::sleep(Duration::from_millis(20));
+        let begin = Instant::now();
+        edit(&mut client, uri, line, round);
+        hints(&mut client, uri, line);
+        times.push(begin.elapsed());
+    }
+    println!(
+        "  first hints of {lines} lines: {:.1} ms, {count} hints of 60 lines",
+        cold.as_secs_f64() * 1e3
+    );
+    report(
+        &format!("edit in one function to inlay hints, {lines} lines"),
+        times,
+        limit,
+    );
+}
+
+fn edit_to_diagnostics(binary: &PathBuf, lines: usize, limit: f64) {
+    let text = generated(lines);
+    let line = edited_line(&text);
+    let mut client = started(binary);
+    let uri = "file:///latency/a.cu";
+    client.open(uri, "cuda-cpp", &text);
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["version"] == 1
+    });
+    let times = (0..ROUNDS).map(|round| {
+        std::thread::sleep(Duration::from_millis(5));
+        let begin = Instant::now();
+        edit(&mut client, uri, line, round);
+        client.wait_for("textDocument/publishDiagnostics", |params| {
+            params["version"] == round as i64 + 2
+        });
+        begin.elapsed()
+    });
+    let times = times.collect();
+    report(
+        &format!("edit to published diagnostics, debounce 0, {lines} lines"),
+        times,
+        limit,
+    );
+}
+
+fn hover(binary: &PathBuf, lines: usize, limit: f64) {
+    let text = generated(lines);
+    let mut client = started(binary);
+    let uri = "file:///latency/a.cu";
+    client.open(uri, "cuda-cpp", &text);
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["version"] == 1
+    });
+    let line = edited_line(&text);
+    let mut answered = 0;
+    let times = (0..ROUNDS as u32).map(|round| {
+        let position = json!({ "line": line - round % 20, "character": 4 + round % 8 });
+        let begin = Instant::now();
+        let answer = client.request(
+            "textDocument/hover",
+            json!({ "textDocument": { "uri": uri }, "position": position }),
+        );
+        answered += usize::from(!answer.is_null());
+        begin.elapsed()
+    });
+    let times = times.collect();
+    report(&format!("hover, {lines} lines"), times, limit);
+    println!("  {answered} of {ROUNDS} hovers said something");
+}
+
+fn memory(binary: &PathBuf) {
+    let mut client = started(binary);
+    let text = generated(500);
+    for number in 0..50 {
+        let uri = format!("file:///latency/f{number}.cu");
+        client.open(
+            &uri,
+            "cuda-cpp",
+            &text.replace("kernel_", &format!("kernel_{number}_")),
+        );
+    }
+    for number in 0..50 {
+        let uri = format!("file:///latency/f{number}.cu");
+        client.wait_for("textDocument/publishDiagnostics", |params| {
+            params["uri"] == uri
+        });
+        let params = json!({ "textDocument": { "uri": uri } });
+        client.request("textDocument/semanticTokens/full", params.clone());
+        client.request("textDocument/codeLens", params);
+    }
+    match client.resident() {
+        Some(kib) => {
+            let mib = kib as f64 / 1024.0;
+            let verdict = if mib <= 80.0 { "kept" } else { "MISSED" };
+            println!(
+                "{:<58} {mib:>6.1} MiB {:>23}<= 80 MB: {verdict}",
+                "resident with 50 files of 500 lines open", ""
+            );
+        }
+        None => println!("resident memory: not told by this system"),
+    }
+}
+
+/// The same edits and hovers on the same file, for both.
+fn beside_clangd(binary: &PathBuf) {
+    let found = std::process::Command::new("clangd")
+        .arg("--version")
+        .output();
+    if !found.is_ok_and(|output| output.status.success()) {
+        println!("clangd is not on the PATH: no comparison");
+        return;
+    }
+    let directory = std::env::temp_dir().join("lockstep-latency");
+    if std::fs::create_dir_all(&directory).is_err() {
+        return;
+    }
+    let text = format!("{PRELUDE}{}", generated(1_000));
+    let path = directory.join("a.cpp");
+    let uri = format!("file://{}", path.display());
+    if std::fs::write(&path, &text).is_err() {
+        return;
+    }
+    let line = edited_line(&text);
+    let measure = |client: &mut Client, language: &str| {
+        client.open(&uri, language, &text);
+        client.wait_for("textDocument/publishDiagnostics", |params| {
+            params["uri"] == uri
+        });
+        let mut edits = Vec::new();
+        let mut hovers = Vec::new();
+        for round in 0..40 {
+            std::thread::sleep(Duration::from_millis(20));
+            let begin = Instant::now();
+            edit(client, &uri, line, round);
+            hints(client, &uri, line);
+            edits.push(begin.elapsed());
+            let position = json!({ "line": line, "character": 9 });
+            let begin = Instant::now();
+            client.request(
+                "textDocument/hover",
+                json!({ "textDocument": { "uri": uri }, "position": position }),
+            );
+            hovers.push(begin.elapsed());
+        }
+        (edits, hovers)
+    };
+    let mut ours = started(binary);
+    let (our_edits, our_hovers) = measure(&mut ours, "cuda-cpp");
+    let mut theirs = Client::spawn("clangd", &["--log=error", "--background-index=false"]);
+    theirs.initialize(json!({ "offsetEncoding": ["utf-8"] }));
+    let (their_edits, their_hovers) = measure(&mut theirs, "cpp");
+    let a = report(
+        "  lockstep: edit to hints, the file that clangd reads",
+        our_edits,
+        f64::NAN,
+    );
+    let b = report("  clangd:   edit to hints", their_edits, f64::NAN);
+    println!(
+        "  ratio clangd / lockstep at p95: {:.1}",
+        b.as_secs_f64() / a.as_secs_f64()
+    );
+    let a = report("  lockstep: hover after an edit", our_hovers, f64::NAN);
+    let b = report("  clangd:   hover after an edit", their_hovers, f64::NAN);
+    println!(
+        "  ratio clangd / lockstep at p95: {:.1}",
+        b.as_secs_f64() / a.as_secs_f64()
+    );
+    if let (Some(ours), Some(theirs)) = (ours.resident(), theirs.resident()) {
+        println!(
+            "  resident: lockstep {} MiB, clangd {} MiB",
+            ours / 1024,
+            theirs / 1024
+        );
+    }
+}
+
+/// Lets a C++ front end without the CUDA toolkit read the file.
+const PRELUDE: &str = "\
+#ifndef __CUDACC__
+#define __global__
+#define __device__
+#define __shared__ static
+struct dim3_ { int x, y, z; };
+extern dim3_ threadIdx, blockIdx, blockDim, gridDim;
+void __syncthreads();
+#endif
+";
