@@ -80,6 +80,7 @@ pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
 /// What the analysis found, silenced or not.
 pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
+    let source = program::text(file.source(db));
     for (_, item) in own_items(db, file) {
         let parts = program::parts(db, item);
         for (function, finding) in parts
@@ -120,6 +121,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                     safe: fix.safe,
                 })
             });
+            let fix = fix.or_else(|| super::fixes::fix(finding.code, source, span));
             found.push(Diagnostic {
                 code: finding.code.name(),
                 level: match finding.tier {

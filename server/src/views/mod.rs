@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod diagnostics;
+pub mod fixes;
 pub mod folding;
 pub mod hints;
 pub mod hover;
