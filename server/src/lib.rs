@@ -10,6 +10,5 @@ pub mod documents;
 pub mod explain;
 pub mod host;
 pub mod lsp;
-pub mod pending;
 pub mod program;
 pub mod views;

@@ -480,9 +480,9 @@ pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
 }
 
 pub fn analyse_module(module: &ir::Module, options: &Options) -> Analysed {
-    let _ = (module, options);
+    let functions = facts::analyze_module(module, options);
     Analysed {
-        functions: Vec::new(),
+        functions,
         findings: Vec::new(),
     }
 }
@@ -577,11 +577,11 @@ pub fn chain(
         file,
         item,
         function,
-        crate::pending::chain(function, facts, value, block),
+        facts::cause_chain(function, facts, value, block),
     )
 }
 
-/// Why a branch or a loop is not uniform.
+/// Why a branch or a loop is not uniform: the chain of the condition that decides.
 pub fn cause_steps(
     db: &dyn Db,
     file: File,
@@ -589,14 +589,29 @@ pub fn cause_steps(
     function: &Function,
     facts: &FunctionFacts,
     cause: Cause,
+    block: Block,
 ) -> Vec<Step> {
-    placed(
-        db,
-        file,
-        item,
-        function,
-        crate::pending::chain_of_cause(function, facts, cause),
-    )
+    let (value, block) = match cause {
+        Cause::Operand(value) | Cause::Memory(value) => (Some(value), block),
+        Cause::Branch(branch) | Cause::LeavesLoop { exit: branch, .. } => (
+            function
+                .blocks
+                .get(branch)
+                .and_then(|data| data.terminator.selector()),
+            branch,
+        ),
+        Cause::None | Cause::Source => (
+            function
+                .blocks
+                .get(block)
+                .and_then(|data| data.terminator.selector()),
+            block,
+        ),
+    };
+    let chain = value.map_or_else(Vec::new, |value| {
+        facts::cause_chain(function, facts, value, block)
+    });
+    placed(db, file, item, function, chain)
 }
 
 fn placed(

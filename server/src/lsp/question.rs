@@ -136,6 +136,8 @@ impl Drop for CancelOnDrop {
 pub(super) fn fingerprint(diagnostics: &[Diagnostic]) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = rustc_hash::FxHasher::default();
-    serde_json::to_vec(diagnostics).unwrap_or_default().hash(&mut hasher);
+    serde_json::to_vec(diagnostics)
+        .unwrap_or_default()
+        .hash(&mut hasher);
     hasher.finish()
 }

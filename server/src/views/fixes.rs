@@ -21,7 +21,10 @@ pub fn fix(code: Code, source: &str, span: Span) -> Option<FileFix> {
 /// `0.5 * x` with `0.5f`. The result is rounded differently, so the fix is not safe.
 fn single_precision(text: &str, start: u32) -> Option<FileFix> {
     let mut edits = Vec::new();
-    for token in lex_fragment(text).iter().filter(|token| token.kind == TokenKind::Number) {
+    for token in lex_fragment(text)
+        .iter()
+        .filter(|token| token.kind == TokenKind::Number)
+    {
         let spelling = text.get(token.start as usize..token.end as usize)?;
         let hexadecimal = spelling.starts_with("0x") || spelling.starts_with("0X");
         let real = spelling.contains(['.', 'e', 'E']);
@@ -42,7 +45,11 @@ fn without_mark(source: &str, span: Span) -> Option<FileFix> {
     let mark = match inside.find(MARK) {
         Some(at) => span.start as usize + at,
         None => {
-            let before = source.get(..span.start as usize)?.trim_end().strip_suffix('(')?.trim_end();
+            let before = source
+                .get(..span.start as usize)?
+                .trim_end()
+                .strip_suffix('(')?
+                .trim_end();
             before.strip_suffix(MARK)?.len()
         }
     };
@@ -61,7 +68,11 @@ fn without_mark(source: &str, span: Span) -> Option<FileFix> {
                         (Span::new(mark as u32, open as u32 + 1), String::new()),
                         (Span::new(at as u32, at as u32 + 1), String::new()),
                     ];
-                    return Some(FileFix { title: format!("Remove `{MARK}`"), edits, safe: true });
+                    return Some(FileFix {
+                        title: format!("Remove `{MARK}`"),
+                        edits,
+                        safe: true,
+                    });
                 }
             }
             _ => {}
@@ -83,8 +94,15 @@ mod tests {
 
     #[test]
     fn literals_get_their_suffix() {
-        let changed = fixed(Code::Fp64ByAccident, "y = x * 0.5 + 1e3 - 2.f * 7 + 1.;", "x * 0.5 + 1e3 - 2.f * 7 + 1.");
-        assert_eq!(changed.as_deref(), Some("y = x * 0.5f + 1e3f - 2.f * 7 + 1.f;"));
+        let changed = fixed(
+            Code::Fp64ByAccident,
+            "y = x * 0.5 + 1e3 - 2.f * 7 + 1.;",
+            "x * 0.5 + 1e3 - 2.f * 7 + 1.",
+        );
+        assert_eq!(
+            changed.as_deref(),
+            Some("y = x * 0.5f + 1e3f - 2.f * 7 + 1.f;")
+        );
         assert_eq!(fixed(Code::Fp64ByAccident, "y = x * d;", "x * d"), None);
     }
 
@@ -92,8 +110,18 @@ mod tests {
     fn the_mark_is_removed_from_inside_and_from_outside() {
         let source = "t[NonUniformResourceIndex((i + 1) * 2)]";
         let wanted = Some("t[(i + 1) * 2]".to_owned());
-        assert_eq!(fixed(Code::NeedlessNonuniform, source, "NonUniformResourceIndex((i + 1) * 2)"), wanted);
-        assert_eq!(fixed(Code::NeedlessNonuniform, source, "(i + 1) * 2"), wanted);
+        assert_eq!(
+            fixed(
+                Code::NeedlessNonuniform,
+                source,
+                "NonUniformResourceIndex((i + 1) * 2)"
+            ),
+            wanted
+        );
+        assert_eq!(
+            fixed(Code::NeedlessNonuniform, source, "(i + 1) * 2"),
+            wanted
+        );
         assert_eq!(fixed(Code::NeedlessNonuniform, "t[i]", "i"), None);
     }
 }

@@ -59,7 +59,15 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             span = span.or(Some(branch.loc.span));
             let mut section = text::branch_long(branch, &facts.options.target);
             if branch.class > Class::Uniform {
-                let steps = program::cause_steps(db, file, item, function, facts, branch.cause);
+                let steps = program::cause_steps(
+                    db,
+                    file,
+                    item,
+                    function,
+                    facts,
+                    branch.cause,
+                    branch.block,
+                );
                 section += &why(db, file, &steps);
             }
             sections.push(section);
@@ -72,7 +80,8 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             span = span.or(Some(one.loc.span));
             let mut section = text::loop_long(one);
             if one.trip > Class::Uniform {
-                let steps = program::cause_steps(db, file, item, function, facts, one.cause);
+                let steps =
+                    program::cause_steps(db, file, item, function, facts, one.cause, one.header);
                 section += &why(db, file, &steps);
             }
             sections.push(section);
