@@ -464,8 +464,7 @@ pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
             let mut options = LowerOptions::new(language);
             options.launch.block = config.options.block;
             let bodies = ItemBodies { db, file };
-            let _ = (bodies, options, db::environment(db, file));
-            Vec::new()
+            ir::lower::c_family::lower_item(db::environment(db, file), &bodies, &key(db, item), &options)
         }
     }
 }

@@ -180,3 +180,46 @@ fn a_file_that_appears_is_seen() {
     );
     assert_eq!(late.path(&watched.db), &PathBuf::from("/project/late.h"));
 }
+
+#[test]
+fn an_edit_inside_a_function_runs_its_own_queries_only() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &MAIN.replace("blockIdx.x;", "blockIdx.x + 1;"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "declaration"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "lowered"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "facts_of"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "rows"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "environment"), 0, "{counts:?}");
+}
+
+#[test]
+fn an_edit_inside_a_callee_runs_the_queries_of_its_callers_too() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &MAIN.replace("v + 1", "v + 2"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "lowered"), 2, "{counts:?}");
+    assert_eq!(count(&counts, "environment"), 0, "{counts:?}");
+}
+
+#[test]
+fn an_edit_of_a_header_runs_what_uses_it() {
+    let (mut watched, header, main) = project();
+    watched.edit(header, &HEADER.replace("SCALE 3", "SCALE 4"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
+    assert_eq!(
+        count(&counts, "lowered"),
+        1,
+        "second alone calls it: {counts:?}"
+    );
+    watched.edit(header, &format!("// a comment\n{HEADER}"));
+    let counts = watched.look(main);
+    assert_eq!(
+        count(&counts, "lowered") + count(&counts, "parsed"),
+        0,
+        "{counts:?}"
+    );
+}
