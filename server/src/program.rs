@@ -4,9 +4,9 @@
 use crate::db::{self, Db, File, Item, ItemPlace, Source};
 use crate::host;
 use crate::views::rows::{self, Rows};
-use facts::{Cause, CauseStep, Finding, FunctionFacts, Options};
+use facts::{Cause, CauseStep, Finding, FunctionFacts, Options, Scope};
 use ir::lower::c_family::{Bodies, Environment, LowerOptions, Lowered};
-use ir::{Block, Function, Loc, Site, Value};
+use ir::{Block, Function, FunctionKind, Loc, Site, Value};
 use smol_str::SmolStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -464,26 +464,161 @@ pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
             let mut options = LowerOptions::new(language);
             options.launch.block = config.options.block;
             let bodies = ItemBodies { db, file };
-            ir::lower::c_family::lower_item(db::environment(db, file), &bodies, &key(db, item), &options)
+            ir::lower::c_family::lower_item(
+                db::environment(db, file),
+                &bodies,
+                &key(db, item),
+                &options,
+            )
         }
     }
 }
 
-/// Facts and findings of an item's functions.
+/// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
     let options = &item.main(db).settings(db).analysis(db).options;
-    db::lowered(db, item)
-        .iter()
-        .map(|lowered| analyse_module(&lowered.module, options))
-        .collect()
+    let analysed =
+        db::lowered(db, item)
+            .iter()
+            .map(|lowered| match lowered.module.functions.first() {
+                Some(function) if function.kind == FunctionKind::Device => {
+                    let mut options = options.clone();
+                    options.parameters = parameters(db::passed(db, item), function);
+                    analyse_module(&lowered.module, &options)
+                }
+                _ => analyse_module(&lowered.module, options),
+            });
+    analysed.collect()
 }
 
 pub fn analyse_module(module: &ir::Module, options: &Options) -> Analysed {
     let functions = facts::analyze_module(module, options);
+    let findings = facts::diagnose::diagnose(module, &functions);
     Analysed {
         functions,
-        findings: Vec::new(),
+        findings,
     }
+}
+
+/// What a call passes: the callee's item and name, and for each parameter the largest scope over which the argument is
+/// uniform.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Passed {
+    pub item: ItemKey,
+    pub callee: SmolStr,
+    pub scopes: Vec<Option<Scope>>,
+}
+
+/// The calls that the kernels of an item make, by callee; several calls of one callee agree on the smaller scope.
+pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
+    let is_root = |function: &Function| {
+        matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
+    };
+    let lowered = db::lowered(db, item);
+    // Facts of device functions depend on calls, so only those of kernels are looked at.
+    if !lowered
+        .iter()
+        .filter_map(|one| one.module.functions.first())
+        .any(is_root)
+    {
+        return Vec::new();
+    }
+    let mut calls = Vec::new();
+    for part in parts_without_rows(db, item).filter(|(function, _)| is_root(function)) {
+        let (function, facts) = part;
+        for site in function.sites.values() {
+            let Some(key) = &site.item else { continue };
+            let scope = |value: &Value| {
+                let temporal = facts
+                    .temporal
+                    .iter()
+                    .filter(|fact| fact.value == *value)
+                    .map(|fact| fact.fact.uniform_at);
+                temporal.fold(facts.values[*value].uniform_at, Option::min)
+            };
+            let scopes = site.arguments.iter().map(|(_, values)| {
+                values
+                    .iter()
+                    .map(scope)
+                    .fold(Some(Scope::Dispatch), Option::min)
+            });
+            calls.push(Passed {
+                item: key.clone(),
+                callee: site.callee.clone(),
+                scopes: scopes.collect(),
+            });
+        }
+    }
+    merged(calls)
+}
+
+fn parts_without_rows<'db>(
+    db: &'db dyn Db,
+    item: Item<'db>,
+) -> impl Iterator<Item = (&'db Function, &'db FunctionFacts)> {
+    let pairs = db::lowered(db, item)
+        .iter()
+        .zip(db::facts_of(db, item).iter());
+    pairs.filter_map(|(lowered, analysed)| {
+        Some((
+            lowered.module.functions.first()?,
+            analysed.functions.first()?,
+        ))
+    })
+}
+
+/// One entry a callee, sorted. Calls with different numbers of arguments say nothing.
+fn merged(mut calls: Vec<Passed>) -> Vec<Passed> {
+    calls.sort_by(|a, b| (&a.item, &a.callee).cmp(&(&b.item, &b.callee)));
+    let mut out: Vec<Passed> = Vec::new();
+    for call in calls {
+        match out.last_mut() {
+            Some(last) if (&last.item, &last.callee) == (&call.item, &call.callee) => {
+                if last.scopes.len() == call.scopes.len() {
+                    for (scope, other) in last.scopes.iter_mut().zip(call.scopes) {
+                        *scope = (*scope).min(other);
+                    }
+                } else {
+                    last.scopes.clear();
+                }
+            }
+            _ => out.push(call),
+        }
+    }
+    out
+}
+
+/// What all kernels of a unit pass.
+pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
+    merged(
+        db::items(db, file)
+            .iter()
+            .flat_map(|&item| db::calls(db, item).iter().cloned())
+            .collect(),
+    )
+}
+
+/// What is passed to the functions of an item.
+pub fn passed(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
+    let key = key(db, item);
+    let all = db::all_calls(db, item.main(db));
+    let start = all.partition_point(|passed| passed.item < key);
+    all[start..]
+        .iter()
+        .take_while(|passed| passed.item == key)
+        .cloned()
+        .collect()
+}
+
+fn parameters(passed: &[Passed], function: &Function) -> Vec<Option<Scope>> {
+    let last = |name: &str| name.rsplit("::").next().unwrap_or("").to_owned();
+    let fits = |one: &&Passed| {
+        last(&one.callee) == last(&function.name) && one.scopes.len() == function.parameters.len()
+    };
+    passed
+        .iter()
+        .find(fits)
+        .map_or_else(Vec::new, |one| one.scopes.clone())
 }
 
 pub fn rows(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::inputs::{Db, File};
-use crate::program::{self, Analysed, Body, Places};
+use crate::program::{self, Analysed, Body, Passed, Places};
 use crate::views::rows::Rows;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
@@ -119,6 +119,22 @@ pub fn lowered<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Lowered>> {
 #[salsa::tracked]
 pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
     Arc::new(program::analyse(db, item))
+}
+
+/// What the kernels of an item pass to their callees.
+#[salsa::tracked]
+pub fn calls<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
+    program::calls(db, item)
+}
+
+#[salsa::tracked]
+pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
+    program::all_calls(db, file)
+}
+
+#[salsa::tracked]
+pub fn passed<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
+    program::passed(db, item)
 }
 
 #[salsa::tracked]
