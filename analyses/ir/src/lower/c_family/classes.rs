@@ -13,6 +13,9 @@ use syntax::c_family::ast::{
     TypeKind,
 };
 
+/// Template parameters with what they stand for.
+type Bindings = Vec<(SmolStr, Local)>;
+
 /// Where a structure comes from, by `StructId`.
 #[derive(Clone, Debug)]
 pub struct StructOrigin {
@@ -166,7 +169,7 @@ impl Context<'_> {
             }
             self.frames.pop();
         }
-        let mut best: Option<(usize, Entry, Vec<(SmolStr, Local)>)> = None;
+        let mut best: Option<(usize, Entry, Bindings)> = None;
         for (entry, special) in &candidates {
             let Some(patterns) = special
                 .name
@@ -203,7 +206,7 @@ impl Context<'_> {
         special: &ast::Struct,
         patterns: &[TemplateArgument],
         arguments: &[Local],
-    ) -> Option<Vec<(SmolStr, Local)>> {
+    ) -> Option<Bindings> {
         let mut names = rustc_hash::FxHashMap::default();
         for parameter in special.template.iter().flat_map(|t| &t.parameters) {
             if let Some(name) = &parameter.name {
@@ -375,15 +378,15 @@ impl Context<'_> {
         let mut fields = Vec::new();
         for base in &declared.bases {
             let ty = self.resolve_type(base);
-            if let CType::Struct(base) = ty {
-                if base != id {
-                    fields.push(Field {
-                        name: SmolStr::default(),
-                        ty: CType::Struct(base),
-                        offset: 0,
-                        base: true,
-                    });
-                }
+            if let CType::Struct(base) = ty
+                && base != id
+            {
+                fields.push(Field {
+                    name: SmolStr::default(),
+                    ty: CType::Struct(base),
+                    offset: 0,
+                    base: true,
+                });
             }
         }
         let mut minimum = 1u64;
@@ -397,10 +400,8 @@ impl Context<'_> {
                 minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
             }
         }
-        let mut index = 0u32;
-        for member in &declared.members {
-            let number = index;
-            index += 1;
+        for (index, member) in declared.members.iter().enumerate() {
+            let number = index as u32;
             match member {
                 Member::Fields(declaration) => {
                     if declaration.specifiers.words.has(SpecifierSet::STATIC) {
@@ -436,12 +437,11 @@ impl Context<'_> {
                         });
                     }
                     for attribute in &declaration.specifiers.attributes {
-                        if attribute.name == "align" || attribute.name == "alignas" {
-                            if let Some(e) = attribute.arguments.first()
-                                && let Some(n) = self.constant(e)
-                            {
-                                minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
-                            }
+                        if (attribute.name == "align" || attribute.name == "alignas")
+                            && let Some(e) = attribute.arguments.first()
+                            && let Some(n) = self.constant(e)
+                        {
+                            minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
                         }
                     }
                 }

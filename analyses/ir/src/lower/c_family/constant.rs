@@ -138,10 +138,9 @@ impl Context<'_> {
         } else {
             32
         };
-        let signed = !literal.unsigned
-            && !(literal.based && bits == 32 && value > i32::MAX as u64)
-            && !(self.is_hlsl() && bits == 32 && value > i32::MAX as u64)
-            && value <= i64::MAX as u64;
+        let becomes_unsigned =
+            (literal.based || self.is_hlsl()) && bits == 32 && value > i32::MAX as u64;
+        let signed = !(literal.unsigned || becomes_unsigned || value > i64::MAX as u64);
         fit(value as i64, CType::int(bits, signed))
     }
 

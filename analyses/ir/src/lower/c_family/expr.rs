@@ -366,10 +366,10 @@ impl Context<'_> {
                 self.construct_from(to.clone(), vec![(operand, span)], span)
             }
             _ => {
-                if let CType::Struct(id) = *operand.ty() {
-                    if let Some(result) = self.conversion_operator(&operand, id, to, span) {
-                        return Operand::Value(result);
-                    }
+                if let CType::Struct(id) = *operand.ty()
+                    && let Some(result) = self.conversion_operator(&operand, id, to, span)
+                {
+                    return Operand::Value(result);
                 }
                 let value = self.take(operand, span);
                 let value = if to.is_pointer() && value.ty.is_array() {

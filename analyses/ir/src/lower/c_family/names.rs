@@ -263,7 +263,7 @@ impl Context<'_> {
             Some(known) => known.clone(),
             None => {
                 let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
-                if (is_const || (self.is_hlsl() && words.has(S::STATIC) && is_const))
+                if is_const
                     && !in_constant
                     && !shared
                     && let Some(number) = self.constant(&Expr {
@@ -291,9 +291,7 @@ impl Context<'_> {
                 self.frames.pop();
                 let (space, read_only) = if shared {
                     (Space::Shared, false)
-                } else if in_constant {
-                    (Space::Constant, true)
-                } else if is_const && !on_device {
+                } else if in_constant || (is_const && !on_device) {
                     (Space::Constant, true)
                 } else if self.is_hlsl() && words.has(S::STATIC) {
                     (Space::Local, false)

@@ -87,7 +87,8 @@ impl Context<'_> {
 
     pub(super) fn unary_value(&mut self, op: UnaryOp, value: RValue, span: Span) -> RValue {
         self.here(span);
-        if !value.ty.is_numeric() && !(op == UnaryOp::Not && value.ty.is_pointer()) {
+        let pointer_test = op == UnaryOp::Not && value.ty.is_pointer();
+        if !(value.ty.is_numeric() || pointer_test) {
             if op == UnaryOp::Not {
                 let truth = self.truth(value, span);
                 let negated = self.builder.unary(crate::inst::UnaryOp::Not, truth);

@@ -350,8 +350,10 @@ impl Context<'_> {
                     return None;
                 }
             }
-            (CType::Array { element: a, .. }, CType::Array { element: b, .. }) => {
-                if same_type(a, b) { 1 } else { return None }
+            (CType::Array { element: a, .. }, CType::Array { element: b, .. })
+                if same_type(a, b) =>
+            {
+                1
             }
             (a, CType::Pointer { .. }) if a.is_integer() => 8,
             (CType::Opaque(_), CType::Pointer { .. }) => 6,

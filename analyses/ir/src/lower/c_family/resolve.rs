@@ -101,10 +101,10 @@ impl Context<'_> {
                 return Some(ty);
             }
         }
-        let arguments = match &last.template_arguments {
-            Some(list) => Some(self.template_arguments(list)),
-            None => None,
-        };
+        let arguments = last
+            .template_arguments
+            .as_ref()
+            .map(|list| self.template_arguments(list));
         if let Some(ty) = self.unit_type(name, arguments.as_deref()) {
             return Some(ty);
         }
