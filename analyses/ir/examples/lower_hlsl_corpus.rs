@@ -87,7 +87,8 @@ fn command(text: &str) -> Option<Command> {
         entry: "main".into(),
         ..Command::default()
     };
-    let mut words = line.split_whitespace().peekable();
+    let from = line.find("%dxc ").unwrap_or(0);
+    let mut words = line[from..].split_whitespace().peekable();
     while let Some(word) = words.next() {
         let word = word.trim_start_matches('/');
         for (flag, target) in [("-T", 0), ("-E", 1), ("-D", 2)] {
@@ -132,6 +133,7 @@ fn expects_errors(text: &str) -> bool {
         l.contains("expected-error")
             || l.contains("not %dxc")
             || l.contains("-verify")
+            || (l.trim_start().starts_with("//") && l.contains("error:"))
             || (l.contains("CHECK") && l.contains("error"))
     })
 }

@@ -203,6 +203,7 @@ pub struct Context<'a> {
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
+    pub(super) struct_constants: FxHashMap<(StructId, SmolStr), Option<Const>>,
     /// `out` parameters of a shader's entry point.
     pub outputs: Vec<LValue>,
     pub(super) variable_keys: FxHashMap<Variable, DemotionKey>,
@@ -257,6 +258,7 @@ impl<'a> Context<'a> {
             converting: 0,
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
+            struct_constants: FxHashMap::default(),
             outputs: Vec::new(),
             variable_keys: FxHashMap::default(),
         }

@@ -23,7 +23,8 @@ impl Context<'_> {
             return value;
         }
         self.here(span);
-        if let CType::Resource(_) = value.ty
+        if let CType::Resource(_) | CType::Array { .. } = value.ty
+            && self.is_hlsl()
             && let Some(converted) = super::resources::convert(self, &value, to, span)
         {
             return converted;
@@ -95,7 +96,9 @@ impl Context<'_> {
                 self.convert_numeric(value, to, span)
             }
             // HLSL: structures and arrays of numbers convert component by component; a scalar zero fills a structure.
-            (from, CType::Struct(_)) if self.is_hlsl() && from.is_arithmetic() => {
+            (from, CType::Struct(_) | CType::Array { .. })
+                if self.is_hlsl() && from.is_arithmetic() =>
+            {
                 let Some(types) = self.structs.parts(to) else {
                     return self.fail(&value, to, span);
                 };

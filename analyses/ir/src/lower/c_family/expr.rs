@@ -62,6 +62,7 @@ impl Context<'_> {
                 RValue::scalar(CType::pointer(CType::Void, Space::Generic), null)
             }
             ExprKind::This => match self.this_place() {
+                Some(place) if self.is_hlsl() => return Operand::Place(place),
                 Some(place) => {
                     let ty = CType::pointer(place.ty.clone(), Space::Generic);
                     RValue::pointer_to(ty, place)
@@ -327,6 +328,16 @@ impl Context<'_> {
     }
 
     pub fn cast_operand(&mut self, operand: Operand, to: &CType, span: Span) -> Operand {
+        if self.is_hlsl()
+            && let Operand::Place(place) = &operand
+            && let (CType::Int { bits: a, .. }, CType::Int { bits: b, .. }) = (&place.ty, to)
+            && a == b
+        {
+            // Of HLSL's places that are cast, atomics need the place itself.
+            let mut place = place.clone();
+            place.ty = to.clone();
+            return Operand::Place(place);
+        }
         match to {
             CType::Reference {
                 to: target,

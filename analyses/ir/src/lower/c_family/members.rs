@@ -114,6 +114,20 @@ impl Context<'_> {
     }
 
     pub fn struct_constant(&mut self, id: StructId, name: &str, depth: u32) -> Option<Const> {
+        let key = (id, SmolStr::new(name));
+        if let Some(known) = self.struct_constants.get(&key) {
+            return known.clone();
+        }
+        let found = self.find_struct_constant(id, name, depth);
+        // A local structure may be asked before the names around it mean something. Deep down, where limits speak,
+        // the answer is kept as it is: asking again would double the work at every level.
+        if found.is_some() || self.alias_depth > 8 || self.frames.len() > 24 {
+            self.struct_constants.insert(key, found.clone());
+        }
+        found
+    }
+
+    fn find_struct_constant(&mut self, id: StructId, name: &str, depth: u32) -> Option<Const> {
         if depth > 16 {
             return None;
         }

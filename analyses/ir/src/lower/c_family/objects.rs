@@ -55,6 +55,14 @@ impl Context<'_> {
     }
 
     fn construct_arguments(&mut self, ty: CType, list: &[Arg<'_>], span: Span) -> Operand {
+        if self.is_hlsl()
+            && let (CType::Struct(_) | CType::Array { .. }, [only]) = (&ty, list)
+            && only.list.is_none()
+        {
+            // A cast: all scalars of the operand, or one for all.
+            let value = self.take(only.operand.clone(), only.span);
+            return Operand::Value(self.convert(value, &ty, span));
+        }
         match &ty {
             CType::Struct(id) => {
                 let id = *id;

@@ -39,7 +39,9 @@ impl Context<'_> {
             }
             Place::Memory { address, access } => {
                 let (address, access) = (*address, *access);
-                if let CType::Array { element, .. } = &place.ty {
+                if let CType::Array { element, .. } = &place.ty
+                    && !self.is_hlsl()
+                {
                     // An array used as a value is the address of its first element.
                     let ty = CType::Pointer {
                         to: element.clone(),

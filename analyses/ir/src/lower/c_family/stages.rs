@@ -651,3 +651,6 @@ pub fn output_parts(cx: &mut Context<'_>, span: Span) -> Parts {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,9 +41,25 @@ pub fn global(cx: &mut Context<'_>, name: &str, span: Span) -> Option<LValue> {
                 if words.has(SpecifierSet::STATIC) && !object {
                     return None;
                 }
-                // A `static` object is an alias with its own initialiser.
+                // A `static` object is an alias: its initialiser says of what.
                 if words.has(SpecifierSet::STATIC) {
-                    return None;
+                    let ast::Initializer::Copy(e) = &declarator.initializer else {
+                        return None;
+                    };
+                    if matches!(e.kind, ast::ExprKind::List(_)) || cx.alias_depth > 16 {
+                        return None;
+                    }
+                    let mut frame =
+                        crate::lower::c_family::context::Frame::outside(item.key.clone());
+                    frame.site = cx.site();
+                    frame.namespace = item.scope.clone();
+                    cx.frames.push(frame);
+                    cx.alias_depth += 1;
+                    let value = cx.rvalue(e);
+                    cx.alias_depth -= 1;
+                    cx.frames.pop();
+                    let value = cx.convert(value, &ty, span);
+                    return Some(LValue::value(value));
                 }
                 let mut label: SmolStr = declared_name(item, name);
                 let variable = variable(cx, &label, &ty);

@@ -102,6 +102,21 @@ pub fn index(cx: &mut Context<'_>, object: &RValue, index: &RValue, span: Span) 
                 value,
             )))
         }
+        // One of an array of node outputs.
+        ResourceKind::Other if resource.array => {
+            let number = cx.convert(index.clone(), &CType::UINT, span).first()?;
+            let op = Op::ResourceElement {
+                non_uniform_marked: true,
+            };
+            let value = cx
+                .builder
+                .value(op, &[object.first()?, number], Type::Handle);
+            let one = CType::Resource(Arc::new(ResourceType {
+                array: false,
+                ..(*resource).clone()
+            }));
+            Some(LValue::value(RValue::scalar(one, value)))
+        }
         ResourceKind::Other => {
             let mut args: Vec<Value> = vec![object.first()?];
             args.extend_from_slice(&index.parts);
@@ -199,12 +214,15 @@ fn constant_access() -> MemoryAccess {
 /// A resource converted to another type: a constant buffer to its content, an element of the descriptor heap to the
 /// resource that it is used as. `None`: no such conversion.
 pub fn convert(cx: &mut Context<'_>, value: &RValue, to: &CType, span: Span) -> Option<RValue> {
+    if is_resource_array(&value.ty) && is_resource_array(to) {
+        return Some(RValue::new(to.clone(), value.parts.clone()));
+    }
     let CType::Resource(resource) = &value.ty else {
         return None;
     };
     cx.here(span);
     match (resource.kind, to) {
-        (ResourceKind::ConstantBuffer, CType::Struct(_)) if resource.element == *to => {
+        (ResourceKind::ConstantBuffer, _) if resource.element == *to => {
             let place = constant_place(cx, value)?;
             Some(cx.load_silently(&place, span))
         }

@@ -128,6 +128,7 @@ pub fn named_type(
             ResourceKind::Feedback
         }
         _ if is_node_object(base) || base == "HitObject" => {
+            resource.array = base.ends_with("OutputArray");
             resource.read_write = true;
             ResourceKind::Other
         }

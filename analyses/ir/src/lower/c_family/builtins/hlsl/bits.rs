@@ -43,6 +43,11 @@ pub(super) fn call(
         }
         ("asdouble", [_, _]) => {
             let v = unified(cx, arguments, span)?;
+            let ty = v[0].ty.with_element(CType::UINT);
+            let v = [
+                cx.convert(v[0].clone(), &ty, span),
+                cx.convert(v[1].clone(), &ty, span),
+            ];
             cx.map2(&v[0], &v[1], &CType::DOUBLE, |cx, low, high| {
                 let low = cx.builder.convert(Convert::ZeroExtend, low, Type::I64);
                 let high = cx.builder.convert(Convert::ZeroExtend, high, Type::I64);
@@ -115,6 +120,29 @@ pub(super) fn call(
                 .collect();
             cx.builder.vector(&parts);
             RValue::new(CType::vector(CType::INT, 4), parts)
+        }
+        ("AddUint64", [a, b]) => {
+            let (a, b) = (numeric(cx, a)?, numeric(cx, b)?);
+            let ty = a.ty.with_element(CType::UINT);
+            let (a, b) = (cx.convert(a, &ty, span), cx.convert(b, &ty, span));
+            let mut parts = Parts::new();
+            for (x, y) in a.parts.chunks_exact(2).zip(b.parts.chunks_exact(2)) {
+                let wide = |cx: &mut Context<'_>, words: &[Value]| {
+                    let low = cx.builder.convert(Convert::ZeroExtend, words[0], Type::I64);
+                    let high = cx.builder.convert(Convert::ZeroExtend, words[1], Type::I64);
+                    let by = cx.builder.int(Type::I64, 32);
+                    let high = cx.fold(Ir::Shl, Wrap::MAY, high, by);
+                    cx.fold(Ir::Or, Wrap::MAY, low, high)
+                };
+                let (x, y) = (wide(cx, x), wide(cx, y));
+                let sum = cx.fold(Ir::Add, Wrap::MAY, x, y);
+                let by = cx.builder.int(Type::I64, 32);
+                let high = cx.fold(Ir::ShrUnsigned, Wrap::MAY, sum, by);
+                parts.push(cx.builder.convert(Convert::Truncate, sum, Type::I32));
+                parts.push(cx.builder.convert(Convert::Truncate, high, Type::I32));
+            }
+            cx.builder.vector(&parts);
+            RValue::new(ty, parts)
         }
         ("msad4", [reference, source, sum]) => {
             let reference = uint(cx, reference, span).first()?;

@@ -34,6 +34,7 @@ pub fn call(
 ) -> Option<RValue> {
     cx.here(span);
     let _ = template_arguments;
+    let name = name.trim_start_matches("dx::");
     math::call(cx, name, arguments, span)
         .or_else(|| geometry::call(cx, name, arguments, span))
         .or_else(|| bits::call(cx, name, arguments, span))

@@ -5,8 +5,10 @@ use crate::lower::c_family::types::CType;
 
 /// Whether HLSL provides a function of this name.
 pub fn is_builtin(name: &str) -> bool {
+    let name = name.trim_start_matches("dx::");
     const FUNCTIONS: &[&str] = &[
         "AcceptHitAndEndSearch",
+        "AddUint64",
         "AllMemoryBarrier",
         "AllMemoryBarrierWithGroupSync",
         "AllocateRayQuery",
@@ -15,6 +17,7 @@ pub fn is_builtin(name: &str) -> bool {
         "CheckAccessFullyMapped",
         "ClusterID",
         "D3DCOLORtoUBYTE4",
+        "DebugBreak",
         "DeviceMemoryBarrier",
         "DeviceMemoryBarrierWithGroupSync",
         "DispatchMesh",
@@ -38,6 +41,7 @@ pub fn is_builtin(name: &str) -> bool {
         "InstanceID",
         "InstanceIndex",
         "IsHelperLane",
+        "MaybeReorderThread",
         "NonUniformResourceIndex",
         "ObjectRayDirection",
         "ObjectRayOrigin",
@@ -165,6 +169,7 @@ pub fn is_builtin(name: &str) -> bool {
         "unpack_u8u32",
     ];
     const FAMILIES: &[&str] = &[
+        "HitObject::",
         "Interlocked",
         "Process2DQuadTessFactors",
         "ProcessIsolineTessFactors",
@@ -213,6 +218,7 @@ pub fn constant(name: &str) -> Option<(i64, CType)> {
         "GROUP_SYNC" => 1,
         "GROUP_SCOPE" => 2,
         "DEVICE_SCOPE" => 4,
+        "REORDER_SCOPE" => 8,
         "SAMPLER_FEEDBACK_MIN_MIP" => 0,
         "SAMPLER_FEEDBACK_MIP_REGION_USED" => 1,
         "STATE_OBJECT_FLAGS_ALLOW_LOCAL_DEPENDENCIES_ON_EXTERNAL_DEFINITONS" => 1,

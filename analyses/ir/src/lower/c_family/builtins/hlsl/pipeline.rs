@@ -54,7 +54,7 @@ pub(super) fn call(
             cx.builder.switch_to(rest);
             RValue::void()
         }
-        ("printf" | "errorf", _) => RValue::void(),
+        ("printf" | "errorf", _) | ("DebugBreak", []) => RValue::void(),
         ("EvaluateAttributeAtSample" | "EvaluateAttributeSnapped", [a, _])
         | ("EvaluateAttributeCentroid" | "EvaluateAttributeAtCentroid", [a])
         | ("GetAttributeAtVertex", [a, _]) => value(cx, a),
@@ -142,6 +142,33 @@ pub(super) fn call(
             RValue::void()
         }
         ("GetRemainingRecursionLevels" | "GetTimestamp", []) => input(cx, name, &CType::UINT),
+        ("MaybeReorderThread" | "HitObject::Invoke", _) => {
+            let args = all_parts(cx, arguments);
+            let result = other(cx, &args, &CType::Void, false);
+            if let ("HitObject::Invoke", [_, payload]) = (name, arguments) {
+                let ty = payload.value.ty.clone();
+                let after = other(cx, &args, &ty, false);
+                write(cx, payload, after);
+            }
+            result
+        }
+        (
+            "HitObject::TraceRay"
+            | "HitObject::FromRayQuery"
+            | "HitObject::MakeMiss"
+            | "HitObject::MakeNop",
+            _,
+        ) => {
+            let args = all_parts(cx, arguments);
+            let ty = resources::named_type(cx, "HitObject", &[])?;
+            let object = other(cx, &args, &ty, false);
+            if let ("HitObject::TraceRay", [.., payload]) = (name, arguments) {
+                let ty = payload.value.ty.clone();
+                let after = other(cx, &args, &ty, false);
+                write(cx, payload, after);
+            }
+            object
+        }
         ("AllocateRayQuery", [_]) => {
             let v = cx.builder.undef(Type::Handle);
             RValue::scalar(resources::ray_query(), v)

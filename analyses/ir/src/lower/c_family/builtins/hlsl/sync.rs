@@ -66,7 +66,7 @@ pub(crate) fn interlocked(
     }
     // The bitwise forms compare floats as integers.
     let bits = match ty.scalar_ir()? {
-        float if float.is_float() && !matches!(op, AtomicOp::Exchange) => Type::int(float.bits()),
+        float if float.is_float() && op == AtomicOp::CompareExchange => Type::int(float.bits()),
         other => other,
     };
     let mut values: Vec<Value> = Vec::new();
@@ -142,9 +142,12 @@ fn operator(name: &str, ty: &CType) -> Option<AtomicOp> {
     Some(match name {
         "Add" if ty.is_float() => AtomicOp::FloatAdd,
         "Add" => AtomicOp::Add,
+        "And" | "Or" | "Xor" if ty.is_float() => return None,
         "And" => AtomicOp::And,
         "Or" => AtomicOp::Or,
         "Xor" => AtomicOp::Xor,
+        "Min" if ty.is_float() => AtomicOp::FloatMin,
+        "Max" if ty.is_float() => AtomicOp::FloatMax,
         "Min" if signed => AtomicOp::MinSigned,
         "Min" => AtomicOp::MinUnsigned,
         "Max" if signed => AtomicOp::MaxSigned,
