@@ -19,6 +19,8 @@
 //!
 //! After Sampaio et al. 2013 with symbolic coefficients, and Rosemann, Moll, Hack 2021 for control.
 
+mod merge;
+
 use super::form::{Atom, Form};
 use super::shape::Shape;
 use crate::model::{Options, Scope};
@@ -428,138 +430,6 @@ impl<'f> Engine<'f> {
         };
         self.set_atom(param, level);
         self.finish(param, level, Form::atom(param.0), self.type_range(param));
-    }
-
-    /// A block parameter.
-    fn merge(&mut self, block: Block, param: Value) {
-        let incoming = std::mem::take(&mut self.incoming[param]);
-        self.merge_of(block, param, self.join_level[block], &incoming);
-        self.incoming[param] = incoming;
-    }
-
-    /// One of several values, chosen as uniformly as `control` says.
-    pub(crate) fn merge_of(
-        &mut self,
-        block: Block,
-        result: Value,
-        control: Level,
-        incoming: &[(Block, Value)],
-    ) {
-        let bits = self.function.ty(result).bits();
-        let integral = self.function.ty(result).is_integral();
-        let seen: SmallVec<[Value; 4]> = incoming
-            .iter()
-            .map(|&(_, a)| a)
-            .filter(|&a| a != result && self.level[a] != FRESH)
-            .collect();
-        let Some(&first) = seen.first() else {
-            return;
-        };
-        let mut range = (i64::MAX, i64::MIN);
-        for &arg in &seen {
-            let r = self.range[arg];
-            range = (range.0.min(r.0), range.1.max(r.1));
-        }
-        let own = matches!(self.function.values[result].def, ValueDef::Param(..));
-        let plain = seen
-            .iter()
-            .map(|&a| self.level_at(a, block))
-            .min()
-            .unwrap_or(DISPATCH);
-        let rule = plain.min(control);
-        if !self.split[result] {
-            let shared = self.form[first].clone();
-            let same = seen.iter().all(|&a| self.form[a].terms == shared.terms)
-                && (!own || self.valid(&shared, block));
-            if same {
-                let exact = seen.iter().all(|&a| self.form[a].exact);
-                let assumed = seen.iter().any(|&a| self.form[a].assumed);
-                let form = Form {
-                    exact,
-                    assumed,
-                    ..shared
-                };
-                // The same value whichever way: its uniformity does not depend on the choice.
-                let level = if assumed {
-                    rule
-                } else {
-                    self.form_level(&form, block).max(rule)
-                };
-                self.finish(result, level, form, range);
-                return;
-            }
-            // Operands of a selection may come to agree later; only block parameters remember.
-            self.split[result] = own;
-        }
-        // Terms that all arguments share, and one atom for the rest.
-        let before = &self.form[result];
-        let mut lanes = if own
-            && self.level[result] != FRESH
-            && before
-                .terms
-                .iter()
-                .any(|t| t.factors.as_slice() == [result.0])
-        {
-            before.filtered(|t| t.factors.as_slice() != [result.0])
-        } else {
-            let start = &self.form[first];
-            start.filtered(|t| {
-                !t.factors.is_empty()
-                    && self.term_level(&t.factors, block) < DISPATCH
-                    && (!own || self.valid_factors(&t.factors, block))
-            })
-        };
-        if !integral {
-            lanes.terms.clear();
-        }
-        for &arg in &seen {
-            let form = &self.form[arg];
-            lanes.terms.retain(|t| {
-                form.terms
-                    .binary_search_by(|o| o.factors.cmp(&t.factors))
-                    .is_ok_and(|at| form.terms[at].coefficient == t.coefficient)
-            });
-        }
-        let mut rest = control;
-        if !lanes.terms.is_empty() {
-            for &arg in &seen {
-                for term in &self.form[arg].terms {
-                    if !lanes.terms.contains(term) {
-                        rest = rest.min(self.term_level(&term.factors, block));
-                    }
-                }
-            }
-            if rest == DIVERGENT {
-                lanes.terms.clear();
-            }
-        }
-        lanes.exact = true;
-        lanes.assumed = false;
-        if lanes.terms.is_empty() {
-            rest = rule;
-        } else {
-            lanes.exact = seen.iter().all(|&a| self.form[a].exact);
-            lanes.assumed = seen.iter().any(|&a| self.form[a].assumed);
-        }
-        self.set_atom(result, rest);
-        let (exact, assumed) = (lanes.exact, lanes.assumed);
-        let form = match lanes.plus(1, &Form::atom(result.0), bits.max(2)) {
-            Some(form) => Form {
-                exact,
-                assumed,
-                ..form
-            },
-            None => {
-                self.set_atom(result, rule);
-                Form::atom(result.0)
-            }
-        };
-        let level = if form.assumed {
-            rule
-        } else {
-            self.form_level(&form, block).max(rule)
-        };
-        self.finish(result, level, form, range);
     }
 
     /// Records the uniformity of a value's own atom; it only falls.

@@ -8,6 +8,7 @@ mod arrays;
 mod causes;
 mod engine;
 mod form;
+mod linear;
 #[cfg(test)]
 mod scaling;
 mod shape;
