@@ -211,6 +211,8 @@ fn an_edit_of_a_header_runs_its_function_and_the_callers() {
     let counts = watched.look(main);
     assert_eq!(count(&counts, "parsed"), 1, "{counts:?}");
     assert_eq!(count(&counts, "lowered"), 2, "{counts:?}");
+    watched.edit(header, HEADER);
+    watched.look(main);
     watched.edit(header, &format!("// a comment\n{HEADER}"));
     let counts = watched.look(main);
     assert_eq!(
