@@ -1,6 +1,6 @@
 //! A client for tests and measurements: the built binary over real pipes.
 
-#![allow(dead_code)]
+#![allow(dead_code, unreachable_pub, missing_debug_implementations)]
 
 use serde_json::{Value, json};
 use std::collections::VecDeque;
