@@ -44,6 +44,8 @@ pub(super) struct Emitter<'r> {
     pub(super) memory: Regions,
     pub(super) callees: Vec<Callee>,
     pub(super) calls_left: u32,
+    /// I32 values that are the same in all lanes of the workgroup, available everywhere after the entry.
+    pub(super) shared_by_all: Vec<Value>,
     /// Steps of all calls emitted, each executed once.
     pub(super) call_steps: u64,
     pub(super) warp_size: u32,
@@ -98,6 +100,7 @@ impl<'r> Emitter<'r> {
             memory: Regions::default(),
             callees: Vec::new(),
             calls_left: 0,
+            shared_by_all: Vec::new(),
             call_steps: 0,
             warp_size: 1,
             threads: 1,
@@ -221,6 +224,33 @@ impl<'r> Emitter<'r> {
                 self.b.convert(Convert::ToBool, low, Type::Bool)
             }
         }
+    }
+
+    /// A condition that all lanes of the workgroup agree on.
+    pub(super) fn shared_condition(&mut self) -> Value {
+        let a = self.shared_value();
+        let b = self.shared_value();
+        let condition = *self.random.pick(&[
+            IntCondition::LessSigned,
+            IntCondition::NotEqual,
+            IntCondition::GreaterEqualSigned,
+        ]);
+        self.b.int_compare(condition, a, b)
+    }
+
+    pub(super) fn shared_value(&mut self) -> Value {
+        let count = self.shared_by_all.len() as u32;
+        if count == 0 || self.random.percent(30) {
+            return self.small_constant().value;
+        }
+        // Recent values are likelier: counters of loops, words that were exchanged.
+        let low = if self.random.percent(50) {
+            count.saturating_sub(3)
+        } else {
+            0
+        };
+        let at = low + self.random.below(count - low);
+        self.shared_by_all[at as usize]
     }
 
     pub(super) fn compare(&mut self) -> Value {

@@ -26,6 +26,8 @@ pub(super) struct Regions {
     pub(super) counters: Vec<(Value, Space)>,
     /// Written before the barrier of the entry, read after it; bytes (a power of two).
     pub(super) exchanged: Option<(Value, u32)>,
+    /// This lane's word of it.
+    pub(super) exchange_own: Option<Value>,
 }
 
 pub(super) fn slice(e: &mut Emitter<'_>, base: Value, number: Value) -> Value {
@@ -92,7 +94,42 @@ pub(super) fn kernel_regions(
         e.b.store(access, address, &[value]);
         e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
         e.memory.exchanged = Some((base, words * 4));
+        e.memory.exchange_own = Some(address);
     }
+}
+
+/// Between two barriers that all lanes of the workgroup come to, each lane writes its word anew; afterwards all lanes
+/// read one word, and each reads a word of its choice.
+pub(super) fn exchange_again(e: &mut Emitter<'_>) {
+    let (Some((base, size)), Some(own)) = (e.memory.exchanged, e.memory.exchange_own) else {
+        e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+        return;
+    };
+    e.step();
+    e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+    let value = if e.random.percent(30) {
+        e.shared_value()
+    } else {
+        e.any(Type::I32)
+    };
+    let access = MemoryAccess::in_space(Space::Shared);
+    let guard = e.guard();
+    e.b.guarded(Op::Store(access), &[own, value], &[], guard);
+    e.step();
+    e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+    let number = e.shared_value();
+    let mask = e.b.int(Type::I32, i64::from(size / 4) - 1);
+    let number = e.b.binary(BinaryOp::And, Wrap::MAY, number, mask);
+    let number = e.b.convert(Convert::ZeroExtend, number, Type::I64);
+    let four = e.b.int(Type::I64, 4);
+    let offset = e.b.binary(BinaryOp::Mul, Wrap::MAY, number, four);
+    let one = e.b.ptr_add(base, offset);
+    let word = e.b.load(access, one, Type::I32);
+    e.add(word, full(Type::I32));
+    e.shared_by_all.push(word);
+    let place = address(e, base, size, 4);
+    let other = e.b.load(access, place, Type::I32);
+    e.add(other, full(Type::I32));
 }
 
 pub(super) fn callee_regions(e: &mut Emitter<'_>) {

@@ -10,7 +10,8 @@
 //!   whose results alone depend on the order of lanes;
 //! - `no wrap` flags stand only where ranges prove them for the given arguments (and for all of
 //!   [`Program::arguments_from`]);
-//! - a shuffle reads active lanes, unless [`Shape::inactive_sources`].
+//! - a shuffle reads active lanes, unless [`Shape::inactive_sources`];
+//! - all lanes of a workgroup come to each of its barriers, unless [`Shape::stray_barriers`].
 //!
 //! Memory is reached through two pointer parameters (`data`, read-only, and `out`) and through symbols. Functions of
 //! one module that name a symbol alike mean the same memory; memory without an initial value starts as zeros. Guarded operations are followed by a select of the old
@@ -115,6 +116,11 @@ pub struct Shape {
     pub guards: bool,
     /// Loads of what other lanes wrote before a workgroup barrier at the start.
     pub exchange: bool,
+    /// Workgroup barriers in control flow that all lanes of the workgroup share, words exchanged between two of them
+    /// (structured, with `exchange`).
+    pub barriers: bool,
+    /// Workgroup barriers anywhere: a run may end at one that is never completed.
+    pub stray_barriers: bool,
     /// `no wrap` flags where ranges prove them.
     pub wrap_flags: bool,
     /// `Op::Parameter`: uniform values without a number, `N0` to `N2`.
@@ -154,6 +160,8 @@ impl Default for Shape {
             kills: true,
             guards: true,
             exchange: true,
+            barriers: false,
+            stray_barriers: false,
             wrap_flags: true,
             symbolic_parameters: false,
             undefined: false,
@@ -386,6 +394,9 @@ fn kernel_entry(e: &mut Emitter<'_>, block: [u32; 3], full_warps: bool) {
         ("flag", Type::Bool),
     ] {
         let value = e.b.parameter(name, ty.to_string(), &[ty])[0];
+        if ty == Type::I32 {
+            e.shared_by_all.push(value);
+        }
         if e.types.contains(&ty) {
             e.pool.push(Entry {
                 value,
@@ -410,12 +421,14 @@ fn kernel_entry(e: &mut Emitter<'_>, block: [u32; 3], full_warps: bool) {
         .map(|axis| {
             let value = e.b.special(Special::BlockDim(axis), Type::I32);
             let exact = i64::from(block[axis as usize]);
+            e.shared_by_all.push(value);
             e.add(value, (exact, exact))
         })
         .collect();
     let group: Vec<Value> = (0..3u8)
         .map(|axis| bounded(e, Special::BlockId(axis), 63))
         .collect();
+    e.shared_by_all.extend(&group);
     let grid: Vec<Value> = (0..3u8)
         .map(|axis| bounded(e, Special::GridDim(axis), 64))
         .collect();
@@ -485,6 +498,8 @@ fn callee(
         blocks: (shape.blocks / 2).clamp(1, 5),
         loop_depth: shape.loop_depth.min(1),
         exchange: false,
+        kills: shape.kills && !shape.barriers,
+        barriers: false,
         ..shape.clone()
     };
     let mut e = Emitter::new(&name, FunctionKind::Device, random, &small);

@@ -3,7 +3,7 @@
 
 use super::emit::Emitter;
 use crate::builder::Slot;
-use crate::entity::Block;
+use crate::entity::{Block, Value};
 use crate::function::{BranchKind, SourceLoop, Terminator};
 use crate::inst::*;
 use crate::types::Type;
@@ -13,12 +13,18 @@ use crate::types::Type;
 struct Loop {
     exit: Block,
     next: Block,
+    /// All lanes of the workgroup are in it together: nothing may let one of them out alone.
+    together: bool,
 }
 
 struct Statements {
     left: u32,
     loops: Vec<Loop>,
     depth: u32,
+    /// All lanes of the workgroup that started come here together (with `Shape::barriers`).
+    together: bool,
+    /// Some lanes may have ended.
+    ended: bool,
 }
 
 /// Emits statements and the return. Says how often one instruction may be executed.
@@ -27,6 +33,8 @@ pub(super) fn body(e: &mut Emitter<'_>) -> u64 {
         left: e.shape.blocks,
         loops: Vec::new(),
         depth: 0,
+        together: e.shape.barriers,
+        ended: false,
     };
     while statements.left > 0 && !e.b.is_terminated() {
         statements.statement(e);
@@ -42,6 +50,7 @@ impl Statements {
     /// Statements of an arm or a body; what they compute is forgotten after.
     fn list(&mut self, e: &mut Emitter<'_>) {
         let mark = e.pool.len();
+        let shared = e.shared_by_all.len();
         let count = 1 + e.random.below(3);
         self.depth += 1;
         for _ in 0..count {
@@ -52,11 +61,37 @@ impl Statements {
         }
         self.depth -= 1;
         e.pool.truncate(mark);
+        e.shared_by_all.truncate(shared);
+    }
+
+    /// What is inside of a branch or loop that lanes may take apart, or together.
+    fn apart(
+        &mut self,
+        together: bool,
+        e: &mut Emitter<'_>,
+        inside: impl FnOnce(&mut Self, &mut Emitter<'_>),
+    ) {
+        let before = self.together;
+        self.together &= together;
+        inside(self, e);
+        self.together = before;
+    }
+
+    fn barrier(&mut self, e: &mut Emitter<'_>) {
+        let together = self.together && !self.ended;
+        if together && e.random.percent(30) {
+            super::memory::exchange_again(e);
+        } else if !together && e.shape.stray_barriers && e.random.percent(8) {
+            e.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+        }
     }
 
     fn statement(&mut self, e: &mut Emitter<'_>) {
         e.block();
         e.step();
+        if e.shape.barriers || e.shape.stray_barriers {
+            self.barrier(e);
+        }
         if self.left == 0 || self.depth > 6 {
             return;
         }
@@ -75,26 +110,46 @@ impl Statements {
     }
 
     fn conditional(&mut self, e: &mut Emitter<'_>) {
-        let condition = e.condition();
+        let together = e.shape.barriers && e.random.percent(60);
+        let condition = if together {
+            e.shared_condition()
+        } else {
+            e.condition()
+        };
         let (then, otherwise, join) = (e.b.create_block(), e.b.create_block(), e.b.create_block());
         let two_arms = e.random.percent(50);
         let target = if two_arms { otherwise } else { join };
         e.b.branch(condition, then, target, BranchKind::If);
-        e.b.switch_to(then);
-        self.list(e);
-        e.b.jump(join);
-        if two_arms {
-            e.b.switch_to(otherwise);
-            self.list(e);
+        self.apart(together, e, |s, e| {
+            e.b.switch_to(then);
+            s.list(e);
             e.b.jump(join);
-        }
+            if two_arms {
+                e.b.switch_to(otherwise);
+                s.list(e);
+                e.b.jump(join);
+            }
+        });
         e.b.switch_to(join);
     }
 
     /// `if (condition) break / continue` of this or an outer loop.
     fn jump_out(&mut self, e: &mut Emitter<'_>) {
-        let condition = e.condition();
-        let target = *e.random.pick(&self.loops);
+        let number = e.random.below(self.loops.len() as u32) as usize;
+        let target = self.loops[number];
+        // Loops that lanes are in together are left together.
+        let kept = self.loops[number..].iter().any(|l| l.together);
+        if kept && !self.together {
+            return;
+        }
+        let condition = if kept {
+            e.shared_condition()
+        } else {
+            e.condition()
+        };
+        if e.shape.barriers && !kept {
+            self.together = false;
+        }
         let target = if e.random.percent(60) {
             target.exit
         } else {
@@ -107,6 +162,10 @@ impl Statements {
 
     /// `if (condition) return`, or the end of the lane.
     fn early_end(&mut self, e: &mut Emitter<'_>) {
+        if self.loops.iter().any(|l| l.together) {
+            return;
+        }
+        self.ended = true;
         let condition = e.condition();
         let (end, next) = (e.b.create_block(), e.b.create_block());
         e.b.branch(condition, end, next, BranchKind::If);
@@ -124,15 +183,26 @@ impl Statements {
         let i = e.b.slot(Type::I32);
         let zero = e.b.int(Type::I32, 0);
         e.b.write(i, zero);
-        let bound = self.bound(e);
+        let together = self.together && !self.ended && e.random.percent(60);
+        let value = if together {
+            e.shared_value()
+        } else {
+            e.any(Type::I32)
+        };
+        let bound = self.bound(e, value);
         let (header, body, latch, exit) = self.open(e);
         let count = e.b.read(i);
+        let shared = e.shared_by_all.len();
+        if together {
+            e.shared_by_all.push(count);
+        }
         let go = e.b.int_compare(IntCondition::LessSigned, count, bound);
         let most = i64::from(e.shape.fuel);
         e.add(count, (0, most));
         e.b.branch(go, body, exit, BranchKind::Loop);
         let header_values = e.pool.len();
-        self.inside(e, body, exit, latch);
+        self.inside(e, body, exit, latch, together);
+        e.shared_by_all.truncate(shared);
         e.b.jump(latch);
         e.b.switch_to(latch);
         let count = e.b.read(i);
@@ -149,9 +219,8 @@ impl Statements {
         e.b.switch_to(exit);
     }
 
-    /// A number from 0 to `Shape::fuel`, uniform or not.
-    fn bound(&mut self, e: &mut Emitter<'_>) -> crate::entity::Value {
-        let value = e.any(Type::I32);
+    /// A number from 0 to `Shape::fuel`.
+    fn bound(&mut self, e: &mut Emitter<'_>, value: Value) -> Value {
         let zero = e.b.int(Type::I32, 0);
         let most = e.b.int(Type::I32, i64::from(e.shape.fuel));
         let low = e.b.binary(BinaryOp::MaxSigned, Wrap::MAY, value, zero);
@@ -168,7 +237,7 @@ impl Statements {
         let go = e.b.binary(BinaryOp::And, Wrap::MAY, condition, more);
         e.b.branch(go, body, exit, BranchKind::Loop);
         let header_values = e.pool.len();
-        self.inside(e, body, exit, header);
+        self.inside(e, body, exit, header, false);
         e.b.jump(latch);
         e.b.switch_to(latch);
         e.b.jump(header);
@@ -183,7 +252,7 @@ impl Statements {
         e.block();
         let header_values = e.pool.len();
         e.b.jump(body);
-        self.inside(e, body, exit, latch);
+        self.inside(e, body, exit, latch, false);
         e.b.jump(latch);
         e.b.switch_to(latch);
         e.pool.truncate(header_values);
@@ -203,7 +272,7 @@ impl Statements {
     }
 
     /// Counts one iteration; whether there may be one more.
-    fn burn(&mut self, e: &mut Emitter<'_>, k: Slot) -> crate::entity::Value {
+    fn burn(&mut self, e: &mut Emitter<'_>, k: Slot) -> Value {
         let count = e.b.read(k);
         let one = e.b.int(Type::I32, 1);
         let next = e.b.binary(BinaryOp::Add, Wrap::MAY, count, one);
@@ -232,10 +301,21 @@ impl Statements {
         (header, body, latch, exit)
     }
 
-    fn inside(&mut self, e: &mut Emitter<'_>, body: Block, exit: Block, next: Block) {
-        self.loops.push(Loop { exit, next });
+    fn inside(
+        &mut self,
+        e: &mut Emitter<'_>,
+        body: Block,
+        exit: Block,
+        next: Block,
+        together: bool,
+    ) {
+        self.loops.push(Loop {
+            exit,
+            next,
+            together,
+        });
         e.b.switch_to(body);
-        self.list(e);
+        self.apart(together, e, Self::list);
         self.loops.pop();
     }
 
@@ -249,6 +329,8 @@ impl Statements {
             *e.random.pick(&arms)
         };
         e.switch(&arms, default);
+        let before = self.together;
+        self.together = false;
         for (number, &arm) in arms.iter().enumerate() {
             e.b.switch_to(arm);
             self.list(e);
@@ -256,6 +338,7 @@ impl Statements {
             let falls_through = e.random.percent(30);
             e.b.jump(if falls_through { next } else { join });
         }
+        self.together = before;
         e.b.switch_to(join);
     }
 }

@@ -17,6 +17,12 @@ fn shapes() -> Vec<Shape> {
             ..Shape::default()
         },
         Shape {
+            blocks: 20,
+            barriers: true,
+            stray_barriers: true,
+            ..Shape::default()
+        },
+        Shape {
             functions: 2,
             blocks: 60,
             symbolic_parameters: true,
@@ -36,6 +42,38 @@ fn programs_pass_the_verifier() {
             }
         }
     }
+}
+
+/// All lanes of a workgroup come to each barrier, in any order of warps and groups.
+#[test]
+fn barriers_are_reached_together() {
+    use crate::interp::{Launch, Observer, run_with};
+    #[derive(Default)]
+    struct Barriers(u64);
+    impl Observer for Barriers {
+        fn barrier(&mut self, _: &crate::interp::Instance<'_>, _: crate::Inst, _: u64) {
+            self.0 += 1;
+        }
+    }
+    let shape = Shape {
+        blocks: 16,
+        barriers: true,
+        ..Shape::default()
+    };
+    let (mut barriers, mut warps) = (Barriers::default(), 0);
+    for seed in 0..200 {
+        let program = program(seed, &shape);
+        let mut launch = Launch::for_program(&program);
+        launch.shuffle_warps = seed % 2 == 0;
+        launch.reverse_groups = seed % 3 == 0;
+        launch.seed = seed;
+        let outcome = run_with(&program.module, &launch, &mut barriers, &());
+        assert_eq!(outcome.error, None, "seed {seed}");
+        warps += u64::from(
+            program.threads().div_ceil(program.warp_size) * program.grid.iter().product::<u32>(),
+        );
+    }
+    assert!(barriers.0 * 2 > 3 * warps, "{} of {warps}", barriers.0);
 }
 
 #[test]
