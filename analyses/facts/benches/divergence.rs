@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use facts::{Options, analyze};
+use lockstep_facts::{Options, analyze};
 use ir::Module;
 use ir::random::{Extreme, Shape, extreme, program};
 use std::hint::black_box;

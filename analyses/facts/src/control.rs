@@ -4,7 +4,7 @@ use crate::divergence::{DISPATCH, Engine, Level, WORKGROUP, exit_of, level_of, s
 use crate::model::*;
 use ir::loops::LoopId;
 use ir::{Barrier, Block, IntCondition, Loc, Op, Terminator, Value};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One fact a loop, outermost first.
 pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact> {
@@ -24,13 +24,19 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
             }
         }
     }
+    let leaving = leaving_several(engine);
     engine
         .forest
         .loops
         .iter()
         .map(|(id, l)| {
-            let level = engine.taint[id].min(engine.mixed[id]);
-            let exit = exit_of(engine, id);
+            let mut level = engine.taint[id].min(engine.mixed[id]);
+            let mut exit = exit_of(engine, id);
+            if let Some(&(lower, branch)) = leaving.get(&id)
+                && lower < level
+            {
+                (level, exit) = (lower, Some(branch));
+            }
             let cause = match exit.and_then(|e| function.blocks[e].terminator.selector()) {
                 Some(selector) if level < DISPATCH => Cause::Operand(selector),
                 _ => Cause::None,
@@ -51,6 +57,29 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
             }
         })
         .collect()
+}
+
+/// The least uniform branch by which lanes leave a loop together with one around it. Values of the inner loop are not
+/// used where these lanes go on, so that its taint does not say it; its trip count does.
+fn leaving_several(engine: &Engine<'_>) -> FxHashMap<LoopId, (Level, Block)> {
+    let mut leaving: FxHashMap<LoopId, (Level, Block)> = FxHashMap::default();
+    for (&branch, gates) in &engine.gates {
+        let found = (engine.branch_level[branch], branch);
+        for &(_, outermost) in &gates.exits {
+            for l in engine.forest.around(branch) {
+                if l == outermost {
+                    break;
+                }
+                // If nobody stays, all leave in this iteration.
+                let mut next = engine.flow.successors[branch].iter();
+                if next.any(|&n| engine.forest.contains(l, n)) {
+                    let least = leaving.entry(l).or_insert(found);
+                    *least = (*least).min(found);
+                }
+            }
+        }
+    }
+    leaving
 }
 
 fn loop_loc(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Loc {

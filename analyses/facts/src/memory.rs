@@ -8,7 +8,7 @@
 //! The addresses of all lanes are computed from the address's form; what is uniform in it is taken to be aligned to the
 //! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for a full warp.
 
-use crate::divergence::{Engine, Form, SUBGROUP, Term};
+use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
 use ir::{Op, Space, Special, SymbolKind, Type, Value};
 use smol_str::SmolStr;
@@ -83,37 +83,82 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
         fact.stride_text = stride_text(engine, &varying, block);
         return;
     }
-    let addresses: Vec<i64> = (0..engine.shape.warp)
-        .map(|lane| {
-            let offset = varying.terms.iter().fold(0i64, |sum, t| {
-                let at = coordinate(engine, t, lane);
-                sum.wrapping_add(t.coefficient.wrapping_mul(at))
-            });
-            offset.wrapping_add(form.constant_part())
-        })
-        .collect();
     let bytes = i64::from(fact.bytes);
-    let mut steps = addresses.windows(2).map(|w| w[1].wrapping_sub(w[0]));
-    let first = steps.next().unwrap_or(bytes);
-    let even = steps.all(|s| s == first);
-    fact.stride_bytes = even.then_some(first);
-    let touched = sectors(&addresses, bytes);
-    if shared {
-        fact.bank_ways = Some(bank_ways(&addresses, bytes));
-    } else {
-        fact.sectors = Some(touched);
+    let mut pattern: Option<Pattern> = None;
+    for first_lane in warps(&engine.shape) {
+        let addresses: Vec<i64> = (first_lane..first_lane + engine.shape.warp)
+            .map(|lane| {
+                let offset = varying.terms.iter().fold(0i64, |sum, t| {
+                    let at = coordinate(engine, t, lane);
+                    sum.wrapping_add(t.coefficient.wrapping_mul(at))
+                });
+                offset.wrapping_add(form.constant_part())
+            })
+            .collect();
+        let here = Pattern::of(&addresses, bytes, shared);
+        pattern = Some(match pattern {
+            None => here,
+            Some(before) => before.and(here),
+        });
     }
-    // One sector more is what a shift by less than a sector costs.
-    fact.class = if even && first == 0 {
-        AccessClass::Uniform
-    } else if touched <= fact.ideal_sectors + 1 {
+    let Some(pattern) = pattern else { return };
+    fact.stride_bytes = pattern.stride;
+    if shared {
+        fact.bank_ways = pattern.ways;
+    } else {
+        fact.sectors = pattern.sectors;
+    }
+    // One sector more is what a shift by less than a sector costs. An equal address in all lanes that holds for
+    // the expected shapes only is no uniform one.
+    fact.class = if pattern.most_sectors <= fact.ideal_sectors + 1 {
         AccessClass::Coalesced
     } else {
         AccessClass::Strided
     };
 }
 
-/// A coordinate of a lane, relative to that of the warp's first lane.
+/// The first lanes of warps that can differ in their pattern: one where rows are whole warps, or nothing else is known.
+fn warps(shape: &Shape) -> Vec<u32> {
+    let threads: u64 = match shape.block {
+        [Some(x), _, _] if x.is_multiple_of(shape.warp) => return vec![0],
+        [Some(x), Some(y), Some(z)] => [x, y, z].map(u64::from).iter().product(),
+        _ => return vec![0],
+    };
+    let last = threads.min(1024) / u64::from(shape.warp);
+    (0..(last as u32).max(1)).map(|w| w * shape.warp).collect()
+}
+
+/// What is the same in all warps.
+#[derive(Clone, Copy)]
+struct Pattern {
+    stride: Option<i64>,
+    sectors: Option<u32>,
+    most_sectors: u32,
+    ways: Option<u32>,
+}
+
+impl Pattern {
+    fn of(addresses: &[i64], bytes: i64, shared: bool) -> Pattern {
+        let mut steps = addresses.windows(2).map(|w| w[1].wrapping_sub(w[0]));
+        let first = steps.next().unwrap_or(bytes);
+        let touched = sectors(addresses, bytes);
+        Pattern {
+            stride: steps.all(|s| s == first).then_some(first),
+            sectors: Some(touched),
+            most_sectors: touched,
+            ways: shared.then(|| bank_ways(addresses, bytes)),
+        }
+    }
+    fn and(self, other: Pattern) -> Pattern {
+        Pattern {
+            stride: self.stride.filter(|_| self.stride == other.stride),
+            sectors: self.sectors.filter(|_| self.sectors == other.sectors),
+            most_sectors: self.most_sectors.max(other.most_sectors),
+            ways: self.ways.filter(|_| self.ways == other.ways),
+        }
+    }
+}
+
 fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
     let shape = &engine.shape;
     let lane = i64::from(lane);
@@ -123,7 +168,8 @@ fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
         Some(Special::ThreadId(0)) => lane % x,
         Some(Special::ThreadId(1)) => lane / x % y,
         Some(Special::ThreadId(_)) => lane / x / y,
-        Some(Special::LaneId | Special::MicroSimdTid) => lane,
+        Some(Special::LaneId) => lane % i64::from(shape.warp),
+        Some(Special::MicroSimdTid) => lane,
         _ => 0,
     }
 }

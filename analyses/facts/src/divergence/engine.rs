@@ -117,6 +117,8 @@ pub(crate) struct Engine<'f> {
     /// Irreducible loops whose instances cannot be compared.
     pub mixed: EntityVec<LoopId, Level>,
     any_mixed: bool,
+    /// Blocks that `overtaken` may still visit before it takes every candidate.
+    pub overtaking_left: usize,
     coarse: Level,
     pub controlled: Option<EntityVec<Block, SmallVec<[Block; 2]>>>,
     /// How uniformly a block is executed.
@@ -173,6 +175,7 @@ impl<'f> Engine<'f> {
             taint: EntityVec::with_len(DISPATCH, forest.loops.len()),
             mixed: EntityVec::with_len(DISPATCH, forest.loops.len()),
             any_mixed: false,
+            overtaking_left: 100 * blocks + 1000,
             coarse: DISPATCH,
             controlled: control_dependence(&flow, &post),
             executed: EntityVec::with_len(DISPATCH, blocks),
@@ -578,6 +581,14 @@ impl<'f> Engine<'f> {
             self.lower_taint(l, level);
         }
         self.gates.insert(block, gates);
+        for l in self.overtaken(block) {
+            if level < self.mixed[l] {
+                self.mixed[l] = level;
+                self.any_mixed = true;
+                self.sweep_again = true;
+            }
+            self.lower_taint(l, level);
+        }
         self.lower_execution(block, level);
     }
 

@@ -9,6 +9,7 @@ mod causes;
 mod engine;
 mod form;
 mod linear;
+mod overtake;
 #[cfg(test)]
 mod scaling;
 mod shape;
@@ -22,6 +23,7 @@ mod transfer;
 pub(crate) use causes::exit_of;
 pub(crate) use engine::{DISPATCH, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of};
 pub(crate) use form::{Form, Term};
+pub(crate) use shape::Shape;
 
 pub(crate) fn source_name(language: ir::Language, special: Special) -> String {
     shape::Shape::source_name(language, special)
@@ -103,7 +105,8 @@ impl Engine<'_> {
         };
         let integral = self.function.ty(value).is_integral();
         let form = match (class, block) {
-            (Class::Uniform | Class::Affine, Some(b)) if integral => {
+            // What a widening assumes is no fact.
+            (Class::Uniform | Class::Affine, Some(b)) if integral && !self.form[value].assumed => {
                 self.form_text(&self.form[value], b, wanted)
             }
             _ => SmolStr::default(),
