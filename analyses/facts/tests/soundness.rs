@@ -1,0 +1,343 @@
+//! Facts against the interpreter: random programs, inputs, launches and schedules, and no lane that contradicts a claim.
+//!
+//! `LOCKSTEP_SOUNDNESS_PROGRAMS=N` runs N random programs instead of the default number, `LOCKSTEP_SOUNDNESS_SEED=N`
+//! starts at another seed. A violation is shrunk and written to the directory for temporary files.
+
+// The name by which the crates above know this one, so that the oracle can be theirs as well.
+extern crate lockstep_facts as facts;
+
+#[path = "soundness/oracle.rs"]
+mod oracle;
+
+use facts::{Class, FunctionFacts, Method, Options, Scope};
+use ir::interp::Launch;
+use ir::random::{Flavour, Random, Shape, program};
+use oracle::fixed::Fixed;
+use oracle::{Case, Report, describe, examine};
+use std::mem::discriminant;
+
+const PROGRAMS: u64 = 6_000;
+const LANES: u64 = 1_000_000;
+
+#[allow(clippy::disallowed_methods)]
+fn setting(name: &str, default: u64) -> u64 {
+    let text = std::env::var(name).ok();
+    text.and_then(|t| t.parse().ok()).unwrap_or(default)
+}
+
+/// Writes a report where a person finds it.
+#[allow(clippy::disallowed_methods)]
+fn keep(name: &str, text: &str) -> String {
+    let path = std::env::temp_dir().join(format!("lockstep-violation-{name}.ir"));
+    match std::fs::write(&path, text) {
+        Ok(()) => path.display().to_string(),
+        Err(error) => format!("nowhere ({error})"),
+    }
+}
+
+fn shape(random: &mut Random) -> Shape {
+    let flavour = if random.percent(50) {
+        Flavour::Structured
+    } else {
+        Flavour::Arbitrary
+    };
+    let base = match flavour {
+        Flavour::Structured => Shape::default(),
+        Flavour::Arbitrary => Shape::arbitrary(),
+    };
+    let mut shape = match random.below(4) {
+        0 => Shape::small(flavour),
+        1 => Shape {
+            blocks: 6,
+            block_insts: 3,
+            ..base
+        },
+        2 => Shape {
+            blocks: 16,
+            loop_depth: 3,
+            fuel: 3,
+            block_insts: 3,
+            ..base
+        },
+        _ => base,
+    };
+    shape.functions = if random.percent(30) {
+        1 + random.below(2)
+    } else {
+        0
+    };
+    shape.warp_ops &= random.percent(50);
+    shape.inactive_sources = random.percent(20);
+    shape.undefined = random.percent(15);
+    shape.symbolic_parameters = random.percent(30);
+    shape.atomics &= random.percent(60);
+    shape.kills &= random.percent(60);
+    if flavour == Flavour::Structured && random.percent(40) {
+        shape.barriers = true;
+        shape.exchange = true;
+        shape.memory = true;
+        shape.stray_barriers = random.percent(40);
+    }
+    if random.percent(30) {
+        // Control flow above all: temporal divergence, joins before the post-dominator, exits of several loops.
+        shape.memory = false;
+        shape.atomics = false;
+        shape.block_insts = 1;
+    }
+    shape
+}
+
+fn case(seed: u64) -> Case {
+    let mut random = Random::new(seed ^ 0x5011_d0a7_0000_0000);
+    let shape = shape(&mut random);
+    let mut program = program(seed, &shape);
+    let method = match random.below(10) {
+        0 => Method::Simple,
+        1 => Method::Polynomial(1),
+        2 => Method::Polynomial(2),
+        _ => Method::Full,
+    };
+    let scope = *random.pick(&[
+        Scope::Quad,
+        Scope::Subgroup,
+        Scope::Subgroup,
+        Scope::Subgroup,
+        Scope::Workgroup,
+        Scope::Dispatch,
+    ]);
+    let mut options = Options {
+        method,
+        scope,
+        warp_size: program.warp_size,
+        ..Options::default()
+    };
+    let kernel = &mut program.module.functions[0];
+    if random.percent(40) {
+        kernel.launch.block = [None; 3];
+        kernel.launch.max_threads = None;
+    }
+    for axis in 0..3 {
+        if random.percent(30) {
+            options.block[axis] = Some(program.block[axis]);
+        }
+        if random.percent(50) {
+            kernel.launch.grid[axis] = None;
+        }
+    }
+    let launches = (0..2u64)
+        .map(|number| {
+            let mut launch = Launch::for_program(&program);
+            if number > 0 {
+                launch.set_arguments(&program.arguments_from(seed ^ number << 40));
+            }
+            launch.seed = random.draw();
+            launch.shuffle_warps = random.percent(50);
+            launch.shuffle_atomics = random.percent(50);
+            launch.reverse_groups = random.percent(50);
+            launch.scramble_undefined = random.percent(80);
+            launch.ended_lanes_arrive = random.percent(50);
+            launch
+        })
+        .collect();
+    Case {
+        module: program.module,
+        options,
+        launches,
+    }
+}
+
+/// Runs the cases of these seeds; violations come out shrunk.
+fn sweep(name: &str, seeds: impl Iterator<Item = u64>, make: fn(u64) -> Case) -> Report {
+    let mut sum = Report::default();
+    let mut shown = 0;
+    for seed in seeds {
+        let case = make(seed);
+        let report = examine(&case);
+        let rare = |v: &&oracle::Violation| {
+            let kinds = sum
+                .violations
+                .iter()
+                .map(|k: &oracle::Violation| discriminant(&k.claim.place));
+            kinds.filter(|k| *k == discriminant(&v.claim.place)).count() < 4
+        };
+        if let Some(violation) = report.violations.iter().find(rare)
+            && shown < 12
+        {
+            shown += 1;
+            let title = format!("{name} seed {seed}");
+            let text = describe(&title, &case, violation);
+            let path = keep(&format!("{name}-{seed}"), &text);
+            println!("{text}\nkept in {path}\n");
+        }
+        sum.add(report);
+    }
+    println!("{name}: {sum}");
+    sum
+}
+
+#[test]
+fn random_programs_contradict_no_claim() {
+    let first = setting("LOCKSTEP_SOUNDNESS_SEED", 0);
+    let count = setting("LOCKSTEP_SOUNDNESS_PROGRAMS", PROGRAMS);
+    let report = sweep("random", first..first + count, case);
+    assert!(
+        report.violations.is_empty(),
+        "{} violations",
+        report.violations.len()
+    );
+    assert!(report.failed.is_empty(), "runs failed");
+    if count >= PROGRAMS {
+        assert!(report.lanes >= LANES, "{} lanes", report.lanes);
+        for (name, count) in oracle::NAMES.iter().zip(&report.tally.counts) {
+            assert!(*count >= 500, "{name}: {count}");
+        }
+    }
+}
+
+/// A program of the regression list, on two warps of eight lanes.
+fn fixed_case(fixed: &Fixed) -> Case {
+    let module = ir::text::parse_module(fixed.text)
+        .unwrap_or_else(|error| panic!("{}: {error}", fixed.name));
+    if let Err(errors) = ir::verify_module(&module) {
+        panic!("{}: {}", fixed.name, errors[0]);
+    }
+    let mut launch = Launch::new(16);
+    launch.warp_size = 8;
+    for &argument in fixed.arguments {
+        launch.parameters.push(ir::interp::Argument::Bits(argument));
+    }
+    Case {
+        module,
+        options: Options {
+            warp_size: 8,
+            ..Options::default()
+        },
+        launches: vec![launch],
+    }
+}
+
+#[test]
+fn the_regression_list_holds() {
+    for fixed in oracle::fixed::ALL {
+        let case = fixed_case(fixed);
+        let facts = facts::analyze(0, &case.module, &case.options);
+        for &(value, block, uniform) in fixed.wanted {
+            let claimed = facts.at(value, block).class == Class::Uniform;
+            assert_eq!(claimed, uniform, "{}: {value} in {block}", fixed.name);
+        }
+        for (method, scope, lanes) in settings() {
+            let mut case = case.clone();
+            (case.options.method, case.options.scope) = (method, scope);
+            case.launches[0].block = [lanes, 1, 1];
+            let report = examine(&case);
+            assert!(
+                report.violations.is_empty(),
+                "{} by {method:?} over {scope:?}: {:?}",
+                fixed.name,
+                report.violations
+            );
+        }
+        let report = examine(&case);
+        assert!(
+            report.failed.is_empty(),
+            "{}: {:?}",
+            fixed.name,
+            report.failed
+        );
+    }
+}
+
+fn settings() -> Vec<(Method, Scope, u32)> {
+    let methods = [
+        Method::Full,
+        Method::Simple,
+        Method::Polynomial(1),
+        Method::Polynomial(2),
+    ];
+    let scopes = [
+        Scope::Quad,
+        Scope::Subgroup,
+        Scope::Workgroup,
+        Scope::Dispatch,
+    ];
+    let pairs = methods
+        .iter()
+        .flat_map(|&m| scopes.iter().map(move |&s| (m, s)));
+    pairs.flat_map(|(m, s)| [(m, s, 16), (m, s, 7)]).collect()
+}
+
+/// Says of a value that it is uniform over the warp, as a wrong analysis would.
+fn forge(facts: &mut FunctionFacts, value: ir::Value, block: Option<ir::Block>) {
+    let fact = match block {
+        Some(block) => {
+            let at = facts
+                .temporal
+                .iter()
+                .position(|t| (t.value, t.block) == (value, block));
+            match at {
+                Some(at) => &mut facts.temporal[at].fact,
+                None => &mut facts.values[value],
+            }
+        }
+        None => &mut facts.values[value],
+    };
+    fact.uniform_at = Some(Scope::Subgroup);
+    fact.class = Class::Uniform;
+    fact.form = Default::default();
+}
+
+#[test]
+fn forged_claims_of_the_regression_list_are_refuted() {
+    for fixed in oracle::fixed::ALL {
+        for &(value, block, uniform) in fixed.wanted {
+            if uniform {
+                continue;
+            }
+            let case = fixed_case(fixed);
+            let mut facts = facts::analyze_module(&case.module, &case.options);
+            forge(&mut facts[0], value, Some(block));
+            let report = oracle::examine_with(&case, &facts);
+            assert!(
+                !report.violations.is_empty(),
+                "{}: {value} in {block}",
+                fixed.name
+            );
+        }
+    }
+}
+
+/// Of random values that are not uniform over the warp, each called uniform in turn, most are found out; the others
+/// differ in no run.
+#[test]
+fn forged_claims_of_random_programs_are_refuted() {
+    let (mut forged, mut refuted) = (0u32, 0u32);
+    for seed in 0..60 {
+        let mut case = case(seed);
+        case.options.method = Method::Full;
+        case.options.scope = Scope::Subgroup;
+        let facts = facts::analyze_module(&case.module, &case.options);
+        let divergent: Vec<ir::Value> = facts[0]
+            .values
+            .iter()
+            .filter(|(_, fact)| fact.uniform_at < Some(Scope::Subgroup))
+            .map(|(value, _)| value)
+            .collect();
+        let mut random = Random::new(seed);
+        for _ in 0..4 {
+            if divergent.is_empty() || case.options.warp_size < 4 {
+                continue;
+            }
+            let value = *random.pick(&divergent);
+            let mut facts = facts.clone();
+            forge(&mut facts[0], value, None);
+            forged += 1;
+            let violations = oracle::examine_with(&case, &facts).violations;
+            refuted += u32::from(!violations.is_empty());
+        }
+    }
+    println!("{refuted} of {forged} forged claims refuted");
+    assert!(
+        forged > 100 && refuted * 5 > forged * 2,
+        "{refuted} of {forged}"
+    );
+}

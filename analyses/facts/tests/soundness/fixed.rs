@@ -1,0 +1,359 @@
+//! The small programs T6 to T15 of the regression list for divergence analyses (multi-exit loops, nested exits, joins
+//! before the post-dominator, temporal divergence, switches, early returns, two latches, wrap-around), with what must and
+//! what must not be called uniform over a warp.
+
+use ir::{Block, Value};
+
+/// `(value, block of the use)`, the definition's own block for the definition.
+pub(crate) type Wanted = (Value, Block, bool);
+
+#[derive(Debug)]
+pub(crate) struct Fixed {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+    pub(crate) arguments: &'static [u64],
+    pub(crate) wanted: &'static [Wanted],
+}
+
+const fn v(value: u32, block: u32, uniform: bool) -> Wanted {
+    (Value(value), Block(block), uniform)
+}
+
+pub(crate) const ALL: &[Fixed] = &[
+    Fixed {
+        name: "T6 two exits of one loop, constants merged",
+        text: r#"function "t6" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 0
+  v2: i32 = const 1
+  v3: i32 = special tid.x
+  jump b1(v1)
+b1(v4: i32):
+  v5: bool = icmp.ge_s v4, v0
+  branch v5, b3(v1), b2
+b2:
+  v6: i32 = add v4, v2
+  v7: bool = icmp.eq v3, v1
+  branch v7, b3(v2), b1(v6)
+b3(v8: i32):
+  return v8
+}"#,
+        arguments: &[3],
+        wanted: &[v(4, 1, true), v(8, 3, false)],
+    },
+    Fixed {
+        name: "T6 with equal constants",
+        text: r#"function "t6_equal" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 0
+  v2: i32 = const 1
+  v3: i32 = const 7
+  v4: i32 = special tid.x
+  jump b1(v1)
+b1(v5: i32):
+  v6: bool = icmp.ge_s v5, v0
+  branch v6, b3(v3), b2
+b2:
+  v7: i32 = add v5, v2
+  v8: bool = icmp.eq v4, v1
+  branch v8, b3(v3), b1(v7)
+b3(v9: i32):
+  return v9
+}"#,
+        arguments: &[3],
+        wanted: &[v(9, 3, true)],
+    },
+    Fixed {
+        name: "T7 exit of two loops at once",
+        text: r#"function "t7" kernel text -> i32 {
+  parameter "n" "int" (v0)
+  parameter "m" "int" (v1)
+b0(v0: i32, v1: i32):
+  v2: i32 = const 0
+  v3: i32 = const 1
+  v4: i32 = special tid.x
+  jump b1(v2)
+b1(v5: i32):
+  v6: bool = icmp.lt_s v5, v0
+  branch v6, b2(v2), b5(v2)
+b2(v7: i32):
+  v8: bool = icmp.lt_s v7, v1
+  branch v8, b3, b4
+b3:
+  v9: i32 = add v7, v3
+  v10: bool = icmp.eq v4, v2
+  branch v10, b5(v3), b2(v9)
+b4:
+  v11: i32 = add v5, v3
+  jump b1(v11)
+b5(v12: i32):
+  return v12
+}"#,
+        arguments: &[2, 2],
+        wanted: &[v(5, 1, true), v(7, 2, true), v(12, 5, false)],
+    },
+    Fixed {
+        name: "T7b a divergent exit that goes elsewhere",
+        text: r#"function "t7b" kernel text -> i32 {
+  parameter "n" "int" (v0)
+  parameter "m" "int" (v1)
+b0(v0: i32, v1: i32):
+  v2: i32 = const 0
+  v3: i32 = const 1
+  v4: i32 = special tid.x
+  jump b1(v2)
+b1(v5: i32):
+  v6: bool = icmp.lt_s v5, v0
+  branch v6, b2, b5(v2)
+b2:
+  v7: bool = icmp.eq v4, v2
+  branch v7, b4, b3
+b3:
+  v8: i32 = add v5, v3
+  v9: bool = icmp.eq v8, v1
+  branch v9, b5(v3), b1(v8)
+b4:
+  return v2
+b5(v10: i32):
+  return v10
+}"#,
+        arguments: &[4, 2],
+        wanted: &[v(10, 5, true)],
+    },
+    Fixed {
+        name: "T8 a join before the post-dominator",
+        text: r#"function "t8" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 1
+  v2: i32 = const 2
+  v3: i32 = special tid.x
+  v4: i32 = and v3, v1
+  v5: bool = icmp.eq v4, v1
+  branch v5, b2, b1
+b1:
+  v6: bool = icmp.lt_s v0, v2
+  branch v6, b3(v1), b4
+b2:
+  jump b3(v2)
+b3(v7: i32):
+  v8: i32 = add v7, v7
+  jump b5(v8)
+b4:
+  jump b5(v1)
+b5(v9: i32):
+  return v9
+}"#,
+        arguments: &[1],
+        wanted: &[v(7, 3, false), v(9, 5, false)],
+    },
+    Fixed {
+        name: "T9 a plain use after a divergent exit",
+        text: r#"function "t9" kernel text -> i32 {
+b0:
+  v0: i32 = const 0
+  v1: i32 = const 1
+  v2: i32 = const 2
+  v3: i32 = special tid.x
+  jump b1(v0)
+b1(v4: i32):
+  v5: bool = icmp.lt_s v4, v3
+  branch v5, b2, b3
+b2:
+  v6: i32 = add v4, v1
+  jump b1(v6)
+b3:
+  v7: i32 = mul v4, v2
+  return v7
+}"#,
+        arguments: &[],
+        wanted: &[v(4, 1, true), v(4, 3, false), v(7, 3, false)],
+    },
+    Fixed {
+        name: "T9 two exits bring the same operand",
+        text: r#"function "t9_twice" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 0
+  v2: i32 = const 1
+  v3: i32 = special tid.x
+  jump b1(v1)
+b1(v4: i32):
+  v5: bool = icmp.lt_s v4, v3
+  branch v5, b2, b3(v4)
+b2:
+  v6: i32 = add v4, v2
+  v7: bool = icmp.lt_s v6, v0
+  branch v7, b1(v6), b3(v4)
+b3(v8: i32):
+  return v8
+}"#,
+        arguments: &[3],
+        wanted: &[v(4, 1, true), v(8, 3, false)],
+    },
+    Fixed {
+        name: "T10 a switch that falls through",
+        text: r#"function "t10" kernel text -> i32 {
+b0:
+  v0: i32 = const 3
+  v1: i32 = special tid.x
+  v2: i32 = rem_u v1, v0
+  switch v2 [0: b1, 1: b2(v0), default: b3(v0)] as switch
+b1:
+  v3: i32 = const 4
+  jump b2(v3)
+b2(v4: i32):
+  v5: i32 = const 5
+  jump b3(v5)
+b3(v6: i32):
+  jump b4(v0)
+b4(v7: i32):
+  return v7
+}"#,
+        arguments: &[],
+        wanted: &[v(4, 2, false), v(6, 3, false), v(7, 4, true)],
+    },
+    Fixed {
+        name: "T11 an early return with a common end",
+        text: r#"function "t11" kernel text -> i32 {
+b0:
+  v0: i32 = const 1
+  v1: i32 = const 2
+  v2: i32 = special tid.x
+  v3: bool = icmp.lt_s v2, v1
+  branch v3, b1, b2
+b1:
+  jump b3(v0)
+b2:
+  jump b3(v1)
+b3(v4: i32):
+  return v4
+}"#,
+        arguments: &[],
+        wanted: &[v(4, 3, false)],
+    },
+    Fixed {
+        name: "T11 an early return without one",
+        text: r#"function "t11_apart" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 2
+  v2: i32 = special tid.x
+  v3: bool = icmp.lt_s v2, v1
+  branch v3, b1, b2
+b1:
+  return v1
+b2:
+  v4: bool = icmp.lt_s v0, v1
+  branch v4, b3(v1), b3(v0)
+b3(v5: i32):
+  return v5
+}"#,
+        arguments: &[9],
+        wanted: &[v(5, 3, true)],
+    },
+    Fixed {
+        name: "T12 two latches",
+        text: r#"function "t12" kernel text -> i32 {
+  parameter "n" "int" (v0)
+b0(v0: i32):
+  v1: i32 = const 0
+  v2: i32 = const 1
+  v3: i32 = const 2
+  v4: i32 = special tid.x
+  v5: i32 = and v4, v2
+  v6: bool = icmp.eq v5, v1
+  jump b1(v1, v1)
+b1(v7: i32, v8: i32):
+  v9: bool = icmp.lt_s v7, v0
+  branch v9, b2, b5
+b2:
+  v10: i32 = add v7, v2
+  branch v6, b3, b4
+b3:
+  jump b1(v10, v2)
+b4:
+  jump b1(v10, v3)
+b5:
+  return v8
+}"#,
+        arguments: &[3],
+        wanted: &[v(8, 1, false), v(8, 5, false)],
+    },
+    Fixed {
+        name: "T13 long arms",
+        text: r#"function "t13" kernel text -> i32 {
+b0:
+  v0: i32 = const 1
+  v1: i32 = const 2
+  v2: i32 = special tid.x
+  v3: bool = icmp.lt_s v2, v1
+  branch v3, b1, b4
+b1:
+  jump b2
+b2:
+  jump b3
+b3:
+  jump b7(v0)
+b4:
+  jump b5
+b5:
+  jump b6
+b6:
+  jump b7(v1)
+b7(v4: i32):
+  return v4
+}"#,
+        arguments: &[],
+        wanted: &[v(4, 7, false)],
+    },
+    Fixed {
+        name: "T14 wrap-around of eight bits",
+        text: r#"function "t14" kernel text -> i32 {
+b0:
+  v0: i8 = const 126
+  v1: i8 = const 127
+  v2: i32 = const 1
+  v3: i32 = const 0
+  v4: i32 = special tid.x
+  v5: i8 = trunc v4
+  v6: i8 = add v5, v0
+  v7: i8 = add v5, v1
+  v8: bool = icmp.lt_s v6, v7
+  v9: i32 = select v8, v2, v3
+  return v9
+}"#,
+        arguments: &[],
+        wanted: &[v(8, 0, false)],
+    },
+    Fixed {
+        name: "T15 a divergent branch in the header, the exit elsewhere",
+        text: r#"function "t15" kernel text -> i32 {
+b0:
+  v0: i32 = const 0
+  v1: i32 = const 1
+  v2: i32 = const 3
+  v3: i32 = special tid.x
+  jump b1(v0)
+b1(v4: i32):
+  v5: i32 = add v4, v1
+  v6: i32 = add v4, v3
+  v7: i32 = and v6, v1
+  v8: bool = icmp.eq v7, v1
+  branch v8, b2, b3
+b2:
+  jump b4
+b3:
+  v9: bool = icmp.ge_s v4, v2
+  branch v9, b5, b4
+b4:
+  jump b1(v5)
+b5:
+  return v5
+}"#,
+        arguments: &[],
+        wanted: &[v(5, 5, false)],
+    },
+];
