@@ -3,9 +3,9 @@
 #![allow(missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use lockstep_facts::{Options, analyze};
 use ir::Module;
 use ir::random::{Extreme, Shape, extreme, program};
+use lockstep_facts::{Options, analyze};
 use std::hint::black_box;
 
 fn divergence(c: &mut Criterion) {

@@ -64,8 +64,8 @@ fn barriers_are_reached_together() {
     for seed in 0..200 {
         let program = program(seed, &shape);
         let mut launch = Launch::for_program(&program);
-        launch.shuffle_warps = seed % 2 == 0;
-        launch.reverse_groups = seed % 3 == 0;
+        launch.shuffle_warps = seed.is_multiple_of(2);
+        launch.reverse_groups = seed.is_multiple_of(3);
         launch.seed = seed;
         let outcome = run_with(&program.module, &launch, &mut barriers, &());
         assert_eq!(outcome.error, None, "seed {seed}");
