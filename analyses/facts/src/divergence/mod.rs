@@ -251,6 +251,15 @@ impl Engine<'_> {
     }
 }
 
+/// Whether a value is affine where it is defined, and not at a use: lanes bring the uniform part of several iterations.
+fn loses_form(engine: &Engine<'_>, value: Value, block: Block) -> bool {
+    let wanted = level_of(engine.options.scope);
+    let form = &engine.form[value];
+    engine.block_of[value].is_some_and(|home| {
+        engine.is_affine(form, home, wanted) && !engine.is_affine(form, block, wanted)
+    })
+}
+
 fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<TemporalFact> {
     let mut found = Vec::new();
     if engine.taint_free() {
@@ -276,12 +285,14 @@ fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<Tempor
     for binding in &function.bindings {
         uses.extend(binding.values.iter().map(|&v| (v, binding.block)));
     }
-    uses.retain(|&(value, block)| engine.taint_between(value, block) < engine.level[value]);
+    uses.retain(|&(value, block)| {
+        engine.taint_between(value, block) < engine.level[value] || loses_form(engine, value, block)
+    });
     uses.sort_unstable();
     uses.dedup();
     for (value, block) in uses {
         let level = engine.level_at(value, block);
-        if level >= engine.level[value] {
+        if level >= engine.level[value] && !loses_form(engine, value, block) {
             continue;
         }
         let cause = causes::leaves(engine, value, block).unwrap_or(causes[value]);
