@@ -77,7 +77,9 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     if !engine.is_affine(form, block, SUBGROUP) {
         return;
     }
-    let varying = form.filtered(|t| engine.term_level(&t.factors, block) < SUBGROUP);
+    let varying = form.filtered(|t| {
+        engine.term_level(&t.factors, block) < SUBGROUP && moves_along_a_warp(engine, t, block)
+    });
     if varying.terms.iter().any(|t| t.factors.len() != 1) {
         fact.class = AccessClass::Strided;
         fact.stride_text = stride_text(engine, &varying, block);
@@ -159,6 +161,24 @@ impl Pattern {
     }
 }
 
+/// Rows of unknown width are taken to be whole warps: `tid.y` and `tid.z` stand still then.
+fn moves_along_a_warp(engine: &Engine<'_>, term: &Term, block: ir::Block) -> bool {
+    let varies = |&&atom: &&u32| engine.atom_level_at(atom, block) < SUBGROUP;
+    match term
+        .factors
+        .iter()
+        .find(varies)
+        .and_then(|&atom| engine.special_of(atom))
+    {
+        Some(Special::ThreadId(1)) => engine.shape.block[0].is_some(),
+        Some(Special::ThreadId(2)) => {
+            engine.shape.block[0].is_some() && engine.shape.block[1].is_some()
+        }
+        _ => true,
+    }
+}
+
+/// A coordinate of a lane, counted from the workgroup's first.
 fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
     let shape = &engine.shape;
     let lane = i64::from(lane);

@@ -309,7 +309,8 @@ fn heavy(cx: &Context<'_>, header: Block, exit: Block) -> bool {
     memory || weight > 40
 }
 
-/// `for (i = tid; i < n; i += blockDim.x)`: the trip counts of neighbours differ by at most one.
+/// `for (i = tid; i < n; i += blockDim.x)`, `for (e = start + lane; e < end; e += 32)`: the lanes share the rounds of one
+/// range, their trip counts differ by at most one.
 fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
     let function = cx.function;
     let Some(compare) = function.blocks[exit]
@@ -340,7 +341,8 @@ fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
                         return false;
                     };
                     if cx.flow.position[before] < cx.flow.position[header] {
-                        return cx.facts.at(arg, before).class <= Class::Affine;
+                        // Where the lanes begin does not matter: the warp walks on together.
+                        return true;
                     }
                     step_covers_a_warp(cx, param, arg, before)
                 })

@@ -2,7 +2,9 @@
 
 use super::{Context, finding};
 use crate::model::*;
-use ir::{Block, Function, Inst, IntCondition, Op, Space, UnaryOp, Value, ValueDef, WarpKind};
+use ir::{
+    BinaryOp, Block, Function, Inst, IntCondition, Op, Space, UnaryOp, Value, ValueDef, WarpKind,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -213,19 +215,44 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
         match &data.op {
             Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
             Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => {
-                let classes = [
-                    cx.facts.at(data.args[0], block).class,
-                    cx.facts.at(data.args[1], block).class,
-                ];
-                if classes == [Class::Affine, Class::Uniform]
-                    || classes == [Class::Uniform, Class::Affine]
-                {
+                let picks = |value: Value, other: Value| {
+                    cx.facts.at(other, block).class == Class::Uniform
+                        && (cx.facts.at(value, block).class == Class::Affine
+                            || picks_a_thread(cx, value))
+                };
+                if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
                     return true;
                 }
             }
-            Op::Binary(ir::BinaryOp::And, _) => work.extend(data.args.iter().copied()),
+            Op::Binary(BinaryOp::And, _) => work.extend(data.args.iter().copied()),
             Op::Convert(_) => work.push(data.args[0]),
             _ => {}
+        }
+    }
+    false
+}
+
+/// Computed from thread coordinates, constants and parameters alone, with a remainder or a mask on the way: `threadIdx.x % 32`
+/// is how an author names a lane, also where the workgroup's shape is not known.
+fn picks_a_thread(cx: &Context<'_>, value: Value) -> bool {
+    let mut work = vec![value];
+    let (mut coordinate, mut folded) = (false, false);
+    for _ in 0..24 {
+        let Some(value) = work.pop() else {
+            return coordinate && folded;
+        };
+        let Some(data) = cx.function.defining(value) else {
+            continue;
+        };
+        match data.op {
+            Op::Special(ir::Special::ThreadId(_) | ir::Special::LaneId) => coordinate = true,
+            Op::Special(_) | Op::Const(_) | Op::Parameter(_) => {}
+            Op::Binary(BinaryOp::And | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
+                folded = true;
+                work.extend(data.args.iter().copied());
+            }
+            Op::Binary(..) | Op::Convert(_) => work.extend(data.args.iter().copied()),
+            _ => return false,
         }
     }
     false

@@ -1,0 +1,3 @@
+//! Target languages and machines, one folder each.
+
+pub mod ptx;

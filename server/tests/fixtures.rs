@@ -1,0 +1,127 @@
+//! Fixtures in the languages that people write: `//@ check: divergence` compares the class and form of each definition with the
+//! carets below it, `//@ check: findings` the diagnostics. Both are exhaustive in a function that lists one of its kind.
+
+use fixtures::{Claim, Fixture};
+use lockstep_server::config::{AnalysisConfig, ViewConfig};
+use lockstep_server::db::{Database, File, Source};
+use lockstep_server::views::diagnostics::findings;
+use lockstep_server::views::report::{line_column, report};
+use std::sync::Arc;
+use syntax::LineIndex;
+
+const EXTENSIONS: [&str; 4] = ["cu", "hlsl", "ptx", "musimd"];
+
+fn open(fixture: &Fixture) -> (Database, File) {
+    let mut db = Database::default();
+    let text: Arc<str> = Arc::from(fixture.text.as_str());
+    let file = db.file_with_text(&fixture.path, Source::Text { text, lossy: false });
+    let mut analysis = AnalysisConfig::default();
+    if let Some(block) = fixture.triple("block") {
+        analysis.options.block = block.map(Some);
+    }
+    if let Some(warp) = fixture.directive("warp").and_then(|w| w.parse().ok()) {
+        analysis.options.warp_size = warp;
+    }
+    let settings = db.new_settings(analysis, ViewConfig::default(), Vec::new());
+    db.set_file_settings(file, settings);
+    (db, file)
+}
+
+/// The lines from which each function reaches to the next.
+fn extents(starts: &[u32], line: u32) -> (u32, u32) {
+    let first = starts
+        .iter()
+        .copied()
+        .filter(|&s| s <= line)
+        .max()
+        .unwrap_or(1);
+    let last = starts
+        .iter()
+        .copied()
+        .filter(|&s| s > first)
+        .min()
+        .map_or(u32::MAX, |next| next - 1);
+    (first, last)
+}
+
+fn divergence(fixture: &Fixture) -> Vec<Claim> {
+    let (db, file) = open(fixture);
+    let report = report(&db, file, None);
+    let starts: Vec<u32> = report.items.iter().map(|item| item.line).collect();
+    let mut claims = Vec::new();
+    for item in &report.items {
+        for value in &item.values {
+            let form = if value.form.is_empty() || value.class == "uniform" {
+                String::new()
+            } else {
+                format!(": {}", value.form)
+            };
+            claims.push(Claim {
+                line: value.line,
+                columns: (
+                    value.column,
+                    value.column + value.name.chars().count() as u32,
+                ),
+                text: format!("{}{form}", value.class),
+                function: extents(&starts, item.line),
+            });
+        }
+    }
+    claims
+}
+
+fn diagnosed(fixture: &Fixture) -> Vec<Claim> {
+    let (db, file) = open(fixture);
+    let starts: Vec<u32> = report(&db, file, None)
+        .items
+        .iter()
+        .map(|item| item.line)
+        .collect();
+    let lines = LineIndex::new(&fixture.text);
+    let place = |offset| line_column(&fixture.text, &lines, offset);
+    let claim = |one: &lockstep_server::views::diagnostics::Diagnostic| {
+        let (line, column) = place(one.span.start);
+        let (last, end) = place(one.span.end);
+        let end = if last == line { end } else { column + 1 };
+        Claim {
+            line,
+            columns: (column, end),
+            text: one.code.to_string(),
+            function: extents(&starts, line),
+        }
+    };
+    findings(&db, file).iter().map(claim).collect()
+}
+
+#[test]
+fn classes_and_forms() {
+    for folder in ["cuda", "hlsl"] {
+        if let Err(message) = fixtures::check_all(folder, &EXTENSIONS, "divergence", divergence) {
+            panic!("{message}");
+        }
+    }
+}
+
+#[test]
+fn findings_of_fixtures() {
+    let count = fixtures::check_all("cuda", &EXTENSIONS, "findings", diagnosed)
+        .unwrap_or_else(|message| panic!("{message}"));
+    assert!(count >= 3, "{count}");
+}
+
+/// A file that asks for findings and lists none must have none.
+#[test]
+fn clean_fixtures_are_clean() {
+    for path in fixtures::files("cuda", &EXTENSIONS) {
+        let Ok(fixture) = fixtures::load(&path) else {
+            continue;
+        };
+        if fixture.directive("clean").is_some() {
+            let told: Vec<String> = diagnosed(&fixture)
+                .into_iter()
+                .map(|c| format!("{}: {}", c.line, c.text))
+                .collect();
+            assert!(told.is_empty(), "{}: {told:?}", path.display());
+        }
+    }
+}
