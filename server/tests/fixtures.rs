@@ -79,13 +79,12 @@ fn diagnosed(fixture: &Fixture) -> Vec<Claim> {
         .collect();
     let lines = LineIndex::new(&fixture.text);
     let place = |offset| line_column(&fixture.text, &lines, offset);
+    // A caret stands under the first character.
     let claim = |one: &lockstep_server::views::diagnostics::Diagnostic| {
         let (line, column) = place(one.span.start);
-        let (last, end) = place(one.span.end);
-        let end = if last == line { end } else { column + 1 };
         Claim {
             line,
-            columns: (column, end),
+            columns: (column, column + 1),
             text: one.code.to_string(),
             function: extents(&starts, line),
         }

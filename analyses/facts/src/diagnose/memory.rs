@@ -261,8 +261,12 @@ fn picks_a_thread(cx: &Context<'_>, value: Value) -> bool {
 /// Private arrays with an index that stays unknown after unrolling.
 fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let mut told: FxHashSet<Inst> = FxHashSet::default();
-    for access in cx.facts.accesses.iter().filter(|a| a.space == Space::Local) {
-        let Some((alloca, offsets)) = private_array(cx.function, access.address) else {
+    for (_, inst) in cx.instructions() {
+        let data = &cx.function.insts[inst];
+        if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
+            continue;
+        }
+        let Some((alloca, offsets)) = private_array(cx.function, data.args[0]) else {
             continue;
         };
         let Op::Alloca { size, .. } = cx.function.insts[alloca].op else {
@@ -277,12 +281,19 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let message = format!(
             "{} is indexed by a value that is not known after unrolling: its {size} bytes a thread live in local memory, not in registers",
-            Context::quoted(&access.base, "this private array")
+            Context::quoted(
+                cx.function.insts[alloca]
+                    .results
+                    .first()
+                    .and_then(|&address| name_of(cx.function, address))
+                    .map_or("", |name| name.as_str()),
+                "this private array"
+            )
         );
         out.push(finding(
             Code::LocalArrayDynamicIndex,
             Tier::Warning,
-            access.loc,
+            data.loc,
             message,
             Vec::new(),
         ));
