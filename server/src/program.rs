@@ -418,7 +418,9 @@ pub fn environment(db: &dyn Db, file: File) -> Environment {
     let declarations = db::items(db, file)
         .iter()
         .map(|&item| db::declaration(db, item));
-    Environment::of_declarations(declarations)
+    let mut environment = Environment::of_declarations(declarations);
+    environment.find_missing_headers(&db::unit(db, file).includes);
+    environment
 }
 
 /// Bodies of callees, each through its own query.

@@ -386,3 +386,78 @@ fn deep_nesting_ends() {
         assert!(verify_module(&lowered.module).is_ok());
     }
 }
+
+#[test]
+fn functions_are_values_with_their_template_arguments() {
+    let source = "typedef int (*F)(int);
+        template <int N> __device__ int scale(int x) { return x * N; }
+        template <int N> struct Traits { static constexpr F f = scale<N>; };
+        template <F f> __device__ int apply(int x) { return f(x); }
+        __global__ void k(int* out) {
+            int i = threadIdx.x;
+            constexpr F g = Traits<3>::f;
+            F h = scale<100>;
+            out[i] = g(i) + (*h)(i) + apply<scale<1000>>(i);
+        }";
+    assert_eq!(words(source), lanes(|i| 1103 * i));
+}
+
+#[test]
+fn member_templates_and_definitions_outside_are_found() {
+    let source = "template <int W> struct S {
+            template <bool C> struct Column { int at; };
+            template <bool C> __device__ void start(Column<C>& c, int i) { c.at = C ? i * W : -1; }
+            template <bool C> __device__ int all(int i) { Column<C> c; start(c, i); return c.at; }
+            static __device__ S zero();
+            int n;
+        };
+        template <int W> __device__ S<W> S<W>::zero() { S<W> s; s.n = W; return s; }
+        __global__ void k(int* out) {
+            int i = threadIdx.x;
+            S<5> s = S<5>::zero();
+            out[i] = s.template all<true>(i) * 10 + s.n + s.all<false>(i);
+            for (int step : {100, 200}) out[i] += step;
+        }";
+    assert_eq!(words(source), lanes(|i| 50 * i + 304));
+}
+
+#[test]
+fn a_type_that_is_not_declared_has_no_size_of_ours() {
+    let all = lower(
+        "struct V { Missing a; float b; }; __global__ void k(V* v) { v[threadIdx.x].b = 1; }",
+    );
+    let function = &all[0].module.functions[0];
+    let mut symbols: Vec<&str> = function
+        .insts
+        .values()
+        .filter_map(|d| match &d.op {
+            Op::Parameter(name) => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    symbols.sort_unstable();
+    assert_eq!(symbols, ["offsetof(V, b)", "sizeof(V)"]);
+}
+
+#[test]
+fn volatile_variables_are_read_and_written_as_such() {
+    let all = lower(
+        "volatile __device__ int flag; __global__ void k(int* out) { volatile __shared__ int tile[8]; tile[threadIdx.x] = flag; out[0] = tile[1]; }",
+    );
+    let function = &all[0].module.functions[0];
+    let volatile = |d: &&lockstep_ir::InstData| match &d.op {
+        Op::Load(access) | Op::Store(access) => access.volatile,
+        _ => false,
+    };
+    assert_eq!(function.insts.values().filter(volatile).count(), 3);
+}
+
+#[test]
+fn what_the_source_does_not_decide_is_a_note() {
+    let all = lower(
+        "__device__ int elsewhere(int); template <typename T> __global__ void k(T* out, int (*f)(int)) { out[0] = elsewhere(f(1)); }",
+    );
+    let problems = &all[0].problems;
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems.iter().all(|p| p.kind == syntax::ProblemKind::Note));
+}

@@ -14,6 +14,9 @@ pub enum ProblemKind {
     MissingInclude,
     /// A limit was reached (nesting, expansion, size); what lies beyond is unknown.
     Limit,
+    /// Nothing is wrong and nothing is beyond this front end, but the facts rest on what the message says: a template
+    /// parameter that nothing determines, a function whose definition is in no file at hand. A hint.
+    Note,
 }
 
 /// A problem at a place. The span is relative to whatever the holder's spans are relative to.
@@ -39,5 +42,8 @@ impl Problem {
     }
     pub fn unsupported(span: Span, message: impl Into<String>) -> Self {
         Problem::new(ProblemKind::Unsupported, span, message)
+    }
+    pub fn note(span: Span, message: impl Into<String>) -> Self {
+        Problem::new(ProblemKind::Note, span, message)
     }
 }

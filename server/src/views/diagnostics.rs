@@ -181,6 +181,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             ProblemKind::Unsupported => ("unsupported-construct", Level::Hint),
             ProblemKind::MissingInclude => ("include-not-found", Level::Hint),
             ProblemKind::Limit => ("limit", Level::Warning),
+            ProblemKind::Note => ("assumption", Level::Hint),
         };
         if problem.file == FileId::MAIN {
             add(code, level, problem.span, problem.message, item);

@@ -352,6 +352,7 @@ fn problem_row(
         ProblemKind::Unsupported => "unsupported",
         ProblemKind::MissingInclude => "missing-include",
         ProblemKind::Limit => "limit",
+        ProblemKind::Note => "note",
     };
     ProblemRow {
         line,

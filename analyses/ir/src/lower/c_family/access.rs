@@ -113,6 +113,24 @@ impl Context<'_> {
                 {
                     return Operand::Value(value);
                 }
+                if let Some(header) = self.env.missing_headers.first() {
+                    // A member of a type that no file at hand declares: read or written, with what it may reach.
+                    let message = format!(
+                        "`{name}` is not declared here (`{header}` was not found): its members are not known"
+                    );
+                    self.remark(ident_span, message);
+                    let object = match object.place {
+                        Place::Memory { address, .. } => Parts::from_slice(&[address]),
+                        _ => value.parts,
+                    };
+                    self.here(span);
+                    let op = crate::inst::Op::CallUnknown {
+                        name: smol_str::format_smolstr!("{name}::{text}"),
+                        pure: false,
+                    };
+                    let value = self.builder.value(op, &object, Type::I32);
+                    return Operand::Value(RValue::scalar(CType::INT, value));
+                }
             }
             _ => {}
         }

@@ -62,6 +62,19 @@ pub struct Outlined {
 /// Identity of a function with its template arguments.
 pub type CalleeId = String;
 
+/// Why a callee is not entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unseen {
+    /// Declared; the definition is in another translation unit.
+    Body,
+    /// No declaration of this name is in sight.
+    Name,
+    /// There are definitions of this name, and none is taken to fit.
+    Overload,
+    /// A pointer to a function whose value is not known.
+    Pointer,
+}
+
 /// A candidate that fits.
 pub(super) struct Fitting {
     pub(super) callee: Callee,
@@ -96,8 +109,7 @@ impl Context<'_> {
         let name = callee.name.clone();
         let Some(full) = self.with_body(&callee) else {
             let return_type = self.return_type_of(&callee, &scopes);
-            // Declared here, defined elsewhere.
-            return self.unknown_call(&name, this, arguments, return_type, span);
+            return self.unseen_call(&name, Unseen::Body, this, arguments, return_type, span);
         };
         let class_changed = full.item != callee.item;
         let callee = full;
@@ -397,7 +409,7 @@ impl Context<'_> {
             Operand::Value(value) => value,
         };
         let keep = matches!(target, CType::Opaque(_))
-            && matches!(value.ty, CType::Lambda(_) | CType::Function(_));
+            && matches!(value.ty, CType::Lambda(_) | CType::Function(..));
         let value = if keep || target.is_unknown() {
             value
         } else {
@@ -497,10 +509,68 @@ impl Context<'_> {
         changed
     }
 
-    /// A call of a function whose body is not visible.
+    /// A call of a function of which no definition is found under its name.
     pub fn unknown_call(
         &mut self,
         name: &str,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        return_type: Option<CType>,
+        span: Span,
+    ) -> Operand {
+        let last = SmolStr::new(name.rsplit("::").next().unwrap_or(name));
+        let mut why = Unseen::Name;
+        for entry in self.env.lookup(&[], &[last]) {
+            if let (ItemKind::Function(function), super::env::EntryKind::Function) =
+                (&self.env.item(entry).kind, entry.what)
+            {
+                if matches!(function.body, FunctionBody::Block(_)) {
+                    why = Unseen::Overload;
+                    break;
+                }
+                why = Unseen::Body;
+            }
+        }
+        self.unseen_call(name, why, this, arguments, return_type, span)
+    }
+
+    /// Says why a call stays one.
+    fn report_unseen(&mut self, name: &str, why: Unseen, span: Span) {
+        let effect = "what it returns and writes is not known";
+        match why {
+            Unseen::Body => self.remark(span, format!("`{name}` is defined elsewhere: {effect}")),
+            Unseen::Pointer => self.remark(
+                span,
+                format!("a call through `{name}` may reach any function: {effect}"),
+            ),
+            Unseen::Overload => self.problem(
+                span,
+                format!("no `{name}` in sight is understood to take these arguments: {effect}"),
+            ),
+            Unseen::Name => match self.env.missing_headers.as_slice() {
+                [] => self.problem(span, format!("`{name}` is not visible here: {effect}")),
+                [header] => {
+                    let message = format!(
+                        "`{name}` is not visible here (`{header}` was not found): {effect}"
+                    );
+                    self.remark(span, message);
+                }
+                [header, rest @ ..] => {
+                    let message = format!(
+                        "`{name}` is not visible here (`{header}` and {} more headers were not found): {effect}",
+                        rest.len()
+                    );
+                    self.remark(span, message);
+                }
+            },
+        }
+    }
+
+    /// A call whose callee is not entered: its result is unknown, and it may write whatever it can reach.
+    pub fn unseen_call(
+        &mut self,
+        name: &str,
+        why: Unseen,
         this: Option<&LValue>,
         arguments: &[Arg<'_>],
         return_type: Option<CType>,
@@ -544,10 +614,7 @@ impl Context<'_> {
             types.extend(self.structs.parts(&place.ty).unwrap_or_default());
         }
         self.here(span);
-        self.problem(
-            span,
-            format!("`{name}` is not visible here: what it returns and writes is not known"),
-        );
+        self.report_unseen(name, why, span);
         let op = Op::CallUnknown {
             name: SmolStr::new(name),
             pure: false,
@@ -596,7 +663,10 @@ impl Context<'_> {
             .iter()
             .flatten()
             .map(|(n, l)| match l {
-                Local::Constant(_) => Some((n.clone(), l.clone())),
+                // Template arguments of functions are kept by one lowering only.
+                Local::Constant(number) if !matches!(number.ty, CType::Function(_, 1..)) => {
+                    Some((n.clone(), l.clone()))
+                }
                 Local::Type(ty) if simple(ty) => Some((n.clone(), l.clone())),
                 _ => None,
             })

@@ -90,7 +90,7 @@ impl Context<'_> {
             }
             ExprKind::SizeofType(ty) => {
                 let ty = self.resolve_type(ty);
-                if ty.is_unknown() || matches!(ty, CType::Opaque(_)) {
+                if !self.structs.is_exact(ty.value_type()) {
                     return None;
                 }
                 let size = self.structs.size_of(ty.value_type())?;
@@ -98,7 +98,7 @@ impl Context<'_> {
             }
             ExprKind::SizeofExpr(inner) => {
                 let ty = self.type_of(inner);
-                if ty.is_unknown() {
+                if !self.structs.is_exact(ty.value_type()) {
                     return None;
                 }
                 let size = self.structs.size_of(ty.value_type())?;
@@ -156,7 +156,7 @@ impl Context<'_> {
 
     fn constant_cast(&self, value: Const, to: &CType) -> Option<Const> {
         let to = to.value_type();
-        if let CType::Function(_) = value.ty {
+        if let CType::Function(..) = value.ty {
             return Some(value);
         }
         if to.is_float() {
@@ -338,7 +338,7 @@ impl Context<'_> {
     }
 
     /// A function named as a value, where a function is wanted.
-    fn constant_function(&mut self, e: &Expr) -> Option<Const> {
+    pub(super) fn constant_function(&mut self, e: &Expr) -> Option<Const> {
         match &e.kind {
             ExprKind::Paren(inner) => self.constant_function(inner),
             ExprKind::Unary {
@@ -347,7 +347,7 @@ impl Context<'_> {
             } => self.constant_function(operand),
             ExprKind::Name(name) => {
                 if self.is_function(name) {
-                    let ty = CType::Function(super::resolve::joined(name));
+                    let ty = self.function_type(name);
                     return Some(Const::int(0, ty));
                 }
                 None
@@ -717,7 +717,14 @@ fn macro_constant(name: &str) -> Option<Const> {
         "M_LOG10E" => double(std::f64::consts::LOG10_E),
         "RAND_MAX" => int(i32::MAX as i64, CType::INT),
         "cudaSuccess" | "cudaBoundaryModeTrap" | "cudaReadModeElementType" => int(0, CType::INT),
-        "cudaReadModeNormalizedFloat" | "cudaBoundaryModeClamp" => int(1, CType::INT),
+        "cudaReadModeNormalizedFloat"
+        | "cudaBoundaryModeClamp"
+        | "cudaStreamNonBlocking"
+        | "cudaMemcpyHostToDevice" => int(1, CType::INT),
+        "cudaMemcpyDeviceToHost" => int(2, CType::INT),
+        "cudaMemcpyDeviceToDevice" => int(3, CType::INT),
+        "cudaMemcpyDefault" => int(4, CType::INT),
+        "cudaStreamDefault" | "cudaMemcpyHostToHost" => int(0, CType::INT),
         "cudaBoundaryModeZero" => int(2, CType::INT),
         "cudaTextureType1D" => int(1, CType::INT),
         "cudaTextureType2D" => int(2, CType::INT),

@@ -21,7 +21,7 @@ use smol_str::SmolStr;
 use std::rc::Rc;
 use std::sync::Arc;
 use syntax::c_family::ast;
-use syntax::{ItemKey, Problem, Span};
+use syntax::{ItemKey, Problem, ProblemKind, Span};
 
 /// What a name means inside a function.
 #[derive(Clone, Debug)]
@@ -200,6 +200,9 @@ pub struct Context<'a> {
     pub(super) resolving_struct: u32,
     pub(super) substitution_failed: bool,
     pub(super) converting: u32,
+    /// Template arguments of functions used as values, with their text: `CType::Function` counts them from 1.
+    pub(super) function_arguments: Vec<(String, Vec<Local>)>,
+    pub(super) runtime_structs: FxHashMap<SmolStr, CType>,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
@@ -256,6 +259,8 @@ impl<'a> Context<'a> {
             resolving_struct: 0,
             substitution_failed: false,
             converting: 0,
+            function_arguments: Vec::new(),
+            runtime_structs: FxHashMap::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
             struct_constants: FxHashMap::default(),
@@ -328,15 +333,20 @@ impl<'a> Context<'a> {
 
     /// Notes a construct that is not understood, once a message.
     pub fn problem(&mut self, span: Span, message: impl Into<String>) {
-        let message = message.into();
+        self.report(ProblemKind::Unsupported, span, message.into());
+    }
+    /// Says what the facts rest on where the source alone does not decide.
+    pub fn remark(&mut self, span: Span, message: impl Into<String>) {
+        self.report(ProblemKind::Note, span, message.into());
+    }
+    fn report(&mut self, kind: ProblemKind, span: Span, message: String) {
         if self.said.insert(message.clone()) {
             // A problem inside an inlined callee is shown at the call in the item's own text.
             let mut place = self.at(span);
             while place.site != Site(0) {
                 place = self.builder.function.sites[place.site].call;
             }
-            self.problems
-                .push(Problem::unsupported(place.span, message));
+            self.problems.push(Problem::new(kind, place.span, message));
         }
     }
     /// A value of this type that stands for something not understood.

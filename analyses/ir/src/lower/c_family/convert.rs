@@ -33,7 +33,7 @@ impl Context<'_> {
             (_, CType::Void) => RValue::void(),
             (_, CType::Unknown) => value,
             // A function or lambda stays what it is: calls through the pointer know their callee.
-            (CType::Function(_) | CType::Lambda(_), CType::Pointer { .. } | CType::Opaque(_)) => {
+            (CType::Function(..) | CType::Lambda(_), CType::Pointer { .. } | CType::Opaque(_)) => {
                 value
             }
             (CType::Struct(_) | CType::Array { .. }, _)
@@ -625,7 +625,9 @@ impl Context<'_> {
 
     /// Size of a type as an I64 value, also when it depends on unknown template parameters.
     pub fn size_value(&mut self, ty: &CType) -> Value {
-        if let Some(size) = self.structs.size_of(ty) {
+        if let Some(size) = self.structs.size_of(ty)
+            && self.structs.is_exact(ty)
+        {
             return self.builder.int(Type::I64, size as i64);
         }
         match ty {
@@ -638,7 +640,27 @@ impl Context<'_> {
                 };
                 self.fold(Ir::Mul, Wrap::NO_SIGNED, count, element)
             }
-            _ => self.builder.int(Type::I64, 1),
+            // A number all the same, and one for all lanes.
+            other => {
+                let name = smol_str::format_smolstr!("sizeof({})", self.distinct_name(other));
+                self.template_symbol(&name, &CType::ULONG)
+            }
+        }
+    }
+
+    /// A type's name for symbols: instances of one template are told apart.
+    pub fn distinct_name(&self, ty: &CType) -> smol_str::SmolStr {
+        let shown = self.structs.display(ty);
+        match ty {
+            CType::Struct(id)
+                if self
+                    .sources
+                    .get(id.0 as usize)
+                    .is_some_and(|s| !s.arguments.is_empty()) =>
+            {
+                smol_str::format_smolstr!("{shown}#{}", id.0)
+            }
+            _ => shown,
         }
     }
 

@@ -74,8 +74,10 @@ impl Context<'_> {
         {
             ty = CType::array((**element).clone(), ArraySize::Fixed(count));
         }
+        // A copy in a slot is seen by its own lane alone; what others can write is read anew.
+        let volatile = words.has(SpecifierSet::VOLATILE) || element_is_volatile(&declarator.ty);
         if words.has(SpecifierSet::SHARED) {
-            return self.memory_variable(ident, &ty, Space::Shared);
+            return self.memory_variable(ident, &ty, Space::Shared, volatile);
         }
         if words.has(SpecifierSet::STATIC) && !is_const {
             let space = if self.is_hlsl() {
@@ -83,10 +85,10 @@ impl Context<'_> {
             } else {
                 Space::Global
             };
-            return self.memory_variable(ident, &ty, space);
+            return self.memory_variable(ident, &ty, space, volatile);
         }
         if words.has(SpecifierSet::EXTERN) {
-            return self.memory_variable(ident, &ty, Space::Global);
+            return self.memory_variable(ident, &ty, Space::Global, volatile);
         }
         if is_const && let Some(number) = self.constant_of(declarator, &ty) {
             let value = self.number(&number);
@@ -203,7 +205,7 @@ impl Context<'_> {
             return None;
         }
         let found = self.constant_declarator(declarator)?;
-        (!function || matches!(found.ty, CType::Function(_))).then_some(found)
+        (!function || matches!(found.ty, CType::Function(..))).then_some(found)
     }
 
     /// A variable with a value: slots, or memory when an earlier attempt found that it needs it.
@@ -228,7 +230,7 @@ impl Context<'_> {
             && !value.ty.is_void()
             && !self.demotions.storage.contains(&key)
             && !self.demotions.memory.contains(&key)
-            && (matches!(value.ty, CType::Lambda(_) | CType::Function(_)) || value.target.is_some())
+            && (matches!(value.ty, CType::Lambda(_) | CType::Function(..)) || value.target.is_some())
         {
             let mut place = LValue::value(value.clone());
             place.ty = if value.ty.is_pointer() {
@@ -321,7 +323,13 @@ impl Context<'_> {
     }
 
     /// A variable with memory of its own: `__shared__`, `static`.
-    pub(super) fn memory_variable(&mut self, ident: &ast::Ident, ty: &CType, space: Space) {
+    pub(super) fn memory_variable(
+        &mut self,
+        ident: &ast::Ident,
+        ty: &CType,
+        space: Space,
+        volatile: bool,
+    ) {
         let variable = self.new_variable(ident, ty, VariableKind::Global);
         let at = self.at(ident.span);
         let mut place = if space == Space::Local {
@@ -341,6 +349,7 @@ impl Context<'_> {
                 }
             }
         };
+        place.make_volatile(volatile);
         self.here(ident.span);
         self.builder
             .bind(variable, BindingKind::Declaration, &[], "", at);
@@ -395,4 +404,17 @@ impl Context<'_> {
             }
         }
     }
+}
+
+/// Whether what a declarator declares is `volatile`, through the dimensions of an array.
+pub(super) fn element_is_volatile(ty: &ast::Type) -> bool {
+    let mut current = ty;
+    for _ in 0..16 {
+        match &current.kind {
+            _ if current.is_volatile => return true,
+            ast::TypeKind::Array { element, .. } => current = element,
+            _ => return false,
+        }
+    }
+    false
 }

@@ -1,7 +1,7 @@
 //! What a call expression calls: a lambda, a method, a function of the unit, a builtin, a type, or something unknown.
 
 use super::builtins;
-use super::call::{Arg, Operand};
+use super::call::{Arg, Operand, Unseen};
 use super::classes::Callee;
 use super::context::*;
 use super::resolve::joined;
@@ -67,7 +67,18 @@ impl Context<'_> {
                 arrow,
             } => self.call_member(base, member, *arrow, arguments, span),
             _ => {
-                let target = self.expr(callee);
+                let target = match pointer_of_call(callee) {
+                    // `(*f)(...)`: a pointer to a function is the function.
+                    Some(pointer)
+                        if matches!(
+                            self.type_of(pointer).value_type(),
+                            CType::Opaque(_) | CType::Function(..)
+                        ) =>
+                    {
+                        self.expr(pointer)
+                    }
+                    _ => self.expr(callee),
+                };
                 let list = self.arguments(arguments);
                 self.call_value(target, &[], &list, callee.span, span)
             }
@@ -85,7 +96,12 @@ impl Context<'_> {
     ) -> Operand {
         match target.ty().value_type().clone() {
             CType::Lambda(id) => self.call_closure(id, explicit, arguments, span),
-            CType::Function(name) => {
+            CType::Function(name, number) => {
+                let own = (number as usize)
+                    .checked_sub(1)
+                    .and_then(|at| self.function_arguments.get(at))
+                    .map(|(_, arguments)| arguments.clone());
+                let explicit = own.as_deref().unwrap_or(explicit);
                 let path: SmallVec<[SmolStr; 4]> = name.split("::").map(SmolStr::new).collect();
                 let candidates = self.functions_named(&path);
                 match self.call_overloaded(candidates, explicit, None, arguments, span, ANY) {
@@ -104,7 +120,7 @@ impl Context<'_> {
                     None => self.unknown_call("operator()", Some(&object), arguments, None, span),
                 }
             }
-            CType::Pointer { to, .. } if matches!(*to, CType::Lambda(_) | CType::Function(_)) => {
+            CType::Pointer { to, .. } if matches!(*to, CType::Lambda(_) | CType::Function(..)) => {
                 let value = self.take(target, callee_span);
                 let place = self.dereference(&value, span);
                 self.call_value(
@@ -115,9 +131,19 @@ impl Context<'_> {
                     span,
                 )
             }
-            _ => {
+            ty => {
+                let name = match &target {
+                    Operand::Place(LValue {
+                        name: Some(named), ..
+                    }) => self.builder.function.variables[named.variable].name.clone(),
+                    _ => SmolStr::new_static("function pointer"),
+                };
                 self.take(target, callee_span);
-                self.unknown_call("function pointer", None, arguments, None, span)
+                let why = match ty {
+                    CType::Opaque(_) | CType::Pointer { .. } => Unseen::Pointer,
+                    _ => Unseen::Overload,
+                };
+                self.unseen_call(&name, why, None, arguments, None, span)
             }
         }
     }
@@ -151,6 +177,11 @@ impl Context<'_> {
                     return self.call_value(target, &explicit, &list, name.span, span);
                 }
                 Some(Local::Type(ty)) => return self.construct(ty, arguments, false, span),
+                Some(Local::Constant(number)) if matches!(number.ty, CType::Function(..)) => {
+                    let target = Operand::Value(self.number(&number));
+                    let list = self.arguments(arguments);
+                    return self.call_value(target, &explicit, &list, name.span, span);
+                }
                 _ => {}
             }
             if let Some(class) = self.frames.last().and_then(|f| f.class) {
@@ -185,39 +216,40 @@ impl Context<'_> {
             name.segments.iter().map(|s| s.ident.name.clone()).collect();
         let candidates = self.functions_named(&path);
         let full = joined(name);
-        if candidates.is_empty() {
-            if !single {
-                let outer = Name {
-                    global: name.global,
-                    segments: name.segments[..name.segments.len() - 1].to_vec(),
-                    span: name.span,
-                };
-                if let Some(CType::Struct(id)) = self.named_type(&outer) {
-                    let methods = self.methods(id, &text, 0);
-                    if !methods.is_empty() {
-                        let this = self.this_place().and_then(|this| match this.ty {
-                            CType::Struct(own) => self.base_place(&this, own, id),
-                            _ => None,
-                        });
-                        let list = self.arguments(arguments);
-                        let found = self.call_overloaded(
-                            methods,
-                            &explicit,
-                            this.as_ref(),
-                            &list,
-                            span,
-                            ANY,
-                        );
-                        return match found {
-                            Some(found) => found,
-                            None => self.unknown_call(&full, None, &list, None, span),
-                        };
-                    }
+        // A definition outside of its class is a method all the same.
+        if !single {
+            let outer = Name {
+                global: name.global,
+                segments: name.segments[..name.segments.len() - 1].to_vec(),
+                span: name.span,
+            };
+            if let Some(CType::Struct(id)) = self.named_type(&outer) {
+                let methods = self.methods(id, &text, 0);
+                if !methods.is_empty() {
+                    let this = self.this_place().and_then(|this| match this.ty {
+                        CType::Struct(own) => self.base_place(&this, own, id),
+                        _ => None,
+                    });
+                    let list = self.arguments(arguments);
+                    let found = self.call_overloaded(
+                        methods,
+                        &explicit,
+                        this.as_ref(),
+                        &list,
+                        span,
+                        ANY,
+                    );
+                    return match found {
+                        Some(found) => found,
+                        None => self.unknown_call(&full, None, &list, None, span),
+                    };
                 }
             }
-            if let Some(ty) = self.named_type(name) {
-                return self.construct(ty, arguments, false, span);
-            }
+        }
+        if candidates.is_empty()
+            && let Some(ty) = self.named_type(name)
+        {
+            return self.construct(ty, arguments, false, span);
         }
         let list = self.arguments(arguments);
         if matches!(
@@ -442,4 +474,20 @@ impl Context<'_> {
         });
         self.call_overloaded(methods, explicit, this.as_ref(), arguments, span, ANY)
     }
+}
+
+/// `p` of `(*p)`.
+fn pointer_of_call(callee: &Expr) -> Option<&Expr> {
+    let mut current = callee;
+    for _ in 0..16 {
+        match &current.kind {
+            ExprKind::Paren(inner) => current = inner,
+            ExprKind::Unary {
+                op: ast::UnaryOp::Dereference,
+                operand,
+            } => return Some(operand),
+            _ => return None,
+        }
+    }
+    None
 }

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::c_family::ast::*;
+use syntax::preprocess::Include;
 use syntax::{ItemKey, Span};
 
 /// One name of the unit.
@@ -46,6 +47,9 @@ pub struct Instantiation {
 pub struct Environment {
     pub items: Vec<Arc<ParsedItem>>,
     pub instantiations: Vec<Instantiation>,
+    /// Headers that were not found and whose functions are no builtins, as written, sorted: what they declare is
+    /// in nobody's sight.
+    pub missing_headers: Vec<SmolStr>,
     names: FxHashMap<SmolStr, Vec<Entry>>,
     namespace_aliases: Vec<(SmolStr, Vec<SmolStr>)>,
     by_key: FxHashMap<ItemKey, u32>,
@@ -85,6 +89,17 @@ impl Environment {
             environment.add(declaration);
         }
         environment
+    }
+
+    /// Notes which of a unit's includes were not found.
+    pub fn find_missing_headers(&mut self, includes: &[Include]) {
+        self.missing_headers = includes
+            .iter()
+            .filter(|i| i.resolved.is_none() && !super::builtins::is_known_header(&i.spec))
+            .map(|i| i.spec.clone())
+            .collect();
+        self.missing_headers.sort();
+        self.missing_headers.dedup();
     }
 
     fn add(&mut self, declaration: &ItemDeclaration) {

@@ -172,7 +172,7 @@ impl Context<'_> {
     }
 
     pub fn number(&mut self, number: &Const) -> RValue {
-        if let CType::Function(_) = number.ty {
+        if let CType::Function(..) = number.ty {
             return RValue::new(number.ty.clone(), []);
         }
         let Some(scalar) = number.ty.scalar_ir() else {

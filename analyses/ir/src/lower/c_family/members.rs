@@ -15,9 +15,13 @@ use syntax::c_family::ast::{
 
 impl Context<'_> {
     /// A type declared in the class whose method is being lowered, or in a base of it.
-    pub fn member_type_of_class(&mut self, name: &str) -> Option<CType> {
+    pub fn member_type_of_class(
+        &mut self,
+        name: &str,
+        arguments: Option<&[Local]>,
+    ) -> Option<CType> {
         let class = self.frames.last()?.class?;
-        self.member_type(class, name, None, 0)
+        self.member_type(class, name, arguments, 0)
     }
 
     pub fn member_type(

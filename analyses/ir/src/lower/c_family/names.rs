@@ -63,7 +63,8 @@ impl Context<'_> {
             return Operand::Value(self.number(&number));
         }
         if self.is_function(name) {
-            return Operand::Value(RValue::new(CType::Function(joined(name)), []));
+            let ty = self.function_type(name);
+            return Operand::Value(RValue::new(ty, []));
         }
         if name.segments.len() > 1 {
             let outer = Name {
@@ -77,6 +78,9 @@ impl Context<'_> {
                 }
                 if let Some(place) = self.static_place(id, &text) {
                     return Operand::Place(place);
+                }
+                if let Some(value) = self.undecided_constant(id, &text, ident.span) {
+                    return Operand::Value(value);
                 }
             }
         }
@@ -93,6 +97,25 @@ impl Context<'_> {
         let message = format!("`{full}` is not declared here");
         let value = self.unknown(message, &[], &CType::INT, ident.span);
         Operand::Value(value)
+    }
+
+    /// `Traits<T>::name` where the primary template is declared only, and `T` is a parameter that nothing determines:
+    /// some specialisation's constant, the same in all lanes.
+    fn undecided_constant(&mut self, id: StructId, name: &str, span: Span) -> Option<RValue> {
+        let origin = self.sources.get(id.0 as usize)?;
+        let depends = |local: &Local| matches!(local, Local::Variable(_));
+        if origin.declared.has_body || !origin.arguments.iter().any(depends) {
+            return None;
+        }
+        let class = self.structs[id].name.clone();
+        self.remark(
+            span,
+            format!("`{class}::{name}` depends on a template argument that is not known here"),
+        );
+        let owner = self.distinct_name(&CType::Struct(id));
+        let symbol = smol_str::format_smolstr!("{owner}::{name}");
+        let value = self.template_symbol(&symbol, &CType::INT);
+        Some(RValue::scalar(CType::INT, value))
     }
 
     /// A field, static member or constant of the class whose method this is.
@@ -304,6 +327,11 @@ impl Context<'_> {
                 } else {
                     self.symbol_place(ident, &ty, space, read_only, last.ident.span)
                 };
+                let mut place = place;
+                place.make_volatile(
+                    words.has(S::VOLATILE)
+                        || super::declare::element_is_volatile(&declarator.ty),
+                );
                 let text = self.structs.display(&ty);
                 // It is declared in another item: its own declaration has no position in this one.
                 let variable =

@@ -612,11 +612,20 @@ impl Context<'_> {
                     return;
                 }
                 for (index, (_, e)) in items.iter().enumerate().take(MAX_ELEMENTS as usize) {
-                    if let Some(target) = self.constant_element(place, index as u64) {
-                        self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
-                    } else {
-                        self.rvalue(e);
-                    }
+                    let target = match self.constant_element(place, index as u64) {
+                        Some(target) => target,
+                        None if matches!(size, ArraySize::Fixed(n) if index as u64 >= *n) => {
+                            self.rvalue(e);
+                            continue;
+                        }
+                        None => {
+                            // Elements whose size is not known: computed.
+                            let number = self.builder.int(Type::I32, index as i64);
+                            let number = RValue::scalar(CType::INT, number);
+                            self.element(place, &number, e.span)
+                        }
+                    };
+                    self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
                 }
             }
             _ => {

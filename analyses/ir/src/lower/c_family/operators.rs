@@ -22,7 +22,7 @@ impl Context<'_> {
             UnaryOp::AddressOf => {
                 let place = match self.expr(operand) {
                     Operand::Place(place) => place,
-                    Operand::Value(value) if matches!(value.ty, CType::Function(_)) => {
+                    Operand::Value(value) if matches!(value.ty, CType::Function(..)) => {
                         return Operand::Value(value);
                     }
                     Operand::Value(value) => LValue::value(value),
@@ -280,6 +280,7 @@ impl Context<'_> {
         self.here(span);
         let left = self.decay(left);
         let right = self.decay(right);
+        let (left, right) = (self.handle_bits(left), self.handle_bits(right));
         if left.ty.is_numeric() && right.ty.is_numeric() {
             return self.arithmetic(op, left, right, span);
         }
@@ -404,6 +405,19 @@ impl Context<'_> {
     }
 
     /// `pointer + index`.
+    /// CUDA's texture and surface objects are numbers, put together by shifts.
+    fn handle_bits(&mut self, value: RValue) -> RValue {
+        if self.is_hlsl() || !matches!(value.ty, CType::Resource(_)) {
+            return value;
+        }
+        let op = Op::CallUnknown {
+            name: "texture object".into(),
+            pure: true,
+        };
+        let bits = self.builder.value(op, &value.parts, Type::I64);
+        RValue::scalar(CType::ULONG, bits)
+    }
+
     pub(super) fn move_pointer(
         &mut self,
         pointer: RValue,

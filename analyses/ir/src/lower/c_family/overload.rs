@@ -401,7 +401,7 @@ impl Context<'_> {
                 None => self.user_conversion(from, to)?,
             },
             (_, CType::Struct(_)) | (CType::Struct(_), _) => self.user_conversion(from, to)?,
-            (CType::Lambda(_) | CType::Function(_), CType::Opaque(_)) => 2,
+            (CType::Lambda(_) | CType::Function(..), CType::Opaque(_)) => 2,
             (CType::Opaque(a), CType::Opaque(b)) => {
                 let base = |t: &str| {
                     let last = t.rsplit("::").next().unwrap_or("");

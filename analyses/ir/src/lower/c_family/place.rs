@@ -351,6 +351,21 @@ impl Context<'_> {
             });
         }
         let found = self.structs.field(id, name)?;
+        if !found.exact
+            && let Place::Memory { address, access } = &base.place
+        {
+            let (address, access) = (*address, *access);
+            let owner = self.distinct_name(&CType::Struct(id));
+            let text = smol_str::format_smolstr!("offsetof({owner}, {name})");
+            let offset = self.template_symbol(&text, &CType::ULONG);
+            let address = self.offset_address(address, offset);
+            return Some(LValue {
+                ty: found.ty,
+                place: Place::Memory { address, access },
+                name: named_below(base, &suffix),
+                is_const: base.is_const,
+            });
+        }
         if let Some(place) = self.part_place(
             base,
             found.ty.clone(),
@@ -496,6 +511,10 @@ impl Context<'_> {
                     return None;
                 }
                 let parts = self.structs.parts(&element).map_or(0, |p| p.len());
+                let in_memory = matches!(base.place, Place::Memory { .. });
+                if in_memory && index > 0 && !self.structs.is_exact(&element) {
+                    return None;
+                }
                 let step = self.structs.size_of(&element)?;
                 let first = Some(parts * index as usize);
                 self.part_place(base, element, first, step * index, &suffix)

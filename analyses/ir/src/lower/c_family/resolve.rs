@@ -97,14 +97,16 @@ impl Context<'_> {
             if let Some(Local::Type(ty)) = self.lookup_local(text) {
                 return Some(ty.clone());
             }
-            if let Some(ty) = self.member_type_of_class(text) {
-                return Some(ty);
-            }
         }
         let arguments = last
             .template_arguments
             .as_ref()
             .map(|list| self.template_arguments(list));
+        if qualifiers.is_empty()
+            && let Some(ty) = self.member_type_of_class(text, arguments.as_deref())
+        {
+            return Some(ty);
+        }
         if let Some(ty) = self.unit_type(name, arguments.as_deref()) {
             return Some(ty);
         }
@@ -298,6 +300,15 @@ impl Context<'_> {
         }
         match argument {
             TemplateArgument::Type(ty) => {
+                // `f<1000>` looks like a type until it is looked up.
+                if let TypeKind::Named(name) = &ty.kind
+                    && self.is_function(name)
+                    && self.named_type(name).is_none()
+                {
+                    let function = self.function_type(name);
+                    out.push(Local::Variable(LValue::value(RValue::new(function, []))));
+                    return;
+                }
                 let ty = self.resolve_type(ty);
                 out.push(Local::Type(ty));
             }
@@ -353,10 +364,8 @@ impl Context<'_> {
         if let ast::ExprKind::Name(name) = &e.kind
             && self.is_function(name)
         {
-            return Local::Variable(LValue::value(RValue::new(
-                CType::Function(joined(name)),
-                [],
-            )));
+            let ty = self.function_type(name);
+            return Local::Variable(LValue::value(RValue::new(ty, [])));
         }
         // A name of a library that is not in sight: a tag.
         if let ast::ExprKind::Name(name) = &e.kind
@@ -367,6 +376,27 @@ impl Context<'_> {
         }
         let value = self.rvalue(e);
         Local::Variable(LValue::value(value))
+    }
+
+    /// A function named as a value, with the template arguments written behind its name.
+    pub fn function_type(&mut self, name: &Name) -> CType {
+        let written = name
+            .segments
+            .last()
+            .and_then(|s| s.template_arguments.as_ref());
+        let number = match written {
+            Some(list) => {
+                let arguments = self.template_arguments(list);
+                let text = format!("{arguments:?}");
+                let known = self.function_arguments.iter().position(|k| k.0 == text);
+                known.unwrap_or_else(|| {
+                    self.function_arguments.push((text, arguments));
+                    self.function_arguments.len() - 1
+                }) + 1
+            }
+            None => 0,
+        };
+        CType::Function(joined(name), number as u32)
     }
 
     /// Template arguments as the builtins take them; others are dropped.
@@ -406,7 +436,7 @@ impl Context<'_> {
             let arguments = self.builtin_arguments(arguments);
             return resources::named_type(self, name, &arguments);
         }
-        if let Some(ty) = cuda_named(name) {
+        if let Some(ty) = cuda_named(name).or_else(|| self.runtime_struct(name)) {
             return Some(ty);
         }
         let first = arguments.iter().find_map(|a| match a {
@@ -460,6 +490,65 @@ impl Context<'_> {
             }
             _ => None,
         }
+    }
+
+    /// The small structures of the CUDA runtime's headers.
+    fn runtime_struct(&mut self, name: &str) -> Option<CType> {
+        let pointer = CType::pointer(CType::Void, Space::Generic);
+        let members: &[(&str, CType)] = match name {
+            "cudaExtent" => &["width", "height", "depth"].map(|n| (n, CType::ULONG)),
+            "cudaPos" => &["x", "y", "z"].map(|n| (n, CType::ULONG)),
+            "cudaPitchedPtr" => &[
+                ("ptr", pointer),
+                ("pitch", CType::ULONG),
+                ("xsize", CType::ULONG),
+                ("ysize", CType::ULONG),
+            ],
+            "cudaChannelFormatDesc" => &["x", "y", "z", "w", "f"].map(|n| (n, CType::INT)),
+            _ => return None,
+        };
+        if let Some(known) = self.runtime_structs.get(name) {
+            return Some(known.clone());
+        }
+        let declared = ast::Struct {
+            template: None,
+            name: None,
+            kind: ast::StructKind::Struct,
+            bases: Vec::new(),
+            members: Vec::new(),
+            attributes: Vec::new(),
+            has_body: true,
+            span: Default::default(),
+        };
+        let (item, namespace) = (self.frame().item.clone(), Vec::new());
+        let id = self.reserve(super::classes::StructOrigin {
+            declared: Arc::new(declared),
+            source: None,
+            item,
+            namespace,
+            arguments: Vec::new(),
+            bindings: Vec::new(),
+            scopes: None,
+            class_name: SmolStr::new(name),
+        });
+        let mut fields: Vec<Field> = members
+            .iter()
+            .map(|(name, ty)| Field {
+                name: SmolStr::new(name),
+                ty: ty.clone(),
+                offset: 0,
+                base: false,
+            })
+            .collect();
+        let (size, align) = self.structs.lay_out(&mut fields, false, 1);
+        let info = &mut self.structs.infos[id.0 as usize];
+        info.fields = fields;
+        info.size = size;
+        info.align = align;
+        info.incomplete = false;
+        let ty = CType::Struct(id);
+        self.runtime_structs.insert(SmolStr::new(name), ty.clone());
+        Some(ty)
     }
 
     /// `Traits<...>::type` of the standard library.

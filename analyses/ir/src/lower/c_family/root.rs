@@ -329,7 +329,7 @@ impl Context<'_> {
         for name in std::mem::take(&mut self.assumed_types) {
             let message =
                 format!("template parameter `{name}` is not known here and is taken to be `float`");
-            self.problem(self.builder.function.name_span, message);
+            self.remark(self.builder.function.name_span, message);
         }
         self.callees.pop();
     }
@@ -466,7 +466,11 @@ impl Context<'_> {
                 }
                 other if !wants_type => {
                     let e = super::templates::argument_expr(other)?;
-                    Local::Constant(self.constant(e)?)
+                    let found = self.constant(e);
+                    Local::Constant(match found {
+                        Some(number) => number,
+                        None => self.constant_function(e)?,
+                    })
                 }
                 _ => return None,
             };

@@ -372,6 +372,25 @@ impl Context<'_> {
         }
     }
 
+    /// The array that `for (T x : {a, b, c})` goes over.
+    fn listed_range(
+        &mut self,
+        declaration: &Declaration,
+        items: &[(Option<ast::Ident>, Expr)],
+        range: &Expr,
+    ) -> LValue {
+        let declared = declaration.declarators.first();
+        let written = declared.map_or(CType::Unknown, |d| self.resolve_type(&d.ty));
+        let element = match (written.value_type(), items.first()) {
+            (CType::Unknown, Some((_, first))) => self.type_of(first).value_type().clone(),
+            (known, _) => known.clone(),
+        };
+        let ty = CType::array(element, ArraySize::Fixed(items.len() as u64));
+        let place = self.temporary(&ty, range.span);
+        self.initialise_place(&place, &ast::Initializer::Copy(range.clone()), range.span);
+        place
+    }
+
     /// `for (T x : array)` over an array, by index.
     pub(super) fn range_for(
         &mut self,
@@ -380,7 +399,10 @@ impl Context<'_> {
         range: &Expr,
         body: &Stmt,
     ) {
-        let place = self.place(range);
+        let place = match &range.kind {
+            ExprKind::List(items) => self.listed_range(declaration, items, range),
+            _ => self.place(range),
+        };
         let CType::Array {
             element,
             size: ArraySize::Fixed(count),

@@ -76,7 +76,9 @@ impl Context<'_> {
                     return Local::Constant(number);
                 }
                 let ty = self.resolve_type(ty);
-                let ty = if ty.is_arithmetic() { ty } else { CType::INT };
+                // A function that is not known stays one.
+                let kept = ty.is_arithmetic() || matches!(ty, CType::Opaque(_));
+                let ty = if kept { ty } else { CType::INT };
                 let value = self.template_symbol(name, &ty);
                 Local::Variable(LValue::value(RValue::scalar(ty, value)))
             }
@@ -431,7 +433,10 @@ pub fn same_type(a: &CType, b: &CType) -> bool {
 fn same_local(a: &Local, b: &Local) -> bool {
     match (a, b) {
         (Local::Type(x), Local::Type(y)) => same_type(x, y),
-        (Local::Constant(x), Local::Constant(y)) => x.as_int() == y.as_int(),
+        (Local::Constant(x), Local::Constant(y)) => {
+            let function = matches!(x.ty, CType::Function(..)) || matches!(y.ty, CType::Function(..));
+            x.as_int() == y.as_int() && (!function || x.ty == y.ty)
+        }
         // Uniform symbols: the same value.
         (Local::Variable(_), Local::Variable(_)) => format!("{a:?}") == format!("{b:?}"),
         (Local::Pack(x), Local::Pack(y)) => {

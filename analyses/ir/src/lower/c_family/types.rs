@@ -94,8 +94,8 @@ pub enum CType {
         comparison: bool,
     },
     Lambda(ClosureId),
-    /// A function named as a value.
-    Function(SmolStr),
+    /// A function named as a value, and the number of its explicit template arguments: see `Context::function_type`.
+    Function(SmolStr, u32),
     /// A type known by name only (matrix fragments, cooperative groups, pipelines): one `Opaque` value, except for
     /// empty tag types.
     Opaque(SmolStr),
@@ -404,6 +404,19 @@ impl StructTable {
         })
     }
 
+    /// Whether a type's layout is the compiler's: not where it depends on a type or a number that is not known.
+    pub fn is_exact(&self, ty: &CType) -> bool {
+        match ty {
+            CType::Opaque(name) => name == "function pointer",
+            CType::Unknown => false,
+            CType::Struct(id) => !self[*id].incomplete,
+            CType::Array { element, size } => {
+                matches!(size, ArraySize::Fixed(_)) && self.is_exact(element)
+            }
+            _ => true,
+        }
+    }
+
     pub fn align_of(&self, ty: &CType) -> u64 {
         match ty {
             CType::Bool if self.hlsl => 4,
@@ -481,7 +494,7 @@ impl StructTable {
                 }
                 true
             }
-            CType::Lambda(_) | CType::Function(_) => true,
+            CType::Lambda(_) | CType::Function(..) => true,
             other => match other.scalar_ir() {
                 Some(scalar) => {
                     out.push(scalar);
@@ -509,7 +522,7 @@ impl StructTable {
             return false;
         }
         match ty {
-            CType::Void | CType::Lambda(_) | CType::Function(_) => true,
+            CType::Void | CType::Lambda(_) | CType::Function(..) => true,
             CType::Vector { element, .. } | CType::Matrix { element, .. } => {
                 let size = self.size_of(element).unwrap_or(4);
                 out.extend((0..ty.components() as u64).map(|i| base + i * size));
@@ -553,11 +566,15 @@ impl StructTable {
         let info = &self[id];
         let mut first_part = 0usize;
         let mut inherited = None;
-        for field in &info.fields {
+        let mut exact = true;
+        for (number, field) in info.fields.iter().enumerate() {
+            // What follows a member of unknown size, and such a member itself, lies somewhere.
+            exact &= info.union || self.is_exact(&field.ty);
             if field.name == name {
                 return Some(FieldPlace {
                     ty: field.ty.clone(),
                     offset: field.offset,
+                    exact: exact || number == 0,
                     first_part: (!info.union).then_some(first_part),
                 });
             }
@@ -569,6 +586,7 @@ impl StructTable {
                 inherited = Some(FieldPlace {
                     ty: found.ty,
                     offset: field.offset + found.offset,
+                    exact: (exact || number == 0) && found.exact,
                     first_part: match (info.union, found.first_part) {
                         (false, Some(part)) => Some(first_part + part),
                         _ => None,
@@ -635,7 +653,7 @@ impl StructTable {
             CType::Resource(_) => "resource".into(),
             CType::Sampler { .. } => "SamplerState".into(),
             CType::Lambda(_) => "lambda".into(),
-            CType::Function(name) | CType::Opaque(name) => name.clone(),
+            CType::Function(name, _) | CType::Opaque(name) => name.clone(),
             CType::Unknown => "?".into(),
         }
     }
@@ -645,6 +663,8 @@ impl StructTable {
 pub struct FieldPlace {
     pub ty: CType,
     pub offset: u64,
+    /// `offset` is the compiler's: see `StructTable::is_exact`.
+    pub exact: bool,
     pub first_part: Option<usize>,
 }
 

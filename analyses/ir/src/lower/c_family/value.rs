@@ -138,6 +138,12 @@ impl LValue {
             is_const: false,
         }
     }
+    /// Accesses of memory are volatile from here on.
+    pub fn make_volatile(&mut self, volatile: bool) {
+        if let Place::Memory { access, .. } = &mut self.place {
+            access.volatile |= volatile;
+        }
+    }
     pub fn value(value: RValue) -> Self {
         LValue {
             ty: value.ty.clone(),

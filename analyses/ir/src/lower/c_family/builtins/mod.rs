@@ -43,6 +43,60 @@ pub fn is_builtin(language: Language, name: &str) -> bool {
     }
 }
 
+/// Whether a header that is not found hides no device function: it declares builtins, or nothing that runs on a device.
+pub fn is_known_header(spec: &str) -> bool {
+    let spec = spec.trim();
+    let name = spec.rsplit(['/', '\\']).next().unwrap_or(spec);
+    let Some((stem, _)) = name.rsplit_once('.') else {
+        // The C++ library, without its extensions for devices.
+        return !spec.contains('/');
+    };
+    stem.starts_with("cuda_")
+        || stem.starts_with("device_")
+        || stem.starts_with("sm_")
+        || spec.starts_with("cooperative_groups")
+        || spec.starts_with("sys/")
+        || matches!(
+            stem,
+            "cuda"
+                | "cuComplex"
+                | "vector_types"
+                | "vector_functions"
+                | "math_constants"
+                | "math_functions"
+                | "host_defines"
+                | "driver_types"
+                | "texture_types"
+                | "texture_fetch_functions"
+                | "surface_types"
+                | "surface_functions"
+                | "builtin_types"
+                | "mma"
+        )
+        || matches!(
+            stem,
+            "assert"
+                | "math"
+                | "stdio"
+                | "stdlib"
+                | "string"
+                | "stdint"
+                | "stdbool"
+                | "stddef"
+                | "limits"
+                | "float"
+                | "time"
+                | "unistd"
+                | "memory"
+                | "malloc"
+                | "errno"
+                | "signal"
+                | "pthread"
+                | "omp"
+                | "windows"
+        )
+}
+
 /// The value of a name that no declaration in sight explains.
 pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
     match cx.language {
