@@ -461,3 +461,22 @@ fn what_the_source_does_not_decide_is_a_note() {
     assert_eq!(problems.len(), 3, "{problems:?}");
     assert!(problems.iter().all(|p| p.kind == syntax::ProblemKind::Note));
 }
+
+#[test]
+fn a_specialisation_is_never_taken_for_an_unknown_argument() {
+    let all = lower(
+        "template <int N> struct Traits; template <> struct Traits<1> { static constexpr int q = 7; };
+        template <int N> __global__ void k(int* out) { out[0] = Traits<N>::q; out[1] = Traits<1>::q; }",
+    );
+    let function = &all[0].module.functions[0];
+    let symbol = |d: &&lockstep_ir::InstData| matches!(&d.op, Op::Parameter(n) if n.ends_with("::q"));
+    assert_eq!(function.insts.values().filter(symbol).count(), 1);
+    let seven = |d: &&lockstep_ir::InstData| matches!(d.op, Op::Const(7));
+    assert_eq!(function.insts.values().filter(seven).count(), 1);
+    assert!(
+        all[0]
+            .problems
+            .iter()
+            .all(|p| p.kind == syntax::ProblemKind::Note)
+    );
+}

@@ -144,15 +144,17 @@ impl Context<'_> {
         let primary = candidates
             .iter()
             .find(|(_, s)| s.has_body && is_primary(s))
-            .or_else(|| candidates.iter().find(|(_, s)| is_primary(s)))
-            .or(candidates.first());
-        let Some((entry, chosen)) = primary else {
+            .or_else(|| candidates.iter().find(|(_, s)| is_primary(s)));
+        // Forward declarations are no items: a template may have specialisations alone.
+        let Some((entry, chosen)) = primary.or(candidates.first()) else {
             return CType::Unknown;
         };
         let item = env.item(**entry);
         // The primary template's defaults complete the arguments, and specialisations are matched against all of them.
         let mut full = arguments.to_vec();
-        if let Some(template) = &chosen.template {
+        if primary.is_some()
+            && let Some(template) = &chosen.template
+        {
             let mut frame = Frame::outside(item.key.clone());
             frame.namespace = item.scope.clone();
             frame.site = self.site();
@@ -194,11 +196,56 @@ impl Context<'_> {
                 let item = env.item(entry).clone();
                 self.instance(&item, SmallVec::new(), full, bindings, Vec::new())
             }
+            None if primary.is_none() => self.undecided_class(chosen, &item.key, full),
             None => {
+                if candidates.len() > 1 && full.iter().any(is_undecided) {
+                    let name = qualified_last(chosen).unwrap_or_default();
+                    let span = self.builder.function.name_span;
+                    let message = format!(
+                        "which specialisation of `{name}` is meant depends on a template argument that is not known here: the primary template is taken"
+                    );
+                    self.remark(span, message);
+                }
                 let item = item.clone();
                 self.instance(&item, SmallVec::new(), full, Vec::new(), Vec::new())
             }
         }
+    }
+
+    /// An instance of a template whose specialisations are all that is in sight, when none is known to be meant.
+    fn undecided_class(
+        &mut self,
+        some: &ast::Struct,
+        key: &ItemKey,
+        arguments: Vec<Local>,
+    ) -> CType {
+        let name = qualified_last(some).unwrap_or_default();
+        let text = smol_str::format_smolstr!("{name}{arguments:?}");
+        if let Some(known) = self.undecided.get(&text) {
+            return known.clone();
+        }
+        let declared = ast::Struct {
+            template: None,
+            name: None,
+            kind: some.kind,
+            bases: Vec::new(),
+            members: Vec::new(),
+            attributes: Vec::new(),
+            has_body: false,
+            span: some.span,
+        };
+        let id = self.reserve(StructOrigin {
+            declared: Arc::new(declared),
+            source: None,
+            item: key.clone(),
+            namespace: Vec::new(),
+            arguments,
+            bindings: Vec::new(),
+            scopes: None,
+            class_name: name,
+        });
+        self.undecided.insert(text, CType::Struct(id));
+        CType::Struct(id)
     }
 
     pub(super) fn match_specialisation(
@@ -491,6 +538,16 @@ impl Context<'_> {
             None => self.local_struct(inner),
         }
     }
+}
+
+/// A template argument that is a symbol: some number that nothing determines.
+pub(super) fn is_undecided(local: &Local) -> bool {
+    matches!(local, Local::Variable(place) if !matches!(place.ty, CType::Function(..)))
+}
+
+fn qualified_last(declared: &ast::Struct) -> Option<SmolStr> {
+    let last = declared.name.as_ref()?.segments.last()?;
+    Some(last.ident.name.clone())
 }
 
 pub(super) fn qualifier_segments(name: &ast::FunctionName) -> Option<&[ast::NameSegment]> {

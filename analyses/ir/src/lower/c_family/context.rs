@@ -203,6 +203,8 @@ pub struct Context<'a> {
     /// Template arguments of functions used as values, with their text: `CType::Function` counts them from 1.
     pub(super) function_arguments: Vec<(String, Vec<Local>)>,
     pub(super) runtime_structs: FxHashMap<SmolStr, CType>,
+    /// Instances of templates that have specialisations alone, by name and arguments.
+    pub(super) undecided: FxHashMap<SmolStr, CType>,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
@@ -261,6 +263,7 @@ impl<'a> Context<'a> {
             converting: 0,
             function_arguments: Vec::new(),
             runtime_structs: FxHashMap::default(),
+            undecided: FxHashMap::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
             struct_constants: FxHashMap::default(),

@@ -103,8 +103,12 @@ impl Context<'_> {
     /// some specialisation's constant, the same in all lanes.
     fn undecided_constant(&mut self, id: StructId, name: &str, span: Span) -> Option<RValue> {
         let origin = self.sources.get(id.0 as usize)?;
-        let depends = |local: &Local| matches!(local, Local::Variable(_));
-        if origin.declared.has_body || !origin.arguments.iter().any(depends) {
+        if origin.declared.has_body
+            || !origin
+                .arguments
+                .iter()
+                .any(super::classes::is_undecided)
+        {
             return None;
         }
         let class = self.structs[id].name.clone();
