@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use syntax::{FileId, Problem, ProblemKind};
 use syntax::c_family::ast::{ItemKind, ParsedItem, SpecifierSet};
 use syntax::c_family::lexer::{LexedFile, lex};
 use syntax::c_family::{Dialect, parse_unit};
 use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+use syntax::{FileId, Problem, ProblemKind};
 
 #[derive(Default)]
 struct Search {

@@ -469,7 +469,8 @@ fn a_specialisation_is_never_taken_for_an_unknown_argument() {
         template <int N> __global__ void k(int* out) { out[0] = Traits<N>::q; out[1] = Traits<1>::q; }",
     );
     let function = &all[0].module.functions[0];
-    let symbol = |d: &&lockstep_ir::InstData| matches!(&d.op, Op::Parameter(n) if n.ends_with("::q"));
+    let symbol =
+        |d: &&lockstep_ir::InstData| matches!(&d.op, Op::Parameter(n) if n.ends_with("::q"));
     assert_eq!(function.insts.values().filter(symbol).count(), 1);
     let seven = |d: &&lockstep_ir::InstData| matches!(d.op, Op::Const(7));
     assert_eq!(function.insts.values().filter(seven).count(), 1);

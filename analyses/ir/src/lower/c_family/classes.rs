@@ -506,8 +506,7 @@ impl Context<'_> {
         }
         let union = declared.kind == StructKind::Union;
         let (size, align) = self.structs.lay_out(&mut fields, union, minimum);
-        let incomplete =
-            !declared.has_body || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
+        let incomplete = !declared.has_body || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
         let info = &mut self.structs.infos[id.0 as usize];
         info.fields = fields;
         info.size = size;

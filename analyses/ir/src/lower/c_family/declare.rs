@@ -230,7 +230,8 @@ impl Context<'_> {
             && !value.ty.is_void()
             && !self.demotions.storage.contains(&key)
             && !self.demotions.memory.contains(&key)
-            && (matches!(value.ty, CType::Lambda(_) | CType::Function(..)) || value.target.is_some())
+            && (matches!(value.ty, CType::Lambda(_) | CType::Function(..))
+                || value.target.is_some())
         {
             let mut place = LValue::value(value.clone());
             place.ty = if value.ty.is_pointer() {

@@ -231,14 +231,8 @@ impl Context<'_> {
                         _ => None,
                     });
                     let list = self.arguments(arguments);
-                    let found = self.call_overloaded(
-                        methods,
-                        &explicit,
-                        this.as_ref(),
-                        &list,
-                        span,
-                        ANY,
-                    );
+                    let found =
+                        self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
                     return match found {
                         Some(found) => found,
                         None => self.unknown_call(&full, None, &list, None, span),

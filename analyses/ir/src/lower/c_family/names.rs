@@ -103,12 +103,7 @@ impl Context<'_> {
     /// some specialisation's constant, the same in all lanes.
     fn undecided_constant(&mut self, id: StructId, name: &str, span: Span) -> Option<RValue> {
         let origin = self.sources.get(id.0 as usize)?;
-        if origin.declared.has_body
-            || !origin
-                .arguments
-                .iter()
-                .any(super::classes::is_undecided)
-        {
+        if origin.declared.has_body || !origin.arguments.iter().any(super::classes::is_undecided) {
             return None;
         }
         let class = self.structs[id].name.clone();
@@ -333,8 +328,7 @@ impl Context<'_> {
                 };
                 let mut place = place;
                 place.make_volatile(
-                    words.has(S::VOLATILE)
-                        || super::declare::element_is_volatile(&declarator.ty),
+                    words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),
                 );
                 let text = self.structs.display(&ty);
                 // It is declared in another item: its own declaration has no position in this one.

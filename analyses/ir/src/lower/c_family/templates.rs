@@ -434,7 +434,8 @@ fn same_local(a: &Local, b: &Local) -> bool {
     match (a, b) {
         (Local::Type(x), Local::Type(y)) => same_type(x, y),
         (Local::Constant(x), Local::Constant(y)) => {
-            let function = matches!(x.ty, CType::Function(..)) || matches!(y.ty, CType::Function(..));
+            let function =
+                matches!(x.ty, CType::Function(..)) || matches!(y.ty, CType::Function(..));
             x.as_int() == y.as_int() && (!function || x.ty == y.ty)
         }
         // Uniform symbols: the same value.
