@@ -108,7 +108,7 @@ pub(crate) struct Engine<'f> {
     pub users: Vec<SmallVec<[u32; 3]>>,
     mentions: Vec<SmallVec<[u32; 2]>>,
     dirty: FixedBitSet,
-    sweep_again: bool,
+    pub sweep_again: bool,
     pub branch_level: EntityVec<Block, Level>,
     pub gates: FxHashMap<Block, Gates>,
     pub join_level: EntityVec<Block, Level>,
@@ -121,6 +121,8 @@ pub(crate) struct Engine<'f> {
     pub overtaking_left: usize,
     coarse: Level,
     pub controlled: Option<EntityVec<Block, SmallVec<[Block; 2]>>>,
+    /// Below which scope groups of lanes may execute a block one after the other in one instance.
+    pub apart: EntityVec<Block, Level>,
     /// How uniformly a block is executed.
     pub executed: EntityVec<Block, Level>,
     effects: EntityVec<Block, SmallVec<[u32; 1]>>,
@@ -178,6 +180,7 @@ impl<'f> Engine<'f> {
             overtaking_left: 100 * blocks + 1000,
             coarse: DISPATCH,
             controlled: control_dependence(&flow, &post),
+            apart: EntityVec::with_len(DISPATCH, blocks),
             executed: EntityVec::with_len(DISPATCH, blocks),
             effects: EntityVec::with_len(SmallVec::new(), blocks),
             array_of: EntityVec::with_len(None, values),
@@ -580,6 +583,7 @@ impl<'f> Engine<'f> {
             }
             self.lower_taint(l, level);
         }
+        self.lower_apart(block, level, &gates);
         self.gates.insert(block, gates);
         for l in self.overtaken(block) {
             if level < self.mixed[l] {

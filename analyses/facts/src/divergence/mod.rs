@@ -4,6 +4,7 @@
 //! from summaries of the callees (`summaries`). The full method is `engine`; the paper's methods are projections of
 //! the same solver to one coordinate and constant coefficients (for gated µ-SIMD programs as printed see `paper`).
 
+mod apart;
 mod arrays;
 mod causes;
 mod engine;

@@ -171,6 +171,9 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
                 DIVERGENT
             }
         }
+        Op::Special(special @ (Special::Clock | Special::SmId)) => {
+            engine.shape.level_of(*special).min(engine.apart[block])
+        }
         Op::Special(special) => engine.shape.level_of(*special),
         Op::StageInput(index) => stage_input(function, *index),
         Op::Alloca { .. } => {
@@ -195,7 +198,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             match access.space {
                 _ if access.read_only => level,
                 Space::Constant => level,
-                Space::Global | Space::Shared => level.min(SUBGROUP),
+                Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart[block]),
                 Space::Generic | Space::Local => DIVERGENT,
             }
         }
@@ -203,7 +206,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             TextureOp::Atomic(_) | TextureOp::Other | TextureOp::Store => DIVERGENT,
             TextureOp::Dimensions => least,
             _ if access.read_only => least,
-            _ => least.min(SUBGROUP),
+            _ => least.min(SUBGROUP).min(engine.apart[block]),
         },
         Op::Warp(op) => warp(engine, block, data, op, number),
         Op::Barrier(_) => WORKGROUP,
@@ -211,7 +214,13 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
         Op::Call(callee) => engine
             .summaries
             .get(*callee as usize)
-            .map_or(DIVERGENT, |s| s[least.min(DISPATCH) as usize]),
+            .map_or(DIVERGENT, |s| s[least.min(DISPATCH) as usize])
+            // What the callee computes across lanes holds for those that enter together.
+            .min(if engine.apart[block] < SUBGROUP {
+                engine.apart[block]
+            } else {
+                DISPATCH
+            }),
         Op::Fence | Op::Store(_) => DIVERGENT,
         Op::Select if least < DISPATCH => {
             // Equal arms do not depend on the condition.
@@ -264,13 +273,15 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
         return DIVERGENT;
     }
     let value = level(0);
-    let same = value.max(SUBGROUP);
+    // The lanes that execute together share the result, as far as groups do not come here one by one.
+    let shared = SUBGROUP.min(engine.apart[block]);
+    let same = value.max(shared);
     let width = i64::from(engine.shape.warp);
     match op.kind {
         WarpKind::ShuffleIndex => {
             let full = constant(2).is_some_and(|w| w >= width) || data.args.len() < 3;
             if full && level(1) >= SUBGROUP {
-                SUBGROUP
+                shared
             } else {
                 DIVERGENT
             }
@@ -278,14 +289,14 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
         WarpKind::ShufflePtx(ShuffleMode::Index) => {
             let full = constant(2) == Some(0x1f) && width == 32;
             if full && level(1) >= SUBGROUP {
-                SUBGROUP
+                shared
             } else {
                 DIVERGENT
             }
         }
         WarpKind::ReadLaneAt => {
             if level(1) >= SUBGROUP {
-                same.min(SUBGROUP)
+                shared
             } else {
                 DIVERGENT
             }
@@ -297,7 +308,7 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
         | WarpKind::AllEqual
         | WarpKind::MatchAll
         | WarpKind::CountBits
-        | WarpKind::ActiveMask => SUBGROUP,
+        | WarpKind::ActiveMask => shared,
         WarpKind::Reduce(reduce) => match reduce {
             ReduceOp::MinSigned
             | ReduceOp::MaxSigned
@@ -305,13 +316,17 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
             | ReduceOp::MaxUnsigned
             | ReduceOp::And
             | ReduceOp::Or => same,
-            _ => SUBGROUP,
+            _ => shared,
         },
         WarpKind::QuadReadLaneAt => {
             let _ = number;
-            if level(1) >= QUAD { QUAD } else { DIVERGENT }
+            if level(1) >= QUAD {
+                QUAD.min(shared)
+            } else {
+                DIVERGENT
+            }
         }
-        WarpKind::QuadAny | WarpKind::QuadAll => value.clamp(QUAD, SUBGROUP),
+        WarpKind::QuadAny | WarpKind::QuadAll => value.min(SUBGROUP).max(QUAD.min(shared)),
         WarpKind::ShuffleUp
         | WarpKind::ShuffleDown
         | WarpKind::ShuffleXor
