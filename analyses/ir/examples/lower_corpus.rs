@@ -73,6 +73,9 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
+type Place = (PathBuf, String, syntax::Span);
+type Outcome = (usize, bool, Vec<String>);
+
 #[derive(Default)]
 struct Totals {
     kernels: usize,
@@ -86,7 +89,7 @@ struct Totals {
     calls: BTreeMap<String, usize>,
     slow: Vec<(u128, String)>,
     /// By file, name and place: unknowns, whether there are problems, and the reasons, of the best unit.
-    best: BTreeMap<(PathBuf, String, syntax::Span), (usize, bool, Vec<String>)>,
+    best: BTreeMap<Place, Outcome>,
 }
 
 trait IsKernel {

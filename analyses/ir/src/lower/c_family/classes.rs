@@ -423,6 +423,11 @@ impl Context<'_> {
         let class_before = self.frame().class.replace(id);
         self.resolving_struct += 1;
         let mut fields = Vec::new();
+        // How bit-fields share their units is not modelled: the size is some number.
+        let bit_fields = declared.members.iter().any(|m| match m {
+            Member::Fields(f) => f.declarators.iter().any(|d| d.bit_width.is_some()),
+            _ => false,
+        });
         for base in &declared.bases {
             let ty = self.resolve_type(base);
             if let CType::Struct(base) = ty
@@ -506,7 +511,9 @@ impl Context<'_> {
         }
         let union = declared.kind == StructKind::Union;
         let (size, align) = self.structs.lay_out(&mut fields, union, minimum);
-        let incomplete = !declared.has_body || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
+        let incomplete = bit_fields
+            || !declared.has_body
+            || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
         let info = &mut self.structs.infos[id.0 as usize];
         info.fields = fields;
         info.size = size;

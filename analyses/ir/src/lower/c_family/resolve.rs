@@ -93,10 +93,10 @@ impl Context<'_> {
     pub fn named_type(&mut self, name: &Name) -> Option<CType> {
         let (last, qualifiers) = name.segments.split_last()?;
         let text = &last.ident.name;
-        if qualifiers.is_empty() {
-            if let Some(Local::Type(ty)) = self.lookup_local(text) {
-                return Some(ty.clone());
-            }
+        if qualifiers.is_empty()
+            && let Some(Local::Type(ty)) = self.lookup_local(text)
+        {
+            return Some(ty.clone());
         }
         let arguments = last
             .template_arguments

@@ -343,11 +343,7 @@ fn sample(
         return None;
     }
     let at = as_float(cx, at, span);
-    let ty = if count == 1 {
-        at.ty.element().clone()
-    } else {
-        at.ty.element().clone()
-    };
+    let ty = at.ty.element().clone();
     let have = at.ty.components() as u8;
     let at = if count == 1 {
         cx.convert(at, &ty, span)
