@@ -97,7 +97,11 @@ fn edited_line(text: &str) -> u32 {
 }
 
 fn edit(client: &mut Client, uri: &str, line: u32, round: usize) {
-    let text = if round % 2 == 0 { "2.0f" } else { "1.0f" };
+    let text = if round.is_multiple_of(2) {
+        "2.0f"
+    } else {
+        "1.0f"
+    };
     client.change(uri, round as i32 + 2, Some((line, 22, line, 26)), text);
 }
 

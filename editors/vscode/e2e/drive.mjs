@@ -86,7 +86,7 @@ const box = (locator, text) =>
     const [node, offset] = at(index + wanted.length - 1);
     range.setEnd(node, offset + 1);
     const { x, y, width, height } = range.getBoundingClientRect();
-    return { x: x + width / 2, y: y + height / 2 };
+    return { x: x + width / 2, y: y + height / 2, right: x + width };
   }, text);
 
 /** A key press can be swallowed while the page is busy: press, look, Escape, press again. */
@@ -128,9 +128,10 @@ try {
   must(true, "a lens stands over the kernel");
   await shot("1-hints-dark");
 
-  const place = await box(line("int i = blockIdx"), "i =");
+  // A hint stands between the name and what follows it.
+  const place = await box(line("blockDim.x + threadIdx.x"), "int i");
   await retry(
-    () => page.mouse.move(place.x - 6, place.y, { steps: 4 }),
+    () => page.mouse.move(place.right - 3, place.y, { steps: 4 }),
     () => hover.filter({ hasText: /affine/i }).first().waitFor({ timeout: 3000 }),
   );
   const text = await hover.first().innerText();
@@ -155,11 +156,13 @@ try {
 
   await open("bindless.hlsl");
   await editor.locator(".squiggly-warning").first().waitFor({ timeout: 30000 });
-  const index = await box(line("textures[input.material]"), "material]");
-  await page.mouse.click(index.x, index.y);
   const action = page.locator(".action-widget .monaco-list-row", { hasText: "NonUniformResourceIndex" }).first();
   await retry(
-    () => page.keyboard.press("Control+."),
+    async () => {
+      const index = await box(line("textures[input.material]"), "material");
+      await page.mouse.click(index.x, index.y);
+      await page.keyboard.press("Control+.");
+    },
     () => action.waitFor({ timeout: 2500 }),
   );
   must(true, "the quick fix is offered");

@@ -14,6 +14,7 @@ pub fn fix(code: Code, source: &str, span: Span) -> Option<FileFix> {
     match code {
         Code::Fp64ByAccident => single_precision(text, span.start),
         Code::NeedlessNonuniform => without_mark(source, span),
+        Code::NonuniformResourceIndex => with_mark(source, span),
         _ => None,
     }
 }
@@ -36,6 +37,40 @@ fn single_precision(text: &str, start: u32) -> Option<FileFix> {
         title: "Compute in single precision: add the suffix `f`".to_owned(),
         edits,
         safe: false,
+    })
+}
+
+/// `textures[i]` becomes `textures[NonUniformResourceIndex(i)]`. The finding's place is the element or its index.
+fn with_mark(source: &str, span: Span) -> Option<FileFix> {
+    let (start, end) = (span.start as usize, span.end as usize);
+    let alone = source.get(..start)?.trim_end().ends_with('[')
+        && source.get(end..)?.trim_start().starts_with(']');
+    let (from, to) = if alone {
+        (start, end)
+    } else {
+        let inside = source.get(start..end)?;
+        let to = start + inside.trim_end().strip_suffix(']')?.len();
+        let mut depth = 1usize;
+        let open = source.get(start..to)?.bytes().rposition(|byte| {
+            match byte {
+                b']' => depth += 1,
+                b'[' => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })?;
+        (start + open + 1, to)
+    };
+    if source.get(from..to)?.trim().is_empty() {
+        return None;
+    }
+    Some(FileFix {
+        title: format!("Wrap in `{MARK}`"),
+        edits: vec![
+            (Span::at(from as u32), format!("{MARK}(")),
+            (Span::at(to as u32), ")".to_owned()),
+        ],
+        safe: true,
     })
 }
 

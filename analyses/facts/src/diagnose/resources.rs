@@ -2,8 +2,7 @@
 
 use super::{Context, finding};
 use crate::model::*;
-use ir::{Function, Inst, Loc, Op};
-use syntax::Span;
+use ir::{Function, Inst, Op};
 
 const MARK: &str = "NonUniformResourceIndex";
 
@@ -30,15 +29,13 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 Context::quoted(&array, "this array of resources"),
                 Context::because(&related)
             );
-            let mut found = finding(
+            out.push(finding(
                 Code::NonuniformResourceIndex,
                 Tier::Warning,
                 data.loc,
                 message,
                 related,
-            );
-            found.fix = wrap(data.loc);
-            out.push(found);
+            ));
         } else if non_uniform_marked && uniform {
             let message = format!(
                 "the index of {} is the same in all lanes of a wave: the mark costs a loop on hardware with scalar descriptors",
@@ -53,25 +50,6 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             ));
         }
     }
-}
-
-/// The position of a `ResourceElement` is that of its index expression: wrapping is two insertions.
-fn wrap(loc: Loc) -> Option<Fix> {
-    if loc.span.is_empty() {
-        return None;
-    }
-    let at = |offset| Loc {
-        span: Span::at(offset),
-        site: loc.site,
-    };
-    Some(Fix {
-        title: format!("Wrap in `{MARK}`"),
-        edits: vec![
-            (at(loc.span.start), format!("{MARK}(")),
-            (at(loc.span.end), ")".into()),
-        ],
-        safe: true,
-    })
 }
 
 fn resource_name(function: &Function, inst: Inst) -> String {
