@@ -419,8 +419,15 @@ pub fn environment(db: &dyn Db, file: File) -> Environment {
         .iter()
         .map(|&item| db::declaration(db, item));
     let mut environment = Environment::of_declarations(declarations);
-    environment.find_missing_headers(&db::unit(db, file).includes);
     environment
+        .missing_headers
+        .clone_from(db::missing_headers(db, file));
+    environment
+}
+
+/// A projection, so that the declarations do not depend on what else a unit holds.
+pub fn missing_headers(db: &dyn Db, file: File) -> Vec<SmolStr> {
+    ir::lower::c_family::missing_headers(&db::unit(db, file).includes)
 }
 
 /// Bodies of callees, each through its own query.

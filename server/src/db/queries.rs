@@ -102,6 +102,11 @@ pub fn declaration<'db>(db: &'db dyn Db, item: Item<'db>) -> ItemDeclaration {
 }
 
 #[salsa::tracked]
+pub fn missing_headers(db: &dyn Db, file: File) -> Vec<SmolStr> {
+    program::missing_headers(db, file)
+}
+
+#[salsa::tracked]
 pub fn environment(db: &dyn Db, file: File) -> Environment {
     program::environment(db, file)
 }

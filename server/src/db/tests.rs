@@ -113,6 +113,7 @@ fn a_line_inserted_above_runs_positions_only() {
             "items",
             "lexed",
             "line_index",
+            "missing_headers",
             "silences",
             "type_names",
             "unit"
@@ -132,6 +133,7 @@ fn a_comment_runs_no_analysis() {
             "items",
             "lexed",
             "line_index",
+            "missing_headers",
             "silences",
             "type_names",
             "unit"

@@ -93,13 +93,7 @@ impl Environment {
 
     /// Notes which of a unit's includes were not found.
     pub fn find_missing_headers(&mut self, includes: &[Include]) {
-        self.missing_headers = includes
-            .iter()
-            .filter(|i| i.resolved.is_none() && !super::builtins::is_known_header(&i.spec))
-            .map(|i| i.spec.clone())
-            .collect();
-        self.missing_headers.sort();
-        self.missing_headers.dedup();
+        self.missing_headers = missing_headers(includes);
     }
 
     fn add(&mut self, declaration: &ItemDeclaration) {
@@ -435,4 +429,16 @@ fn collect_instantiations(item: &ParsedItem, out: &mut Vec<Instantiation>) {
         }),
         _ => {}
     }
+}
+
+/// The headers that were not found and whose functions are no builtins, sorted: calls may go there.
+pub fn missing_headers(includes: &[Include]) -> Vec<SmolStr> {
+    let mut missing: Vec<SmolStr> = includes
+        .iter()
+        .filter(|i| i.resolved.is_none() && !super::builtins::is_known_header(&i.spec))
+        .map(|i| i.spec.clone())
+        .collect();
+    missing.sort();
+    missing.dedup();
+    missing
 }

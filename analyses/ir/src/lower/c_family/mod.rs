@@ -33,7 +33,7 @@ pub mod types;
 pub mod value;
 pub mod visit;
 
-pub use env::{Environment, ItemDeclaration};
+pub use env::{Environment, ItemDeclaration, missing_headers};
 pub use root::{UnitBodies, lower_item, lower_unit};
 
 use crate::function::{FunctionKind, Language, LaunchShape, Module};
