@@ -12,6 +12,7 @@ local function root(file)
 end
 
 local function colours()
+  if vim.fn.has("nvim-0.9") == 0 then return end
   local dark = vim.o.background == "dark"
   local groups = {
     uniform = dark and "#8fd6a8" or "#1b6e3c",
