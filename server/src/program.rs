@@ -532,9 +532,33 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     {
         return Vec::new();
     }
+    // The facts of an item that holds device functions as well depend on this query: its kernels, which depend on no call, are
+    // analysed here.
+    let options = &item.main(db).settings(db).analysis(db).options;
+    let mixed = lowered
+        .iter()
+        .filter_map(|one| one.module.functions.first())
+        .any(|f| !is_root(f));
+    let roots: Vec<(&Function, std::borrow::Cow<'_, FunctionFacts>)> = if mixed {
+        let modules = lowered
+            .iter()
+            .filter(|one| one.module.functions.first().is_some_and(is_root));
+        modules
+            .map(|one| {
+                (
+                    &one.module.functions[0],
+                    std::borrow::Cow::Owned(facts::analyze(0, &one.module, options)),
+                )
+            })
+            .collect()
+    } else {
+        let parts = parts_without_rows(db, item).filter(|(function, _)| is_root(function));
+        parts
+            .map(|(function, facts)| (function, std::borrow::Cow::Borrowed(facts)))
+            .collect()
+    };
     let mut calls = Vec::new();
-    for part in parts_without_rows(db, item).filter(|(function, _)| is_root(function)) {
-        let (function, facts) = part;
+    for (function, facts) in roots {
         for site in function.sites.values() {
             let Some(key) = &site.item else { continue };
             let scope = |value: &Value| {
