@@ -4,6 +4,10 @@
 //! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; every token that an
 //! expansion or an included file produces is charged to `Limits::tokens`. Source: C++ standard, [cpp.replace].
 
+mod splice;
+
+use splice::unspliced;
+
 use super::macros::{Builtin, Macro, substitute};
 use super::{
     FileId, Include, IncludeResolver, IncludedFile, MacroDefinition, MacroUse, PreprocessOptions,
@@ -790,29 +794,4 @@ pub(super) fn token_of(lexed: &LexedFile, raw: RawToken, instance: u32) -> PpTok
         kind: raw.kind,
         flags: raw.flags & !SPLICED,
     }
-}
-
-fn unspliced(text: &str) -> SmolStr {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        let (before, tail) = rest.split_at(at);
-        result.push_str(before);
-        let after = tail[1..].trim_start_matches([' ', '\t']);
-        match after
-            .strip_prefix("\r\n")
-            .or_else(|| after.strip_prefix('\n'))
-            .or_else(|| after.strip_prefix('\r'))
-        {
-            Some(next) => rest = next,
-            None => {
-                // An escape: the character after the backslash belongs to it.
-                let length = 1 + tail[1..].chars().next().map_or(0, char::len_utf8);
-                result.push_str(&tail[..length]);
-                rest = &tail[length..];
-            }
-        }
-    }
-    result.push_str(rest);
-    SmolStr::new(result)
 }
