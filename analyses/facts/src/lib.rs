@@ -8,6 +8,7 @@ pub mod divergence;
 mod memory;
 pub mod model;
 pub mod paper;
+pub mod words;
 
 pub use causes::{cause_chain, what_would_make_it_uniform};
 pub use diagnose::diagnose;

@@ -2,10 +2,9 @@
 
 use super::rows::{self, Occurrence, class_name};
 use super::{item_at, text};
-use crate::config::scope_name;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Step};
-use facts::{Class, FunctionFacts};
+use facts::{Class, FunctionFacts, words};
 use ir::{Function, Language};
 use syntax::{FileId, Span};
 
@@ -57,7 +56,7 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             .min_by_key(|one| one.loc.span.len())
         {
             span = span.or(Some(branch.loc.span));
-            let mut section = text::branch_long(branch, &facts.options.target);
+            let mut section = text::branch_long(branch, function.language, &facts.options.target);
             if branch.class > Class::Uniform {
                 let steps = program::cause_steps(
                     db,
@@ -126,9 +125,12 @@ fn variable(
     if !occurrence.form.is_empty() {
         out += &format!(" `{}`", text::shortened(&occurrence.form, 160));
     }
-    out += &format!(" — {}", text::scope_phrase(occurrence.uniform_at));
+    out += &format!(
+        " — {}",
+        text::scope_phrase(occurrence.uniform_at, function.language)
+    );
     out += "\n\n";
-    let scope = scope_name(facts.options.scope);
+    let scope = text::scope_word(facts.options.scope, function.language);
     let lanes = warp_size(function, facts);
     out += &format!("fact, at the scope of a {scope}");
     if facts.options.scope == facts::Scope::Subgroup {
@@ -222,9 +224,19 @@ fn signature(function: &Function, facts: &FunctionFacts) -> String {
     if function.launch.block.iter().any(Option::is_some) {
         let axis = |size: Option<u32>| size.map_or("?".to_owned(), |size| size.to_string());
         let [x, y, z] = function.launch.block;
-        out += &format!(", workgroup {} × {} × {}", axis(x), axis(y), axis(z));
+        out += &format!(
+            ", {} {} × {} × {}",
+            words::workgroup(function.language),
+            axis(x),
+            axis(y),
+            axis(z)
+        );
     }
-    out += &format!(", warps of {} lanes", warp_size(function, facts));
+    out += &format!(
+        ", {}s of {} lanes",
+        words::warp(function.language),
+        warp_size(function, facts)
+    );
     let count = |class: Class| {
         facts
             .branches

@@ -2,8 +2,8 @@
 
 use super::rows::{access_class_name, access_kind_name, class_name};
 use crate::config::scope_name;
-use facts::{AccessClass, AccessFact, BranchFact, Class, LoopFact, Scope};
-use ir::Space;
+use facts::{AccessClass, AccessFact, BranchFact, Class, LoopFact, Scope, words};
+use ir::{Language, Space};
 
 /// `affine 4*tid.x + n`, `divergent`.
 pub fn class_and_form(class: Class, form: &str) -> String {
@@ -22,13 +22,25 @@ pub fn shortened(form: &str, limit: usize) -> String {
     format!("{cut}…")
 }
 
-pub fn scope_phrase(scope: Option<Scope>) -> &'static str {
+pub fn scope_phrase(scope: Option<Scope>, language: Language) -> String {
+    let (warp, group) = (words::warp(language), words::workgroup(language));
     match scope {
-        None => "differs between the lanes of a quad",
-        Some(Scope::Quad) => "the same within a quad, differs within a warp",
-        Some(Scope::Subgroup) => "the same within a warp, differs within a workgroup",
-        Some(Scope::Workgroup) => "the same within a workgroup, differs between workgroups",
-        Some(Scope::Dispatch) => "the same for the whole dispatch",
+        None => format!("may differ from lane to lane of a {warp}"),
+        Some(Scope::Quad) => format!("the same within a quad, may differ within a {warp}"),
+        Some(Scope::Subgroup) => {
+            format!("the same within a {warp}, may differ between the {warp}s of a {group}")
+        }
+        Some(Scope::Workgroup) => format!("the same within a {group}, may differ between {group}s"),
+        Some(Scope::Dispatch) => "the same for the whole dispatch".to_owned(),
+    }
+}
+
+/// The name of a scope in the words of the language.
+pub const fn scope_word(scope: Scope, language: Language) -> &'static str {
+    match scope {
+        Scope::Subgroup => words::warp(language),
+        Scope::Workgroup => words::workgroup(language),
+        Scope::Quad | Scope::Dispatch => scope_name(scope),
     }
 }
 
@@ -115,14 +127,14 @@ pub fn branch_short(branch: &BranchFact) -> String {
     }
 }
 
-pub fn branch_long(branch: &BranchFact, target: &str) -> String {
+pub fn branch_long(branch: &BranchFact, language: Language, target: &str) -> String {
     let mut text = match branch.class {
         Class::Uniform => "branch: **uniform**, all lanes go the same way".to_owned(),
         Class::Unknown => "branch: **unknown**, treated as divergent".to_owned(),
         _ => "branch: **divergent**, lanes may go both ways".to_owned(),
     };
     if let Some(scope) = branch.uniform_at {
-        text += &format!(" (one way within a {})", scope_name(scope));
+        text += &format!(" (one way within a {})", scope_word(scope, language));
     }
     if let Some(cost) = branch.divergence_cost {
         text += &format!("; both sides cost about {cost:.0} cycles more *(estimate, {target})*");

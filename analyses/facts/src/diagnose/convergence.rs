@@ -3,6 +3,7 @@
 use super::partial::Partial;
 use super::{Context, finding};
 use crate::model::*;
+use crate::words;
 use ir::{
     Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, ShaderStage, Special,
     TextureOp, Value, ValueDef, WarpKind,
@@ -34,17 +35,18 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let name = barrier_name(cx.function, barrier.inst);
+        let group = words::workgroup(cx.function.language);
         let related = cx.branch_chain(branch);
         let because = Context::because(&related);
         let (code, message) = if in_loop {
             let text = format!(
-                "{name} stands in a loop that the threads of the workgroup leave in different iterations{because}"
+                "{name} stands in a loop that the threads of the {group} leave in different iterations{because}"
             );
             (Code::BarrierInDivergentLoop, text)
         } else {
             (
                 Code::DivergentBarrier,
-                format!("{name} is reached by a part of the workgroup's threads only{because}"),
+                format!("{name} is reached by only a part of the {group}'s threads{because}"),
             )
         };
         let tier = if provably_splits(cx, branch) {
@@ -63,7 +65,7 @@ fn barrier_name(function: &Function, inst: Inst) -> &'static str {
         (Language::Cuda, Op::Barrier(Barrier::WorkgroupOr)) => "`__syncthreads_or()`",
         (Language::Cuda, Op::Barrier(Barrier::WorkgroupCount)) => "`__syncthreads_count()`",
         (Language::Ptx, _) => "the barrier",
-        _ => "the workgroup barrier",
+        _ => "the group barrier",
     }
 }
 
@@ -263,7 +265,8 @@ fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let related = cx.branch_chain(exit);
         let message = format!(
-            "the warp repeats this loop until its slowest lane is done{}",
+            "the {} repeats this loop until its slowest lane is done{}",
+            words::warp(cx.function.language),
             Context::because(&related)
         );
         out.push(finding(

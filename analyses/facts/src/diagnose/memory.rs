@@ -2,6 +2,7 @@
 
 use super::{Context, finding};
 use crate::model::*;
+use crate::words;
 use ir::{
     BinaryOp, Block, Function, Inst, IntCondition, Op, Space, UnaryOp, Value, ValueDef, WarpKind,
 };
@@ -28,6 +29,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .entry((&access.base, access.stride_bytes, cx.block_of[access.inst]))
             .or_default() += u64::from(access.bytes);
     }
+    let warp = words::warp(cx.function.language);
     for access in cx
         .facts
         .accesses
@@ -63,7 +65,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 }
                 let share = 100 * access.ideal_sectors / sectors.max(1);
                 let message = format!(
-                    "{base} is {verb} with a stride of {stride} bytes between lanes: {sectors} sectors a warp, ideal {} ({share} % of what moves is used)",
+                    "{base} is {verb} with a stride of {stride} bytes between lanes: {sectors} sectors a {warp}, ideal {} ({share} % of what moves is used)",
                     access.ideal_sectors
                 );
                 let tier = if sectors >= access.ideal_sectors.saturating_mul(4) {
@@ -81,7 +83,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             }
             _ if !access.stride_text.is_empty() => {
                 let message = format!(
-                    "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a warp",
+                    "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a {warp}",
                     access.stride_text, access.ideal_sectors
                 );
                 out.push(finding(
@@ -149,8 +151,9 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let lanes = cx.facts.options.warp_size;
+        let warp = words::warp(cx.function.language);
         let message = format!(
-            "all lanes of a warp update one address of {}: up to {lanes} operations one after the other; reduce within the warp first",
+            "all lanes of a {warp} update one address of {}: up to {lanes} operations one after the other; reduce within the {warp} first",
             Context::quoted(&access.base, "memory")
         );
         out.push(finding(
