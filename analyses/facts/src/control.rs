@@ -30,7 +30,10 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
         .loops
         .iter()
         .map(|(id, l)| {
-            let mut level = engine.taint[id].min(engine.mixed[id]);
+            // Iterations inside of a loop without comparable instances cannot be compared either.
+            let around = std::iter::successors(Some(id), |&l| engine.forest.loops[l].parent);
+            let mixed = around.map(|l| engine.mixed[l]).min().unwrap_or(DISPATCH);
+            let mut level = engine.taint[id].min(mixed);
             let mut exit = exit_of(engine, id);
             if let Some(&(lower, branch)) = leaving.get(&id)
                 && lower < level
@@ -224,17 +227,24 @@ pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
                 | Barrier::WorkgroupOr
                 | Barrier::WorkgroupCount
                 | Barrier::Grid => true,
-                Barrier::Named { .. } | Barrier::Warp | Barrier::MicroSimd => false,
+                // Without a count of threads the whole workgroup takes part.
+                Barrier::Named { arrive } => !arrive && data.args.len() == 1,
+                Barrier::Warp | Barrier::MicroSimd => false,
             };
             let divergent = if collective && engine.executed[block] < WORKGROUP {
                 responsible(engine, block, WORKGROUP)
             } else {
                 None
             };
+            let guard = data
+                .guard
+                .map(|guard| guard.value)
+                .filter(|&value| collective && engine.level_at(value, block) < WORKGROUP);
             found.push(BarrierFact {
                 inst,
                 loc: data.loc,
                 divergent,
+                guard,
             });
         }
     }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! The addresses of all lanes are computed from the address's form; what is uniform in it is taken to be aligned to the
-//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for a full warp.
+//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for a full warp, of accesses
+//! that lie in one object.
 
 use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
@@ -97,6 +98,11 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
                 offset.wrapping_add(form.constant_part())
             })
             .collect();
+        // A sum that is taken not to wrap in 32 bits does when its lanes are this far apart.
+        let far = |&at: &i64| at.abs_diff(addresses[0]) >= 1 << 31;
+        if form.assumed && addresses.iter().any(far) {
+            return;
+        }
         let here = Pattern::of(&addresses, bytes, shared);
         pattern = Some(match pattern {
             None => here,

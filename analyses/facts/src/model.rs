@@ -195,6 +195,8 @@ pub struct BarrierFact {
     pub loc: Loc,
     /// The branch because of which not all lanes of the workgroup may arrive, and whether it is a loop's.
     pub divergent: Option<(Block, bool)>,
+    /// The instruction's own predicate, when it may differ between lanes of the workgroup (`@%p bar.sync 0`).
+    pub guard: Option<Value>,
 }
 
 /// A step of a chain of causes, ready to be shown.

@@ -12,28 +12,12 @@ mod oracle;
 use facts::{Class, FunctionFacts, Method, Options, Scope};
 use ir::interp::Launch;
 use ir::random::{Flavour, Random, Shape, program};
-use oracle::fixed::Fixed;
-use oracle::{Case, Report, describe, examine};
-use std::mem::discriminant;
+use oracle::fixed;
+use oracle::sweep::{setting, sweep};
+use oracle::{Case, examine};
 
 const PROGRAMS: u64 = 6_000;
 const LANES: u64 = 1_000_000;
-
-#[allow(clippy::disallowed_methods)]
-fn setting(name: &str, default: u64) -> u64 {
-    let text = std::env::var(name).ok();
-    text.and_then(|t| t.parse().ok()).unwrap_or(default)
-}
-
-/// Writes a report where a person finds it.
-#[allow(clippy::disallowed_methods)]
-fn keep(name: &str, text: &str) -> String {
-    let path = std::env::temp_dir().join(format!("lockstep-violation-{name}.ir"));
-    match std::fs::write(&path, text) {
-        Ok(()) => path.display().to_string(),
-        Err(error) => format!("nowhere ({error})"),
-    }
-}
 
 fn shape(random: &mut Random) -> Shape {
     let flavour = if random.percent(50) {
@@ -146,40 +130,12 @@ fn case(seed: u64) -> Case {
     }
 }
 
-/// Runs the cases of these seeds; violations come out shrunk.
-fn sweep(name: &str, seeds: impl Iterator<Item = u64>, make: fn(u64) -> Case) -> Report {
-    let mut sum = Report::default();
-    let mut shown = 0;
-    for seed in seeds {
-        let case = make(seed);
-        let report = examine(&case);
-        let rare = |v: &&oracle::Violation| {
-            let kinds = sum
-                .violations
-                .iter()
-                .map(|k: &oracle::Violation| discriminant(&k.claim.place));
-            kinds.filter(|k| *k == discriminant(&v.claim.place)).count() < 4
-        };
-        if let Some(violation) = report.violations.iter().find(rare)
-            && shown < 12
-        {
-            shown += 1;
-            let title = format!("{name} seed {seed}");
-            let text = describe(&title, &case, violation);
-            let path = keep(&format!("{name}-{seed}"), &text);
-            println!("{text}\nkept in {path}\n");
-        }
-        sum.add(report);
-    }
-    println!("{name}: {sum}");
-    sum
-}
-
 #[test]
 fn random_programs_contradict_no_claim() {
     let first = setting("LOCKSTEP_SOUNDNESS_SEED", 0);
     let count = setting("LOCKSTEP_SOUNDNESS_PROGRAMS", PROGRAMS);
-    let report = sweep("random", first..first + count, case);
+    let cases = (first..first + count).map(|seed| (seed, case(seed)));
+    let report = sweep("random", cases);
     assert!(
         report.violations.is_empty(),
         "{} violations",
@@ -194,38 +150,16 @@ fn random_programs_contradict_no_claim() {
     }
 }
 
-/// A program of the regression list, on two warps of eight lanes.
-fn fixed_case(fixed: &Fixed) -> Case {
-    let module = ir::text::parse_module(fixed.text)
-        .unwrap_or_else(|error| panic!("{}: {error}", fixed.name));
-    if let Err(errors) = ir::verify_module(&module) {
-        panic!("{}: {}", fixed.name, errors[0]);
-    }
-    let mut launch = Launch::new(16);
-    launch.warp_size = 8;
-    for &argument in fixed.arguments {
-        launch.parameters.push(ir::interp::Argument::Bits(argument));
-    }
-    Case {
-        module,
-        options: Options {
-            warp_size: 8,
-            ..Options::default()
-        },
-        launches: vec![launch],
-    }
-}
-
 #[test]
 fn the_regression_list_holds() {
     for fixed in oracle::fixed::ALL {
-        let case = fixed_case(fixed);
+        let case = fixed.case();
         let facts = facts::analyze(0, &case.module, &case.options);
         for &(value, block, uniform) in fixed.wanted {
             let claimed = facts.at(value, block).class == Class::Uniform;
             assert_eq!(claimed, uniform, "{}: {value} in {block}", fixed.name);
         }
-        for (method, scope, lanes) in settings() {
+        for (method, scope, lanes) in fixed::settings() {
             let mut case = case.clone();
             (case.options.method, case.options.scope) = (method, scope);
             case.launches[0].block = [lanes, 1, 1];
@@ -245,25 +179,6 @@ fn the_regression_list_holds() {
             report.failed
         );
     }
-}
-
-fn settings() -> Vec<(Method, Scope, u32)> {
-    let methods = [
-        Method::Full,
-        Method::Simple,
-        Method::Polynomial(1),
-        Method::Polynomial(2),
-    ];
-    let scopes = [
-        Scope::Quad,
-        Scope::Subgroup,
-        Scope::Workgroup,
-        Scope::Dispatch,
-    ];
-    let pairs = methods
-        .iter()
-        .flat_map(|&m| scopes.iter().map(move |&s| (m, s)));
-    pairs.flat_map(|(m, s)| [(m, s, 16), (m, s, 7)]).collect()
 }
 
 /// Says of a value that it is uniform over the warp, as a wrong analysis would.
@@ -293,7 +208,7 @@ fn forged_claims_of_the_regression_list_are_refuted() {
             if uniform {
                 continue;
             }
-            let case = fixed_case(fixed);
+            let case = fixed.case();
             let mut facts = facts::analyze_module(&case.module, &case.options);
             forge(&mut facts[0], value, Some(block));
             let report = oracle::examine_with(&case, &facts);

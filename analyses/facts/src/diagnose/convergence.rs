@@ -29,6 +29,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for barrier in &cx.facts.barriers {
         let Some((branch, in_loop)) = barrier.divergent else {
+            guarded_barrier(cx, barrier, out);
             continue;
         };
         if cx.branch_left_to_callers(branch) {
@@ -56,6 +57,29 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         };
         out.push(finding(code, tier, barrier.loc, message, related));
     }
+}
+
+/// A barrier under a predicate that lanes may disagree on.
+fn guarded_barrier(cx: &Context<'_>, barrier: &BarrierFact, out: &mut Vec<Finding>) {
+    let (Some(guard), Some(block)) = (barrier.guard, cx.block_of[barrier.inst]) else {
+        return;
+    };
+    if cx.left_to_callers(guard) {
+        return;
+    }
+    let name = barrier_name(cx.function, barrier.inst);
+    let related = cx.chain(guard, block);
+    let message = format!(
+        "{name} is executed by the threads of the workgroup whose predicate holds only{}",
+        Context::because(&related)
+    );
+    out.push(finding(
+        Code::DivergentBarrier,
+        Tier::Warning,
+        barrier.loc,
+        message,
+        related,
+    ));
 }
 
 fn barrier_name(function: &Function, inst: Inst) -> &'static str {

@@ -36,6 +36,33 @@ fn a_barrier_in_a_branch_on_the_thread() {
 }
 
 #[test]
+fn a_barrier_under_a_predicate_of_the_thread() {
+    let body = "setp.lt.u32 %p1, %r2, %r1;\n@%p1 bar.sync 0;\nst.global.u32 [%rd1], %r1;";
+    assert_eq!(
+        found(&kernel("", body)),
+        [(Code::DivergentBarrier, Tier::Warning)]
+    );
+    let uniform = "setp.lt.u32 %p1, %r1, 9;\n@%p1 bar.sync 0;\nst.global.u32 [%rd1], %r1;";
+    assert_eq!(found(&kernel("", uniform)), []);
+}
+
+#[test]
+fn a_numbered_barrier_in_a_branch_on_the_thread() {
+    let body = |barrier: &str| {
+        format!(
+            "setp.ge.u32 %p1, %r2, %r1;\n@%p1 bra DONE;\n{barrier};\nst.global.u32 [%rd1], %r1;\nDONE:"
+        )
+    };
+    assert_eq!(
+        found(&kernel("", &body("bar.sync 1"))),
+        [(Code::DivergentBarrier, Tier::Warning)]
+    );
+    // A part of the workgroup's threads is what these are for.
+    assert_eq!(found(&kernel("", &body("bar.sync 1, 64"))), []);
+    assert_eq!(found(&kernel("", &body("bar.arrive 1, 64"))), []);
+}
+
+#[test]
 fn a_barrier_that_certainly_splits_the_block_is_an_error() {
     let body =
         "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra DONE;\nbar.sync 0;\nst.global.u32 [%rd1], %r1;\nDONE:";

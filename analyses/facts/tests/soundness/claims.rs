@@ -241,7 +241,7 @@ impl Claims {
         of.flagged = facts
             .barriers
             .iter()
-            .filter(|b| b.divergent.is_some())
+            .filter(|b| b.divergent.is_some() || b.guard.is_some())
             .map(|b| b.inst)
             .collect();
         of.cycles = cycles;

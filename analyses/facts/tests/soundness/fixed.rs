@@ -2,6 +2,9 @@
 //! before the post-dominator, temporal divergence, switches, early returns, two latches, wrap-around), with what must and
 //! what must not be called uniform over a warp.
 
+use super::Case;
+use facts::{Method, Options, Scope};
+use ir::interp::{Argument, Launch};
 use ir::{Block, Value};
 
 /// `(value, block of the use)`, the definition's own block for the definition.
@@ -357,3 +360,47 @@ b5:
         wanted: &[v(5, 5, false)],
     },
 ];
+
+impl Fixed {
+    /// On two warps of eight lanes.
+    pub(crate) fn case(&self) -> Case {
+        let module = ir::text::parse_module(self.text)
+            .unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        if let Err(errors) = ir::verify_module(&module) {
+            panic!("{}: {}", self.name, errors[0]);
+        }
+        let mut launch = Launch::new(16);
+        launch.warp_size = 8;
+        for &argument in self.arguments {
+            launch.parameters.push(Argument::Bits(argument));
+        }
+        Case {
+            module,
+            options: Options {
+                warp_size: 8,
+                ..Options::default()
+            },
+            launches: vec![launch],
+        }
+    }
+}
+
+/// Methods, scopes, and lanes of the workgroup.
+pub(crate) fn settings() -> Vec<(Method, Scope, u32)> {
+    let methods = [
+        Method::Full,
+        Method::Simple,
+        Method::Polynomial(1),
+        Method::Polynomial(2),
+    ];
+    let scopes = [
+        Scope::Quad,
+        Scope::Subgroup,
+        Scope::Workgroup,
+        Scope::Dispatch,
+    ];
+    let pairs = methods
+        .iter()
+        .flat_map(|&m| scopes.iter().map(move |&s| (m, s)));
+    pairs.flat_map(|(m, s)| [(m, s, 16), (m, s, 7)]).collect()
+}

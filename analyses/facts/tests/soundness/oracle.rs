@@ -14,6 +14,7 @@ pub(crate) mod form;
 pub(crate) mod judge;
 pub(crate) mod nest;
 pub(crate) mod shrink;
+pub(crate) mod sweep;
 
 use claims::Claims;
 use facts::{FunctionFacts, Options};
