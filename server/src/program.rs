@@ -174,7 +174,12 @@ pub fn preprocess(db: &dyn Db, file: File) -> Unit {
         include_dirs: &config.include_dirs,
         remap: &config.path_remap,
     };
-    syntax::preprocess::preprocess(&main, &options, &mut includes)
+    match db.last_unit(file) {
+        Some(earlier) => {
+            syntax::preprocess::preprocess_again(&main, &options, &mut includes, &earlier)
+        }
+        None => syntax::preprocess::preprocess(&main, &options, &mut includes),
+    }
 }
 
 /// Looks for included files: beside the including file, under remapped prefixes, in the configured directories.
@@ -517,7 +522,7 @@ pub fn analyse_module(module: &ir::Module, options: &Options) -> Analysed {
 pub fn rows(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {
     let rows = lowered.iter().zip(analysed).map(|(lowered, analysed)| {
         match (lowered.module.functions.first(), analysed.functions.first()) {
-            (Some(function), Some(facts)) => rows::rows(function, facts),
+            (Some(function), Some(facts)) => rows::rows(function, facts, &analysed.findings),
             _ => Rows::default(),
         }
     });
@@ -545,13 +550,23 @@ pub fn absolute(
     function: &Function,
     loc: Loc,
 ) -> Option<(FileId, Span)> {
+    match loc.site {
+        Site(0) => absolute_in(db, file, item, None, loc),
+        site => absolute_in(db, file, item, function.sites.get(site)?.item.as_ref(), loc),
+    }
+}
+
+/// The same when the item that an inlined call leads to is known.
+pub fn absolute_in(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    callee: Option<&ItemKey>,
+    loc: Loc,
+) -> Option<(FileId, Span)> {
     if loc == Loc::NONE {
         return None;
     }
-    let callee = match loc.site {
-        Site(0) => None,
-        site => function.sites.get(site)?.item.as_ref(),
-    };
     let Some(key) = callee else {
         let place = item.place(db);
         return Some((place.file, loc.span.shifted(place.start)));
@@ -657,8 +672,8 @@ fn placed(
 }
 
 /// Problems of an item: of its tree and of its lowering, item-relative.
-pub fn item_problems(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = tree_problems(db, file, item).to_vec();
+pub fn item_problems(db: &dyn Db, item: Item<'_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = tree_problems(db, item.main(db), item).to_vec();
     for lowered in db::lowered(db, item).iter() {
         problems.extend(lowered.problems.iter().cloned());
     }
@@ -690,8 +705,9 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
     for (place, item) in crate::views::own_items(db, file) {
         let name = item.name(db).to_string();
         problems.extend(
-            item_problems(db, file, item)
-                .into_iter()
+            db::item_problems(db, item)
+                .iter()
+                .cloned()
                 .map(|mut problem| {
                     problem.span = problem.span.shifted(place.start);
                     problem.file = place.file;

@@ -10,11 +10,16 @@ use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
+use syntax::preprocess::Unit;
 
 #[salsa::db]
 pub trait Db: salsa::Database {
     /// The file of a path, read when it is first asked for.
     fn file(&self, path: &Path) -> File;
+    /// The unit that was computed last for a file, which may be outdated. A new one shares with it what is equal; no
+    /// result depends on whether there is one.
+    fn last_unit(&self, file: File) -> Option<Arc<Unit>>;
+    fn keep_unit(&self, file: File, unit: Arc<Unit>) -> Arc<Unit>;
 }
 
 /// What a file holds.
@@ -52,6 +57,7 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     files: Arc<Mutex<FxHashMap<PathBuf, File>>>,
     default_settings: Arc<Mutex<Option<Settings>>>,
+    units: Arc<Mutex<FxHashMap<File, Arc<Unit>>>>,
 }
 
 impl std::fmt::Debug for Database {
@@ -86,6 +92,13 @@ impl Db for Database {
                 .new(self)
         })
     }
+    fn last_unit(&self, file: File) -> Option<Arc<Unit>> {
+        locked(&self.units).get(&file).cloned()
+    }
+    fn keep_unit(&self, file: File, unit: Arc<Unit>) -> Arc<Unit> {
+        locked(&self.units).insert(file, Arc::clone(&unit));
+        unit
+    }
 }
 
 impl Database {
@@ -95,6 +108,7 @@ impl Database {
             storage: salsa::Storage::new(events),
             files: Arc::default(),
             default_settings: Arc::default(),
+            units: Arc::default(),
         }
     }
 
@@ -163,6 +177,11 @@ impl Database {
                 .with_durability(Durability::MEDIUM)
                 .to(settings);
         }
+    }
+
+    /// Frees what is kept for the items used last only, beyond those. Waits for every clone and cancels computations.
+    pub fn sweep(&mut self) {
+        salsa::Database::trigger_lru_eviction(self);
     }
 
     /// A file that was seen before.

@@ -6,6 +6,9 @@
 //! environment               when a declaration changed, not when a body did
 //! places                    positions only
 //! ```
+//!
+//! Trees, IR and facts are large and kept for the items used last only; what the views show of an item is small and is
+//! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
 
 use super::inputs::{Db, File};
 use crate::program::{self, Analysed, Body, Passed, Places};
@@ -18,7 +21,7 @@ use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::LexedFile;
 use syntax::preprocess::Unit;
 use syntax::ptx::{PtxDeclarations, PtxItem};
-use syntax::{FileId, LineIndex, c_family::TypeNames};
+use syntax::{FileId, LineIndex, Problem, c_family::TypeNames};
 
 /// A top-level declaration. Its identity is its name and its number among those of that name, so that what is known of
 /// it survives edits elsewhere.
@@ -57,7 +60,7 @@ pub fn lexed(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
 /// The translation unit of a file of the C family.
 #[salsa::tracked(no_eq)]
 pub fn unit(db: &dyn Db, file: File) -> Arc<Unit> {
-    Arc::new(program::preprocess(db, file))
+    db.keep_unit(file, Arc::new(program::preprocess(db, file)))
 }
 
 #[salsa::tracked]
@@ -80,12 +83,12 @@ pub fn type_names(db: &dyn Db, file: File) -> TypeNames {
     syntax::c_family::declared_type_names(&unit(db, file).items)
 }
 
-#[salsa::tracked(lru = 4096)]
+#[salsa::tracked(lru = 192)]
 pub fn parsed<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<ParsedItem> {
     Arc::new(program::parse(db, item))
 }
 
-#[salsa::tracked]
+#[salsa::tracked(lru = 96)]
 pub fn ptx_tree<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<PtxItem> {
     Arc::new(program::ptx_tree(item.body(db)))
 }
@@ -116,12 +119,12 @@ pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
     program::items_by_key(db, file)
 }
 
-#[salsa::tracked]
+#[salsa::tracked(lru = 96)]
 pub fn lowered<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Lowered>> {
     Arc::new(program::lower(db, item))
 }
 
-#[salsa::tracked]
+#[salsa::tracked(lru = 96)]
 pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
     Arc::new(program::analyse(db, item))
 }
@@ -145,6 +148,12 @@ pub fn passed<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
 #[salsa::tracked]
 pub fn rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Rows>> {
     Arc::new(program::rows(lowered(db, item), facts_of(db, item)))
+}
+
+/// What could not be understood of an item, item-relative.
+#[salsa::tracked]
+pub fn item_problems<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Problem> {
+    program::item_problems(db, item)
 }
 
 /// Where items stand: what item-relative positions are resolved with.

@@ -16,6 +16,7 @@ use crate::host;
 use crate::program::Language;
 use crate::views;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,8 @@ pub(super) enum Event {
     Request(Request),
     /// A computation for publication was cancelled.
     Again(String),
+    /// A computation for publication is over, whatever came of it.
+    Published,
     AddToBaseline {
         path: PathBuf,
         entry: serde_json::Value,
@@ -98,6 +101,8 @@ struct Open {
     /// The database has an older text.
     dirty: bool,
     due: Option<Instant>,
+    /// The greater, the later it was edited.
+    touched: u64,
 }
 
 pub(super) struct Owner {
@@ -113,10 +118,25 @@ pub(super) struct Owner {
     push: bool,
     refresh: bool,
     pool: Pool,
+    publishing: Publishing,
+    touches: u64,
     events: Sender<Event>,
     shared: Arc<Shared>,
     outgoing: Outgoing,
 }
+
+/// Publications are computed a few at a time, so that requests find a free thread; between them what the computations
+/// left behind is freed, so that memory does not grow with the number of files that are opened at once.
+#[derive(Default)]
+struct Publishing {
+    waiting: VecDeque<String>,
+    running: usize,
+    at_once: usize,
+    since_sweep: usize,
+}
+
+/// Publications between two sweeps of what is kept for the items used last only.
+const SWEEP: usize = 4;
 
 impl Owner {
     pub(super) fn new(events: Sender<Event>, shared: Arc<Shared>, outgoing: Outgoing) -> Self {
@@ -135,6 +155,11 @@ impl Owner {
             push: true,
             refresh: false,
             pool: Pool::new(threads),
+            publishing: Publishing {
+                at_once: threads - 1,
+                ..Publishing::default()
+            },
+            touches: 0,
             events,
             shared,
             outgoing,
@@ -157,6 +182,7 @@ impl Owner {
             if self.shared.was_shut_down() {
                 // Work in flight is of no use to anybody; the loop goes on so that senders never fail.
                 self.open.values_mut().for_each(|open| open.due = None);
+                self.publishing.waiting.clear();
             }
         }
     }
@@ -194,6 +220,8 @@ impl Owner {
                 open.document.apply(&changes, encoding);
                 open.document.version = version;
                 open.dirty = true;
+                self.touches += 1;
+                open.touched = self.touches;
                 self.shared.set_version(uri.as_str(), version);
                 if is_config(&open.path) {
                     self.flush();
@@ -217,6 +245,11 @@ impl Owner {
                 if let Some(open) = self.open.get_mut(&uri) {
                     open.due = Some(Instant::now());
                 }
+            }
+            Event::Published => {
+                self.publishing.running -= 1;
+                self.publishing.since_sweep += 1;
+                self.publish_waiting();
             }
             Event::AddToBaseline { path, entry } => {
                 if let Err(error) = crate::baseline::add(&path, entry) {
@@ -252,6 +285,7 @@ impl Owner {
         self.uris = Arc::new(uris);
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
+        self.touches += 1;
         self.open.insert(
             name.clone(),
             Open {
@@ -261,6 +295,7 @@ impl Owner {
                 file,
                 dirty: false,
                 due: None,
+                touched: self.touches,
             },
         );
         match file {
@@ -481,24 +516,43 @@ impl Owner {
 
     fn publish_due(&mut self) {
         let now = Instant::now();
-        let names: Vec<String> = self
-            .open
-            .iter()
-            .filter(|(_, open)| open.due.is_some_and(|due| due <= now))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if !names.is_empty() {
-            self.flush();
+        let mut names: Vec<(std::cmp::Reverse<u64>, String)> = Vec::new();
+        for (name, open) in &mut self.open {
+            if open.due.is_some_and(|due| due <= now) {
+                open.due = None;
+                names.push((std::cmp::Reverse(open.touched), name.clone()));
+            }
         }
-        for name in names {
-            let Some(open) = self.open.get_mut(&name) else {
+        if !self.push {
+            return;
+        }
+        // What is being edited comes first.
+        names.sort();
+        for (_, name) in names.into_iter().rev() {
+            self.publishing.waiting.retain(|waiting| *waiting != name);
+            self.publishing.waiting.push_front(name);
+        }
+        self.publish_waiting();
+    }
+
+    fn publish_waiting(&mut self) {
+        if self.publishing.since_sweep >= SWEEP {
+            if self.publishing.running > 0 {
+                return;
+            }
+            self.publishing.since_sweep = 0;
+            self.db.sweep();
+        }
+        while self.publishing.running < self.publishing.at_once
+            && let Some(name) = self.publishing.waiting.pop_front()
+        {
+            let Some(open) = self.open.get(&name) else {
                 continue;
             };
-            open.due = None;
-            if self.push {
-                let uri = open.uri.clone();
-                self.publish_one(name, uri);
-            }
+            let uri = open.uri.clone();
+            self.flush();
+            self.publishing.running += 1;
+            self.publish_one(name, uri);
         }
     }
 
@@ -513,7 +567,7 @@ impl Owner {
         if self.shared.shows_progress() {
             outgoing.progress(format!("Lockstep: {}", file_name(&name)), Arc::clone(&done));
         }
-        let done = Finished(done);
+        let done = Finished(done, self.events.clone());
         self.pool.run(move || {
             let version = snapshot.version;
             let outcome = db::catch(&snapshot.db, |db| match (&snapshot.config, snapshot.file) {
@@ -534,7 +588,6 @@ impl Owner {
                 (None, None) => None,
             });
             drop(snapshot);
-            drop(done);
             match outcome {
                 Ok(Some(diagnostics)) => {
                     if shared.is_news(&name, version, &diagnostics) {
@@ -550,6 +603,7 @@ impl Owner {
                     let _ = events.send(Event::Again(name));
                 }
             }
+            drop(done);
         });
     }
 
@@ -576,12 +630,14 @@ impl Owner {
     }
 }
 
-/// Ends the display of progress, also when the computation panics.
-struct Finished(Arc<AtomicBool>);
+/// Ends the display of progress and makes room for the next publication, also when the computation panics.
+struct Finished(Arc<AtomicBool>, Sender<Event>);
 
 impl Drop for Finished {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
+        // The owner is gone when the server ends.
+        let _ = self.1.send(Event::Published);
     }
 }
 

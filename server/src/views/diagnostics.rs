@@ -82,21 +82,21 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     let source = program::text(file.source(db));
     for (_, item) in own_items(db, file) {
-        let parts = program::parts(db, item);
-        for (function, finding) in parts
+        let rows = db::rows(db, item);
+        for (rows, finding) in rows
             .iter()
-            .flat_map(|part| part.findings.iter().map(|one| (part.function, one)))
+            .flat_map(|rows| rows.findings.iter().map(move |one| (rows, one)))
         {
-            let Some((FileId::MAIN, span)) =
-                program::absolute(db, file, item, function, finding.loc)
-            else {
+            let absolute =
+                |loc: ir::Loc| program::absolute_in(db, file, item, rows.item_of(loc.site), loc);
+            let Some((FileId::MAIN, span)) = absolute(finding.loc) else {
                 continue;
             };
             let related = finding
                 .related
                 .iter()
                 .filter_map(|step| {
-                    let (id, span) = program::absolute(db, file, item, function, step.loc)?;
+                    let (id, span) = absolute(step.loc)?;
                     Some(Related {
                         file: program::unit_file(db, file, id)?,
                         span,
@@ -108,12 +108,10 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 let edits: Option<Vec<(Span, String)>> = fix
                     .edits
                     .iter()
-                    .map(
-                        |(loc, text)| match program::absolute(db, file, item, function, *loc)? {
-                            (FileId::MAIN, span) => Some((span, text.clone())),
-                            _ => None,
-                        },
-                    )
+                    .map(|(loc, text)| match absolute(*loc)? {
+                        (FileId::MAIN, span) => Some((span, text.clone())),
+                        _ => None,
+                    })
                     .collect();
                 Some(FileFix {
                     title: fix.title.clone(),

@@ -1,8 +1,7 @@
 //! A line above each kernel: what there is to look at.
 
 use super::own_items;
-use crate::db::{Db, File};
-use crate::program::{self, Part};
+use crate::db::{self, Db, File};
 use crate::views::diagnostics;
 use facts::{AccessClass, Class};
 use ir::FunctionKind;
@@ -18,8 +17,9 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let shown = diagnostics::findings(db, file);
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
-        for Part { function, rows, .. } in program::parts(db, item) {
-            if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
+        for rows in db::rows(db, item).iter() {
+            let Some(head) = rows.head else { continue };
+            if !matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
                 continue;
             }
             let divergent = rows
@@ -61,7 +61,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 parts.join(" · ")
             };
             lenses.push(Lens {
-                span: function.name_span.shifted(place.start),
+                span: head.name_span.shifted(place.start),
                 title,
             });
         }

@@ -2,11 +2,11 @@
 //! and access. Positions are item-relative and only places in the item's own text are kept, so that rows survive every
 //! edit outside the item.
 
-use facts::{AccessFact, BarrierFact, BranchFact, Class, FunctionFacts, LoopFact, Scope};
-use ir::{Binding, BindingKind, Block, Function, Site, Value, VariableKind};
+use facts::{AccessFact, BarrierFact, BranchFact, Class, Finding, FunctionFacts, LoopFact, Scope};
+use ir::{Binding, BindingKind, Block, Function, FunctionKind, Site, Value, VariableKind};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use syntax::Span;
+use syntax::{ItemKey, Span};
 
 /// The rows of one function, each list in order of position.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -22,6 +22,29 @@ pub struct Rows {
     pub barriers: Vec<BarrierFact>,
     /// What was not understood.
     pub unknowns: Vec<(Span, String)>,
+    /// `None`: there is no such function.
+    pub head: Option<Head>,
+    pub findings: Vec<Finding>,
+    /// The items whose text the positions in `findings` are relative to, by site, sorted.
+    pub sites: Vec<(Site, ItemKey)>,
+}
+
+/// What a function is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Head {
+    pub kind: FunctionKind,
+    pub name_span: Span,
+}
+
+impl Rows {
+    /// The item of an inlined call; `None` for the function's own.
+    pub fn item_of(&self, site: Site) -> Option<&ItemKey> {
+        let at = self
+            .sites
+            .binary_search_by_key(&site.0, |(known, _)| known.0)
+            .ok()?;
+        Some(&self.sites[at].1)
+    }
 }
 
 /// A variable is written or read here.
@@ -57,8 +80,16 @@ pub struct Component {
 }
 
 /// Rows of a function.
-pub fn rows(function: &Function, facts: &FunctionFacts) -> Rows {
-    let mut rows = Rows::default();
+pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) -> Rows {
+    let mut rows = Rows {
+        head: Some(Head {
+            kind: function.kind,
+            name_span: function.name_span,
+        }),
+        findings: findings.to_vec(),
+        sites: sites(function, findings),
+        ..Rows::default()
+    };
     let own = |site: Site| site == Site(0);
     let mut values: Vec<Vec<Value>> = Vec::new();
     for binding in &function.bindings {
@@ -117,7 +148,32 @@ pub fn rows(function: &Function, facts: &FunctionFacts) -> Rows {
         .collect();
     rows.unknowns.sort();
     rows.unknowns.dedup();
+    rows.occurrences.shrink_to_fit();
+    rows.values.shrink_to_fit();
+    rows.branches.shrink_to_fit();
+    rows.loops.shrink_to_fit();
+    rows.accesses.shrink_to_fit();
+    rows.barriers.shrink_to_fit();
     rows
+}
+
+fn sites(function: &Function, findings: &[Finding]) -> Vec<(Site, ItemKey)> {
+    let own = findings.iter().map(|finding| finding.loc.site);
+    let related = findings
+        .iter()
+        .flat_map(|finding| finding.related.iter().map(|step| step.loc.site));
+    let fixed = findings
+        .iter()
+        .flat_map(|finding| &finding.fix)
+        .flat_map(|fix| fix.edits.iter().map(|(loc, _)| loc.site));
+    let mut used: Vec<Site> = own.chain(related).chain(fixed).collect();
+    used.sort_by_key(|site| site.0);
+    used.dedup();
+    let item = |site: Site| Some((site, function.sites.get(site)?.item.clone()?));
+    used.into_iter()
+        .filter(|&site| site != Site(0))
+        .filter_map(item)
+        .collect()
 }
 
 /// The occurrences at an offset, the one that says most first: a write before a read, less precise before more.

@@ -40,23 +40,20 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
                 Span::at(place.start)
             }
         };
-        if let Some(function) = db::lowered(db, item)
-            .first()
-            .and_then(|one| one.module.functions.first())
-        {
+        if let Some(head) = db::rows(db, item).first().and_then(|rows| rows.head) {
             symbols.push(Symbol {
                 name,
-                detail: kind_name(function.kind).to_owned(),
+                detail: kind_name(head.kind).to_owned(),
                 kind: SymbolKind::Function,
                 span,
-                selection: inside(function.name_span),
+                selection: inside(head.name_span),
             });
             continue;
         }
         if file.language(db).c_dialect().is_none() {
             continue;
         }
-        let parsed = db::parsed(db, item);
+        let parsed = &db::declaration(db, item).item;
         let (kind, selection) = match &parsed.kind {
             ItemKind::Function(function) => (SymbolKind::Function, function.signature_span),
             ItemKind::Struct(one) => (

@@ -10,8 +10,8 @@ use splice::unspliced;
 
 use super::macros::{Builtin, Macro, substitute};
 use super::{
-    FileId, Include, IncludeResolver, IncludedFile, MacroDefinition, MacroUse, PreprocessOptions,
-    Problem, ProblemKind, Span, Unit, items, problem,
+    FileId, Include, IncludeResolver, IncludedFile, ItemTokens, MacroDefinition, MacroUse,
+    PreprocessOptions, Problem, ProblemKind, Span, Unit, items, problem,
 };
 use crate::c_family::lexer::LexedFile;
 use crate::c_family::token::{
@@ -122,6 +122,8 @@ pub(super) struct Preprocessor<'a> {
     pub(super) cursors: Vec<Cursor>,
     contexts: Vec<Context>,
     pub(super) macros: FxHashMap<SmolStr, Rc<Macro>>,
+    /// By `trace`: a word whose bit is unset was never a macro. Most words are none.
+    traces: [u64; 4],
     pub(super) definitions: Vec<MacroDefinition>,
     output: Vec<OutToken>,
     /// The spellings of tokens in `output` that do not stand in a file as they are.
@@ -161,6 +163,7 @@ impl<'a> Preprocessor<'a> {
             cursors: Vec::new(),
             contexts: Vec::new(),
             macros: FxHashMap::default(),
+            traces: [0; 4],
             definitions: Vec::new(),
             output: Vec::new(),
             texts: Vec::new(),
@@ -190,7 +193,7 @@ impl<'a> Preprocessor<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Unit {
+    pub(super) fn finish(mut self, earlier: &[ItemTokens]) -> Unit {
         self.uses
             .sort_by_key(|used| (used.name_span.start, used.name_span.end));
         self.uses.dedup();
@@ -202,7 +205,7 @@ impl<'a> Preprocessor<'a> {
             files: &self.files,
             instances: &self.instances,
         };
-        let items = items::split(stream, &mut self.problems);
+        let items = items::split(stream, earlier, &mut self.problems);
         Unit {
             files: self.files,
             items,
@@ -262,8 +265,7 @@ impl<'a> Preprocessor<'a> {
             if depth > 1 && !self.charge(1) {
                 continue;
             }
-            if raw.has(SPLICED)
-                || raw.kind == TokenKind::Ident && self.macros.contains_key(lexed.text_of(raw))
+            if raw.has(SPLICED) || raw.kind == TokenKind::Ident && self.is_macro(lexed.text_of(raw))
             {
                 let token = token_of(lexed, raw, instance);
                 if let Some(plain) = self.step(token, 0, true) {
@@ -289,6 +291,18 @@ impl<'a> Preprocessor<'a> {
                 text: AS_WRITTEN,
             });
         }
+    }
+
+    /// Enters a macro under its name.
+    pub(super) fn enter_macro(&mut self, name: SmolStr, found: Macro) {
+        let (word, bit) = trace(&name);
+        self.traces[word] |= bit;
+        self.macros.insert(name, Rc::new(found));
+    }
+
+    fn is_macro(&self, name: &str) -> bool {
+        let (word, bit) = trace(name);
+        self.traces[word] & bit != 0 && self.macros.contains_key(name)
     }
 
     fn leave(&mut self) {
@@ -771,6 +785,17 @@ impl<'a> Preprocessor<'a> {
             }
         }
     }
+}
+
+/// A bit of 256 for a word, by its length and its ends.
+fn trace(name: &str) -> (usize, u64) {
+    let (first, last) = match name.as_bytes() {
+        [first, .., last] => (*first, *last),
+        [only] => (*only, 0),
+        [] => (0, 0),
+    };
+    let hash = first ^ last.rotate_left(3) ^ (name.len() as u8).wrapping_mul(29);
+    (usize::from(hash >> 6), 1 << (hash & 63))
 }
 
 /// A raw token with its spelling, line splices removed.

@@ -13,6 +13,8 @@ use smol_str::SmolStr;
 use std::sync::Arc;
 
 const LOOKAHEAD: usize = 96;
+/// How far ahead an item is looked for among those of an earlier unit.
+const RESYNCHRONIZE: usize = 4;
 
 /// The tokens of a unit and where their spellings are.
 #[derive(Clone, Copy)]
@@ -52,7 +54,12 @@ impl<'a> Stream<'a> {
     }
 }
 
-pub(super) fn split(stream: Stream<'_>, problems: &mut Vec<Problem>) -> Vec<ItemTokens> {
+/// Items that are equal to one of `earlier` share its tokens.
+pub(super) fn split(
+    stream: Stream<'_>,
+    earlier: &[ItemTokens],
+    problems: &mut Vec<Problem>,
+) -> Vec<ItemTokens> {
     let count = |kind| {
         stream
             .tokens
@@ -69,6 +76,7 @@ pub(super) fn split(stream: Stream<'_>, problems: &mut Vec<Problem>) -> Vec<Item
         scope: Vec::new(),
         unbalanced: count(T::LBrace) != count(T::RBrace),
         items: Vec::new(),
+        earlier,
         problems,
     };
     splitter.run();
@@ -90,6 +98,8 @@ struct Splitter<'a> {
     scope: Vec<SmolStr>,
     unbalanced: bool,
     items: Vec<ItemTokens>,
+    /// What is left of the items of an earlier unit.
+    earlier: &'a [ItemTokens],
     problems: &'a mut Vec<Problem>,
 }
 
@@ -505,32 +515,32 @@ impl<'a> Splitter<'a> {
             .instances
             .get(home as usize)
             .map_or(FileId::MAIN, |instance| instance.file);
-        let mut last = tokens[0].place.span();
-        let mut end = last.end;
-        let tokens: Arc<[Token]> = tokens
-            .iter()
-            .map(|token| {
-                let place = if token.place.instance == home {
-                    token.place.span()
-                } else {
-                    self.at_home(token, home).unwrap_or(last)
-                };
-                last = place;
-                end = end.max(place.end);
-                Token {
-                    text: SmolStr::new(self.stream.text(token)),
-                    span: place.relative_to(base),
-                    kind: token.kind,
-                    flags: token.flags
-                        & !(super::expand::NO_EXPAND | SPLICED)
-                        & if token.place.instance == home {
-                            !0
-                        } else {
-                            !(LINE_START | COLUMN_ZERO)
-                        },
-                }
-            })
-            .collect();
+        let is_same = |old: &ItemTokens, made: &mut dyn Iterator<Item = (&str, Span, T, u8)>| {
+            old.tokens.len() == tokens.len()
+                && old.tokens.iter().zip(made).all(|(old, new)| {
+                    (old.span, old.kind, old.flags) == (new.1, new.2, new.3) && old.text == new.0
+                })
+        };
+        // An edit changes, adds or removes a few items; the others come in the same order.
+        let known = (0..self.earlier.len().min(RESYNCHRONIZE))
+            .find(|&ahead| is_same(&self.earlier[ahead], &mut self.made(tokens, home)));
+        let tokens: Arc<[Token]> = match known {
+            Some(ahead) => Arc::clone(&self.earlier[ahead].tokens),
+            None => self
+                .made(tokens, home)
+                .map(|(text, span, kind, flags)| Token {
+                    text: SmolStr::new(text),
+                    span,
+                    kind,
+                    flags,
+                })
+                .collect(),
+        };
+        let ends = tokens.iter().map(|token| base + token.span.end);
+        let end = ends.max().unwrap_or(base);
+        if let Some(ahead) = known {
+            self.earlier = &self.earlier[ahead + 1..];
+        }
         self.items.push(ItemTokens {
             file,
             start: base,
@@ -538,6 +548,28 @@ impl<'a> Splitter<'a> {
             scope: self.scope.clone(),
             tokens,
         });
+    }
+
+    /// One token of an item after the other as it will be: its spelling, relative place, kind and flags.
+    fn made(
+        &self,
+        tokens: &'a [OutToken],
+        home: u32,
+    ) -> impl Iterator<Item = (&'a str, Span, T, u8)> {
+        let mut last = tokens[0].place.span();
+        let base = last.start;
+        tokens.iter().map(move |token| {
+            let at_home = token.place.instance == home;
+            let place = match at_home {
+                true => token.place.span(),
+                false => self.at_home(token, home).unwrap_or(last),
+            };
+            last = place;
+            let lines = if at_home { 0 } else { LINE_START | COLUMN_ZERO };
+            let flags = token.flags & !(super::expand::NO_EXPAND | SPLICED | lines);
+            let text = self.stream.text(token);
+            (text, place.relative_to(base), token.kind, flags)
+        })
     }
 
     /// The directive in the instance `home` through which a token's file was entered.

@@ -7,7 +7,6 @@ use crate::c_family::lexer::lex_fragment;
 use crate::c_family::token::{FROM_MACRO, RawToken, SPACE_BEFORE, TokenKind};
 use smol_str::SmolStr;
 use std::cell::Cell;
-use std::rc::Rc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Builtin {
@@ -430,8 +429,7 @@ impl Preprocessor<'_> {
             ("__pragma", Builtin::Pragma),
         ];
         for (name, builtin) in builtins {
-            self.macros
-                .insert(SmolStr::new_static(name), Rc::new(Macro::builtin(builtin)));
+            self.enter_macro(SmolStr::new_static(name), Macro::builtin(builtin));
         }
         for definition in self.options.dialect.predefined() {
             self.define_option(definition);
@@ -467,7 +465,7 @@ impl Preprocessor<'_> {
         parsed.definition = Some(self.definitions.len() as u32);
         let name = definition.name.clone();
         self.definitions.push(definition);
-        self.macros.insert(name, Rc::new(parsed));
+        self.enter_macro(name, parsed);
         true
     }
 }
