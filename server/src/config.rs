@@ -12,7 +12,7 @@
 //! target = "sm_80"
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
-//! entry_points = { main_ps = "pixel" }      # shader functions without a telling attribute
+//! entry_points = { main_ps = "pixel", "*_CS" = "compute" }   # functions without a telling attribute; `*` is any text
 //! baseline = "lockstep-baseline.json"
 //! [diagnostics]
 //! uncoalesced-access = "warning"            # off, hint, warning, error
@@ -23,11 +23,13 @@
 //! branches = true
 //! loops = true
 //! accesses = true
+//! branch_cycles = 8                         # branches that cost less have no hint
 //! [server]
 //! debounce_ms = 150                         # idle time before diagnostics are published
 //! ```
 
 use facts::{Code, Method, Options, Scope};
+use ir::FunctionKind;
 use smol_str::SmolStr;
 use std::path::{Path, PathBuf};
 use syntax::Span;
@@ -50,8 +52,9 @@ pub struct AnalysisConfig {
     pub include_dirs: Vec<PathBuf>,
     pub path_remap: Vec<(String, PathBuf)>,
     pub options: Options,
-    /// Function names and their shader stage or `kernel`.
-    pub entry_points: Vec<(SmolStr, SmolStr)>,
+    /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
+    /// before a shorter one.
+    pub entry_points: Vec<(SmolStr, FunctionKind)>,
 }
 
 /// What only the presentation depends on.
@@ -59,11 +62,13 @@ pub struct AnalysisConfig {
 pub struct ViewConfig {
     /// Sorted by code.
     pub levels: Vec<(Code, Level)>,
+    /// Of what is no finding, by its code.
+    pub note_levels: Vec<(&'static str, Level)>,
     pub hints: HintConfig,
     pub baseline: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Level {
     Off,
     Hint,
@@ -79,6 +84,9 @@ pub struct HintConfig {
     pub branches: bool,
     pub loops: bool,
     pub accesses: bool,
+    /// Branches whose divergence costs fewer cycles have no hint: a guard such as `if (i < n)` loses nothing but the meeting
+    /// point.
+    pub branch_cycles: u32,
 }
 
 impl Default for HintConfig {
@@ -90,6 +98,7 @@ impl Default for HintConfig {
             branches: true,
             loops: true,
             accesses: true,
+            branch_cycles: 8,
         }
     }
 }
@@ -342,10 +351,20 @@ fn apply_key(
                 .ok_or("`scope` is one of quad, warp, workgroup, dispatch")?;
         }
         "entry_points" => {
-            analysis.entry_points = text_table(placed)?
-                .into_iter()
-                .map(|(name, stage)| (name.into(), stage.into()))
-                .collect();
+            let Setting::Table(entries) = &placed.value else {
+                return Err("`entry_points` is a table of function names and stages".into());
+            };
+            analysis.entry_points.clear();
+            for (name, stage) in entries {
+                match text(stage).and_then(|stage| stage_from_name(&stage)) {
+                    Ok(kind) => analysis.entry_points.push((name.into(), kind)),
+                    Err(message) => problems.push(ConfigProblem {
+                        span: stage.span,
+                        message,
+                    }),
+                }
+            }
+            analysis.order_entry_points();
         }
         "baseline" => config.view.baseline = Some(located(&text(placed)?)),
         "diagnostics" => {
@@ -353,6 +372,19 @@ fn apply_key(
                 return Err("`diagnostics` is a table of codes and levels".into());
             };
             for (name, level) in entries {
+                if let Some(note) = crate::explain::note(name) {
+                    match level_named(level) {
+                        Ok(level) => {
+                            config.view.note_levels.retain(|(known, _)| *known != note);
+                            config.view.note_levels.push((note, level));
+                        }
+                        Err(message) => problems.push(ConfigProblem {
+                            span: level.span,
+                            message,
+                        }),
+                    }
+                    continue;
+                }
                 match level_of(name, level) {
                     Ok((code, level)) => {
                         config.view.levels.retain(|(known, _)| *known != code);
@@ -377,6 +409,16 @@ fn apply_key(
                     "branches" => &mut config.view.hints.branches,
                     "loops" => &mut config.view.hints.loops,
                     "accesses" => &mut config.view.hints.accesses,
+                    "branch_cycles" => {
+                        match in_range(value, 0, 1_000_000) {
+                            Ok(cycles) => config.view.hints.branch_cycles = cycles as u32,
+                            Err(message) => problems.push(ConfigProblem {
+                                span: value.span,
+                                message,
+                            }),
+                        }
+                        continue;
+                    }
                     _ => {
                         problems.push(unknown_key(&format!("hints.{name}"), value.span));
                         continue;
@@ -406,6 +448,57 @@ fn apply_key(
         _ => problems.push(unknown_key(key, placed.span)),
     }
     Ok(())
+}
+
+/// What a stage's name means, of a shader's function or a kernel.
+pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
+    ir::lower::c_family::stages::named_stage(name).ok_or_else(|| {
+        format!("`{name}` is no stage: kernel, compute, vertex, pixel, geometry, hull, domain, amplification, mesh or ray-tracing")
+    })
+}
+
+impl AnalysisConfig {
+    /// What the configuration says that a function is.
+    pub fn entry_point(&self, name: &str) -> Option<FunctionKind> {
+        let last = name.rsplit("::").next().unwrap_or(name);
+        let found = self
+            .entry_points
+            .iter()
+            .find(|(pattern, _)| fits(pattern, last) || fits(pattern, name));
+        found.map(|(_, kind)| *kind)
+    }
+
+    pub fn order_entry_points(&mut self) {
+        self.entry_points.sort_by_key(|(name, _)| {
+            (
+                name.contains('*'),
+                std::cmp::Reverse(name.len()),
+                name.clone(),
+            )
+        });
+        self.entry_points.dedup_by(|a, b| a.0 == b.0);
+    }
+}
+
+/// Whether a name fits a pattern, in which `*` stands for any text.
+fn fits(pattern: &str, name: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else {
+        return pattern == name;
+    };
+    let Some(mut rest) = name.strip_prefix(head) else {
+        return false;
+    };
+    let mut parts = tail.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
 }
 
 pub fn method_from_name(name: &str) -> Option<Method> {
@@ -447,7 +540,11 @@ fn unknown_key(key: &str, span: Span) -> ConfigProblem {
 
 fn level_of(name: &str, placed: &Placed) -> Result<(Code, Level), String> {
     let code = Code::from_name(name).ok_or_else(|| format!("there is no diagnostic `{name}`"))?;
-    let level = match text(placed)?.as_str() {
+    Ok((code, level_named(placed)?))
+}
+
+fn level_named(placed: &Placed) -> Result<Level, String> {
+    Ok(match text(placed)?.as_str() {
         "off" | "allow" => Level::Off,
         "hint" => Level::Hint,
         "warning" | "warn" => Level::Warning,
@@ -457,8 +554,7 @@ fn level_of(name: &str, placed: &Placed) -> Result<(Code, Level), String> {
                 "`{other}` is no level: off, hint, warning or error"
             ));
         }
-    };
-    Ok((code, level))
+    })
 }
 
 fn text(placed: &Placed) -> Result<String, String> {
@@ -527,5 +623,28 @@ mod tests {
         assert!(apply_json(&mut config, &settings, Some(Path::new("/r"))).is_empty());
         assert_eq!(config.analysis.include_dirs, [PathBuf::from("/r/inc")]);
         assert!(!config.view.hints.values);
+    }
+
+    #[test]
+    fn entry_points_are_named_or_described_by_patterns() {
+        use ir::ShaderStage;
+        let mut config = Config::default();
+        let text = "entry_points = { \"PS*\" = \"pixel\", PSHelper = \"vertex\", \"*_cs_*\" = \"compute\", x = \"nonsense\" }";
+        let problems = apply_toml(&mut config, text, Path::new("/p"));
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        let stage = |name| config.analysis.entry_point(name);
+        assert_eq!(
+            stage("PSMain"),
+            Some(FunctionKind::Stage(ShaderStage::Pixel))
+        );
+        assert_eq!(
+            stage("n::PSHelper"),
+            Some(FunctionKind::Stage(ShaderStage::Vertex))
+        );
+        assert_eq!(stage("blur_cs_8x8"), Some(FunctionKind::Kernel));
+        assert_eq!(
+            (stage("x"), stage("VSMain"), stage("blur_cs")),
+            (None, None, None)
+        );
     }
 }

@@ -1,16 +1,17 @@
 //! From a file's text to facts: which front end, how items are made, how positions are resolved. Pure but for what it
 //! reads through the database; the queries call it.
 
+mod assumed;
 mod passed;
 
-use passed::parameters;
-pub use passed::{Passed, all_calls, calls, passed};
+use assumed::{analysis_options, lower_options};
+pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
 
 use crate::db::{self, Db, File, Item, ItemPlace, Source};
 use crate::host;
 use crate::views::rows::{self, Rows};
-use facts::{Cause, CauseStep, Finding, FunctionFacts, Options, Scope};
-use ir::lower::c_family::{Bodies, Environment, LowerOptions, Lowered};
+use facts::{Cause, CauseStep, Finding, FunctionFacts, Scope};
+use ir::lower::c_family::{Bodies, Environment, Lowered};
 use ir::{Block, Function, FunctionKind, Loc, Site, Value};
 use smol_str::SmolStr;
 use std::path::{Path, PathBuf};
@@ -304,13 +305,13 @@ fn lower_ir(text: &str) -> Lowered {
         Ok(module) => match ir::verify_module(&module) {
             Ok(()) => Lowered {
                 module,
-                problems: Vec::new(),
+                ..Lowered::default()
             },
             Err(errors) => {
                 let message = format!("not well formed: {errors:?}");
                 Lowered {
-                    module: ir::Module::default(),
                     problems: vec![Problem::syntax(Span::at(0), message)],
+                    ..Lowered::default()
                 }
             }
         },
@@ -318,8 +319,8 @@ fn lower_ir(text: &str) -> Lowered {
             let start = syntax::LineIndex::new(text).line_start(error.line.saturating_sub(1));
             let problem = Problem::syntax(Span::at(start), error.message);
             Lowered {
-                module: ir::Module::default(),
                 problems: vec![problem],
+                ..Lowered::default()
             }
         }
     }
@@ -329,7 +330,11 @@ fn lower_musimd(text: &str, name: &str) -> Lowered {
     let program = syntax::musimd::parse(text);
     let (module, mut problems) = ir::lower::musimd::lower(&program, name);
     problems.extend(program.problems);
-    Lowered { module, problems }
+    Lowered {
+        module,
+        problems,
+        ..Lowered::default()
+    }
 }
 
 fn lower_ptx(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
@@ -355,6 +360,7 @@ fn lower_ptx(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
     Some(Lowered {
         module: lowered.module,
         problems: lowered.problems,
+        ..Lowered::default()
     })
 }
 
@@ -480,8 +486,7 @@ pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
                 _ => ir::Language::Cuda,
             };
             let config = file.settings(db).analysis(db);
-            let mut options = LowerOptions::new(language);
-            options.launch.block = config.options.block;
+            let options = lower_options(config, language, item.name(db));
             let bodies = ItemBodies { db, file };
             ir::lower::c_family::lower_item(
                 db::environment(db, file),
@@ -495,28 +500,16 @@ pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
 
 /// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
-    let options = &item.main(db).settings(db).analysis(db).options;
-    let analysed =
-        db::lowered(db, item)
-            .iter()
-            .map(|lowered| match lowered.module.functions.first() {
-                Some(function) if function.kind == FunctionKind::Device => {
-                    let mut options = options.clone();
-                    options.parameters = parameters(db::passed(db, item), function);
-                    analyse_module(&lowered.module, &options)
-                }
-                _ => analyse_module(&lowered.module, options),
-            });
+    let config = item.main(db).settings(db).analysis(db);
+    let analysed = db::lowered(db, item).iter().map(|lowered| {
+        let options = analysis_options(config, lowered, || db::passed(db, item));
+        let (functions, findings) = facts::assess(&lowered.module, &options);
+        Analysed {
+            functions,
+            findings,
+        }
+    });
     analysed.collect()
-}
-
-pub fn analyse_module(module: &ir::Module, options: &Options) -> Analysed {
-    let functions = facts::analyze_module(module, options);
-    let findings = facts::diagnose::diagnose(module, &functions);
-    Analysed {
-        functions,
-        findings,
-    }
 }
 
 pub fn rows(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {

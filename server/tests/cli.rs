@@ -395,7 +395,14 @@ fn annotate_shows_every_line_and_what_is_known() {
         line("int i =").contains("i = ") && line("int i =").contains("tid.x"),
         "{shown}"
     );
-    assert!(line("if (i < n)").contains("divergent branch"), "{shown}");
+    // A guard that loses nothing, and a uniform parameter, say nothing unless they are asked for.
+    assert!(!line("if (i < n)").contains("divergent branch"), "{shown}");
+    assert!(!line("void scale(").contains("n uniform"), "{shown}");
+    let all = text(&lockstep(&["annotate", "--all", &file]));
+    assert!(
+        all.contains("divergent branch, one side only") && all.contains("n uniform"),
+        "{all}"
+    );
     assert!(line("in[4 * i]").contains("stride 16 B"), "{shown}");
     assert!(
         !shown.contains('\u{1b}'),
@@ -457,7 +464,284 @@ fn dump_explain_and_version() {
         assert!(text(&output).contains("scale"), "{what}: {}", text(&output));
     }
     assert!(text(&lockstep(&["explain", "bank-conflict"])).contains("## How to silence"));
-    assert_eq!(text(&lockstep(&["explain"])).lines().count(), 14);
+    assert_eq!(text(&lockstep(&["explain"])).lines().count(), 22);
     assert!(text(&lockstep(&["--version"])).contains(env!("CARGO_PKG_VERSION")));
     assert!(Path::new(env!("CARGO_BIN_EXE_lockstep")).is_file());
+}
+
+fn item<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let items = report["items"].as_array().expect("items");
+    items
+        .iter()
+        .find(|item| item["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {report}"))
+}
+
+fn row<'a>(item: &'a Value, list: &str, name: &str) -> &'a Value {
+    let rows = item[list].as_array().expect("rows");
+    rows.iter()
+        .find(|row| row["name"] == name)
+        .unwrap_or_else(|| panic!("no {name} in {item}"))
+}
+
+const SHADER: &str = "Texture2D<float4> albedo[64] : register(t0);\nSamplerState s : register(s0);\nstruct Input { float2 uv : TEXCOORD0; nointerpolation uint material : MATERIAL; };\n\
+float4 shade(Input input) : COLOR0 {\n    return albedo[input.material].Sample(s, input.uv);\n}\n\
+float helper(float x) { return x * 2; }\n";
+
+#[test]
+fn entry_points_are_named_on_the_command_line_and_in_the_configuration() {
+    let place = Place::new("entries");
+    let file = place.file("shade.hlsl", SHADER);
+    let kind = |arguments: &[&str]| {
+        let report = json(&lockstep(
+            &[&["analyze", &file, "--format", "json"], arguments].concat(),
+        ));
+        let kind = |name| {
+            item(&report, name)["kind"]
+                .as_str()
+                .unwrap_or("")
+                .to_owned()
+        };
+        (kind("shade"), kind("helper"))
+    };
+    assert_eq!(kind(&["--entry", "shade=pixel"]).0, "pixel");
+    assert_eq!(kind(&["--entry", "sha*=pixel"]).0, "pixel");
+    // A pattern does not make an entry point of a function whose parameter no stage fills.
+    assert_eq!(
+        kind(&["--entry", "*=vertex"]),
+        ("vertex".into(), "device".into())
+    );
+    let wrong = lockstep(&["analyze", &file, "--entry", "shade=plumbing"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        errors(&wrong).contains("`plumbing` is no stage"),
+        "{}",
+        errors(&wrong)
+    );
+    place.file(
+        "lockstep.toml",
+        "entry_points = { \"sh*de\" = \"pixel\" }\n",
+    );
+    assert_eq!(kind(&[]), ("pixel".into(), "device".into()));
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    let codes: Vec<&str> = report["diagnostics"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one["code"].as_str())
+        .collect();
+    assert!(codes.contains(&"nonuniform-resource-index"), "{codes:?}");
+}
+
+const TEMPLATE: &str = "template <typename T, int WIDTH>\n__global__ void rows(T* out) {\n    \
+    int step = WIDTH;\n    out[threadIdx.x * WIDTH] = T(0);\n}\n\
+template <int WIDTH> struct Tile {\n    __device__ void fill(int* p) { int pitch = 4 * WIDTH; p[threadIdx.x * pitch] = 0; }\n};\n";
+
+#[test]
+fn an_option_gives_template_parameters_their_values_and_types() {
+    let place = Place::new("templates");
+    let file = place.file("rows.cu", TEMPLATE);
+    let report = |arguments: &[&str]| {
+        let report = lockstep(&[&["analyze", &file, "--format", "json"], arguments].concat());
+        json(&report)
+    };
+    let open = report(&[]);
+    let access = row(item(&open, "rows"), "accesses", "out").clone();
+    assert_eq!(access["stride"], "4*WIDTH", "{access}");
+    assert_eq!(access["stride_bytes"], Value::Null);
+    let given = report(&["-D", "WIDTH=3", "-D", "T=double"]);
+    let access = row(item(&given, "rows"), "accesses", "out").clone();
+    assert_eq!(
+        (access["stride_bytes"].as_i64(), access["bytes"].as_i64()),
+        (Some(24), Some(8))
+    );
+    assert_eq!(row(item(&given, "rows"), "values", "step")["form"], "3");
+    assert_eq!(item(&given, "rows")["assumptions"], serde_json::json!([]));
+    assert_eq!(row(item(&given, "fill"), "values", "pitch")["form"], "12");
+    place.file("lockstep.toml", "defines = { WIDTH = 5 }\n");
+    let configured = report(&[]);
+    let access = row(item(&configured, "rows"), "accesses", "out").clone();
+    assert_eq!(access["stride_bytes"].as_i64(), Some(20), "{access}");
+}
+
+const LAUNCHED: &str = r#"
+template <typename T, int N> __global__ void tile(T* out, const T* in, int pitch) {
+    int column = threadIdx.x;
+    int row = threadIdx.y;
+    out[column * N] = in[row * pitch + column];
+}
+__global__ void line(float* p) {
+    int y = threadIdx.y;
+    p[threadIdx.x + 2 * y] = 0;
+}
+__global__ void several(float* p) {
+    int y = threadIdx.y;
+    p[y] = 0;
+}
+constexpr int SIDE = 16;
+void run(double* a, double* b, float* f, int threads) {
+    const int rows = SIDE / 2;
+    dim3 block(2 * SIDE, rows), grid(10);
+    tile<double, 2><<<grid, block>>>(a, b, 7);
+    tile<double, 2><<<dim3(5), dim3(32, 8, 1)>>>(b, a, 7);
+    line<<<10, threads>>>(f);
+    int changes = 32;
+    changes *= 2;
+    several<<<10, dim3(32, changes)>>>(f);
+}
+"#;
+
+#[test]
+fn what_all_launches_in_sight_agree_on_is_assumed_and_named() {
+    let place = Place::new("launches");
+    let file = place.file("launched.cu", LAUNCHED);
+    let run = |arguments: &[&str]| {
+        json(&lockstep(
+            &[&["analyze", &file, "--format", "json"], arguments].concat(),
+        ))
+    };
+    let report = run(&[]);
+    let tile = item(&report, "tile");
+    assert_eq!(
+        tile["assumptions"],
+        serde_json::json!([
+            "blocks of 32 × 8 × 1 threads and `T` = `double` and `N` = `2`, as in all launches in sight"
+        ])
+    );
+    assert_eq!(row(tile, "values", "row")["class"], "uniform");
+    assert_eq!(row(tile, "values", "row")["assumed"], true);
+    let store = row(tile, "accesses", "out");
+    assert_eq!(
+        (store["stride_bytes"].as_i64(), store["assumed"].as_bool()),
+        (Some(16), Some(true))
+    );
+    // A launch with an integer is of one dimension, whatever the number.
+    let line = item(&report, "line");
+    assert_eq!(
+        line["assumptions"],
+        serde_json::json!(["blocks of ? × 1 × 1 threads, as in all launches in sight"])
+    );
+    assert_eq!(row(line, "values", "y")["class"], "uniform");
+    assert_eq!(row(line, "accesses", "p")["class"], "coalesced");
+    assert_eq!(row(line, "values", "p")["assumed"], Value::Null);
+    // A size that is written twice is not known; the others are.
+    let several = item(&report, "several");
+    assert_eq!(
+        several["assumptions"],
+        serde_json::json!(["blocks of 32 × ? × 1 threads, as in all launches in sight"])
+    );
+    assert_eq!(row(several, "values", "y")["class"], "uniform");
+    let notes: Vec<&str> = report["diagnostics"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|one| one["code"] == "assumption")
+        .filter_map(|one| one["message"].as_str())
+        .collect();
+    assert!(
+        notes.iter().any(|note| note.contains("32 × 8 × 1")),
+        "{notes:?}"
+    );
+    // The configuration comes first and is no assumption.
+    let configured = run(&["--block", "16,16,1"]);
+    let line = item(&configured, "line");
+    assert_eq!(line["assumptions"], serde_json::json!([]));
+    assert_ne!(row(line, "values", "y")["class"], "uniform");
+}
+
+#[test]
+fn launches_that_disagree_or_are_hidden_say_nothing() {
+    let place = Place::new("disagree");
+    let text = r#"
+template <int N = 4> __global__ void k(int* p) { int n = N; int y = threadIdx.y; p[y] = n; }
+__global__ void hidden(int* p) { int y = threadIdx.y; p[y] = 0; }
+struct Host {
+    int threads;
+    void go(int* p) { k<2><<<1, dim3(32, 2)>>>(p); hidden<<<1, threads>>>(p); }
+};
+template <int M> void outer(int* p, dim3 shape) {
+    k<M><<<1, dim3(32, 4)>>>(p);
+    hidden<<<1, 32>>>(p);
+    void* arguments[] = { &p };
+    cudaLaunchKernel((const void*)hidden, dim3(1), shape, arguments, 0, 0);
+}
+"#;
+    let file = place.file("k.cu", text);
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    let k = item(&report, "k");
+    assert_eq!(
+        k["assumptions"],
+        serde_json::json!(["blocks of 32 × ? × 1 threads, as in all launches in sight"])
+    );
+    // Not its default: the launches say otherwise.
+    assert_eq!(row(k, "values", "n")["form"], "N");
+    let hidden = item(&report, "hidden");
+    assert_eq!(hidden["assumptions"], serde_json::json!([]));
+    assert_ne!(row(hidden, "values", "y")["class"], "uniform");
+}
+
+const CALLED: &str = r#"
+__device__ void settle(float* s) {
+    s[threadIdx.x] = 0;
+    __syncthreads();
+}
+__device__ void both(float* s) { settle(s); }
+__device__ float pick(const float* in, int index) {
+    float found = in[index];
+    return found;
+}
+__global__ void whole(float* s, const float* in) {
+    both(s);
+    s[threadIdx.x] = pick(in, blockIdx.x);
+}
+__global__ void part(float* s, const float* in, int n) {
+    if (threadIdx.x < n) {
+        both(s);
+    }
+    s[threadIdx.x] = pick(in, 16 * threadIdx.x);
+}
+"#;
+
+#[test]
+fn a_barrier_in_a_called_function_is_told_once_with_the_calls_that_lead_to_it() {
+    let place = Place::new("called");
+    let file = place.file("called.cu", CALLED);
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
+    let barriers: Vec<&Value> = diagnostics
+        .iter()
+        .filter(|one| one["code"] == "divergent-barrier")
+        .collect();
+    let [barrier] = barriers.as_slice() else {
+        panic!("{barriers:?}");
+    };
+    assert_eq!(barrier["line"], 4);
+    let message = barrier["message"].as_str().unwrap_or("");
+    assert!(
+        message.ends_with("(in `part`, not in `whole`)"),
+        "{message}"
+    );
+    let steps: Vec<(String, u64)> = barrier["related"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|step| {
+            let text = step["text"].as_str().unwrap_or("").to_owned();
+            (text, step["line"].as_u64().unwrap_or(0))
+        })
+        .collect();
+    assert_eq!(
+        steps[0],
+        ("`both` is called here".to_owned(), 17),
+        "{steps:?}"
+    );
+    assert_eq!(
+        steps[1],
+        ("`settle` is called here".to_owned(), 6),
+        "{steps:?}"
+    );
+    assert_eq!(steps[2].1, 16, "{steps:?}");
+    // What callers pass for a parameter differs: the least uniform counts.
+    let index = row(item(&report, "pick"), "values", "index").clone();
+    assert_ne!(index["class"], "uniform", "{index}");
 }

@@ -508,3 +508,50 @@ fn pages_are_served() {
     );
     assert_eq!(client.shutdown(), Some(0));
 }
+
+#[test]
+fn configured_entry_points_and_defines_change_what_a_file_shows() {
+    let mut client = client(utf8());
+    let uri = "file:///wire/shade.hlsl";
+    let shader = "struct Input { float2 uv : TEXCOORD0; };\nfloat4 shade(Input input) : COLOR0 { float x = input.uv.x; return x; }\n";
+    client.open(uri, "hlsl", shader);
+    let hover = |client: &mut Client| {
+        let position =
+            json!({ "textDocument": { "uri": uri }, "position": { "line": 1, "character": 8 } });
+        let answer = client.request("textDocument/hover", position);
+        answer["contents"]["value"]
+            .as_str()
+            .unwrap_or("")
+            .to_owned()
+    };
+    let before = hover(&mut client);
+    assert!(!before.contains("pixel"), "{before}");
+    client.notify(
+        "workspace/didChangeConfiguration",
+        json!({ "settings": { "lockstep": { "entry_points": { "sha*": "pixel" } } } }),
+    );
+    let after = hover(&mut client);
+    assert!(after.contains("**shade** — pixel"), "{after}");
+
+    let kernel = "__global__ void k(int* p) { int y = threadIdx.y; p[y] = 1; }\nvoid go(int* p) { k<<<1, 64>>>(p); }\n";
+    client.open(URI, "cuda-cpp", kernel);
+    let hover = client.request("textDocument/hover", at(0, 33));
+    let text = hover["contents"]["value"].as_str().unwrap_or("");
+    assert!(
+        text.contains("**y: uniform**")
+            && text.contains("assuming blocks of 64 × 1 × 1 threads, as in all launches in sight"),
+        "{text}"
+    );
+
+    let device = "__device__ int pick(int* p, int index) { return p[index]; }\n\
+        __global__ void one(int* p) { p[0] = pick(p, blockIdx.x); }\n\
+        __global__ void two(int* p) { p[0] = pick(p, threadIdx.x); }\n";
+    client.change(URI, 2, None, device);
+    let hover = client.request("textDocument/hover", at(0, 34));
+    let text = hover["contents"]["value"].as_str().unwrap_or("");
+    assert!(
+        text.contains("- `one`: the same within a block") && text.contains("- `two`: differs"),
+        "{text}"
+    );
+    assert_eq!(client.shutdown(), Some(0));
+}

@@ -46,6 +46,7 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
             };
             let source = function.loops.iter().find(|s| s.header == l.header);
             LoopFact {
+                assumed: false,
                 header: l.header,
                 loc: source
                     .map_or_else(|| loop_loc(engine, id, &exiting[id.0 as usize]), |s| s.loc),

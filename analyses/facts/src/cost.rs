@@ -166,6 +166,7 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
             (level < SUBGROUP).then(|| arms(engine, machine, block, &mut budget, &mut costs));
         let fact = facts.at(selector, block);
         found.push(BranchFact {
+            assumed: false,
             block,
             kind: data.branch,
             loc: data.loc,

@@ -1,5 +1,6 @@
 //! What is true of a program. Never changes it, knows no machine but by its cost tables.
 
+mod assumption;
 pub mod causes;
 mod control;
 pub mod cost;
@@ -10,6 +11,7 @@ pub mod model;
 pub mod paper;
 pub mod words;
 
+pub use assumption::assess;
 pub use causes::{cause_chain, what_would_make_it_uniform};
 pub use diagnose::diagnose;
 pub use divergence::{analyze, analyze_module};

@@ -43,6 +43,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
                 AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
             };
             let mut fact = AccessFact {
+                assumed: false,
                 inst,
                 loc: data.loc,
                 kind,

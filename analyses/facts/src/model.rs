@@ -47,6 +47,13 @@ pub struct Options {
     pub warp_size: u32,
     /// Workgroup size from outside; the program's own declaration wins.
     pub block: [Option<u32>; 3],
+    /// Workgroup size that all visible launches agree on; what the program or `block` says comes first.
+    pub assumed_block: [Option<u32>; 3],
+    /// What facts rest on beyond the program and these options, for people: "blocks of 256 × 1 × 1 threads, as in all
+    /// launches in sight". Empty: nothing.
+    pub assumption: SmolStr,
+    /// The program itself was made under the assumption, so that all its facts rest on it.
+    pub whole_program_assumed: bool,
     /// Classes of the parameters of a device function, from its visible callers: the largest scope over which each
     /// argument is uniform in every call. Empty: nothing is known of the callers.
     pub parameters: Vec<Option<Scope>>,
@@ -61,6 +68,9 @@ impl Default for Options {
             scope: Scope::Subgroup,
             warp_size: 32,
             block: [None; 3],
+            assumed_block: [None; 3],
+            assumption: SmolStr::default(),
+            whole_program_assumed: false,
             parameters: Vec::new(),
             target: SmolStr::new_static("sm_80"),
         }
@@ -91,6 +101,8 @@ pub struct ValueFact {
     pub form: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
     pub cause: Cause,
+    /// Rests on `Options::assumption`.
+    pub assumed: bool,
 }
 
 /// One step from a fact towards its source.
@@ -132,6 +144,8 @@ pub struct BranchFact {
     pub cause: Cause,
     /// Estimated cycles that a warp loses when its lanes go both ways; `None` for uniform branches.
     pub divergence_cost: Option<f64>,
+    /// Rests on `Options::assumption`.
+    pub assumed: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -144,6 +158,8 @@ pub struct LoopFact {
     /// The number of iterations when it is constant.
     pub count: Option<u64>,
     pub cause: Cause,
+    /// Rests on `Options::assumption`.
+    pub assumed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -187,6 +203,8 @@ pub struct AccessFact {
     pub bank_ways: Option<u32>,
     /// The address, for the cause chain.
     pub address: Value,
+    /// Rests on `Options::assumption`.
+    pub assumed: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]

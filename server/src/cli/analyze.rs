@@ -32,6 +32,9 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> Result<u8, CliError> {
 fn text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
     for item in &report.items {
         writeln!(out, "{} {} (line {})", item.kind, item.name, item.line)?;
+        for assumption in &item.assumptions {
+            writeln!(out, "  assuming {assumption}")?;
+        }
         for problem in &item.problems {
             writeln!(
                 out,

@@ -43,10 +43,15 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     let mut margins = vec![Margin::default(); lines.line_count() as usize];
     let line_of = |offset: u32| lines.line_column(offset).0 as usize;
     let mut kernels = 0;
+    let shown = Shown {
+        all: args.all,
+        branch_cycles: file.settings(&db).view(&db).hints.branch_cycles,
+        summaries: views::lens::lenses(&db, file),
+    };
     for (place, item) in views::own_items(&db, file) {
         for part in program::parts(&db, item) {
             kernels += 1;
-            notes_of(&mut margins, source, place.start, &part, &line_of);
+            notes_of(&mut margins, source, place.start, &part, &line_of, &shown);
         }
     }
     for one in diagnostics::diagnostics(&db, file) {
@@ -72,23 +77,40 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
+/// What is worth a note.
+struct Shown {
+    all: bool,
+    branch_cycles: u32,
+    summaries: Vec<views::lens::Lens>,
+}
+
 fn notes_of(
     margins: &mut [Margin],
     source: &str,
     start: u32,
     part: &Part<'_>,
     line_of: &impl Fn(u32) -> usize,
+    shown: &Shown,
 ) {
     let rows = part.rows;
+    let summary = shown
+        .summaries
+        .iter()
+        .find(|one| one.span == part.function.name_span.shifted(start))
+        .map_or_else(String::new, |one| format!(": {}", one.title));
     if let Some(margin) = margins.get_mut(line_of(start + part.function.name_span.start)) {
         margin.notes.push((
             DIM,
             format!(
-                "{} {}",
+                "{} {}{summary}",
                 views::rows::kind_name(part.function.kind),
                 part.function.name
             ),
         ));
+        let assumption = &part.facts.options.assumption;
+        if !assumption.is_empty() {
+            margin.notes.push((DIM, format!("assuming {assumption}")));
+        }
     }
     for &number in &rows.values {
         let Some(value) = rows.occurrences.get(number as usize) else {
@@ -101,6 +123,9 @@ fn notes_of(
             continue;
         }
         margin.worst = margin.worst.max(Some(value.class));
+        if value.class == Class::Uniform && !shown.all {
+            continue;
+        }
         let form = match (value.class, value.form.is_empty()) {
             (Class::Affine, false) => {
                 format!("{} = {}", value.name, text::shortened(&value.form, 48))
@@ -118,11 +143,12 @@ fn notes_of(
     }
     for branch in &rows.branches {
         if branch.class > Class::Uniform
+            && (shown.all || text::is_costly(branch, shown.branch_cycles))
             && !matches!(branch.kind, ir::BranchKind::Loop | ir::BranchKind::Implied)
             && let Some(margin) = margins.get_mut(line_of(start + branch.loc.span.start))
         {
             margin.worst = margin.worst.max(Some(branch.class));
-            margin.notes.push((DIVERGENT, text::branch_short(branch)));
+            margin.notes.push((DIVERGENT, text::branch_note(branch)));
         }
     }
     for one in &rows.loops {
@@ -133,7 +159,9 @@ fn notes_of(
                 UNIFORM
             };
             margin.worst = margin.worst.max(Some(one.trip));
-            margin.notes.push((style, text::loop_short(one)));
+            if shown.all || one.trip > Class::Uniform {
+                margin.notes.push((style, text::loop_short(one)));
+            }
         }
     }
     for access in &rows.accesses {

@@ -56,6 +56,15 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
     analysis
         .defines
         .extend(args.define.iter().map(|define| define.as_str().into()));
+    for entry in &args.entries {
+        let (name, stage) = entry
+            .rsplit_once('=')
+            .ok_or_else(|| CliError::Usage(format!("`{entry}` is not NAME=STAGE")))?;
+        let kind = config::stage_from_name(stage).map_err(CliError::Usage)?;
+        analysis.entry_points.retain(|(known, _)| known != name);
+        analysis.entry_points.push((name.into(), kind));
+    }
+    analysis.order_entry_points();
     for directory in &args.include {
         analysis.include_dirs.push(std::path::absolute(directory)?);
     }

@@ -68,9 +68,12 @@ pub(crate) struct AnalysisArgs {
     /// Workgroup size, 0 where unknown
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1..=3)]
     block: Option<Vec<u32>>,
-    /// Defines a macro
+    /// Defines a macro; of a template parameter of that name, the value or type
     #[arg(short = 'D', value_name = "N=V")]
     define: Vec<String>,
+    /// Makes a function an entry point: NAME=STAGE, `*` in NAME for any text
+    #[arg(long = "entry", value_name = "NAME=STAGE")]
+    entries: Vec<String>,
     /// Adds an include directory
     #[arg(short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
@@ -107,6 +110,9 @@ enum MethodArg {
 #[derive(Args, Debug)]
 struct AnnotateArgs {
     file: PathBuf,
+    /// Uniform values, uniform loops and branches that cost nothing, too
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     analysis: AnalysisArgs,
 }
@@ -295,6 +301,10 @@ fn explain(code: Option<&str>) -> Result<u8, CliError> {
             for code in facts::Code::ALL {
                 let summary = crate::explain::summary(*code).replace('\n', " ");
                 writeln!(out, "{:<28} {summary}", code.name())?;
+            }
+            for code in crate::explain::notes() {
+                let summary = crate::explain::note_summary(code).replace('\n', " ");
+                writeln!(out, "{code:<28} {summary}")?;
             }
             Ok(0)
         }

@@ -4,11 +4,65 @@ use facts::Code;
 
 const SILENCE: &str = include_str!("_silence.md");
 
+/// What a front end or the configuration says, by code: its page.
+const NOTES: &[(&str, &str)] = &[
+    ("assumption", include_str!("assumption.md")),
+    ("config-error", include_str!("config-error.md")),
+    ("include-not-found", include_str!("include-not-found.md")),
+    ("invalid-encoding", include_str!("invalid-encoding.md")),
+    ("limit", include_str!("limit.md")),
+    ("syntax", include_str!("syntax.md")),
+    (
+        "unsupported-construct",
+        include_str!("unsupported-construct.md"),
+    ),
+    ("unusable-file", include_str!("unusable-file.md")),
+];
+
 /// The page of a diagnostic, as Markdown.
 pub fn page(code: &str) -> Option<String> {
-    let code = Code::from_name(code)?;
-    let silence = SILENCE.replace("{code}", code.name());
-    Some(format!("{}\n\n{}", text(code).trim_end(), silence))
+    let text = match Code::from_name(code) {
+        Some(code) => text(code),
+        None => NOTES.iter().find(|(name, _)| *name == code)?.1,
+    };
+    if code == "config-error" {
+        return Some(text.to_owned());
+    }
+    let silence = match Code::from_name(code) {
+        Some(_) => SILENCE.to_owned(),
+        // A baseline holds findings only.
+        None => {
+            SILENCE
+                .split("\n- for what is there today")
+                .next()
+                .unwrap_or(SILENCE)
+                .to_owned()
+                + "\n"
+        }
+    };
+    Some(format!(
+        "{}\n\n{}",
+        text.trim_end(),
+        silence.replace("{code}", code)
+    ))
+}
+
+/// The codes that are no finding of the analysis.
+pub fn notes() -> impl Iterator<Item = &'static str> {
+    NOTES.iter().map(|(name, _)| *name)
+}
+
+/// The code of a note by its name.
+pub fn note(name: &str) -> Option<&'static str> {
+    notes().find(|note| *note == name)
+}
+
+/// What a note says, in one sentence.
+pub fn note_summary(code: &str) -> &'static str {
+    let page = NOTES.iter().find(|(name, _)| *name == code);
+    page.and_then(|(_, text)| text.split("\n\n").nth(1))
+        .unwrap_or("")
+        .trim()
 }
 
 /// What a diagnostic says, in one sentence: the first paragraph of its page.
@@ -60,5 +114,19 @@ mod tests {
             assert!(!summary(code).is_empty());
         }
         assert_eq!(page("nonsense"), None);
+    }
+
+    #[test]
+    fn notes_have_pages_too() {
+        for code in notes() {
+            let page = page(code).unwrap_or_default();
+            assert!(page.starts_with(&format!("# {code}\n")), "{code}");
+            assert!(
+                page.contains("## Why") && !note_summary(code).is_empty(),
+                "{code}"
+            );
+        }
+        let silenced = page("assumption").unwrap_or_default();
+        assert!(silenced.contains("allow(assumption)") && !silenced.contains("baseline"));
     }
 }

@@ -119,16 +119,19 @@ pub(super) fn diagnostic(
         range: text.range(one.span),
         severity: Some(severity(one.level)),
         code: Some(NumberOrString::String(one.code.to_owned())),
-        code_description: one
-            .finding
-            .and_then(|code| format!("lockstep-doc:/{}.md", code.name()).parse().ok())
-            .map(|href| CodeDescription { href }),
+        code_description: page_of(one.code),
         source: Some("lockstep".to_owned()),
         message: one.message.clone(),
         related_information: (!related.is_empty()).then_some(related),
         tags: None,
         data: None,
     }
+}
+
+/// The link to a code's page.
+fn page_of(code: &str) -> Option<CodeDescription> {
+    let href = format!("lockstep-doc:/{code}.md").parse().ok()?;
+    Some(CodeDescription { href })
 }
 
 pub(super) fn config_diagnostics(
@@ -146,6 +149,7 @@ pub(super) fn config_diagnostics(
         range: text.range(problem.span),
         severity: Some(DiagnosticSeverity::WARNING),
         code: Some(NumberOrString::String("config-error".to_owned())),
+        code_description: page_of("config-error"),
         source: Some("lockstep".to_owned()),
         message: problem.message.clone(),
         ..Diagnostic::default()

@@ -9,6 +9,10 @@ pub struct Passed {
     pub item: ItemKey,
     pub callee: SmolStr,
     pub scopes: Vec<Option<Scope>>,
+    /// What a scope rests on: `Options::assumption` of a caller.
+    pub assumption: SmolStr,
+    /// Each kernel with what it passes itself.
+    pub callers: Vec<(SmolStr, Vec<Option<Scope>>)>,
 }
 
 /// The calls that the kernels of an item make, by callee; several calls of one callee agree on the smaller scope.
@@ -27,7 +31,7 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
     }
     // The facts of an item that holds device functions as well depend on this query: its kernels, which depend on no call, are
     // analysed here.
-    let options = &item.main(db).settings(db).analysis(db).options;
+    let config = item.main(db).settings(db).analysis(db);
     let mixed = lowered
         .iter()
         .filter_map(|one| one.module.functions.first())
@@ -37,11 +41,10 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
             .iter()
             .filter(|one| one.module.functions.first().is_some_and(is_root));
         modules
-            .map(|one| {
-                (
-                    &one.module.functions[0],
-                    std::borrow::Cow::Owned(facts::analyze(0, &one.module, options)),
-                )
+            .filter_map(|one| {
+                let options = analysis_options(config, one, || &[]);
+                let facts = facts::assess(&one.module, &options).0.into_iter().next()?;
+                Some((&one.module.functions[0], std::borrow::Cow::Owned(facts)))
             })
             .collect()
     } else {
@@ -68,10 +71,20 @@ pub fn calls(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
                     .map(scope)
                     .fold(Some(Scope::Dispatch), Option::min)
             });
+            let scopes: Vec<Option<Scope>> = scopes.collect();
+            let mut values = site.arguments.iter().flat_map(|(_, values)| values);
+            let assumed = facts.options.whole_program_assumed
+                || values.any(|&value| facts.values[value].assumed);
             calls.push(Passed {
                 item: key.clone(),
                 callee: site.callee.clone(),
-                scopes: scopes.collect(),
+                callers: vec![(function.name.clone(), scopes.clone())],
+                scopes,
+                assumption: if assumed {
+                    facts.options.assumption.clone()
+                } else {
+                    SmolStr::default()
+                },
             });
         }
     }
@@ -107,6 +120,27 @@ fn merged(mut calls: Vec<Passed>) -> Vec<Passed> {
                 } else {
                     last.scopes.clear();
                 }
+                for (kernel, scopes) in call.callers {
+                    match last.callers.iter_mut().find(|(known, _)| *known == kernel) {
+                        Some((_, known)) if known.len() == scopes.len() => {
+                            for (scope, other) in known.iter_mut().zip(scopes) {
+                                *scope = (*scope).min(other);
+                            }
+                        }
+                        Some((_, known)) => known.clear(),
+                        None => last.callers.push((kernel, scopes)),
+                    }
+                }
+                if !call.assumption.is_empty()
+                    && !last.assumption.contains(call.assumption.as_str())
+                {
+                    last.assumption = match last.assumption.is_empty() {
+                        true => call.assumption,
+                        false => {
+                            smol_str::format_smolstr!("{}; {}", last.assumption, call.assumption)
+                        }
+                    };
+                }
             }
             _ => out.push(call),
         }
@@ -136,13 +170,40 @@ pub fn passed(db: &dyn Db, item: Item<'_>) -> Vec<Passed> {
         .collect()
 }
 
-pub(super) fn parameters(passed: &[Passed], function: &Function) -> Vec<Option<Scope>> {
-    let last = |name: &str| name.rsplit("::").next().unwrap_or("").to_owned();
-    let fits = |one: &&Passed| {
-        last(&one.callee) == last(&function.name) && one.scopes.len() == function.parameters.len()
+/// What each kernel passes for a parameter of a device function, when they differ: the largest scope over which it is uniform.
+pub fn callers_that_differ<'db>(
+    db: &'db dyn Db,
+    item: Item<'db>,
+    function: &Function,
+    parameter: &str,
+) -> Vec<(&'db SmolStr, Option<Scope>)> {
+    let Some(number) = function.parameters.iter().position(|p| p.name == parameter) else {
+        return Vec::new();
     };
-    passed
+    let Some(passed) = find(db::passed(db, item), function) else {
+        return Vec::new();
+    };
+    let each: Vec<(&SmolStr, Option<Scope>)> = passed
+        .callers
         .iter()
-        .find(fits)
-        .map_or_else(Vec::new, |one| one.scopes.clone())
+        .filter_map(|(kernel, scopes)| Some((kernel, *scopes.get(number)?)))
+        .collect();
+    match each.split_first() {
+        Some(((_, first), rest)) if rest.iter().any(|(_, other)| other != first) => each,
+        _ => Vec::new(),
+    }
+}
+
+/// What is known of a device function's parameters, and what that rests on.
+pub(super) fn parameters(passed: &[Passed], function: &Function) -> (Vec<Option<Scope>>, SmolStr) {
+    find(passed, function).map_or_else(Default::default, |one| {
+        (one.scopes.clone(), one.assumption.clone())
+    })
+}
+
+fn find<'a>(passed: &'a [Passed], function: &Function) -> Option<&'a Passed> {
+    let last = |name: &str| name.rsplit("::").next().unwrap_or("").to_owned();
+    passed.iter().find(|one| {
+        last(&one.callee) == last(&function.name) && one.scopes.len() == function.parameters.len()
+    })
 }

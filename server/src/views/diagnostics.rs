@@ -4,6 +4,8 @@
 //! `// lockstep: allow(code)` silences a line, alone on a line the next one; `// lockstep: allow-file(code)` the file.
 //! `all` stands for every code.
 
+mod callees;
+
 use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
@@ -80,6 +82,8 @@ pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
 /// What the analysis found, silenced or not.
 pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
+    // The function that says it, by `found`.
+    let mut tellers: Vec<callees::Teller> = Vec::new();
     let source = program::text(file.source(db));
     for (_, item) in own_items(db, file) {
         let rows = db::rows(db, item);
@@ -120,6 +124,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 })
             });
             let fix = fix.or_else(|| super::fixes::fix(finding.code, source, span));
+            tellers.push(callees::Teller::of(rows, finding.loc));
             found.push(Diagnostic {
                 code: finding.code.name(),
                 level: match finding.tier {
@@ -136,15 +141,21 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             });
         }
     }
-    found.sort_by(|a, b| (a.span, a.code).cmp(&(b.span, b.code)));
-    // A callee that several kernels inline is told once.
-    found.dedup_by(|a, b| a.span == b.span && a.code == b.code);
-    found
+    let found = found.into_iter();
+    callees::told_once(found.zip(tellers).collect(), &callees::inliners(db, file))
 }
 
 fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut shown = Vec::new();
+    let view = file.settings(db).view(db);
+    let silences = db::silences(db, file);
+    let lines = db::line_index(db, file);
     let mut add = |code: &'static str, level: Level, span: Span, message: String, item: String| {
+        let configured = view.note_levels.iter().find(|(known, _)| *known == code);
+        let level = configured.map_or(level, |(_, level)| *level);
+        if level == Level::Off || silences.silent(code, lines.line_column(span.start).0) {
+            return;
+        }
         shown.push(Diagnostic {
             code,
             level,
@@ -174,19 +185,24 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         ),
     }
     for (problem, item) in program::problems(db, file) {
-        let (code, level) = match problem.kind {
-            ProblemKind::Syntax => ("syntax", Level::Error),
-            ProblemKind::Unsupported => ("unsupported-construct", Level::Hint),
-            ProblemKind::MissingInclude => ("include-not-found", Level::Hint),
-            ProblemKind::Limit => ("limit", Level::Warning),
-            ProblemKind::Note => ("assumption", Level::Hint),
-        };
+        let (code, level) = code_of(problem.kind);
         if problem.file == FileId::MAIN {
             add(code, level, problem.span, problem.message, item);
         }
     }
     shown.truncate(1000);
     shown
+}
+
+/// The code and level of a problem.
+const fn code_of(kind: ProblemKind) -> (&'static str, Level) {
+    match kind {
+        ProblemKind::Syntax => ("syntax", Level::Error),
+        ProblemKind::Unsupported => ("unsupported-construct", Level::Hint),
+        ProblemKind::MissingInclude => ("include-not-found", Level::Hint),
+        ProblemKind::Limit => ("limit", Level::Warning),
+        ProblemKind::Note => ("assumption", Level::Hint),
+    }
 }
 
 /// Names a finding in a way that survives edits around it: the item, the code and the line's words.
@@ -292,6 +308,26 @@ mod tests {
         assert!(!silences.silent("w", 5));
         let file = super::silences("/* lockstep: allow-file(all) */\n");
         assert!(file.silent("anything", 77));
+    }
+
+    #[test]
+    fn every_code_that_is_shown_has_a_page() {
+        let kinds = [
+            ProblemKind::Syntax,
+            ProblemKind::Unsupported,
+            ProblemKind::MissingInclude,
+            ProblemKind::Limit,
+            ProblemKind::Note,
+        ];
+        let others = ["invalid-encoding", "unusable-file", "config-error"];
+        let shown = kinds
+            .map(|kind| code_of(kind).0)
+            .into_iter()
+            .chain(others)
+            .chain(Code::ALL.iter().map(|code| code.name()));
+        for code in shown {
+            assert!(crate::explain::page(code).is_some(), "{code}");
+        }
     }
 
     #[test]

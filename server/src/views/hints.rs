@@ -82,6 +82,9 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
                     ) {
                         continue;
                     }
+                    if !text::is_costly(branch, switches.branch_cycles) {
+                        continue;
+                    }
                     hints.push(Hint {
                         offset: line_end(branch.loc.span),
                         label: text::branch_short(branch),

@@ -44,7 +44,8 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         .min_by_key(|one| one.loc.span.len())
     {
         span = span.or(Some(access.loc.span));
-        sections.push(text::access_long(access, warp_size(function, facts)));
+        let section = text::access_long(access, warp_size(function, facts));
+        sections.push(section + &assumption(access.assumed, facts));
     }
     if span.is_none_or(|span| span.is_empty())
         || rows.branches.iter().any(|one| Some(one.loc.span) == span)
@@ -69,6 +70,7 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                 );
                 section += &why(db, file, &steps);
             }
+            section += &assumption(branch.assumed, facts);
             sections.push(section);
         } else if let Some(one) = rows
             .loops
@@ -83,6 +85,7 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                     program::cause_steps(db, file, item, function, facts, one.cause, one.header);
                 section += &why(db, file, &steps);
             }
+            section += &assumption(one.assumed, facts);
             sections.push(section);
         }
     }
@@ -139,6 +142,7 @@ fn variable(
     if !occurrence.type_text.is_empty() {
         out += &format!(" · `{}`", occurrence.type_text);
     }
+    out += &assumption(occurrence.assumed, facts);
     if !occurrence.components.is_empty() {
         out += "\n\n| part | class | form |\n|---|---|---|\n";
         for component in occurrence.components.iter().take(16) {
@@ -151,6 +155,21 @@ fn variable(
         }
         out = out.replace("| `` |", "| |");
     }
+    if function.kind == ir::FunctionKind::Device
+        && occurrence.variable_kind == ir::VariableKind::Parameter
+        && occurrence.kind != ir::BindingKind::Read
+    {
+        let callers = program::callers_that_differ(db, item, function, &occurrence.name);
+        if !callers.is_empty() {
+            out += "\n\nThe kernels in sight pass different things; the least uniform counts:\n";
+            for (kernel, scope) in callers.iter().take(8) {
+                out += &format!(
+                    "- `{kernel}`: {}\n",
+                    text::scope_phrase(*scope, function.language)
+                );
+            }
+        }
+    }
     if let Some(value) = occurrence.worst
         && occurrence.class > Class::Uniform
     {
@@ -162,6 +181,15 @@ fn variable(
         );
     }
     out
+}
+
+/// What a fact rests on beyond the source.
+fn assumption(assumed: bool, facts: &FunctionFacts) -> String {
+    if assumed && !facts.options.assumption.is_empty() {
+        format!("\n\n*assuming {}*", facts.options.assumption)
+    } else {
+        String::new()
+    }
 }
 
 fn why(db: &dyn Db, file: File, steps: &[Step]) -> String {
@@ -237,6 +265,7 @@ fn signature(function: &Function, facts: &FunctionFacts) -> String {
         words::warp(function.language),
         warp_size(function, facts)
     );
+    out += &assumption(true, facts);
     let count = |class: Class| {
         facts
             .branches

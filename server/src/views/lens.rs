@@ -1,6 +1,6 @@
 //! A line above each kernel: what there is to look at.
 
-use super::own_items;
+use super::{own_items, text};
 use crate::db::{self, Db, File};
 use crate::views::diagnostics;
 use facts::{AccessClass, Class};
@@ -15,6 +15,7 @@ pub struct Lens {
 
 pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let shown = diagnostics::findings(db, file);
+    let least = file.settings(db).view(db).hints.branch_cycles;
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
         for rows in db::rows(db, item).iter() {
@@ -25,7 +26,11 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             let divergent = rows
                 .branches
                 .iter()
-                .filter(|branch| branch.class > Class::Uniform)
+                .filter(|branch| {
+                    branch.class > Class::Uniform
+                        && branch.kind != ir::BranchKind::Implied
+                        && text::is_costly(branch, least)
+                })
                 .count();
             let scattered = |class: AccessClass| {
                 rows.accesses
@@ -56,7 +61,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             ];
             let parts: Vec<String> = parts.into_iter().flatten().collect();
             let title = if parts.is_empty() {
-                "no divergent branch, all accesses coalesced or uniform".to_owned()
+                "no costly divergence, all accesses coalesced or uniform".to_owned()
             } else {
                 parts.join(" · ")
             };

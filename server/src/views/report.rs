@@ -26,6 +26,7 @@ pub struct ItemRow {
     pub name: String,
     pub kind: &'static str,
     pub line: u32,
+    pub assumptions: Vec<String>,
     pub problems: Vec<ProblemRow>,
     pub values: Vec<ValueRow>,
     pub branches: Vec<BranchRow>,
@@ -50,6 +51,8 @@ pub struct ValueRow {
     pub form: String,
     pub scope: Option<&'static str>,
     pub cause: Vec<CauseRow>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub components: Vec<ComponentRow>,
 }
@@ -77,6 +80,8 @@ pub struct BranchRow {
     pub class: &'static str,
     pub scope: Option<&'static str>,
     pub divergence_cost: Option<f64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
 }
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -86,6 +91,8 @@ pub struct LoopRow {
     pub trip_class: &'static str,
     pub scope: Option<&'static str>,
     pub count: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
 }
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -103,6 +110,8 @@ pub struct AccessRow {
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
     pub bank_ways: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub assumed: bool,
 }
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -165,6 +174,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         form: value.form.to_string(),
                         scope: value.uniform_at.map(scope_name),
                         cause,
+                        assumed: value.assumed,
                         components: value
                             .components
                             .iter()
@@ -187,6 +197,10 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                     .to_owned(),
                 kind: kind_name(function.kind),
                 line,
+                assumptions: Some(facts.options.assumption.to_string())
+                    .filter(|text| !text.is_empty())
+                    .into_iter()
+                    .collect(),
                 problems: item_problems(db, file, item, problems, at.start, rows, &place),
                 values,
                 branches: rows
@@ -201,6 +215,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                             class: class_name(branch.class),
                             scope: branch.uniform_at.map(scope_name),
                             divergence_cost: branch.divergence_cost,
+                            assumed: branch.assumed,
                         }
                     })
                     .collect(),
@@ -215,6 +230,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                             trip_class: class_name(one.trip),
                             scope: one.uniform_at.map(scope_name),
                             count: one.count,
+                            assumed: one.assumed,
                         }
                     })
                     .collect(),
@@ -236,6 +252,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                             sectors: access.sectors,
                             ideal_sectors: access.ideal_sectors,
                             bank_ways: access.bank_ways,
+                            assumed: access.assumed,
                         }
                     })
                     .collect(),

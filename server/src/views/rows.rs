@@ -27,6 +27,24 @@ pub struct Rows {
     pub findings: Vec<Finding>,
     /// The items whose text the positions in `findings` are relative to, by site, sorted.
     pub sites: Vec<(Site, ItemKey)>,
+    /// The function's name, and the items of an entry point's inlined calls, sorted.
+    pub name: SmolStr,
+    pub inlined: Vec<ItemKey>,
+}
+
+/// The items whose functions an entry point inlines.
+fn inlined(function: &Function) -> Vec<ItemKey> {
+    if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
+        return Vec::new();
+    }
+    let mut items: Vec<ItemKey> = function
+        .sites
+        .values()
+        .filter_map(|site| site.item.clone())
+        .collect();
+    items.sort();
+    items.dedup();
+    items
 }
 
 /// What a function is.
@@ -70,6 +88,8 @@ pub struct Occurrence {
     /// The component that the class comes from, and the block of the use: where a cause chain begins.
     pub worst: Option<Value>,
     pub block: Block,
+    /// Rests on what was assumed of the function.
+    pub assumed: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -88,6 +108,8 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         }),
         findings: findings.to_vec(),
         sites: sites(function, findings),
+        name: function.name.clone(),
+        inlined: inlined(function),
         ..Rows::default()
     };
     let own = |site: Site| site == Site(0);
@@ -252,6 +274,10 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         components,
         worst: Some(value),
         block: binding.block,
+        assumed: binding
+            .values
+            .iter()
+            .any(|&v| facts.at(v, binding.block).assumed),
     })
 }
 

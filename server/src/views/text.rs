@@ -119,6 +119,13 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     text
 }
 
+/// Whether a divergent branch loses at least so many cycles; one whose cost is not known does.
+pub fn is_costly(branch: &BranchFact, cycles: u32) -> bool {
+    branch
+        .divergence_cost
+        .is_none_or(|cost| cost >= f64::from(cycles))
+}
+
 pub fn branch_short(branch: &BranchFact) -> String {
     match (branch.class, branch.divergence_cost) {
         (Class::Uniform, _) => "uniform branch".to_owned(),
@@ -140,6 +147,16 @@ pub fn branch_long(branch: &BranchFact, language: Language, target: &str) -> Str
         text += &format!("; both sides cost about {cost:.0} cycles more *(estimate, {target})*");
     }
     text
+}
+
+/// "divergent branch, nothing lost": for places that name every branch.
+pub fn branch_note(branch: &BranchFact) -> String {
+    match branch.divergence_cost {
+        Some(cost) if branch.class > Class::Uniform && cost < 8.0 => {
+            "divergent branch, one side only".to_owned()
+        }
+        _ => branch_short(branch),
+    }
 }
 
 pub fn loop_short(one: &LoopFact) -> String {

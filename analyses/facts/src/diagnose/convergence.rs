@@ -37,8 +37,12 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let name = barrier_name(cx.function, barrier.inst);
         let group = words::workgroup(cx.function.language);
-        let related = cx.branch_chain(branch);
+        let mut related = cx.branch_chain(branch);
         let because = Context::because(&related);
+        related.splice(
+            0..0,
+            cx.calls_to(barrier.loc, cx.function.blocks[branch].loc),
+        );
         let (code, message) = if in_loop {
             let text = format!(
                 "{name} stands in a loop that the threads of the {group} leave in different iterations{because}"

@@ -102,6 +102,34 @@ impl<'a> Context<'a> {
         steps
     }
 
+    /// The inlined calls on the way from the branch to a place, outermost first.
+    fn calls_to(&self, place: Loc, branch: Loc) -> Vec<CauseStep> {
+        let mut around = Vec::new();
+        let mut site = branch.site;
+        while let Some(data) = self.function.sites.get(site) {
+            around.push(site);
+            match data.parent {
+                Some(parent) if around.len() < 64 => site = parent,
+                _ => break,
+            }
+        }
+        let mut steps = Vec::new();
+        let mut site = place.site;
+        while site != ir::Site(0)
+            && !around.contains(&site)
+            && let Some(data) = self.function.sites.get(site)
+            && steps.len() < 16
+        {
+            steps.push(CauseStep {
+                text: format!("`{}` is called here", data.callee),
+                loc: data.call,
+            });
+            site = data.parent.unwrap_or(ir::Site(0));
+        }
+        steps.reverse();
+        steps
+    }
+
     /// "because of `threadIdx.x`": the end of a chain in a few words.
     fn because(steps: &[CauseStep]) -> String {
         steps

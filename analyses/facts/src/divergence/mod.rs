@@ -121,6 +121,7 @@ impl Engine<'_> {
             } else {
                 cause
             },
+            assumed: false,
         }
     }
 

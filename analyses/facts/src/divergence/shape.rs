@@ -24,6 +24,9 @@ impl Shape {
         for (known, declared) in block.iter_mut().zip(function.launch.block) {
             *known = declared.or(*known);
         }
+        for (known, assumed) in block.iter_mut().zip(options.assumed_block) {
+            *known = known.or(assumed);
+        }
         let mut specials = Vec::new();
         for &at in &function.layout {
             for &inst in &function.blocks[at].insts {

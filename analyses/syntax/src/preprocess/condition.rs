@@ -83,7 +83,9 @@ impl Preprocessor<'_> {
                 _ => tokens.push(token),
             }
         }
+        self.template_names.off = true;
         let tokens = self.expand_list(tokens);
+        self.template_names.off = false;
         // `defined` that a macro produced.
         let tokens = self.late_defined(tokens);
         let mut evaluator = Evaluator {

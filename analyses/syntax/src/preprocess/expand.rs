@@ -5,8 +5,11 @@
 //! expansion or an included file produces is charged to `Limits::tokens`. Source: C++ standard, [cpp.replace].
 
 mod splice;
+mod templates;
 
-use splice::unspliced;
+pub(super) use splice::token_of;
+use splice::trace;
+pub(super) use templates::TemplateNames;
 
 use super::macros::{Builtin, Macro, substitute};
 use super::{
@@ -140,6 +143,7 @@ pub(super) struct Preprocessor<'a> {
     unclosed: u32,
     counter: u32,
     lines: FxHashMap<FileId, LineIndex>,
+    pub(super) template_names: TemplateNames,
 }
 
 const UNCLOSED_PATIENCE: u32 = 64;
@@ -178,6 +182,7 @@ impl<'a> Preprocessor<'a> {
             unclosed: 0,
             counter: 0,
             lines: FxHashMap::default(),
+            template_names: TemplateNames::of_options(&options.defines),
         };
         this.predefine();
         this
@@ -265,6 +270,7 @@ impl<'a> Preprocessor<'a> {
             if depth > 1 && !self.charge(1) {
                 continue;
             }
+            self.follow_templates(lexed);
             if raw.has(SPLICED) || raw.kind == TokenKind::Ident && self.is_macro(lexed.text_of(raw))
             {
                 let token = token_of(lexed, raw, instance);
@@ -371,6 +377,9 @@ impl<'a> Preprocessor<'a> {
         let Some(found) = self.macros.get(&token.text) else {
             return Some(token);
         };
+        if self.template_names.keeps(&token.text) {
+            return Some(token);
+        }
         let found = Rc::clone(found);
         self.expand(token, &found, floor, from_file)
     }
@@ -784,39 +793,5 @@ impl<'a> Preprocessor<'a> {
                 }
             }
         }
-    }
-}
-
-/// A bit of 256 for a word, by its length and its ends.
-fn trace(name: &str) -> (usize, u64) {
-    let (first, last) = match name.as_bytes() {
-        [first, .., last] => (*first, *last),
-        [only] => (*only, 0),
-        [] => (0, 0),
-    };
-    let hash = first ^ last.rotate_left(3) ^ (name.len() as u8).wrapping_mul(29);
-    (usize::from(hash >> 6), 1 << (hash & 63))
-}
-
-/// A raw token with its spelling, line splices removed.
-pub(super) fn token_of(lexed: &LexedFile, raw: RawToken, instance: u32) -> PpToken {
-    let spelled = matches!(
-        raw.kind,
-        TokenKind::Ident | TokenKind::Number | TokenKind::Str | TokenKind::Char | TokenKind::Error
-    );
-    let text = match spelled {
-        false => SmolStr::default(),
-        true if raw.has(SPLICED) => unspliced(lexed.text_of(raw)),
-        true => SmolStr::new(lexed.text_of(raw)),
-    };
-    PpToken {
-        text,
-        place: Place {
-            instance,
-            start: raw.start,
-            end: raw.end,
-        },
-        kind: raw.kind,
-        flags: raw.flags & !SPLICED,
     }
 }

@@ -481,3 +481,25 @@ fn macros_alone_on_a_line_are_items() {
         4
     );
 }
+
+#[test]
+fn an_option_that_names_a_template_parameter_is_no_macro_in_its_item() {
+    let mut options = PreprocessOptions::new(Dialect::Cuda);
+    options.defines = vec!["N=8".into(), "T=float".into()];
+    let text = "template <typename T, int N = 4> struct S { T a[N]; };\n\
+        #if N > 4\nint yes;\n#endif\n\
+        #define TWICE(x) ((x) * N)\n\
+        template <int M = N> int f() { return M + N; }\n\
+        template <int N> int g() {\n#if N == 8\n return TWICE(N);\n#endif\n }\nint b = N;";
+    let main = IncludedFile {
+        path: Arc::from("m.cu"),
+        tokens: Arc::new(lex(text)),
+    };
+    let unit = preprocess(&main, &options, &mut super::NoIncludes);
+    assert_eq!(
+        spelled(&unit),
+        "template < typename T , int N = 4 > struct S { T a [ N ] ; } ; int yes ; \
+         template < int M = 8 > int f ( ) { return M + 8 ; } \
+         template < int N > int g ( ) { return ( ( N ) * N ) ; } int b = 8 ;"
+    );
+}

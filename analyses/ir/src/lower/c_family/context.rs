@@ -208,6 +208,10 @@ pub struct Context<'a> {
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
+    /// What is taken for granted of the function that is lowered.
+    pub assumed: super::assumed::Assumed,
+    /// The class of a method that is lowered on its own is instantiated: options name its parameters, too.
+    pub(super) of_root_class: bool,
     pub(super) struct_constants: FxHashMap<(StructId, SmolStr), Option<Const>>,
     /// `out` parameters of a shader's entry point.
     pub outputs: Vec<LValue>,
@@ -266,6 +270,8 @@ impl<'a> Context<'a> {
             undecided: FxHashMap::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
+            assumed: super::assumed::Assumed::default(),
+            of_root_class: false,
             struct_constants: FxHashMap::default(),
             outputs: Vec::new(),
             variable_keys: FxHashMap::default(),

@@ -5,6 +5,7 @@
 //! matches those of the nearest scope come first. That accepts a little more than C++ does (a missing
 //! using-directive, for instance), never less.
 
+use super::launches::Instantiation;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -36,13 +37,6 @@ pub enum EntryKind {
     CBuffer,
 }
 
-/// Template arguments with which a kernel is launched or instantiated, as written.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Instantiation {
-    pub name: SmolStr,
-    pub arguments: Vec<TemplateArgument>,
-}
-
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Environment {
     pub items: Vec<Arc<ParsedItem>>,
@@ -66,7 +60,7 @@ pub struct ItemDeclaration {
 impl ItemDeclaration {
     pub fn of(item: &ParsedItem) -> Self {
         let mut instantiations = Vec::new();
-        collect_instantiations(item, &mut instantiations);
+        super::launches::of_item(item, &mut instantiations);
         ItemDeclaration {
             item: Arc::new(strip(item)),
             instantiations,
@@ -391,43 +385,6 @@ fn strip_struct(declared: &Struct) -> Struct {
         attributes: declared.attributes.clone(),
         has_body: declared.has_body,
         span: Span::default(),
-    }
-}
-
-/// Explicit instantiations, and the template arguments of the kernel launches in a function's body.
-fn collect_instantiations(item: &ParsedItem, out: &mut Vec<Instantiation>) {
-    let mut add = |name: &Name| {
-        let Some(last) = name.segments.last() else {
-            return;
-        };
-        let Some(arguments) = &last.template_arguments else {
-            return;
-        };
-        let mut arguments = arguments.clone();
-        if !arguments.iter_mut().all(super::visit::forget_positions) {
-            return;
-        }
-        let found = Instantiation {
-            name: last.ident.name.clone(),
-            arguments,
-        };
-        if !out.contains(&found) {
-            out.push(found);
-        }
-    };
-    match &item.kind {
-        ItemKind::ExplicitInstantiation { name, .. } => add(name),
-        ItemKind::Function(Function {
-            body: FunctionBody::Block(block),
-            ..
-        }) => super::visit::block(block, &mut |expr| {
-            if let ExprKind::Launch { callee, .. } = &expr.kind
-                && let ExprKind::Name(name) = &callee.kind
-            {
-                add(name);
-            }
-        }),
-        _ => {}
     }
 }
 

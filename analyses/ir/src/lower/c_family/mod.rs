@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod address;
+pub mod assumed;
 pub mod builtins;
 pub mod call;
 pub mod classes;
@@ -17,6 +18,7 @@ pub mod declare;
 pub mod dispatch;
 pub mod env;
 pub mod expr;
+pub mod launches;
 pub mod members;
 pub mod names;
 pub mod objects;
@@ -33,6 +35,7 @@ pub mod types;
 pub mod value;
 pub mod visit;
 
+pub use assumed::Assumed;
 pub use env::{Environment, ItemDeclaration, missing_headers};
 pub use root::{UnitBodies, lower_item, lower_unit};
 
@@ -70,8 +73,10 @@ impl LowerOptions {
 }
 
 /// One function of an item.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Lowered {
     pub module: Module,
     pub problems: Vec<Problem>,
+    /// What the facts of the first function rest on beyond the source.
+    pub assumed: Assumed,
 }

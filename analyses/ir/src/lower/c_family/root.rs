@@ -1,5 +1,6 @@
 //! One item to modules: which of its functions are lowered, their parameters, and the attempts that it takes.
 
+use super::assumed::Assumed;
 use super::classes::{Callee, FunctionRef};
 use super::context::*;
 use super::env::{Environment, function_last_name};
@@ -12,9 +13,7 @@ use crate::types::{Space, Type};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
-use syntax::c_family::ast::{
-    self, FunctionBody, ItemKind, Member, ParsedItem, SpecifierSet, TypeKind,
-};
+use syntax::c_family::ast::{self, FunctionBody, ItemKind, Member, ParsedItem, SpecifierSet};
 use syntax::{ItemKey, Problem, Span};
 
 /// Attempts at one function: see `context`. Each but the last adds to what is known of its variables.
@@ -36,7 +35,13 @@ pub fn lower_item(
         ItemKind::Function(function) => {
             if matches!(function.body, FunctionBody::Block(_))
                 && let Some(kind) = function_kind(function, options.language)
+                    .or(options.stage.filter(|kind| *kind == FunctionKind::Kernel))
             {
+                // A function that the configuration names is launched, whatever its macros hide.
+                let kind = match (options.language, options.stage) {
+                    (Language::Cuda, Some(FunctionKind::Kernel)) => FunctionKind::Kernel,
+                    _ => kind,
+                };
                 let callee = Callee {
                     function: FunctionRef::Item(item.clone()),
                     item: item.key.clone(),
@@ -50,13 +55,17 @@ pub fn lower_item(
             }
         }
         ItemKind::Struct(declared) => {
+            let options = LowerOptions {
+                stage: None,
+                ..options.clone()
+            };
             methods_of(
                 declared,
                 &item,
                 SmallVec::new(),
                 options.language,
                 &mut |callee, kind| {
-                    out.push(lower_function(env, bodies, options, &callee, kind));
+                    out.push(lower_function(env, bodies, &options, &callee, kind));
                 },
             );
         }
@@ -153,7 +162,8 @@ fn lower_function(
     kind: FunctionKind,
 ) -> Lowered {
     let mut registry: Vec<super::call::Outlined> = Vec::new();
-    let (first, mut problems) = attempts(env, bodies, options, callee, kind, None, &mut registry);
+    let (first, mut problems, assumed) =
+        attempts(env, bodies, options, callee, kind, None, &mut registry);
     let mut module = Module {
         functions: vec![first],
     };
@@ -168,7 +178,7 @@ fn lower_function(
             module.functions.push(builder.finish());
             continue;
         }
-        let (function, more) = attempts(
+        let (function, more, _) = attempts(
             env,
             bodies,
             options,
@@ -184,7 +194,11 @@ fn lower_function(
     }
     problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
     problems.dedup();
-    Lowered { module, problems }
+    Lowered {
+        module,
+        problems,
+        assumed,
+    }
 }
 
 fn attempts(
@@ -195,7 +209,7 @@ fn attempts(
     kind: FunctionKind,
     outlined: Option<&super::call::Outlined>,
     registry: &mut Vec<super::call::Outlined>,
-) -> (Function, Vec<Problem>) {
+) -> (Function, Vec<Problem>, Assumed) {
     let mut demotions = Demotions::default();
     let mut attempt = 0;
     loop {
@@ -222,7 +236,7 @@ fn attempts(
         if options.language == Language::Hlsl {
             resources::mark_non_uniform(&mut function);
         }
-        return (function, cx.problems);
+        return (function, cx.problems, cx.assumed);
     }
 }
 
@@ -251,6 +265,7 @@ impl Context<'_> {
             callee.name
         );
         self.frames.push(frame);
+        self.of_root_class = outlined.is_none();
         let class = match &callee.function {
             FunctionRef::Member { item, path, .. } => {
                 let struct_item = item.clone();
@@ -259,6 +274,7 @@ impl Context<'_> {
             }
             _ => self.class_of_definition(&function.name),
         };
+        self.of_root_class = false;
         if let Some(class) = class {
             let bindings = self.sources[class.0 as usize].bindings.clone();
             for (name, local) in bindings {
@@ -272,8 +288,7 @@ impl Context<'_> {
                 self.declare(name.clone(), local.clone());
             }
         } else if let Some(template) = &function.template {
-            let arguments = self.root_template_arguments(template, &callee.name);
-            self.bind_template(template, &arguments);
+            self.bind_root_template(template, &callee.name);
         }
         let id = match outlined {
             Some(outlined) => outlined.id.clone(),
@@ -282,6 +297,9 @@ impl Context<'_> {
         self.callees.push(id);
         self.push_scope();
         self.launch_of(function);
+        if kind == FunctionKind::Kernel && outlined.is_none() && !self.is_hlsl() {
+            self.assume_block(&callee.name);
+        }
         let is_entry = self.is_hlsl() && outlined.is_none() && resources::entry(self, function);
         if !is_entry {
             if let Some(class) = class
@@ -329,6 +347,11 @@ impl Context<'_> {
         for name in std::mem::take(&mut self.assumed_types) {
             let message =
                 format!("template parameter `{name}` is not known here and is taken to be `float`");
+            self.remark(self.builder.function.name_span, message);
+        }
+        let text = self.assumed.text(self.options.launch.block);
+        if outlined.is_none() && !text.is_empty() {
+            let message = format!("facts are given for {text}");
             self.remark(self.builder.function.name_span, message);
         }
         self.callees.pop();
@@ -388,98 +411,6 @@ impl Context<'_> {
             Some(CType::Struct(id)) => Some(id),
             _ => None,
         }
-    }
-
-    /// Arguments for the item's own template parameters: from the options, else from an instantiation of the unit.
-    fn root_template_arguments(
-        &mut self,
-        template: &ast::TemplateParameters,
-        name: &str,
-    ) -> Vec<Local> {
-        let given = &self.options.template_arguments;
-        if !given.is_empty() {
-            let mut out = Vec::new();
-            for parameter in &template.parameters {
-                let Some(ident) = &parameter.name else { break };
-                let Some((_, text)) = given.iter().find(|(n, _)| *n == ident.name) else {
-                    break;
-                };
-                out.push(match text.parse::<i64>() {
-                    Ok(number) => Local::Constant(Const::int(number, CType::INT)),
-                    Err(_) if text == "true" || text == "false" => {
-                        Local::Constant(Const::bool(text == "true"))
-                    }
-                    Err(_) => {
-                        let ty = super::resolve::word_type(text).or_else(|| {
-                            let ident = ast::Ident {
-                                name: text.clone(),
-                                span: Span::default(),
-                            };
-                            self.named_type(&ast::Name {
-                                global: false,
-                                segments: vec![ast::NameSegment {
-                                    ident,
-                                    template_arguments: None,
-                                }],
-                                span: Span::default(),
-                            })
-                        });
-                        Local::Type(ty.unwrap_or(CType::FLOAT))
-                    }
-                });
-            }
-            return out;
-        }
-        let env = self.env;
-        for instantiation in env.instantiations.iter().filter(|i| i.name == name) {
-            if let Some(arguments) = self.known_arguments(template, &instantiation.arguments) {
-                return arguments;
-            }
-        }
-        Vec::new()
-    }
-
-    /// Arguments that all mean something at file scope and are of the right kinds.
-    fn known_arguments(
-        &mut self,
-        template: &ast::TemplateParameters,
-        arguments: &[ast::TemplateArgument],
-    ) -> Option<Vec<Local>> {
-        let mut out = Vec::new();
-        let mut parameters = template.parameters.iter();
-        let mut parameter = parameters.next();
-        for argument in arguments {
-            let kind = &parameter?.kind;
-            let wants_type = matches!(kind, ast::TemplateParameterKind::Type { .. });
-            let local = match argument {
-                ast::TemplateArgument::Type(ty) | ast::TemplateArgument::Ambiguous(ty, _)
-                    if wants_type =>
-                {
-                    let found = match &ty.kind {
-                        TypeKind::Named(name) => self.named_type(name)?,
-                        _ => self.resolve_type(ty),
-                    };
-                    if matches!(found, CType::Unknown | CType::Opaque(_)) {
-                        return None;
-                    }
-                    Local::Type(found)
-                }
-                other if !wants_type => {
-                    let e = super::templates::argument_expr(other)?;
-                    let found = self.constant(e);
-                    Local::Constant(match found {
-                        Some(number) => number,
-                        None => self.constant_function(e)?,
-                    })
-                }
-                _ => return None,
-            };
-            out.push(local);
-            if !parameter?.pack {
-                parameter = parameters.next();
-            }
-        }
-        Some(out)
     }
 
     fn launch_of(&mut self, function: &ast::Function) {

@@ -86,6 +86,12 @@ fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKin
         return None;
     }
     if let Some(configured) = cx.options.stage {
+        if let Some(plain) = without_semantic(cx, function) {
+            let span = function.signature_span;
+            let name = super::env::function_last_name(&function.name);
+            cx.remark(span, format!("`{name}` is configured as an entry point, but its parameter `{plain}` has no semantic: it is taken as a function that others call"));
+            return None;
+        }
         return Some(configured);
     }
     let attributes = &function.specifiers.attributes;
@@ -125,20 +131,42 @@ fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKin
     by_semantics(cx, function)
 }
 
-fn named_stage(name: &str) -> Option<FunctionKind> {
+/// A parameter that no stage can fill: the function is none of an entry point.
+fn without_semantic(cx: &mut Context<'_>, function: &ast::Function) -> Option<SmolStr> {
+    for parameter in &function.parameters {
+        let ty = cx.resolve_type(&parameter.ty);
+        if matches!(ty, CType::Resource(_)) || parameter.specifiers.words.has(SpecifierSet::UNIFORM)
+        {
+            continue;
+        }
+        let mut semantics = Semantics::default();
+        semantics.gather(cx, &ty, parameter.semantic.as_ref(), 0);
+        if !semantics.all {
+            return Some(
+                parameter
+                    .name
+                    .as_ref()
+                    .map_or_else(SmolStr::default, |n| n.name.clone()),
+            );
+        }
+    }
+    None
+}
+
+/// The kind of function that a stage's name means.
+pub fn named_stage(name: &str) -> Option<FunctionKind> {
     Some(FunctionKind::Stage(
         match name.to_ascii_lowercase().as_str() {
-            "compute" | "node" => return Some(FunctionKind::Kernel),
+            "compute" | "node" | "kernel" => return Some(FunctionKind::Kernel),
             "vertex" => ShaderStage::Vertex,
-            "pixel" => ShaderStage::Pixel,
+            "pixel" | "fragment" => ShaderStage::Pixel,
             "geometry" => ShaderStage::Geometry,
             "hull" => ShaderStage::Hull,
             "domain" => ShaderStage::Domain,
             "amplification" => ShaderStage::Amplification,
             "mesh" => ShaderStage::Mesh,
-            "raygeneration" | "closesthit" | "anyhit" | "miss" | "intersection" | "callable" => {
-                ShaderStage::RayTracing
-            }
+            "ray-tracing" | "raygeneration" | "closesthit" | "anyhit" | "miss" | "intersection"
+            | "callable" => ShaderStage::RayTracing,
             _ => return None,
         },
     ))

@@ -49,7 +49,7 @@ impl Context<'_> {
     }
 
     /// A number given for a value parameter takes the parameter's type.
-    fn fit_argument(&mut self, kind: &TemplateParameterKind, local: Local) -> Local {
+    pub(super) fn fit_argument(&mut self, kind: &TemplateParameterKind, local: Local) -> Local {
         if let (TemplateParameterKind::Value { ty, .. }, Local::Constant(number)) = (kind, &local) {
             let ty = self.resolve_type(ty);
             if ty.is_integer() {
@@ -59,7 +59,16 @@ impl Context<'_> {
         local
     }
 
-    fn default_argument(&mut self, name: &SmolStr, kind: &TemplateParameterKind) -> Local {
+    pub(super) fn default_argument(
+        &mut self,
+        name: &SmolStr,
+        kind: &TemplateParameterKind,
+    ) -> Local {
+        if self.of_root_class
+            && let Some(given) = self.given_argument(name, kind)
+        {
+            return self.fit_argument(kind, given);
+        }
         match kind {
             TemplateParameterKind::Type { default: Some(ty) } => {
                 let ty = self.resolve_type(ty);
@@ -430,7 +439,7 @@ pub fn same_type(a: &CType, b: &CType) -> bool {
     }
 }
 
-fn same_local(a: &Local, b: &Local) -> bool {
+pub(super) fn same_local(a: &Local, b: &Local) -> bool {
     match (a, b) {
         (Local::Type(x), Local::Type(y)) => same_type(x, y),
         (Local::Constant(x), Local::Constant(y)) => {

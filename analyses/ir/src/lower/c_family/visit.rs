@@ -5,18 +5,39 @@ use syntax::c_family::ast::*;
 
 const MAX_DEPTH: u32 = 400;
 
+/// What a walk meets.
+#[derive(Clone, Copy, Debug)]
+pub enum Node<'a> {
+    Expr(&'a Expr),
+    Declaration(&'a Declaration),
+}
+
 /// Calls `f` for every expression below a block, nested lambdas included.
 pub fn block(block: &Block, f: &mut dyn FnMut(&Expr)) {
+    nodes(block, &mut |node| {
+        if let Node::Expr(e) = node {
+            f(e);
+        }
+    });
+}
+
+/// Calls `f` for every expression and declaration below a block, nested lambdas included.
+pub fn nodes(block: &Block, f: &mut dyn FnMut(Node<'_>)) {
     for statement in &block.statements {
         stmt(statement, f, 0);
     }
 }
 
 pub fn expr(e: &Expr, f: &mut dyn FnMut(&Expr)) {
-    expr_at(e, f, 0);
+    let mut of_expr = |node: Node<'_>| {
+        if let Node::Expr(e) = node {
+            f(e);
+        }
+    };
+    expr_at(e, &mut of_expr, 0);
 }
 
-fn stmt(statement: &Stmt, f: &mut dyn FnMut(&Expr), depth: u32) {
+fn stmt(statement: &Stmt, f: &mut dyn FnMut(Node<'_>), depth: u32) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -93,14 +114,15 @@ fn stmt(statement: &Stmt, f: &mut dyn FnMut(&Expr), depth: u32) {
     }
 }
 
-fn condition(head: &Condition, f: &mut dyn FnMut(&Expr), depth: u32) {
+fn condition(head: &Condition, f: &mut dyn FnMut(Node<'_>), depth: u32) {
     match head {
         Condition::Expr(e) => expr_at(e, f, depth),
         Condition::Declaration(declared) => declaration(declared, f, depth),
     }
 }
 
-fn declaration(declared: &Declaration, f: &mut dyn FnMut(&Expr), depth: u32) {
+fn declaration(declared: &Declaration, f: &mut dyn FnMut(Node<'_>), depth: u32) {
+    f(Node::Declaration(declared));
     for declarator in &declared.declarators {
         match &declarator.initializer {
             Initializer::None => {}
@@ -112,11 +134,11 @@ fn declaration(declared: &Declaration, f: &mut dyn FnMut(&Expr), depth: u32) {
     }
 }
 
-fn expr_at(e: &Expr, f: &mut dyn FnMut(&Expr), depth: u32) {
+fn expr_at(e: &Expr, f: &mut dyn FnMut(Node<'_>), depth: u32) {
     if depth > MAX_DEPTH {
         return;
     }
-    f(e);
+    f(Node::Expr(e));
     let d = depth + 1;
     match &e.kind {
         ExprKind::Unary { operand, .. }
@@ -185,7 +207,7 @@ pub fn forget_positions(argument: &mut TemplateArgument) -> bool {
     }
 }
 
-fn forget_name(name: &mut Name) -> bool {
+pub fn forget_name(name: &mut Name) -> bool {
     name.span = Span::default();
     name.segments.iter_mut().all(|segment| {
         segment.ident.span = Span::default();

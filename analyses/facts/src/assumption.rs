@@ -1,0 +1,129 @@
+//! Facts that rest on something which no program says: the shape of the blocks in which the visible launches run a kernel, or
+//! the template arguments that they give to it. Such a fact carries a mark, and a finding names what it rests on.
+//!
+//! ```text
+//! k<<<n, 256>>>(p);   i = threadIdx.x + threadIdx.y     without: divergent    with blocks of 256 x 1 x 1: affine, marked
+//! ```
+//! What a block's shape adds is told by analysing the function without it as well; a program that was made with assumed
+//! template arguments has no other form, so all that it yields is marked.
+
+use crate::model::*;
+use crate::{analyze_module, diagnose};
+use ir::{FunctionKind, Module};
+
+/// Facts of a module's functions and findings of its first, with their marks.
+pub fn assess(module: &Module, options: &Options) -> (Vec<FunctionFacts>, Vec<Finding>) {
+    let mut facts = analyze_module(module, options);
+    let mut findings = diagnose(module, &facts);
+    if options.assumption.is_empty() {
+        return (facts, findings);
+    }
+    if options.whole_program_assumed {
+        facts.iter_mut().for_each(mark_all);
+        findings
+            .iter_mut()
+            .for_each(|finding| label(finding, options));
+        return (facts, findings);
+    }
+    let block_matters = module.functions.iter().any(|function| {
+        function.kind == FunctionKind::Kernel
+            && (0..3).any(|axis| {
+                options.assumed_block[axis].is_some()
+                    && options.block[axis]
+                        .or(function.launch.block[axis])
+                        .is_none()
+            })
+    });
+    if !block_matters {
+        return (facts, findings);
+    }
+    let without = Options {
+        assumed_block: [None; 3],
+        ..options.clone()
+    };
+    let plain = analyze_module(module, &without);
+    let known = diagnose(module, &plain);
+    for (facts, plain) in facts.iter_mut().zip(&plain) {
+        mark(facts, plain);
+    }
+    for finding in &mut findings {
+        if !known.contains(finding) {
+            label(finding, options);
+        }
+    }
+    (facts, findings)
+}
+
+/// What rests on an assumption is no proof, and says on which.
+fn label(finding: &mut Finding, options: &Options) {
+    finding.tier = finding.tier.max(Tier::Warning);
+    finding.message += &format!(" (assuming {})", options.assumption);
+}
+
+/// Marks what differs between two analyses of one function.
+fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
+    let differ = |a: &ValueFact, b: &ValueFact| {
+        a.class != b.class || a.uniform_at != b.uniform_at || a.form != b.form
+    };
+    for value in plain.values.keys() {
+        let fact = &mut facts.values[value];
+        fact.assumed = plain
+            .values
+            .get(value)
+            .is_none_or(|other| differ(fact, other));
+    }
+    for one in &mut facts.temporal {
+        one.fact.assumed = differ(&one.fact, plain.at(one.value, one.block));
+    }
+    // A fact of a use that falls to that of the definition.
+    for one in &plain.temporal {
+        let same = facts
+            .temporal
+            .binary_search_by_key(&(one.value, one.block), |t| (t.value, t.block));
+        if same.is_err() {
+            let fact = &mut facts.values[one.value];
+            fact.assumed |= differ(fact, &one.fact);
+        }
+    }
+    for branch in &mut facts.branches {
+        branch.assumed = !plain.branches.iter().any(|other| {
+            other.block == branch.block
+                && other.class == branch.class
+                && other.uniform_at == branch.uniform_at
+        });
+    }
+    for one in &mut facts.loops {
+        one.assumed = !plain.loops.iter().any(|other| {
+            other.header == one.header
+                && other.trip == one.trip
+                && other.uniform_at == one.uniform_at
+                && other.count == one.count
+        });
+    }
+    let mut others = plain.accesses.iter();
+    for access in &mut facts.accesses {
+        // Both lists are in the order of the program.
+        let other = others.by_ref().find(|other| other.inst == access.inst);
+        access.assumed = other.is_none_or(|other| {
+            other.class != access.class
+                || other.stride_bytes != access.stride_bytes
+                || other.stride_text != access.stride_text
+                || other.sectors != access.sectors
+                || other.bank_ways != access.bank_ways
+        });
+    }
+}
+
+fn mark_all(facts: &mut FunctionFacts) {
+    let values: Vec<ir::Value> = facts.values.keys().collect();
+    for value in values {
+        facts.values[value].assumed = true;
+    }
+    facts
+        .temporal
+        .iter_mut()
+        .for_each(|one| one.fact.assumed = true);
+    facts.branches.iter_mut().for_each(|one| one.assumed = true);
+    facts.loops.iter_mut().for_each(|one| one.assumed = true);
+    facts.accesses.iter_mut().for_each(|one| one.assumed = true);
+}

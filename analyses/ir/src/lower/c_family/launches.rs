@@ -1,0 +1,666 @@
+//! Kernel launches and explicit instantiations as a function's tree shows them: which kernel, with which template
+//! arguments, in blocks of which shape. What a local variable holds is put in its place when nothing can have changed it.
+//!
+//! ```text
+//! const int rows = 8;  dim3 block(32, rows);  k<float, 4><<<grid, block>>>(p);     k <float, 4>, block (32, 8, 1)
+//! ```
+//! A part that depends on anything else that is local (a parameter, a variable that is written twice or handed to a call) is
+//! unknown. Nothing is evaluated here, and nothing has a position: an edit that leaves the launches of a body as they were
+//! leaves the result equal to itself. Launches through function pointers, and of kernels that are passed as arguments, are
+//! not seen, but for those through `cudaLaunchKernel` and its relatives, whose shape is unknown.
+
+use super::visit::{self, Node};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::*;
+
+const MAX_DEPTH: u32 = 32;
+
+/// A launch or an explicit instantiation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Instantiation {
+    pub name: SmolStr,
+    /// Namespaces around it.
+    pub scope: Vec<SmolStr>,
+    /// As written; `None`: depends on what is not known here.
+    pub arguments: Vec<Option<TemplateArgument>>,
+    /// `None`: not a launch.
+    pub block: Option<BlockText>,
+}
+
+/// The size of a launch's block.
+#[derive(Clone, PartialEq, Debug)]
+pub enum BlockText {
+    /// By axis; `None`: not known.
+    Sizes([Option<Expr>; 3]),
+    /// A name that is not local: a number or a `dim3`.
+    Named(Name),
+}
+
+const UNKNOWN: BlockText = BlockText::Sizes([None, None, None]);
+
+/// What a name stands for in the function around the launch.
+#[derive(Clone, Debug)]
+enum Local {
+    /// An integer, with its value when nothing changes it.
+    Number(Option<Expr>),
+    /// A `dim3`.
+    Block(BlockText),
+    Other,
+}
+
+/// All that an item launches or instantiates.
+pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
+    let mut found = Vec::new();
+    match &item.kind {
+        ItemKind::ExplicitInstantiation { name, .. } => {
+            let host = Host::default();
+            found.extend(host.instantiation(name, None));
+        }
+        ItemKind::Function(function) => function_launches(function, &[], &mut found),
+        ItemKind::Struct(declared) => methods(declared, &mut Vec::new(), &mut found, 0),
+        _ => {}
+    }
+    for mut one in found {
+        one.scope.clone_from(&item.scope);
+        if !out.contains(&one) {
+            out.push(one);
+        }
+    }
+}
+
+fn methods(declared: &Struct, around: &mut Vec<SmolStr>, out: &mut Vec<Instantiation>, depth: u32) {
+    if depth > 8 {
+        return;
+    }
+    let before = around.len();
+    template_names(declared.template.as_ref(), around);
+    for member in &declared.members {
+        if let Member::Fields(fields) = member {
+            around.extend(fields.declarators.iter().filter_map(|d| match &d.name {
+                DeclaratorName::Plain(ident) => Some(ident.name.clone()),
+                _ => None,
+            }));
+        }
+    }
+    for member in &declared.members {
+        match member {
+            Member::Method(function) => function_launches(function, around, out),
+            Member::Struct(inner) => methods(inner, around, out, depth + 1),
+            _ => {}
+        }
+    }
+    around.truncate(before);
+}
+
+fn template_names(template: Option<&TemplateParameters>, out: &mut Vec<SmolStr>) {
+    let parameters = template.iter().flat_map(|template| &template.parameters);
+    out.extend(parameters.filter_map(|p| p.name.as_ref().map(|name| name.name.clone())));
+}
+
+fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Instantiation>) {
+    let FunctionBody::Block(body) = &function.body else {
+        return;
+    };
+    let mut any = false;
+    visit::block(body, &mut |e| {
+        any |= matches!(e.kind, ExprKind::Launch { .. }) || runtime_launch(e).is_some()
+    });
+    if !any {
+        return;
+    }
+    let host = Host::of(function, body, around);
+    visit::block(body, &mut |e| {
+        if let ExprKind::Launch {
+            callee,
+            configuration,
+            ..
+        } = &e.kind
+        {
+            let ExprKind::Name(name) = &unwrapped(callee).kind else {
+                return;
+            };
+            let block = configuration.get(1).map_or(UNKNOWN, |e| host.block(e, 0));
+            out.extend(host.instantiation(name, Some(block)));
+        } else if let Some(name) = runtime_launch(e) {
+            out.extend(host.instantiation(name, Some(UNKNOWN)));
+        }
+    });
+}
+
+/// The kernel that a call of the runtime's launch functions names.
+fn runtime_launch(e: &Expr) -> Option<&Name> {
+    let ExprKind::Call { callee, arguments } = &e.kind else {
+        return None;
+    };
+    let ExprKind::Name(name) = &callee.kind else {
+        return None;
+    };
+    let called = &name.segments.last()?.ident.name;
+    if !called.starts_with("cudaLaunch") && !called.starts_with("hipLaunch") {
+        return None;
+    }
+    arguments
+        .iter()
+        .take(2)
+        .find_map(|argument| match &unwrapped(argument).kind {
+            ExprKind::Name(name) => Some(name),
+            _ => None,
+        })
+}
+
+/// Without parentheses, casts and `&`.
+fn unwrapped(mut e: &Expr) -> &Expr {
+    for _ in 0..MAX_DEPTH {
+        e = match &e.kind {
+            ExprKind::Paren(inner)
+            | ExprKind::Cast { operand: inner, .. }
+            | ExprKind::Unary {
+                op: UnaryOp::AddressOf,
+                operand: inner,
+            } => inner,
+            _ => return e,
+        };
+    }
+    e
+}
+
+/// The names that a function declares, wherever in it.
+#[derive(Default, Debug)]
+struct Host {
+    locals: FxHashMap<SmolStr, Local>,
+    /// A method that is defined outside of its class: a plain name may be one of its fields.
+    of_class: bool,
+}
+
+impl Host {
+    fn of(function: &Function, body: &Block, around: &[SmolStr]) -> Host {
+        let mut host = Host {
+            locals: FxHashMap::default(),
+            of_class: match &function.name {
+                FunctionName::Plain(name)
+                | FunctionName::Constructor(name)
+                | FunctionName::Destructor(name) => name.segments.len() > 1,
+                _ => true,
+            },
+        };
+        let mut other: Vec<SmolStr> = around.to_vec();
+        template_names(function.template.as_ref(), &mut other);
+        let named = |parameters: &[Parameter], other: &mut Vec<SmolStr>| {
+            other.extend(
+                parameters
+                    .iter()
+                    .filter_map(|p| p.name.as_ref().map(|n| n.name.clone())),
+            );
+        };
+        // A parameter that is an integer makes a block of one dimension.
+        for parameter in &function.parameters {
+            if let Some(name) = &parameter.name {
+                let local = match kind_of(&parameter.ty) {
+                    Kind::Number => Local::Number(None),
+                    _ => Local::Other,
+                };
+                host.locals.insert(name.name.clone(), local);
+            }
+        }
+        let mut changed: Vec<SmolStr> = Vec::new();
+        let mut declarations: Vec<(SmolStr, Type, bool, Initializer)> = Vec::new();
+        visit::nodes(body, &mut |node| match node {
+            Node::Declaration(declared) => {
+                let constant = declared.specifiers.words.has(SpecifierSet::CONST)
+                    || declared.specifiers.words.has(SpecifierSet::CONSTEXPR);
+                for declarator in &declared.declarators {
+                    match &declarator.name {
+                        DeclaratorName::Plain(ident) => {
+                            let constant = constant || declarator.ty.is_const;
+                            declarations.push((
+                                ident.name.clone(),
+                                declarator.ty.clone(),
+                                constant,
+                                declarator.initializer.clone(),
+                            ));
+                        }
+                        DeclaratorName::Binding(names) => {
+                            other.extend(names.iter().map(|n| n.name.clone()));
+                        }
+                        _ => {}
+                    }
+                    handed_on(declarator, &mut changed);
+                }
+            }
+            Node::Expr(e) => {
+                changes(e, &mut changed);
+                if let ExprKind::Lambda(lambda) = &e.kind {
+                    named(&lambda.parameters, &mut other);
+                    other.extend(lambda.captures.iter().map(|c| c.name.name.clone()).filter(
+                        |name| {
+                            // A plain capture names the variable around the lambda.
+                            lambda
+                                .captures
+                                .iter()
+                                .any(|c| c.name.name == *name && c.initializer.is_some())
+                        },
+                    ));
+                }
+            }
+        });
+        for name in other {
+            host.locals.insert(name, Local::Other);
+        }
+        for (name, ty, constant, initializer) in declarations {
+            let kept = constant || !changed.contains(&name);
+            let local = if host.locals.contains_key(&name) {
+                Local::Other
+            } else {
+                host.declared(&ty, &initializer, kept)
+            };
+            host.locals.insert(name, local);
+        }
+        host
+    }
+
+    fn declared(&self, ty: &Type, initializer: &Initializer, kept: bool) -> Local {
+        let single = match initializer {
+            Initializer::Copy(e) => Some(e),
+            Initializer::Paren(list) | Initializer::Brace(list) => match list.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            },
+            Initializer::None => None,
+        };
+        match kind_of(ty) {
+            Kind::Number => {
+                Local::Number(single.filter(|_| kept).and_then(|e| self.substituted(e, 0)))
+            }
+            Kind::Block if kept => Local::Block(match initializer {
+                Initializer::None => BlockText::Sizes([one(), one(), one()].map(Some)),
+                Initializer::Copy(e) => self.block(e, 0),
+                Initializer::Paren(list) | Initializer::Brace(list) => match list.as_slice() {
+                    [only] => self.block(only, 0),
+                    list => self.sizes(list),
+                },
+            }),
+            Kind::Block => Local::Block(UNKNOWN),
+            Kind::Auto if kept => match single.map(|e| self.block(e, 0)) {
+                // A name that is not local may be of any type.
+                Some(sizes @ BlockText::Sizes(_)) => match single.map(|e| &unwrapped(e).kind) {
+                    Some(ExprKind::Int(_) | ExprKind::Binary { .. }) => match sizes {
+                        BlockText::Sizes([first, _, _]) => Local::Number(first),
+                        BlockText::Named(_) => Local::Other,
+                    },
+                    _ => Local::Block(sizes),
+                },
+                _ => Local::Other,
+            },
+            _ => Local::Other,
+        }
+    }
+
+    fn instantiation(&self, name: &Name, block: Option<BlockText>) -> Option<Instantiation> {
+        let last = name.segments.last()?;
+        // A kernel in a variable is some kernel.
+        if name.segments.len() == 1 && self.locals.contains_key(&last.ident.name) {
+            return None;
+        }
+        let arguments = last.template_arguments.as_deref().unwrap_or(&[]);
+        Some(Instantiation {
+            name: last.ident.name.clone(),
+            scope: Vec::new(),
+            arguments: arguments.iter().map(|a| self.argument(a)).collect(),
+            block,
+        })
+    }
+
+    fn argument(&self, argument: &TemplateArgument) -> Option<TemplateArgument> {
+        let local = |ty: &Type| mentions(ty, &|name| self.locals.contains_key(name), 0);
+        match argument {
+            TemplateArgument::Value(e) => Some(TemplateArgument::Value(self.substituted(e, 0)?)),
+            TemplateArgument::Ambiguous(ty, e) if local(ty) => {
+                Some(TemplateArgument::Value(self.substituted(e, 0)?))
+            }
+            TemplateArgument::Type(ty) if local(ty) => None,
+            other => {
+                let mut kept = other.clone();
+                visit::forget_positions(&mut kept).then_some(kept)
+            }
+        }
+    }
+
+    /// The shape that an expression gives to a block.
+    fn block(&self, e: &Expr, depth: u32) -> BlockText {
+        if depth > MAX_DEPTH {
+            return UNKNOWN;
+        }
+        match &e.kind {
+            ExprKind::Paren(inner) => self.block(inner, depth + 1),
+            ExprKind::Name(name) => match self.local(name) {
+                Some(Local::Number(value)) => line(value.clone()),
+                Some(Local::Block(text)) => text.clone(),
+                Some(Local::Other) => UNKNOWN,
+                None if self.of_class && name.segments.len() == 1 => UNKNOWN,
+                None => {
+                    let mut name = name.clone();
+                    if visit::forget_name(&mut name) {
+                        BlockText::Named(name)
+                    } else {
+                        UNKNOWN
+                    }
+                }
+            },
+            ExprKind::Int(_) => line(self.substituted(e, depth)),
+            ExprKind::Binary { left, right, .. } => {
+                // Only numbers have arithmetic.
+                let number = |side: &Expr| match &unwrapped(side).kind {
+                    ExprKind::Name(name) => {
+                        matches!(self.local(name), None | Some(Local::Number(_)))
+                    }
+                    ExprKind::Int(_) | ExprKind::Binary { .. } => true,
+                    _ => false,
+                };
+                if number(left) || number(right) {
+                    line(self.substituted(e, depth))
+                } else {
+                    UNKNOWN
+                }
+            }
+            ExprKind::Cast { ty, operand, .. } => match kind_of(ty) {
+                Kind::Number => line(self.substituted(operand, depth)),
+                Kind::Block => self.block(operand, depth + 1),
+                _ => UNKNOWN,
+            },
+            ExprKind::Construct { ty, arguments, .. } if kind_of(ty) == Kind::Block => {
+                self.sizes(arguments)
+            }
+            ExprKind::Call { callee, arguments } => match &callee.kind {
+                ExprKind::Name(name) if is_dim3(name) && self.local(name).is_none() => {
+                    self.sizes(arguments)
+                }
+                _ => UNKNOWN,
+            },
+            ExprKind::List(items) if items.iter().all(|(name, _)| name.is_none()) => {
+                let list: Vec<Expr> = items.iter().map(|(_, e)| e.clone()).collect();
+                self.sizes(&list)
+            }
+            ExprKind::Member {
+                base,
+                member,
+                arrow: false,
+            } => match (&base.kind, axis(member)) {
+                (ExprKind::Name(name), Some(_))
+                    if matches!(self.local(name), Some(Local::Block(_))) =>
+                {
+                    line(self.substituted(e, depth))
+                }
+                _ => UNKNOWN,
+            },
+            _ => UNKNOWN,
+        }
+    }
+
+    /// `dim3(x, y, z)`.
+    fn sizes(&self, list: &[Expr]) -> BlockText {
+        if list.len() > 3 {
+            return UNKNOWN;
+        }
+        BlockText::Sizes([0, 1, 2].map(|at| match list.get(at) {
+            Some(e) => self.substituted(e, 0),
+            None => Some(one()),
+        }))
+    }
+
+    fn local(&self, name: &Name) -> Option<&Local> {
+        match name.segments.as_slice() {
+            [only] => self.locals.get(&only.ident.name),
+            _ => None,
+        }
+    }
+
+    /// An integer expression without local names and positions.
+    fn substituted(&self, e: &Expr, depth: u32) -> Option<Expr> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let boxed = |e: &Expr| self.substituted(e, depth + 1).map(Box::new);
+        let kind = match &e.kind {
+            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Char(_) => e.kind.clone(),
+            ExprKind::Paren(inner) => ExprKind::Paren(boxed(inner)?),
+            ExprKind::Unary {
+                op: op @ (UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not | UnaryOp::BitNot),
+                operand,
+            } => ExprKind::Unary {
+                op: *op,
+                operand: boxed(operand)?,
+            },
+            ExprKind::Binary {
+                op, left, right, ..
+            } => ExprKind::Binary {
+                op: *op,
+                left: boxed(left)?,
+                right: boxed(right)?,
+                op_span: Span::default(),
+            },
+            ExprKind::Cast { ty, operand, .. } if kind_of(ty) == Kind::Number => {
+                return self.substituted(operand, depth + 1);
+            }
+            ExprKind::Name(name) => match self.local(name) {
+                Some(Local::Number(value)) => ExprKind::Paren(Box::new(value.clone()?)),
+                Some(_) => return None,
+                None if self.of_class && name.segments.len() == 1 => return None,
+                None => {
+                    let mut name = name.clone();
+                    if !visit::forget_name(&mut name) {
+                        return None;
+                    }
+                    ExprKind::Name(name)
+                }
+            },
+            ExprKind::Member {
+                base,
+                member,
+                arrow: false,
+            } => {
+                let ExprKind::Name(name) = &base.kind else {
+                    return None;
+                };
+                let Some(Local::Block(BlockText::Sizes(sizes))) = self.local(name) else {
+                    return None;
+                };
+                ExprKind::Paren(Box::new(sizes[axis(member)?].clone()?))
+            }
+            _ => return None,
+        };
+        Some(Expr {
+            kind,
+            span: Span::default(),
+        })
+    }
+}
+
+/// A block of one dimension.
+fn line(size: Option<Expr>) -> BlockText {
+    BlockText::Sizes([size, Some(one()), Some(one())])
+}
+
+fn one() -> Expr {
+    let literal = IntLiteral {
+        value: 1,
+        unsigned: false,
+        longs: 0,
+        based: false,
+    };
+    Expr {
+        kind: ExprKind::Int(literal),
+        span: Span::default(),
+    }
+}
+
+fn axis(member: &Name) -> Option<usize> {
+    match member.segments.as_slice() {
+        [only] => ["x", "y", "z"]
+            .iter()
+            .position(|axis| only.ident.name == *axis),
+        _ => None,
+    }
+}
+
+fn is_dim3(name: &Name) -> bool {
+    matches!(name.segments.as_slice(), [only] if only.ident.name == "dim3")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Block,
+    Auto,
+    Other,
+}
+
+fn kind_of(ty: &Type) -> Kind {
+    match &ty.kind {
+        TypeKind::Builtin(words) => match words.as_str() {
+            "int" | "unsigned int" | "long" | "unsigned long" | "long long"
+            | "unsigned long long" => Kind::Number,
+            _ => Kind::Other,
+        },
+        TypeKind::Named(name) if is_dim3(name) => Kind::Block,
+        TypeKind::Named(name) => match name.segments.last().map(|s| s.ident.name.as_str()) {
+            Some(
+                "size_t" | "uint" | "uint32_t" | "int32_t" | "int64_t" | "uint64_t" | "ssize_t"
+                | "ptrdiff_t",
+            ) => Kind::Number,
+            _ => Kind::Other,
+        },
+        TypeKind::Auto => Kind::Auto,
+        _ => Kind::Other,
+    }
+}
+
+fn mentions(ty: &Type, local: &dyn Fn(&str) -> bool, depth: u32) -> bool {
+    if depth > MAX_DEPTH {
+        return true;
+    }
+    match &ty.kind {
+        TypeKind::Builtin(_) => false,
+        TypeKind::Named(name) => name.segments.iter().any(|segment| {
+            local(&segment.ident.name)
+                || segment
+                    .template_arguments
+                    .iter()
+                    .flatten()
+                    .any(|argument| match argument {
+                        TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _) => {
+                            mentions(ty, local, depth + 1)
+                        }
+                        TemplateArgument::Value(e) => !matches!(e.kind, ExprKind::Int(_)),
+                        TemplateArgument::Pack(_) => true,
+                    })
+        }),
+        TypeKind::Pointer(inner) | TypeKind::Reference { target: inner, .. } => {
+            mentions(inner, local, depth + 1)
+        }
+        _ => true,
+    }
+}
+
+/// The variable that an expression is, or is a part of.
+fn root(e: &Expr) -> Option<&SmolStr> {
+    let mut e = e;
+    for _ in 0..MAX_DEPTH {
+        e = match &e.kind {
+            ExprKind::Name(name) => {
+                return match name.segments.as_slice() {
+                    [only] => Some(&only.ident.name),
+                    _ => None,
+                };
+            }
+            ExprKind::Paren(inner)
+            | ExprKind::Member { base: inner, .. }
+            | ExprKind::Index { base: inner, .. }
+            | ExprKind::Unary { operand: inner, .. }
+            | ExprKind::Cast { operand: inner, .. } => inner,
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Names that an expression may change.
+fn changes(e: &Expr, out: &mut Vec<SmolStr>) {
+    match &e.kind {
+        ExprKind::Assign { left, .. } => {
+            // Every variable on the left may be meant: `(c ? a : b) = 1`.
+            visit::expr(left, &mut |inner| out.extend(root(inner).cloned()));
+        }
+        ExprKind::Unary {
+            op:
+                UnaryOp::AddressOf
+                | UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            operand,
+        } => out.extend(root(operand).cloned()),
+        // `std::cin >> n`
+        ExprKind::Binary {
+            op: BinaryOp::Shr,
+            right,
+            ..
+        } => out.extend(root(right).cloned()),
+        ExprKind::Call { callee, arguments } => {
+            let harmless = match &callee.kind {
+                ExprKind::Name(name) => {
+                    is_dim3(name)
+                        || name.segments.last().is_some_and(|s| {
+                            let name = s.ident.name.as_str();
+                            name.ends_with("printf") || matches!(name, "min" | "max" | "ceil")
+                        })
+                }
+                _ => false,
+            };
+            if !harmless {
+                out.extend(arguments.iter().filter_map(root).cloned());
+            }
+            // A method may change its object.
+            if let ExprKind::Member { base, .. } = &callee.kind {
+                out.extend(root(base).cloned());
+            }
+        }
+        ExprKind::Construct { ty, arguments, .. } => {
+            if !matches!(kind_of(ty), Kind::Number | Kind::Block)
+                && !matches!(ty.kind, TypeKind::Builtin(_))
+            {
+                out.extend(arguments.iter().filter_map(root).cloned());
+            }
+        }
+        ExprKind::Lambda(lambda) => {
+            out.extend(
+                lambda
+                    .captures
+                    .iter()
+                    .filter_map(|c| c.initializer.as_ref())
+                    .filter_map(root)
+                    .cloned(),
+            );
+        }
+        _ => {}
+    }
+}
+
+/// Names that a declaration hands to a constructor or makes a reference to.
+fn handed_on(declarator: &Declarator, out: &mut Vec<SmolStr>) {
+    let value = matches!(
+        kind_of(&declarator.ty),
+        Kind::Number | Kind::Block | Kind::Auto
+    ) || matches!(declarator.ty.kind, TypeKind::Builtin(_));
+    if value {
+        return;
+    }
+    match &declarator.initializer {
+        Initializer::None => {}
+        Initializer::Copy(e) => out.extend(root(e).cloned()),
+        Initializer::Paren(list) | Initializer::Brace(list) => {
+            out.extend(list.iter().filter_map(root).cloned());
+        }
+    }
+}

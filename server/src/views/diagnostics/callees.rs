@@ -1,0 +1,99 @@
+//! A device function is analysed in every kernel that inlines it, so one place can be told of several times: it is told once,
+//! as the gravest, and where kernels differ the message says in which of them it holds.
+
+use super::Diagnostic;
+use crate::db::{self, Db, File};
+use crate::views::own_items;
+use crate::views::rows::Rows;
+use ir::Loc;
+use smol_str::SmolStr;
+use syntax::ItemKey;
+
+/// Which function a finding comes from, and whose text it is about when that is another one's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Teller {
+    name: SmolStr,
+    callee: Option<ItemKey>,
+}
+
+impl Teller {
+    pub(super) fn of(rows: &Rows, loc: Loc) -> Teller {
+        Teller {
+            name: rows.name.clone(),
+            callee: rows.item_of(loc.site).cloned(),
+        }
+    }
+}
+
+/// The kernels and entry points that inline each item, sorted.
+pub(super) fn inliners(db: &dyn Db, file: File) -> Vec<(ItemKey, SmolStr)> {
+    let mut all = Vec::new();
+    for (_, item) in own_items(db, file) {
+        for rows in db::rows(db, item).iter() {
+            let items = rows.inlined.iter().cloned();
+            all.extend(items.map(|item| (item, rows.name.clone())));
+        }
+    }
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// One diagnostic for each place and code, by position.
+pub(super) fn told_once(
+    mut found: Vec<(Diagnostic, Teller)>,
+    inliners: &[(ItemKey, SmolStr)],
+) -> Vec<Diagnostic> {
+    found.sort_by(|(a, _), (b, _)| {
+        (a.span, a.code, std::cmp::Reverse(a.level)).cmp(&(
+            b.span,
+            b.code,
+            std::cmp::Reverse(b.level),
+        ))
+    });
+    let mut told: Vec<Diagnostic> = Vec::new();
+    let mut rest = found.into_iter().peekable();
+    while let Some((mut first, teller)) = rest.next() {
+        let mut tellers = vec![teller];
+        while let Some((_, teller)) =
+            rest.next_if(|(other, _)| other.span == first.span && other.code == first.code)
+        {
+            tellers.push(teller);
+        }
+        first.message += &where_it_holds(&tellers, inliners);
+        told.push(first);
+    }
+    told
+}
+
+/// ` (in `a` and `b`, not in `c`)` when the kernels that inline the place do not agree.
+fn where_it_holds(tellers: &[Teller], inliners: &[(ItemKey, SmolStr)]) -> String {
+    // The function itself says so, whoever calls it.
+    let Some(item) = tellers.first().and_then(|teller| teller.callee.as_ref()) else {
+        return String::new();
+    };
+    if tellers.iter().any(|teller| teller.callee.is_none()) {
+        return String::new();
+    }
+    let from = inliners.partition_point(|(key, _)| key < item);
+    let all = inliners[from..].iter().take_while(|(key, _)| key == item);
+    let (yes, no): (Vec<&SmolStr>, Vec<&SmolStr>) = all
+        .map(|(_, kernel)| kernel)
+        .partition(|kernel| tellers.iter().any(|teller| teller.name == **kernel));
+    if yes.is_empty() || no.is_empty() {
+        return String::new();
+    }
+    format!(" (in {}, not in {})", listed(&yes), listed(&no))
+}
+
+fn listed(names: &[&SmolStr]) -> String {
+    let shown: Vec<String> = names
+        .iter()
+        .take(3)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match names.len() {
+        0..=3 => shown.join(" and "),
+        count => format!("{} and {} others", shown.join(", "), count - 3),
+    }
+}
