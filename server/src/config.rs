@@ -511,6 +511,15 @@ pub fn method_from_name(name: &str) -> Option<Method> {
     })
 }
 
+pub const fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::Simple => "simple",
+        Method::Polynomial(0 | 1) => "affine1",
+        Method::Polynomial(_) => "affine2",
+        Method::Full => "full",
+    }
+}
+
 pub fn scope_from_name(name: &str) -> Option<Scope> {
     Some(match name {
         "quad" => Scope::Quad,

@@ -501,9 +501,20 @@ pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
 /// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
     let config = item.main(db).settings(db).analysis(db);
+    let program = match (item.main(db).language(db), item.body(db)) {
+        (Language::MicroSimd, Body::Text(source)) => Some(syntax::musimd::parse(source)),
+        _ => None,
+    };
     let analysed = db::lowered(db, item).iter().map(|lowered| {
         let options = analysis_options(config, lowered, || db::passed(db, item));
-        let (functions, findings) = facts::assess(&lowered.module, &options);
+        let (mut functions, findings) = facts::assess(&lowered.module, &options);
+        if let (Some(program), Some(function), Some(facts)) = (
+            &program,
+            lowered.module.functions.first(),
+            functions.first_mut(),
+        ) {
+            facts.named = facts::paper::named(program, function, &options).unwrap_or_default();
+        }
         Analysed {
             functions,
             findings,

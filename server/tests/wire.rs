@@ -414,6 +414,43 @@ fn codes(params: &Value) -> Vec<String> {
 }
 
 #[test]
+fn the_method_is_a_setting() {
+    let mut client = client(utf8());
+    let program = "l0 i = Tid\nl1 k = i + c\nl2 d = k - i\nl3 stop\n";
+    client.open(URI, "musimd", program);
+    let hover = |client: &mut Client, method: &str| {
+        let settings = json!({ "lockstep": { "method": method } });
+        client.notify(
+            "workspace/didChangeConfiguration",
+            json!({ "settings": settings }),
+        );
+        let at =
+            json!({ "textDocument": { "uri": URI }, "position": { "line": 2, "character": 3 } });
+        let answer = client.request("textDocument/hover", at);
+        answer["contents"]["value"]
+            .as_str()
+            .unwrap_or("")
+            .to_owned()
+    };
+    let simple = hover(&mut client, "simple");
+    assert!(
+        simple.contains("d: divergent") && simple.contains("simple: D"),
+        "{simple}"
+    );
+    let affine = hover(&mut client, "affine1");
+    assert!(
+        affine.contains("d: uniform") && affine.contains("affine1: (0,⊥)"),
+        "{affine}"
+    );
+    let full = hover(&mut client, "full");
+    assert!(
+        full.contains("d: uniform") && !full.contains("affine"),
+        "{full}"
+    );
+    assert_eq!(client.shutdown(), Some(0));
+}
+
+#[test]
 fn a_bad_configuration_is_a_diagnostic_in_its_file() {
     let mut client = client(utf8());
     let uri = "file:///wire/lockstep.toml";

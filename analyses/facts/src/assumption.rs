@@ -63,7 +63,7 @@ fn label(finding: &mut Finding, options: &Options) {
 /// Marks what differs between two analyses of one function.
 fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
     let differ = |a: &ValueFact, b: &ValueFact| {
-        a.class != b.class || a.uniform_at != b.uniform_at || a.form != b.form
+        a.class != b.class || a.uniform_at != b.uniform_at || a.form != b.form || a.state != b.state
     };
     for value in plain.values.keys() {
         let fact = &mut facts.values[value];

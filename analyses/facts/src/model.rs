@@ -1,6 +1,6 @@
 //! What the analyses say, as plain data: one `FunctionFacts` a function. Positions are the IR's (item-relative).
 
-use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value};
+use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value, Variable};
 use smol_str::SmolStr;
 
 /// How a value behaves across the lanes that hold it at the same time.
@@ -89,6 +89,9 @@ pub struct FunctionFacts {
     pub loops: Vec<LoopFact>,
     pub accesses: Vec<AccessFact>,
     pub barriers: Vec<BarrierFact>,
+    /// Facts of variables that are written once, by variable and sorted: what the paper's analyses say of a gated µ-SIMD
+    /// program as printed (`paper::named`). They stand before those of the values.
+    pub named: Vec<(Variable, ValueFact)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -99,6 +102,8 @@ pub struct ValueFact {
     pub uniform_at: Option<Scope>,
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
+    /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
+    pub state: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
     pub cause: Cause,
     /// Rests on `Options::assumption`.
@@ -296,6 +301,11 @@ impl FunctionFacts {
             Ok(found) => &self.temporal[found].fact,
             Err(_) => &self.values[value],
         }
+    }
+    /// The fact of a variable that is written once, where there is one.
+    pub fn named(&self, variable: Variable) -> Option<&ValueFact> {
+        let at = self.named.binary_search_by_key(&variable, |(v, _)| *v);
+        at.ok().map(|at| &self.named[at].1)
     }
     /// The least precise class of several values (the components of a vector) at a use.
     pub fn worst(&self, values: &[Value], block: Block) -> Option<Class> {

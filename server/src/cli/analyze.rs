@@ -30,6 +30,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> Result<u8, CliError> {
 }
 
 fn text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
+    writeln!(out, "{}: method {}", report.file, report.method)?;
     for item in &report.items {
         writeln!(out, "{} {} (line {})", item.kind, item.name, item.line)?;
         for assumption in &item.assumptions {
@@ -46,10 +47,16 @@ fn text(out: &mut impl Write, report: &Report) -> std::io::Result<()> {
             let scope = value
                 .scope
                 .map_or(String::new(), |scope| format!("  uniform over a {scope}"));
+            let known = match value.form.is_empty() {
+                true => value.state.clone(),
+                false => format!("{} {}", value.state, value.form)
+                    .trim_start()
+                    .to_owned(),
+            };
             writeln!(
                 out,
-                "  {:>5}:{:<3} {:<16} {:<9} {}{scope}",
-                value.line, value.column, value.name, value.class, value.form
+                "  {:>5}:{:<3} {:<16} {:<9} {known}{scope}",
+                value.line, value.column, value.name, value.class
             )?;
             for part in &value.components {
                 writeln!(

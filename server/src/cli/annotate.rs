@@ -2,12 +2,13 @@
 //! worst class that is written in it; right of the code what is known, aligned where the code is short enough.
 //!
 //! ```text
+//! kernel.cu · method full · scope warp of 32 lanes
 //!  12 ~ float v = in[4 * i];              v divergent · in: stride 16 B: 16 sectors, ideal 4
 //! ```
 //! `=` uniform, `/` affine, `~` divergent, `?` unknown.
 
 use super::{AnnotateArgs, CliError, input};
-use crate::config::Level;
+use crate::config::{self, Level};
 use crate::db::{self, Database};
 use crate::documents::line_text;
 use crate::program::{self, Part};
@@ -67,7 +68,18 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
                 .push((style, format!("{level}[{}]: {}", one.code, one.message)));
         }
     }
-    write(source, lines, &margins)?;
+    let options = &file.settings(&db).analysis(&db).options;
+    let header = format!(
+        "{} · method {} · scope {}{}",
+        input::shown(file.path(&db)).display(),
+        config::method_name(options.method),
+        config::scope_name(options.scope),
+        match options.scope {
+            facts::Scope::Subgroup => format!(" of {} lanes", options.warp_size),
+            _ => String::new(),
+        }
+    );
+    write(&header, source, lines, &margins)?;
     if kernels == 0 {
         eprintln!(
             "{}: no function of a kernel or shader was found",
@@ -134,6 +146,10 @@ fn notes_of(
                 format!("{} = {}", value.name, value.form)
             }
             _ => format!("{} {}", value.name, views::rows::class_name(value.class)),
+        };
+        let form = match value.state.is_empty() {
+            true => form,
+            false => format!("{} {}", value.name, value.state),
         };
         let note = match value.kind {
             ir::BindingKind::Read => format!("{form} here"),
@@ -209,8 +225,14 @@ const fn glyph(class: Class) -> char {
     }
 }
 
-fn write(source: &str, lines: &syntax::LineIndex, margins: &[Margin]) -> std::io::Result<()> {
+fn write(
+    header: &str,
+    source: &str,
+    lines: &syntax::LineIndex,
+    margins: &[Margin],
+) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
+    writeln!(out, "{DIM}{header}{DIM:#}")?;
     let shown: Vec<String> = (0..lines.line_count())
         .map(|line| expanded(line_text(source, lines, line)))
         .collect();

@@ -41,13 +41,29 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
             }
             DumpWhat::Facts => {
                 for part in program::parts(&db, item) {
-                    writeln!(out, "function {}", part.function.name)?;
+                    writeln!(
+                        out,
+                        "function {} by {}",
+                        part.function.name,
+                        crate::config::method_name(part.facts.options.method)
+                    )?;
+                    for (variable, fact) in &part.facts.named {
+                        writeln!(
+                            out,
+                            "  {} {} {} {}",
+                            part.function.variables[*variable].name,
+                            crate::views::rows::class_name(fact.class),
+                            fact.state,
+                            fact.form
+                        )?;
+                    }
                     for (value, fact) in part.facts.values.iter() {
                         let scope = fact.uniform_at.map_or("", crate::config::scope_name);
                         writeln!(
                             out,
-                            "  {value} {} {scope} {} {:?}",
+                            "  {value} {} {scope} {} {} {:?}",
                             crate::views::rows::class_name(fact.class),
+                            fact.state,
                             fact.form,
                             fact.cause
                         )?;

@@ -77,7 +77,7 @@ pub(crate) struct AnalysisArgs {
     /// Adds an include directory
     #[arg(short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Which analysis
+    /// Which analysis: ours (full), or one of the paper's
     #[arg(long, value_enum)]
     method: Option<MethodArg>,
     /// Target of estimates, such as sm_80

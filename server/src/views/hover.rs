@@ -132,6 +132,10 @@ fn variable(
         " — {}",
         text::scope_phrase(occurrence.uniform_at, function.language)
     );
+    if !occurrence.state.is_empty() {
+        let method = crate::config::method_name(facts.options.method);
+        out += &format!(" · {method}: {}", occurrence.state);
+    }
     out += "\n\n";
     let scope = text::scope_word(facts.options.scope, function.language);
     let lanes = warp_size(function, facts);

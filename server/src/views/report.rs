@@ -4,7 +4,7 @@
 use super::diagnostics::Diagnostic;
 use super::rows::{self, access_class_name, access_kind_name, class_name, kind_name};
 use super::{own_items, text};
-use crate::config::{Level, scope_name};
+use crate::config::{Level, method_name, scope_name};
 use crate::db::{self, Db, File};
 use crate::documents::{Encoding, place_at};
 use crate::program;
@@ -16,6 +16,8 @@ use syntax::{FileId, LineIndex, Span};
 pub struct Report {
     pub version: u32,
     pub file: String,
+    /// Which analysis: `simple`, `affine1`, `affine2`, `full`.
+    pub method: &'static str,
     pub problems: Vec<ProblemRow>,
     pub items: Vec<ItemRow>,
     pub diagnostics: Vec<DiagnosticRow>,
@@ -49,6 +51,8 @@ pub struct ValueRow {
     pub column: u32,
     pub class: &'static str,
     pub form: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub state: String,
     pub scope: Option<&'static str>,
     pub cause: Vec<CauseRow>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -172,6 +176,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         column,
                         class: class_name(value.class),
                         form: value.form.to_string(),
+                        state: value.state.to_string(),
                         scope: value.uniform_at.map(scope_name),
                         cause,
                         assumed: value.assumed,
@@ -278,6 +283,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     Report {
         version: 1,
         file: file.path(db).display().to_string(),
+        method: method_name(file.settings(db).analysis(db).options.method),
         problems,
         items,
         diagnostics,

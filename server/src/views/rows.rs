@@ -81,6 +81,8 @@ pub struct Occurrence {
     /// The least precise of the components.
     pub class: Class,
     pub form: SmolStr,
+    /// As the paper writes it, of its methods only.
+    pub state: SmolStr,
     /// The largest scope over which all components are uniform.
     pub uniform_at: Option<Scope>,
     /// Where components differ: name, class, form.
@@ -255,6 +257,11 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
     } else {
         Vec::new()
     };
+    let shown = facts.at(value, binding.block);
+    let (class, uniform_at, shown) = match facts.named(binding.variable) {
+        Some(named) => (named.class, named.uniform_at, named),
+        None => (class, uniform_at, shown),
+    };
     Some(Occurrence {
         name: variable.name.clone(),
         variable: binding.variable.0,
@@ -269,7 +276,8 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         span: binding.loc.span,
         part: binding.part.clone(),
         class,
-        form: facts.at(value, binding.block).form.clone(),
+        form: shown.form.clone(),
+        state: shown.state.clone(),
         uniform_at,
         components,
         worst: Some(value),

@@ -128,6 +128,8 @@ pub(crate) struct Engine<'f> {
     effects: EntityVec<Block, SmallVec<[u32; 1]>>,
     /// The private array that an address lies in, when all that happens to it is seen.
     pub array_of: EntityVec<Value, Option<u32>>,
+    /// What the paper's methods of degree 1 and 2 know, by value.
+    pub(super) states: Vec<super::gated::Known>,
     pub array_level: Vec<Level>,
     array_loads: Vec<Vec<u32>>,
     pub given_up: bool,
@@ -184,6 +186,7 @@ impl<'f> Engine<'f> {
             executed: EntityVec::with_len(DISPATCH, blocks),
             effects: EntityVec::with_len(SmallVec::new(), blocks),
             array_of: EntityVec::with_len(None, values),
+            states: Vec::new(),
             array_level: Vec::new(),
             array_loads: Vec::new(),
             given_up: false,
@@ -206,6 +209,7 @@ impl<'f> Engine<'f> {
         engine.number();
         engine.leaders();
         engine.variance();
+        engine.states = engine.first_states();
         super::arrays::find(&mut engine);
         engine
     }
@@ -305,6 +309,10 @@ impl<'f> Engine<'f> {
             let here = self.forest.of(block);
             let data = &self.function.blocks[block];
             for &param in &data.params {
+                if self.is_gated() {
+                    self.varies[param] = here;
+                    continue;
+                }
                 let same = self.incoming[param]
                     .split_first()
                     .and_then(|(first, rest)| {
@@ -319,7 +327,9 @@ impl<'f> Engine<'f> {
             }
             for &inst in &data.insts {
                 let inst = &self.function.insts[inst];
-                let fixed = super::transfer::repeatable(&inst.op) && inst.guard.is_none();
+                let mut fixed = super::transfer::repeatable(&inst.op) && inst.guard.is_none();
+                // Every variable that leaves a loop has an η, whatever it is computed from.
+                fixed &= inst.args.is_empty() || !self.is_gated();
                 let mut varies = if fixed { None } else { here };
                 if fixed {
                     for &arg in &inst.args {
@@ -411,9 +421,14 @@ impl<'f> Engine<'f> {
                 let param = self.function.blocks[block].params[index as usize];
                 if block == self.function.entry() {
                     self.parameter(param);
+                } else if self.is_gated() {
+                    super::gated::merge(self, block, param);
                 } else {
                     self.merge(block, param);
                 }
+            }
+            Node::Inst(block, inst) if self.is_gated() => {
+                super::gated::instruction(self, block, inst);
             }
             Node::Inst(block, inst) => super::transfer::instruction(self, block, inst),
             Node::Terminator(block) => self.terminator(block),
@@ -434,6 +449,9 @@ impl<'f> Engine<'f> {
             }
             _ => DISPATCH,
         };
+        if self.is_gated() {
+            return super::gated::parameter(self, param, level);
+        }
         self.set_atom(param, level);
         self.finish(param, level, Form::atom(param.0), self.type_range(param));
     }
@@ -451,7 +469,7 @@ impl<'f> Engine<'f> {
     }
 
     /// Irreducible loops whose blocks have no comparable instances.
-    fn cap(&self, value: Value) -> Level {
+    pub(super) fn cap(&self, value: Value) -> Level {
         if !self.any_mixed {
             return DISPATCH;
         }
@@ -527,7 +545,7 @@ impl<'f> Engine<'f> {
         }
     }
 
-    fn push_users(&mut self, value: Value) {
+    pub(super) fn push_users(&mut self, value: Value) {
         for index in 0..self.users[value.0 as usize].len() {
             let node = self.users[value.0 as usize][index] as usize;
             self.dirty.insert(node);
@@ -658,8 +676,8 @@ impl<'f> Engine<'f> {
             return level;
         }
         let form = &self.form[value];
-        if form.assumed || form.is_atom(value.0) {
-            taint
+        if self.is_gated() || form.assumed || form.is_atom(value.0) {
+            taint.min(level)
         } else {
             self.form_level(form, block).max(taint).min(level)
         }

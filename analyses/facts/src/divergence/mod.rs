@@ -1,14 +1,15 @@
 //! Divergence analysis of IR functions: which values, branches and loops are uniform over which lanes, and why.
 //!
 //! `analyze` gives the facts of one function, `analyze_module` those of all functions of an item; results of calls come
-//! from summaries of the callees (`summaries`). The full method is `engine`; the paper's methods are projections of
-//! the same solver to one coordinate and constant coefficients (for gated µ-SIMD programs as printed see `paper`).
+//! from summaries of the callees (`summaries`). The full method is `engine`; the paper's methods have the same gates and the
+//! paper's own rules (`gated`; for gated µ-SIMD programs as printed see `paper`).
 
 mod apart;
 mod arrays;
 mod causes;
 mod engine;
 mod form;
+mod gated;
 mod linear;
 mod overtake;
 #[cfg(test)]
@@ -76,6 +77,7 @@ fn analyze_with(
         loops: Vec::new(),
         accesses: Vec::new(),
         barriers: Vec::new(),
+        named: Vec::new(),
     };
     facts.branches = crate::cost::branches(&engine, &facts);
     facts.loops = crate::control::loops(&engine, &facts);
@@ -88,18 +90,15 @@ impl Engine<'_> {
     fn fact(&self, value: Value, level: Level, at: Option<Block>, cause: Cause) -> ValueFact {
         let wanted = level_of(self.options.scope);
         let block = at.or(self.block_of[value]);
-        let method = self.options.method;
+        if self.is_gated() {
+            return self.gated_fact(value, level, block, cause);
+        }
         let affine = block.is_some_and(|b| self.is_affine(&self.form[value], b, wanted));
         let class = if level >= wanted {
             Class::Uniform
-        } else if affine && method != Method::Simple {
+        } else if affine {
             Class::Affine
-        } else if self.function.defining(value).is_some_and(|d| {
-            matches!(
-                d.op,
-                Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. }
-            )
-        }) {
+        } else if self.not_understood(value) {
             Class::Unknown
         } else {
             Class::Divergent
@@ -116,6 +115,7 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
+            state: SmolStr::default(),
             cause: if level == DISPATCH {
                 Cause::None
             } else {
@@ -123,6 +123,14 @@ impl Engine<'_> {
             },
             assumed: false,
         }
+    }
+
+    fn not_understood(&self, value: Value) -> bool {
+        let op = self.function.defining(value).map(|data| &data.op);
+        matches!(
+            op,
+            Some(Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. })
+        )
     }
 
     /// Coordinates times uniform coefficients, plus uniform terms.
@@ -255,6 +263,9 @@ impl Engine<'_> {
 
 /// Whether a value is affine where it is defined, and not at a use: lanes bring the uniform part of several iterations.
 fn loses_form(engine: &Engine<'_>, value: Value, block: Block) -> bool {
+    if engine.is_gated() {
+        return engine.loses_state(value, block);
+    }
     let wanted = level_of(engine.options.scope);
     let form = &engine.form[value];
     engine.block_of[value].is_some_and(|home| {

@@ -86,6 +86,10 @@ impl State {
     pub fn coefficients(&self) -> impl Iterator<Item = Coefficient> + '_ {
         self.coefficients.iter().rev().copied()
     }
+    /// Lowest power first.
+    pub fn powers(&self) -> impl Iterator<Item = Coefficient> + '_ {
+        self.coefficients.iter().copied()
+    }
     pub fn constant(&self) -> Coefficient {
         self.coefficients[0]
     }
@@ -99,6 +103,38 @@ impl State {
     /// Leading coefficients that are known and not all zero: the value is a polynomial of Tid.
     pub fn is_affine(&self) -> bool {
         !self.is_uniform() && self.coefficients[1..].iter().all(|a| matches!(a, Known(_)))
+    }
+    /// Something is known although the value is not uniform: the leading coefficient is.
+    pub fn is_polynomial(&self) -> bool {
+        !self.is_top() && !self.is_uniform() && matches!(self.coefficients.last(), Some(Known(_)))
+    }
+    /// `2*Tid*Tid + ?*Tid + 1`; empty for what is uniform without a number, and for what is not known.
+    pub fn text(&self, thread: &str) -> String {
+        if !self.is_uniform() && !self.is_polynomial()
+            || self.is_uniform() && !matches!(self.constant(), Known(_))
+        {
+            return String::new();
+        }
+        let mut text = String::new();
+        for (power, &coefficient) in self.coefficients.iter().enumerate().rev() {
+            let factors = vec![thread; power].join("*");
+            let (negative, term) = match coefficient {
+                Known(0) if power > 0 || !text.is_empty() => continue,
+                Known(c) if power == 0 => (c < 0, c.unsigned_abs().to_string()),
+                Known(c) if c.unsigned_abs() == 1 => (c < 0, factors),
+                Known(c) => (c < 0, format!("{}*{factors}", c.unsigned_abs())),
+                _ if power == 0 => (false, "?".to_string()),
+                _ => (false, format!("?*{factors}")),
+            };
+            text.push_str(match (text.is_empty(), negative) {
+                (true, true) => "-",
+                (true, false) => "",
+                (false, true) => " - ",
+                (false, false) => " + ",
+            });
+            text.push_str(&term);
+        }
+        text
     }
     pub fn meet(&self, other: &State) -> State {
         self.zip(other, Coefficient::meet)

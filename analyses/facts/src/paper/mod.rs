@@ -10,9 +10,74 @@ mod tests;
 
 pub use algebra::{Coefficient, State};
 
+use crate::model::{Cause, Class, Method, Options, ValueFact};
+use ir::{Function, Variable};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use syntax::musimd::{Operand, Program};
+use syntax::musimd::{InstructionKind, Operand, Program};
+
+/// What the paper's analyses say of the variables of a program in gated form, as facts of the function that it was
+/// lowered to, sorted. `None`: the full method, or a program in plain form, with `sync` or a variable written twice.
+pub fn named(
+    program: &Program,
+    function: &Function,
+    options: &Options,
+) -> Option<Vec<(Variable, ValueFact)>> {
+    let plain = |kind: &InstructionKind| matches!(kind, InstructionKind::Sync);
+    if program.instructions.iter().any(|i| plain(&i.kind)) {
+        return None;
+    }
+    let facts: Vec<(SmolStr, ValueFact)> = match options.method {
+        Method::Full => return None,
+        Method::Simple => {
+            let found = simple::analyze(program).ok()?.into_iter();
+            let fact = |divergent| match divergent {
+                true => fact(options, Class::Divergent, String::new(), "D".into()),
+                false => fact(options, Class::Uniform, String::new(), "U".into()),
+            };
+            found.map(|(name, varies)| (name, fact(varies))).collect()
+        }
+        Method::Polynomial(degree) => {
+            let degree = usize::from(degree.clamp(1, 2));
+            let found = polynomial::analyze(program, degree).ok()?.into_iter();
+            let fact = |state: State| {
+                let class = if state.is_uniform() {
+                    Class::Uniform
+                } else if state.is_polynomial() {
+                    Class::Affine
+                } else {
+                    Class::Divergent
+                };
+                fact(options, class, state.text("Tid"), state.to_string())
+            };
+            found.map(|(name, state)| (name, fact(state))).collect()
+        }
+    };
+    let variable = |name: &SmolStr| {
+        let mut variables = function.variables.iter();
+        variables
+            .find(|(_, data)| data.name == *name)
+            .map(|(v, _)| v)
+    };
+    let mut named: Vec<(Variable, ValueFact)> = facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((variable(&name)?, fact)))
+        .collect();
+    named.sort_by_key(|(variable, _)| *variable);
+    Some(named)
+}
+
+fn fact(options: &Options, class: Class, form: String, state: String) -> ValueFact {
+    ValueFact {
+        class,
+        uniform_at: (class == Class::Uniform).then_some(options.scope),
+        form: form.into(),
+        state: state.into(),
+        // The chain is that of the values.
+        cause: Cause::None,
+        assumed: false,
+    }
+}
 
 /// The program's variables, numbered: parameters first, then definitions in text order.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -153,6 +153,41 @@ fn t5b_figure_15() {
     );
 }
 
+/// The rules over the IR (`divergence::gated`) give the states of the programs as printed, variable by variable.
+#[test]
+fn the_rules_over_the_ir_agree_on_gated_programs() {
+    let mut compared = 0;
+    for text in [SUM_TRIANGLE, AVG_SQUARE, FIGURE_15] {
+        let program = syntax::musimd::parse(text);
+        let (module, problems) = ir::lower::musimd::lower(&program, "program");
+        assert_eq!(problems, []);
+        let function = &module.functions[0];
+        for method in [Method::Simple, Method::Polynomial(1), Method::Polynomial(2)] {
+            let options = Options {
+                method,
+                ..Options::default()
+            };
+            let facts = crate::analyze(0, &module, &options);
+            let named = named(&program, function, &options).expect("gated");
+            for binding in &function.bindings {
+                if binding.kind == ir::BindingKind::Read {
+                    continue;
+                }
+                let (_, wanted) = named
+                    .iter()
+                    .find(|(variable, _)| *variable == binding.variable)
+                    .expect("every variable has a state");
+                let found = facts.at(binding.values[0], binding.block);
+                let name = &function.variables[binding.variable].name;
+                assert_eq!(found.class, wanted.class, "{name} by {method:?}");
+                assert_eq!(found.state, wanted.state, "{name} by {method:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
 /// Straight-line programs: every claim is compared with the values in eight threads. What is known of a state with ⊥
 /// below its leading coefficient is that some polynomial fits; what is fully known must be that polynomial.
 #[test]
