@@ -21,7 +21,7 @@ use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::{LexedFile, lex_shared};
 use syntax::c_family::token::Token;
 use syntax::preprocess::{IncludeResolver, IncludedFile, ItemTokens, PreprocessOptions, Unit};
-use syntax::{FileId, ItemKey, Problem, Span};
+use syntax::{FileId, ItemKey, Problem, ProblemKind, Span};
 
 /// What a file is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -699,12 +699,18 @@ pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db 
 pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
     let mut problems: Vec<(Problem, String)> = Vec::new();
     if file.language(db).c_dialect().is_some() {
-        problems.extend(
-            db::unit(db, file)
-                .problems
-                .iter()
-                .map(|problem| (problem.clone(), String::new())),
-        );
+        let unit = db::unit(db, file);
+        // A header whose functions are built in, or that has none for a device, hides nothing.
+        let known = |problem: &Problem| {
+            problem.kind == ProblemKind::MissingInclude
+                && unit.includes.iter().any(|include| {
+                    include.file == problem.file
+                        && include.span == problem.span
+                        && ir::lower::c_family::builtins::is_known_header(&include.spec)
+                })
+        };
+        let told = unit.problems.iter().filter(|problem| !known(problem));
+        problems.extend(told.map(|problem| (problem.clone(), String::new())));
     }
     for (place, item) in crate::views::own_items(db, file) {
         let name = item.name(db).to_string();

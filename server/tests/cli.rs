@@ -49,7 +49,7 @@ impl Drop for Place {
     }
 }
 
-const KERNEL: &str = r#"#include <cuda_runtime.h>
+const KERNEL: &str = r#"#include "shapes.cuh"
 __global__ void scale(float* out, const float* in, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int block = blockIdx.x;

@@ -4,74 +4,24 @@
 //! `cargo run --release -p lockstep-ir --example lower_corpus -- [-v] [-d] [-f NAME] [-I DIR]... PATH...`
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../../syntax/examples/corpus/files.rs"]
+mod files;
+#[path = "../../syntax/examples/corpus/search.rs"]
+mod search;
+
+use files::collect;
 use lockstep_ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Op};
+use search::Search;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::c_family::ast::{ItemKind, ParsedItem, SpecifierSet};
-use syntax::c_family::lexer::{LexedFile, lex};
 use syntax::c_family::{Dialect, parse_unit};
-use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+use syntax::preprocess::{PreprocessOptions, preprocess};
 use syntax::{FileId, Problem, ProblemKind};
-
-#[derive(Default)]
-struct Search {
-    directories: Vec<PathBuf>,
-    cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
-}
-
-impl Search {
-    fn load(&mut self, path: &Path) -> Option<IncludedFile> {
-        let tokens = self
-            .cache
-            .entry(path.to_path_buf())
-            .or_insert_with(|| {
-                let bytes = std::fs::read(path).ok()?;
-                Some(Arc::new(lex(&String::from_utf8_lossy(&bytes))))
-            })
-            .clone()?;
-        Some(IncludedFile {
-            path: Arc::from(path.to_string_lossy().as_ref()),
-            tokens,
-        })
-    }
-}
-
-impl IncludeResolver for Search {
-    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
-        let spec = spec.replace('\\', "/");
-        let mut candidates = Vec::new();
-        if !angled {
-            let parent = Path::new(from).parent();
-            candidates.extend(parent.map(|directory| directory.join(&spec)));
-        }
-        candidates.extend(self.directories.iter().map(|d| d.join(&spec)));
-        candidates.into_iter().find_map(|path| self.load(&path))
-    }
-}
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        let mut entries: Vec<_> = std::fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
-        entries.sort();
-        entries.iter().for_each(|entry| collect(entry, files));
-    } else if path
-        .extension()
-        .and_then(|e| e.to_str())
-        .and_then(Dialect::from_extension)
-        .is_some()
-    {
-        files.push(path.to_path_buf());
-    }
-}
 
 type Place = (PathBuf, String, syntax::Span);
 type Outcome = (usize, bool, Vec<String>);
@@ -107,6 +57,7 @@ impl IsKernel for ParsedItem {
 
 fn run() {
     let mut search = Search::default();
+    let wanted = |extension: &str| Dialect::from_extension(extension).is_some();
     let mut files = Vec::new();
     let (mut verbose, mut only, mut dump) = (false, None, false);
     let mut arguments = std::env::args().skip(1);
@@ -118,7 +69,7 @@ fn run() {
             "-I" => search
                 .directories
                 .extend(arguments.next().map(PathBuf::from)),
-            path => collect(Path::new(path), &mut files),
+            path => collect(Path::new(path), &wanted, &mut files),
         }
     }
     let mut totals = Totals::default();

@@ -10,66 +10,22 @@
 
 #![allow(clippy::disallowed_methods)] // An example may read files and the clock.
 
+#[path = "../../syntax/examples/corpus/files.rs"]
+mod files;
+#[path = "../../syntax/examples/corpus/search.rs"]
+mod search;
+
+use files::collect;
 use lockstep_ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use lockstep_ir::{FunctionKind, Language, Op, ShaderStage};
+use search::Search;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 use syntax::c_family::ast::{FunctionBody, FunctionName, ItemKind, ParsedItem};
-use syntax::c_family::{Dialect, lexer::LexedFile, lexer::lex, parse_unit};
-use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
-
-struct Search {
-    directories: Vec<PathBuf>,
-    cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
-}
-
-impl Search {
-    fn load(&mut self, path: &Path) -> Option<IncludedFile> {
-        let read = || {
-            let bytes = std::fs::read(path).ok()?;
-            Some(Arc::new(lex(&String::from_utf8_lossy(&bytes))))
-        };
-        let tokens = self
-            .cache
-            .entry(path.to_path_buf())
-            .or_insert_with(read)
-            .clone()?;
-        Some(IncludedFile {
-            path: Arc::from(path.to_string_lossy().as_ref()),
-            tokens,
-        })
-    }
-}
-
-impl IncludeResolver for Search {
-    fn resolve(&mut self, from: &str, spec: &str, _angled: bool) -> Option<IncludedFile> {
-        let spec = spec.replace('\\', "/");
-        let mut candidates: Vec<PathBuf> = Path::new(from)
-            .ancestors()
-            .skip(1)
-            .take(3)
-            .map(|directory| directory.join(&spec))
-            .collect();
-        let further = self.directories.iter().map(|d| d.join(&spec));
-        candidates.extend(further);
-        candidates.into_iter().find_map(|path| {
-            self.load(&path)
-                .or_else(|| other_case(&path).and_then(|path| self.load(&path)))
-        })
-    }
-}
-
-/// The file whose name differs in case alone: shaders written on Windows rely on it.
-fn other_case(path: &Path) -> Option<PathBuf> {
-    let wanted = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let entries = std::fs::read_dir(path.parent()?).ok()?;
-    entries.flatten().map(|entry| entry.path()).find(|p| {
-        p.file_name()
-            .is_some_and(|n| n.to_string_lossy().to_ascii_lowercase() == wanted)
-    })
-}
+use syntax::c_family::{Dialect, parse_unit};
+use syntax::preprocess::{PreprocessOptions, preprocess};
 
 /// A compiler's command line.
 #[derive(Default, Debug)]
@@ -138,19 +94,6 @@ fn expects_errors(text: &str) -> bool {
     })
 }
 
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        let Ok(entries) = std::fs::read_dir(path) else {
-            return;
-        };
-        let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        entries.iter().for_each(|entry| collect(entry, files));
-    } else if path.extension().is_some_and(|e| e == "hlsl") {
-        files.push(path.to_path_buf());
-    }
-}
-
 #[derive(Default)]
 struct Totals {
     files: usize,
@@ -165,10 +108,8 @@ struct Totals {
 fn main() {
     let mut verbose = false;
     let mut shown = 40;
-    let mut search = Search {
-        directories: Vec::new(),
-        cache: BTreeMap::new(),
-    };
+    let mut search = Search::default();
+    search.lenient = true;
     let mut files = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -178,7 +119,7 @@ fn main() {
             "-I" => search
                 .directories
                 .extend(arguments.next().map(PathBuf::from)),
-            path => collect(Path::new(path), &mut files),
+            path => collect(Path::new(path), &|e| e == "hlsl", &mut files),
         }
     }
     let start = Instant::now();

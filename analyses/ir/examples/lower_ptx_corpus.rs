@@ -2,34 +2,21 @@
 //! an unknown construct, with the reasons for the others.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../../syntax/examples/corpus/files.rs"]
+mod files;
+
+use files::collect;
 use lockstep_ir::lower::ptx::lower_text;
 use lockstep_ir::verify::verify_module;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        let mut entries: Vec<_> = std::fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
-        entries.sort();
-        for entry in entries {
-            collect(&entry, files);
-        }
-    } else if path.extension().is_some_and(|e| e == "ptx") {
-        files.push(path.to_path_buf());
-    }
-}
 
 fn main() {
     let mut files = Vec::new();
     let verbose = std::env::args().any(|a| a == "-v");
     for argument in std::env::args().skip(1) {
-        collect(Path::new(&argument), &mut files);
+        collect(Path::new(&argument), &|e| e == "ptx", &mut files);
     }
     let (mut entries, mut functions, mut clean, mut clean_functions) = (0, 0, 0, 0);
     let (mut values, mut broken, mut bytes) = (0usize, 0, 0usize);

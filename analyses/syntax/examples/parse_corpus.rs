@@ -7,56 +7,21 @@
 
 #![allow(clippy::disallowed_methods)] // An example may read files and the clock.
 
+extern crate lockstep_syntax as syntax;
+
+#[path = "corpus/files.rs"]
+mod files;
+#[path = "corpus/search.rs"]
+mod search;
+
+use files::collect;
 use lockstep_syntax::c_family::ast::{Function, FunctionBody, ItemKind, ParsedItem, SpecifierSet};
-use lockstep_syntax::c_family::{Dialect, dump, lexer::LexedFile, lexer::lex, parse_unit};
-use lockstep_syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+use lockstep_syntax::c_family::{Dialect, dump, parse_unit};
+use lockstep_syntax::preprocess::{PreprocessOptions, preprocess};
 use lockstep_syntax::{FileId, LineIndex, ProblemKind};
-use std::collections::BTreeMap;
+use search::Search;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
-
-struct Search {
-    directories: Vec<PathBuf>,
-    cache: BTreeMap<PathBuf, Option<Arc<LexedFile>>>,
-}
-
-impl Search {
-    fn load(&mut self, path: &Path) -> Option<IncludedFile> {
-        let tokens = self
-            .cache
-            .entry(path.to_path_buf())
-            .or_insert_with(|| {
-                let bytes = std::fs::read(path).ok()?;
-                Some(Arc::new(lex(&String::from_utf8_lossy(&bytes))))
-            })
-            .clone()?;
-        Some(IncludedFile {
-            path: Arc::from(path.to_string_lossy().as_ref()),
-            tokens,
-        })
-    }
-}
-
-impl IncludeResolver for Search {
-    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
-        let spec = spec.replace('\\', "/");
-        let mut candidates = Vec::new();
-        if !angled {
-            candidates.extend(
-                Path::new(from)
-                    .parent()
-                    .map(|directory| directory.join(&spec)),
-            );
-        }
-        candidates.extend(
-            self.directories
-                .iter()
-                .map(|directory| directory.join(&spec)),
-        );
-        candidates.into_iter().find_map(|path| self.load(&path))
-    }
-}
 
 #[derive(Default)]
 struct Totals {
@@ -69,26 +34,6 @@ struct Totals {
     syntax: usize,
     bytes: usize,
     seconds: f64,
-}
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        let Ok(entries) = std::fs::read_dir(path) else {
-            return;
-        };
-        let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        entries.sort();
-        for entry in entries {
-            collect(&entry, files);
-        }
-    } else if path
-        .extension()
-        .and_then(|e| e.to_str())
-        .and_then(Dialect::from_extension)
-        .is_some()
-    {
-        files.push(path.to_path_buf());
-    }
 }
 
 fn is_entry(function: &Function, dialect: Dialect) -> bool {
@@ -117,10 +62,8 @@ fn is_entry(function: &Function, dialect: Dialect) -> bool {
 fn main() {
     let mut verbose = false;
     let mut unknowns = false;
-    let mut search = Search {
-        directories: Vec::new(),
-        cache: BTreeMap::new(),
-    };
+    let mut search = Search::default();
+    let wanted = |extension: &str| Dialect::from_extension(extension).is_some();
     let mut files = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -135,7 +78,7 @@ fn main() {
                 .extend(arguments.next().map(PathBuf::from)),
             // A file that is named is parsed whatever it is called, as CUDA when its name does not tell.
             path if Path::new(path).is_file() => files.push(PathBuf::from(path)),
-            path => collect(Path::new(path), &mut files),
+            path => collect(Path::new(path), &wanted, &mut files),
         }
     }
     let mut totals = Totals::default();

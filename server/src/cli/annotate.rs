@@ -119,10 +119,6 @@ fn notes_of(
                 part.function.name
             ),
         ));
-        let assumption = &part.facts.options.assumption;
-        if !assumption.is_empty() {
-            margin.notes.push((DIM, format!("assuming {assumption}")));
-        }
     }
     for &number in &rows.values {
         let Some(value) = rows.occurrences.get(number as usize) else {

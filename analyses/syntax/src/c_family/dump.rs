@@ -319,11 +319,11 @@ pub(super) fn expr(value: &Expr, out: &mut String) {
         ExprKind::Unary { op, operand } => form(unary_text(*op), &[operand], out),
         ExprKind::Binary {
             op, left, right, ..
-        } => form(binary_text(*op), &[left, right], out),
+        } => form(op.symbol(), &[left, right], out),
         ExprKind::Assign {
             op, left, right, ..
         } => form(
-            &format!("{}=", op.map_or("", binary_text)),
+            &format!("{}=", op.map_or("", BinaryOp::symbol)),
             &[left, right],
             out,
         ),
@@ -432,7 +432,7 @@ pub(super) fn expr(value: &Expr, out: &mut String) {
             let head = format!(
                 "fold-{} {}",
                 if *left { "left" } else { "right" },
-                binary_text(*op)
+                op.symbol()
             );
             match initial {
                 Some(initial) => form(&head, &[pack, initial], out),
@@ -506,30 +506,5 @@ fn unary_text(op: UnaryOp) -> &'static str {
         UnaryOp::PreDecrement => "--_",
         UnaryOp::PostIncrement => "_++",
         UnaryOp::PostDecrement => "_--",
-    }
-}
-
-fn binary_text(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Less => "<",
-        BinaryOp::LessEqual => "<=",
-        BinaryOp::Greater => ">",
-        BinaryOp::GreaterEqual => ">=",
-        BinaryOp::Equal => "==",
-        BinaryOp::NotEqual => "!=",
-        BinaryOp::Spaceship => "<=>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::LogicalAnd => "&&",
-        BinaryOp::LogicalOr => "||",
-        BinaryOp::MemberPointer => "->*",
     }
 }

@@ -279,7 +279,7 @@ impl Context<'_> {
                 CType::Bool => Some(SmolStr::new_static(if *n == 0 { "false" } else { "true" })),
                 _ => Some(format_smolstr!("{n}")),
             },
-            Local::Type(ty) => Some(self.structs.display(ty).into()),
+            Local::Type(ty) => Some(self.structs.display(ty)),
             _ => None,
         }
     }

@@ -279,7 +279,7 @@ impl Context<'_> {
             || (op.is_some() && self.may_overload(&place.ty))
         {
             let symbol = match op {
-                Some(op) => format!("{}=", operator_symbol(op)),
+                Some(op) => format!("{}=", op.symbol()),
                 None => "=".to_owned(),
             };
             let arguments = [
@@ -301,9 +301,7 @@ impl Context<'_> {
                         (Operand::Value(old.clone()), left.span),
                         (Operand::Value(value.clone()), right.span),
                     ];
-                    if let Some(result) =
-                        self.operator_call(operator_symbol(op), &arguments, op_span)
-                    {
+                    if let Some(result) = self.operator_call(op.symbol(), &arguments, op_span) {
                         let result = self.take(result, op_span);
                         self.store(&place, result, op_span);
                         return Operand::Place(place);
@@ -534,31 +532,6 @@ pub(super) fn launch_special(name: &str) -> Option<fn(u8) -> Special> {
         "gridDim" => Special::GridDim,
         _ => return None,
     })
-}
-
-pub fn operator_symbol(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Shl => "<<",
-        BinaryOp::Shr => ">>",
-        BinaryOp::Less => "<",
-        BinaryOp::LessEqual => "<=",
-        BinaryOp::Greater => ">",
-        BinaryOp::GreaterEqual => ">=",
-        BinaryOp::Equal => "==",
-        BinaryOp::NotEqual => "!=",
-        BinaryOp::Spaceship => "<=>",
-        BinaryOp::BitAnd => "&",
-        BinaryOp::BitOr => "|",
-        BinaryOp::BitXor => "^",
-        BinaryOp::LogicalAnd => "&&",
-        BinaryOp::LogicalOr => "||",
-        BinaryOp::MemberPointer => "->*",
-    }
 }
 
 /// Number of elements that an initialiser of `T x[]` gives it.

@@ -31,6 +31,10 @@ pub struct Instantiation {
 
 /// The size of a launch's block.
 #[derive(Clone, PartialEq, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are sizes, and there are few"
+)]
 pub enum BlockText {
     /// By axis; `None`: not known.
     Sizes([Option<Expr>; 3]),
@@ -626,12 +630,11 @@ fn changes(e: &Expr, out: &mut Vec<SmolStr>) {
                 out.extend(root(base).cloned());
             }
         }
-        ExprKind::Construct { ty, arguments, .. } => {
+        ExprKind::Construct { ty, arguments, .. }
             if !matches!(kind_of(ty), Kind::Number | Kind::Block)
-                && !matches!(ty.kind, TypeKind::Builtin(_))
-            {
-                out.extend(arguments.iter().filter_map(root).cloned());
-            }
+                && !matches!(ty.kind, TypeKind::Builtin(_)) =>
+        {
+            out.extend(arguments.iter().filter_map(root).cloned());
         }
         ExprKind::Lambda(lambda) => {
             out.extend(

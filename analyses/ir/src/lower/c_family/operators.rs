@@ -3,7 +3,6 @@
 use super::call::{Arg, Operand};
 use super::context::*;
 use super::expr::launch_special;
-use super::expr::operator_symbol;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
@@ -249,7 +248,7 @@ impl Context<'_> {
         span: Span,
     ) -> Operand {
         if self.may_overload(left.ty()) || self.may_overload(right.ty()) {
-            let symbol = operator_symbol(op);
+            let symbol = op.symbol();
             let arguments = [(left.clone(), left_span), (right.clone(), right_span)];
             if let Some(result) = self.operator_call(symbol, &arguments, op_span) {
                 return result;
@@ -364,7 +363,7 @@ impl Context<'_> {
                 };
                 let message = format!(
                     "operator {} of `{}` and `{}`",
-                    operator_symbol(op),
+                    op.symbol(),
                     self.structs.display(&left.ty),
                     self.structs.display(&right.ty)
                 );

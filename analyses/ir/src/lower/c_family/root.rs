@@ -482,18 +482,8 @@ impl Context<'_> {
                 .builder
                 .parameter(name, text, &[Type::Ptr(Space::Generic)]);
             let Some(ident) = ident else { return };
-            let mut place = self.memory_place(target.clone(), values[0], is_const, false, false);
-            let variable = self.new_variable(&ident, &target, VariableKind::Parameter);
-            let at = self.at(ident.span);
-            self.builder
-                .bind(variable, BindingKind::Declaration, &[], "", at);
-            place.name = Some(NamedPart {
-                variable,
-                part: SmolStr::default(),
-                at,
-            });
-            self.declare(ident.name.clone(), Local::Variable(place));
-            return;
+            let place = self.memory_place(target.clone(), values[0], is_const, false, false);
+            return self.declare_in_memory(&ident, &target, place);
         }
         let Some(types) = self.structs.parts(&ty) else {
             // Too large for scalars: parameters lie in constant memory.
@@ -501,17 +491,7 @@ impl Context<'_> {
             let Some(ident) = ident else { return };
             let mut place = self.symbol_place(&name, &ty, Space::Constant, true, span);
             place.is_const = false;
-            let variable = self.new_variable(&ident, &ty, VariableKind::Parameter);
-            let at = self.at(ident.span);
-            self.builder
-                .bind(variable, BindingKind::Declaration, &[], "", at);
-            place.name = Some(NamedPart {
-                variable,
-                part: SmolStr::default(),
-                at,
-            });
-            self.declare(ident.name.clone(), Local::Variable(place));
-            return;
+            return self.declare_in_memory(&ident, &ty, place);
         };
         let types: SmallVec<[Type; 4]> = types
             .iter()
@@ -538,6 +518,20 @@ impl Context<'_> {
             self.builder.vector(&value.parts);
         }
         let place = self.fresh_parameter(&ident, &ty, value, changed, true);
+        self.declare(ident.name.clone(), Local::Variable(place));
+    }
+
+    /// A parameter that lies in memory.
+    fn declare_in_memory(&mut self, ident: &ast::Ident, ty: &CType, mut place: LValue) {
+        let variable = self.new_variable(ident, ty, VariableKind::Parameter);
+        let at = self.at(ident.span);
+        self.builder
+            .bind(variable, BindingKind::Declaration, &[], "", at);
+        place.name = Some(NamedPart {
+            variable,
+            part: SmolStr::default(),
+            at,
+        });
         self.declare(ident.name.clone(), Local::Variable(place));
     }
 }
