@@ -93,6 +93,8 @@ pub(crate) struct Judge<'m> {
     /// Histories of the lanes in the block's execution with this number.
     instant: (u64, u32, u64),
     histories: [u64; 64],
+    /// Lanes have come to a barrier that is not called safe, in this run.
+    at_flagged: bool,
     /// Violations before the last access.
     before_access: usize,
     pub(crate) tally: Tally,
@@ -118,6 +120,7 @@ impl<'m> Judge<'m> {
             frames: FxHashMap::default(),
             instant: (0, 0, 0),
             histories: [0; 64],
+            at_flagged: false,
             before_access: 0,
             tally: Tally::default(),
             violations: Vec::new(),
@@ -140,6 +143,7 @@ impl<'m> Judge<'m> {
         self.seen.clear();
         self.frames.clear();
         self.instant = (0, 0, 0);
+        self.at_flagged = false;
         let outcome = interp::run_with(self.module, launch, self, &());
         if let Some(interp::Error::Access { .. }) = outcome.error {
             // The last access is outside of every object: nothing is claimed of its pattern.
@@ -156,7 +160,10 @@ impl<'m> Judge<'m> {
                 .iter()
                 .find(|b| b.inst == inst);
             let foreseen = fact.is_some_and(|f| f.divergent.is_some() || f.guard.is_some());
-            if !called && !foreseen {
+            // Other warps may wait at one that is not called safe.
+            let elsewhere =
+                matches!(fault, interp::BarrierFault::OtherWarps { .. }) && self.at_flagged;
+            if !called && !foreseen && !elsewhere {
                 let known = fact.is_some();
                 self.violate(
                     bare(function, Place::Barrier(inst), Scope::Workgroup),
@@ -546,6 +553,7 @@ impl Observer for Judge<'_> {
         let flagged = self.claims.functions[instance.function as usize]
             .flagged
             .contains(&inst);
+        self.at_flagged |= flagged;
         self.tally.counts[SAFE + usize::from(flagged)] += 1;
     }
 
