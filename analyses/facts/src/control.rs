@@ -1,9 +1,11 @@
 //! Facts about loops and barriers, from the levels of branches.
 
-use crate::divergence::{DISPATCH, Engine, Level, WORKGROUP, exit_of, level_of, scope_of};
+use crate::divergence::{
+    ControllingBranches, DISPATCH, Engine, Level, WORKGROUP, level_of, scope_of,
+};
 use crate::model::*;
 use ir::loops::LoopId;
-use ir::{Barrier, Block, IntCondition, Loc, Op, Terminator, Value};
+use ir::{Barrier, Block, IntCondition, Loc, Op, SourceLoop, Terminator, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One fact a loop, outermost first.
@@ -25,16 +27,18 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
         }
     }
     let leaving = leaving_several(engine);
+    let mut sources: FxHashMap<Block, &SourceLoop> = FxHashMap::default();
+    for source in &function.loops {
+        sources.entry(source.header).or_insert(source);
+    }
     engine
         .forest
         .loops
         .iter()
         .map(|(id, l)| {
             // Iterations inside of a loop without comparable instances cannot be compared either.
-            let around = std::iter::successors(Some(id), |&l| engine.forest.loops[l].parent);
-            let mixed = around.map(|l| engine.mixed[l]).min().unwrap_or(DISPATCH);
-            let mut level = engine.taint[id].min(mixed);
-            let mut exit = exit_of(engine, id);
+            let mut level = engine.taint[id].min(engine.mixed.of_loop(id.0));
+            let mut exit = engine.worst_exit(id);
             if let Some(&(lower, branch)) = leaving.get(&id)
                 && lower < level
             {
@@ -44,7 +48,7 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
                 Some(selector) if level < DISPATCH => Cause::Operand(selector),
                 _ => Cause::None,
             };
-            let source = function.loops.iter().find(|s| s.header == l.header);
+            let source = sources.get(&l.header);
             LoopFact {
                 assumed: false,
                 header: l.header,
@@ -67,7 +71,7 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
 /// used where these lanes go on, so that its taint does not say it; its trip count does.
 fn leaving_several(engine: &Engine<'_>) -> FxHashMap<LoopId, (Level, Block)> {
     let mut leaving: FxHashMap<LoopId, (Level, Block)> = FxHashMap::default();
-    for (&branch, gates) in &engine.gates {
+    for (branch, gates) in engine.known_gates() {
         let found = (engine.branch_level[branch], branch);
         for &(_, outermost) in &gates.exits {
             for l in engine.forest.around(branch) {
@@ -121,7 +125,7 @@ fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
         return None;
     };
     let stays = engine.forest.contains(l, then.block);
-    let limit = engine.form[compare.args[1]].as_constant()?;
+    let limit = engine.cells[compare.args[1]].form.as_constant()?;
     let counter = compare.args[0];
     let (start, step, offset) = induction(engine, l, counter)?;
     let mut at = i128::from(start) + i128::from(offset);
@@ -181,25 +185,27 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
         if !function.ty(param).is_int() || function.ty(param) != function.ty(value) {
             continue;
         }
-        let Some(offset) = engine.form[value]
-            .plus(-1, &engine.form[param], bits)
+        let Some(offset) = engine.cells[value]
+            .form
+            .plus(-1, &engine.cells[param].form, bits)
             .and_then(|d| d.as_constant())
         else {
             continue;
         };
         let mut start = None;
         let mut step = None;
-        for &(from, arg) in &engine.incoming[param] {
+        for &(from, arg) in engine.tables.incoming(function, param) {
             if engine.forest.contains(l, from) {
-                let by = engine.form[arg]
-                    .plus(-1, &engine.form[param], bits)?
+                let by = engine.cells[arg]
+                    .form
+                    .plus(-1, &engine.cells[param].form, bits)?
                     .as_constant()?;
                 if step.is_some_and(|s| s != by) {
                     return None;
                 }
                 step = Some(by);
             } else {
-                let first = engine.form[arg].as_constant()?;
+                let first = engine.cells[arg].form.as_constant()?;
                 if start.is_some_and(|s| s != first) {
                     return None;
                 }
@@ -216,53 +222,57 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
 pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
     let function = engine.function;
     let mut found = Vec::new();
-    for &block in &function.layout {
-        for &inst in &function.blocks[block].insts {
-            let data = &function.insts[inst];
-            let Op::Barrier(kind) = &data.op else {
-                continue;
-            };
-            let collective = match kind {
-                Barrier::Workgroup
-                | Barrier::WorkgroupAnd
-                | Barrier::WorkgroupOr
-                | Barrier::WorkgroupCount
-                | Barrier::Grid => true,
-                // Without a count of threads the whole workgroup takes part.
-                Barrier::Named { arrive } => !arrive && data.args.len() == 1,
-                Barrier::Warp | Barrier::MicroSimd => false,
-            };
-            let divergent = if collective && engine.executed[block] < WORKGROUP {
-                responsible(engine, block, WORKGROUP)
-            } else {
-                None
-            };
-            let guard = data
-                .guard
-                .map(|guard| guard.value)
-                .filter(|&value| collective && engine.level_at(value, block) < WORKGROUP);
-            found.push(BarrierFact {
-                inst,
-                loc: data.loc,
-                divergent,
-                guard,
-            });
-        }
+    let mut controlling = None;
+    for &(block, inst) in &engine.tables.barriers {
+        let data = &function.insts[inst];
+        let Op::Barrier(kind) = &data.op else {
+            continue;
+        };
+        let collective = match kind {
+            Barrier::Workgroup
+            | Barrier::WorkgroupAnd
+            | Barrier::WorkgroupOr
+            | Barrier::WorkgroupCount
+            | Barrier::Grid => true,
+            // Without a count of threads the whole workgroup takes part.
+            Barrier::Named { arrive } => !arrive && data.args.len() == 1,
+            Barrier::Warp | Barrier::MicroSimd => false,
+        };
+        let divergent = if collective && engine.executed[block] < WORKGROUP {
+            let controlling = controlling.get_or_insert_with(|| ControllingBranches::new(engine));
+            responsible(engine, controlling, block, WORKGROUP)
+        } else {
+            None
+        };
+        let guard = data
+            .guard
+            .map(|guard| guard.value)
+            .filter(|&value| collective && engine.level_at(value, block) < WORKGROUP);
+        found.push(BarrierFact {
+            inst,
+            loc: data.loc,
+            divergent,
+            guard,
+        });
     }
     found
 }
 
 /// The nearest branch that is less uniform than `level` and on which the execution of `block` depends.
-fn responsible(engine: &Engine<'_>, block: Block, level: Level) -> Option<(Block, bool)> {
-    let controlled = engine.controlled.as_ref()?;
+fn responsible(
+    engine: &Engine<'_>,
+    controlling: &ControllingBranches,
+    block: Block,
+    level: Level,
+) -> Option<(Block, bool)> {
     let mut seen = FxHashSet::default();
     let mut work = vec![block];
     let mut next = 0;
     while next < work.len() {
         let at = work[next];
         next += 1;
-        for &branch in &engine.flow.order {
-            if controlled[branch].contains(&at) && seen.insert(branch) {
+        for branch in controlling.of(engine, at) {
+            if seen.insert(branch) {
                 if engine.branch_level[branch] < level {
                     let in_loop = engine.forest.around(block).any(|l| {
                         engine.forest.contains(l, branch)

@@ -6,10 +6,11 @@
 use crate::divergence::{DISPATCH, Engine, SUBGROUP, level_of, scope_of};
 use crate::model::*;
 use ir::{BinaryOp, Block, Op, Space, UnaryOp};
-use rustc_hash::FxHashMap;
 
 /// Iterations of a loop whose number is not known.
 const TRIPS: f64 = 8.0;
+/// By depth of the loop, up to three.
+const INNER: [f64; 4] = [1.0, TRIPS, TRIPS * TRIPS, TRIPS * TRIPS * TRIPS];
 /// Blocks looked at for one arm.
 const ARM: usize = 256;
 
@@ -146,8 +147,14 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
     let machine = Machine::named(&facts.options.target);
     let wanted = level_of(facts.options.scope);
     let mut found = Vec::new();
-    let mut budget = 64 * function.layout.len();
-    let mut costs: FxHashMap<Block, f64> = FxHashMap::default();
+    let mut arms = Arms {
+        engine,
+        machine,
+        budget: 64 * function.layout.len(),
+        blocks: Vec::new(),
+        walk: 0,
+        work: Vec::new(),
+    };
     for &block in &function.layout {
         let data = &function.blocks[block];
         let Some(selector) = data.terminator.selector() else {
@@ -162,8 +169,7 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
         } else {
             Class::Divergent
         };
-        let divergence_cost =
-            (level < SUBGROUP).then(|| arms(engine, machine, block, &mut budget, &mut costs));
+        let divergence_cost = (level < SUBGROUP).then(|| arms.lost(block));
         let fact = facts.at(selector, block);
         found.push(BranchFact {
             assumed: false,
@@ -187,55 +193,103 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
     found
 }
 
-/// What the arms cost together beyond the dearest one.
-fn arms(
-    engine: &Engine<'_>,
-    machine: &Machine,
-    branch: Block,
-    budget: &mut usize,
-    costs: &mut FxHashMap<Block, f64>,
-) -> f64 {
-    let end = engine.post.immediate(branch);
-    let depth = |b: Block| {
-        engine
-            .forest
-            .of(b)
-            .map_or(0, |l| engine.forest.loops[l].depth)
-    };
-    let outside = depth(branch);
-    let mut all = Vec::new();
-    let mut leaves_loop = false;
-    for &next in &engine.flow.successors[branch] {
+/// What a walk needs of a block.
+#[derive(Clone, Copy)]
+struct ArmBlock {
+    /// Cycles of its instructions.
+    own: f64,
+    /// Of its loop.
+    depth: u32,
+    /// The last walk that came here.
+    walk: u32,
+}
+
+/// Walks over the arms of branches.
+struct Arms<'e, 'f> {
+    engine: &'e Engine<'f>,
+    machine: &'static Machine,
+    /// Blocks that may still be looked at, for all branches together.
+    budget: usize,
+    /// By block, once a branch has asked.
+    blocks: Vec<ArmBlock>,
+    /// The number of the walk.
+    walk: u32,
+    work: Vec<Block>,
+}
+
+impl Arms<'_, '_> {
+    /// What the arms of a branch cost together beyond the dearest one.
+    fn lost(&mut self, branch: Block) -> f64 {
+        let engine = self.engine;
+        let end = engine.post.immediate(branch);
+        self.measure();
+        let outside = self.blocks[branch.0 as usize].depth;
+        let (mut sum, mut most) = (0.0, 0.0f64);
+        let mut leaves_loop = false;
+        for &next in &engine.flow.successors[branch] {
+            leaves_loop |= engine
+                .forest
+                .of(branch)
+                .is_some_and(|l| !engine.forest.contains(l, next));
+            let total = self.total(branch, next, end, outside);
+            sum += total;
+            most = most.max(total);
+        }
+        // Lanes that have left a loop wait for the whole rest of an iteration of the others.
+        let lost = if leaves_loop { most } else { sum - most };
+        lost + self.machine.reconverge
+    }
+
+    /// One arm up to where it meets the others, inner loops as often as they are taken to run.
+    fn total(&mut self, branch: Block, next: Block, end: Option<Block>, outside: u32) -> f64 {
+        let engine = self.engine;
         let mut total = 0.0;
-        leaves_loop |= engine.forest.outermost_without(branch, next).is_some();
-        let mut seen = rustc_hash::FxHashSet::default();
-        let mut work = vec![next];
-        while let Some(at) = work.pop() {
-            if Some(at) == end
-                || at == branch
-                || *budget == 0
-                || seen.len() >= ARM
-                || !seen.insert(at)
-            {
+        let mut left = ARM;
+        self.walk += 1;
+        self.work.clear();
+        self.work.push(next);
+        while left > 0
+            && self.budget > 0
+            && let Some(at) = self.work.pop()
+        {
+            let block = &mut self.blocks[at.0 as usize];
+            if Some(at) == end || at == branch || block.walk == self.walk {
                 continue;
             }
-            *budget -= 1;
-            let own = *costs.entry(at).or_insert_with(|| {
-                engine.function.blocks[at]
-                    .insts
-                    .iter()
-                    .map(|&i| machine.cycles(engine.function, &engine.function.insts[i]))
-                    .sum()
-            });
-            let inner = depth(at).saturating_sub(outside).min(3);
-            total += own * TRIPS.powi(inner as i32);
-            work.extend(engine.flow.successors[at].iter().copied());
+            block.walk = self.walk;
+            self.budget -= 1;
+            left -= 1;
+            total += block.own * INNER[block.depth.saturating_sub(outside).min(3) as usize];
+            for &next in &engine.flow.successors[at] {
+                self.work.push(next);
+            }
         }
-        all.push(total);
+        total
     }
-    let sum: f64 = all.iter().sum();
-    let most = all.iter().copied().fold(0.0, f64::max);
-    // Lanes that have left a loop wait for the whole rest of an iteration of the others.
-    let lost = if leaves_loop { most } else { sum - most };
-    lost + machine.reconverge
+
+    fn measure(&mut self) {
+        if !self.blocks.is_empty() {
+            return;
+        }
+        let function = self.engine.function;
+        let forest = &self.engine.forest;
+        let nothing = ArmBlock {
+            own: 0.0,
+            depth: 0,
+            walk: 0,
+        };
+        self.blocks = vec![nothing; function.blocks.len()];
+        for &block in &self.engine.flow.order {
+            let insts = function.blocks[block].insts.iter();
+            let own = insts
+                .map(|&i| self.machine.cycles(function, &function.insts[i]))
+                .sum();
+            let depth = forest.of(block).map_or(0, |l| forest.loops[l].depth);
+            self.blocks[block.0 as usize] = ArmBlock {
+                own,
+                depth,
+                walk: 0,
+            };
+        }
+    }
 }

@@ -22,45 +22,43 @@ const BANKS: i64 = 32;
 pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
     let function = engine.function;
     let mut found = Vec::new();
-    for &block in &function.layout {
-        for &inst in &function.blocks[block].insts {
-            let data = &function.insts[inst];
-            let (kind, access) = match &data.op {
-                Op::Load(access) => (AccessKind::Load, access),
-                Op::Store(access) => (AccessKind::Store, access),
-                Op::Atomic(op, access) => (AccessKind::Atomic(*op), access),
-                _ => continue,
-            };
-            let Some(&address) = data.args.first() else {
-                continue;
-            };
-            if access.space == Space::Local {
-                continue;
-            }
-            let moved: u32 = match kind {
-                AccessKind::Load => data.results.iter().map(|&r| function.ty(r).bytes()).sum(),
-                AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
-                AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
-            };
-            let mut fact = AccessFact {
-                assumed: false,
-                inst,
-                loc: data.loc,
-                kind,
-                space: access.space,
-                class: AccessClass::Gather,
-                base: base(engine, address),
-                bytes: moved,
-                stride_bytes: None,
-                stride_text: SmolStr::default(),
-                sectors: None,
-                ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
-                bank_ways: None,
-                address,
-            };
-            classify(engine, block, &mut fact);
-            found.push(fact);
+    for &(block, inst) in &engine.tables.accesses {
+        let data = &function.insts[inst];
+        let (kind, access) = match &data.op {
+            Op::Load(access) => (AccessKind::Load, access),
+            Op::Store(access) => (AccessKind::Store, access),
+            Op::Atomic(op, access) => (AccessKind::Atomic(*op), access),
+            _ => continue,
+        };
+        let Some(&address) = data.args.first() else {
+            continue;
+        };
+        if access.space == Space::Local {
+            continue;
         }
+        let moved: u32 = match kind {
+            AccessKind::Load => data.results.iter().map(|&r| function.ty(r).bytes()).sum(),
+            AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
+            AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
+        };
+        let mut fact = AccessFact {
+            assumed: false,
+            inst,
+            loc: data.loc,
+            kind,
+            space: access.space,
+            class: AccessClass::Gather,
+            base: base(engine, address),
+            bytes: moved,
+            stride_bytes: None,
+            stride_text: SmolStr::default(),
+            sectors: None,
+            ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
+            bank_ways: None,
+            address,
+        };
+        classify(engine, block, &mut fact);
+        found.push(fact);
     }
     found
 }
@@ -75,7 +73,7 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
         fact.bank_ways = shared.then_some(1);
         return;
     }
-    let form = &engine.form[fact.address];
+    let form = &engine.cells[fact.address].form;
     if !engine.is_affine(form, block, SUBGROUP) {
         return;
     }
@@ -244,10 +242,7 @@ fn stride_text(engine: &Engine<'_>, varying: &Form, block: ir::Block) -> SmolStr
     for term in &varying.terms {
         let factors = term
             .factors
-            .iter()
-            .copied()
-            .filter(|&a| engine.atom_level_at(a, block) >= SUBGROUP)
-            .collect();
+            .filtered(|a| engine.atom_level_at(a, block) >= SUBGROUP);
         let part = Form {
             terms: smallvec::smallvec![Term {
                 factors,
@@ -290,8 +285,5 @@ fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
             break;
         }
     }
-    engine
-        .atom_name(at.0)
-        .map(SmolStr::from)
-        .unwrap_or_default()
+    engine.atom_name(at.0).unwrap_or_default()
 }

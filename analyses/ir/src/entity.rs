@@ -66,6 +66,9 @@ impl<K: Entity, V> EntityVec<K, V> {
             key: PhantomData,
         }
     }
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve_exact(more);
+    }
     pub fn push(&mut self, value: V) -> K {
         let key = K::new(self.items.len());
         self.items.push(value);

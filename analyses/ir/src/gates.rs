@@ -65,9 +65,12 @@ pub struct GateBuilder {
     post: Vec<Option<u32>>,
     /// The end of the one-entry region that starts here, if there is one.
     region: Vec<Option<u32>>,
+    /// By loop: the outermost irreducible loop around it or itself.
+    irreducible: EntityVec<LoopId, Option<LoopId>>,
     label: Vec<(u32, u32)>,
     epoch: u32,
     work_left: usize,
+    fresh: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
 impl GateBuilder {
@@ -132,15 +135,29 @@ impl GateBuilder {
                 (simple && dominators.dominates(from, to)).then_some(end)
             })
             .collect();
+        let mut irreducible = EntityVec::with_len(None, forest.loops.len());
+        for (l, data) in forest.loops.iter() {
+            irreducible[l] = data
+                .parent
+                .and_then(|p| irreducible[p])
+                .or((!data.reducible).then_some(l));
+        }
         GateBuilder {
             acyclic,
             position,
             post,
             region,
+            irreducible,
             label: vec![(0, 0); count],
             epoch: 0,
             work_left: WORK * (count + edges),
+            fresh: BinaryHeap::new(),
         }
+    }
+
+    /// The outermost irreducible loop that contains a block.
+    pub fn outermost_irreducible(&self, forest: &LoopForest, block: Block) -> Option<LoopId> {
+        self.irreducible[forest.of(block)?]
     }
 
     /// The gates of a block that ends in a branch with two or more targets.
@@ -151,17 +168,16 @@ impl GateBuilder {
             return gates;
         }
         self.epoch += 1;
+        let irreducible = self.outermost_irreducible(forest, branch);
+        let mut fresh = std::mem::take(&mut self.fresh);
+        fresh.clear();
         let mut walk = Walk {
             builder: self,
             forest,
             branch,
-            fresh: BinaryHeap::new(),
+            fresh,
             gates,
         };
-        let irreducible = forest
-            .around(branch)
-            .filter(|&l| !forest.loops[l].reducible)
-            .last();
         let mut end = None;
         if let Some(l) = irreducible {
             walk.gates.tainted.push(l);
@@ -178,7 +194,10 @@ impl GateBuilder {
             }
         }
         walk.propagate(end);
-        let mut gates = walk.gates;
+        let Walk {
+            fresh, mut gates, ..
+        } = walk;
+        self.fresh = fresh;
         for &(exit, _) in &gates.exits {
             gates.joins.push(exit);
         }

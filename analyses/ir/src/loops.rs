@@ -12,6 +12,7 @@
 
 use crate::cfg::ControlFlow;
 use crate::entity::{Block, Entity, EntityVec};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// A loop of a forest.
@@ -42,7 +43,7 @@ pub struct Loop {
     /// The header dominates all blocks: it is the only entry.
     pub reducible: bool,
     /// Blocks outside that an edge from inside leads to, each once, sorted.
-    pub exits: Vec<Block>,
+    pub exits: SmallVec<[Block; 2]>,
     /// Preorder interval in the forest.
     interval: (u32, u32),
 }
@@ -75,6 +76,11 @@ impl LoopForest {
     }
     pub fn contains(&self, l: LoopId, block: Block) -> bool {
         self.innermost[block].is_some_and(|inner| self.encloses(l, inner))
+    }
+    /// Numbers of a loop and of the loops in it, of which its own is the first: every loop has one, and those of an inner
+    /// loop lie within those of an outer one.
+    pub fn interval(&self, l: LoopId) -> (u32, u32) {
+        self.loops[l].interval
     }
     /// The loops of a block, innermost first.
     pub fn around(&self, block: Block) -> impl Iterator<Item = LoopId> + '_ {
@@ -114,7 +120,7 @@ impl LoopForest {
                         parent,
                         depth,
                         reducible: !irreducible,
-                        exits: Vec::new(),
+                        exits: SmallVec::new(),
                         interval: (0, 0),
                     }))
                 }
@@ -136,8 +142,10 @@ impl LoopForest {
         }
         for l in forest.loops.keys() {
             let exits = &mut forest.loops[l].exits;
-            exits.sort_unstable();
-            exits.dedup();
+            if exits.len() > 1 {
+                exits.sort_unstable();
+                exits.dedup();
+            }
         }
         forest
     }
@@ -180,54 +188,70 @@ type Nesting = (
     EntityVec<Block, Option<bool>>,
 );
 
+const NONE: u32 = u32::MAX;
+
 fn nest(flow: &ControlFlow) -> Nesting {
     let count = flow.successors.len();
     let (vertex, number, last) = depth_first(flow);
     let reached = vertex.len();
     let is_ancestor = |above: usize, below: usize| above <= below && below <= last[above];
-    let mut other: Vec<Vec<u32>> = vec![Vec::new(); reached];
-    let mut back: Vec<Vec<u32>> = vec![Vec::new(); reached];
-    for (at, &block) in vertex.iter().enumerate() {
-        for &before in &flow.predecessors[block] {
-            let before = number[before] as usize;
-            if is_ancestor(at, before) {
-                back[at].push(before as u32);
-            } else {
-                other[at].push(before as u32);
-            }
-        }
-    }
     let mut representative: Vec<u32> = (0..reached as u32).collect();
     let mut headers = EntityVec::with_len(None, count);
     let mut irreducible = EntityVec::with_len(None, count);
     let mut in_body = vec![u32::MAX; reached];
+    // Entries of irreducible loops that count as edges to the loop's header: by header, a list linked by index.
+    let mut further_of = vec![NONE; reached];
+    let mut further: Vec<(u32, u32)> = Vec::new();
+    let mut body: Vec<u32> = Vec::new();
     for at in (0..reached).rev() {
-        if back[at].is_empty() {
-            continue;
-        }
         let mark = at as u32;
-        let mut body: Vec<u32> = Vec::new();
         let mut is_irreducible = false;
-        for &before in &back[at] {
+        let mut is_header = false;
+        body.clear();
+        for &before in &flow.predecessors[vertex[at]] {
+            let before = number[before];
+            if !is_ancestor(at, before as usize) {
+                continue;
+            }
+            is_header = true;
             let before = find(&mut representative, before);
             if before != mark && in_body[before as usize] != mark {
                 in_body[before as usize] = mark;
                 body.push(before);
             }
         }
+        if !is_header {
+            continue;
+        }
         let mut done = 0;
         while done < body.len() {
             let member = body[done] as usize;
             done += 1;
-            for index in 0..other[member].len() {
-                let before = find(&mut representative, other[member][index]);
+            let mut next = further_of[member];
+            let mut reach = |before: u32, further: &mut Vec<(u32, u32)>| {
+                let before = find(&mut representative, before);
                 if !is_ancestor(at, before as usize) {
                     is_irreducible = true;
-                    other[at].push(before);
+                    if in_body[before as usize] != mark {
+                        in_body[before as usize] = mark;
+                        let first = std::mem::replace(&mut further_of[at], further.len() as u32);
+                        further.push((before, first));
+                    }
                 } else if before != mark && in_body[before as usize] != mark {
                     in_body[before as usize] = mark;
                     body.push(before);
                 }
+            };
+            for &before in &flow.predecessors[vertex[member]] {
+                let before = number[before];
+                if !is_ancestor(member, before as usize) {
+                    reach(before, &mut further);
+                }
+            }
+            while next != NONE {
+                let (before, after) = further[next as usize];
+                reach(before, &mut further);
+                next = after;
             }
         }
         for &member in &body {
@@ -235,8 +259,6 @@ fn nest(flow: &ControlFlow) -> Nesting {
             representative[member as usize] = mark;
         }
         irreducible[vertex[at]] = Some(is_irreducible);
-        other[at].sort_unstable();
-        other[at].dedup();
     }
     (headers, irreducible)
 }
@@ -292,9 +314,9 @@ mod tests {
         let outer = forest.of(Block(4)).unwrap();
         assert_eq!(forest.loops[inner].header, Block(2));
         assert_eq!(forest.loops[inner].parent, Some(outer));
-        assert_eq!(forest.loops[inner].exits, [Block(4)]);
+        assert_eq!(forest.loops[inner].exits.as_slice(), [Block(4)]);
         assert_eq!(forest.loops[outer].header, Block(1));
-        assert_eq!(forest.loops[outer].exits, [Block(5)]);
+        assert_eq!(forest.loops[outer].exits.as_slice(), [Block(5)]);
         assert!(forest.encloses(outer, inner) && !forest.encloses(inner, outer));
         assert!(forest.is_header(Block(5)));
         assert_eq!(forest.of(Block(6)), None);

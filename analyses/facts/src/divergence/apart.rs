@@ -7,12 +7,18 @@
 //! A: br tid & 1 -> B, C;  B: br u -> D, E;  C -> D;  D: v = ballot(p) -> E;  E: use v       D runs twice, v differs in E
 //! ```
 //!
-//! A walk from each such join; when it has looked at 100 times as many blocks as there are, it takes every block.
+//! A walk from each such join. A block remembers up to which post-dominator it was walked from at a level, and is not
+//! walked from again for a branch whose own post-dominator lies before that one. When the walks have looked at 100 times
+//! as many blocks as there are, every block is taken.
 
 use super::engine::{Engine, Level};
 use ir::Block;
 use ir::gates::Gates;
-use rustc_hash::FxHashSet;
+
+/// Not walked from yet.
+const NEVER: u32 = u32::MAX;
+/// Walked from up to the function's end.
+const EXIT: u32 = u32::MAX - 1;
 
 impl Engine<'_> {
     /// Notes where the lanes that part at `branch` run group by group.
@@ -21,42 +27,90 @@ impl Engine<'_> {
             self.all_apart(level);
             return;
         }
+        let mut fell = Vec::new();
         for &l in &gates.tainted {
-            for index in 0..self.flow.order.len() {
-                let block = self.flow.order[index];
-                if self.forest.contains(l, block) {
-                    self.set_apart(block, level);
+            self.loops_apart.lower(&self.forest, l, level, &mut fell);
+        }
+        if !fell.is_empty() {
+            self.with_blocks_of_loops(|engine, blocks| {
+                for l in fell {
+                    for &block in blocks.directly_in(&engine.forest, l) {
+                        engine.set_apart(block, level);
+                    }
                 }
-            }
+            });
         }
         let end = self.post.immediate(branch);
-        let starts = gates
-            .joins
-            .iter()
-            .copied()
-            .chain(gates.exits.iter().map(|&(block, _)| block));
-        let mut work: Vec<Block> = starts.filter(|&block| Some(block) != end).collect();
-        let mut seen: FxHashSet<Block> = work.iter().copied().collect();
+        let mut work = std::mem::take(&mut self.visited.work);
+        work.clear();
+        let exits = gates.exits.iter().map(|e| e.0);
+        for block in gates.joins.iter().copied().chain(exits) {
+            self.walk_apart(block, end, level, &mut work);
+        }
         while let Some(block) = work.pop() {
-            self.set_apart(block, level);
             for index in 0..self.flow.successors[block].len() {
                 let next = self.flow.successors[block][index];
-                if Some(next) != end && seen.insert(next) {
-                    work.push(next);
-                }
+                self.walk_apart(next, end, level, &mut work);
             }
+            self.walked += 1;
             self.overtaking_left = self.overtaking_left.saturating_sub(1);
             if self.overtaking_left == 0 {
                 self.all_apart(level);
+                break;
+            }
+        }
+        self.visited.work = work;
+    }
+
+    fn walk_apart(
+        &mut self,
+        block: Block,
+        end: Option<Block>,
+        level: Level,
+        work: &mut Vec<Block>,
+    ) {
+        if Some(block) == end {
+            return;
+        }
+        let mark = end.map_or(EXIT, |e| e.0);
+        // Up to another post-dominator than `end` a walk has covered this one's blocks if no way from here leads past
+        // `end`, and `end` comes first.
+        let before_end = end.is_none_or(|e| self.post.dominates(e, block));
+        for known in &self.apart_until[..=usize::from(level)] {
+            let until = known.get(block.0 as usize).copied().unwrap_or(NEVER);
+            let further = match (until, end) {
+                (NEVER, _) => false,
+                (EXIT, _) => true,
+                (until, Some(end)) => before_end && self.post.dominates(Block(until), end),
+                (_, None) => false,
+            };
+            if until == mark || further {
                 return;
             }
         }
+        let known = &mut self.apart_until[usize::from(level)];
+        if known.is_empty() {
+            *known = vec![NEVER; self.function.blocks.len()];
+        }
+        known[block.0 as usize] = mark;
+        self.set_apart(block, level);
+        work.push(block);
     }
 
     fn all_apart(&mut self, level: Level) {
+        if level >= self.all_apart {
+            return;
+        }
+        self.all_apart = level;
         for index in 0..self.flow.order.len() {
             self.set_apart(self.flow.order[index], level);
         }
+    }
+
+    /// Below which scope groups of lanes may execute a block one after the other.
+    pub(super) fn apart_at(&self, block: Block) -> Level {
+        self.asks.set(true);
+        self.apart[block]
     }
 
     fn set_apart(&mut self, block: Block, level: Level) {

@@ -7,7 +7,9 @@ use ir::{Block, Inst, Op, Value};
 /// Finds the arrays and the addresses in them.
 pub(crate) fn find(engine: &mut Engine<'_>) {
     let function = engine.function;
+    engine.array_of = vec![None; function.values.len()];
     let mut escaped = Vec::new();
+    let mut loads = Vec::new();
     for &block in &engine.flow.order {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
@@ -16,15 +18,22 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
                     escaped.push(false);
                     Some(escaped.len() as u32 - 1)
                 }
-                Op::PtrAdd => data.args.first().and_then(|&base| engine.array_of[base]),
+                Op::PtrAdd => data.args.first().and_then(|&base| engine.array_of(base)),
                 _ => None,
             };
-            for &result in &data.results {
-                engine.array_of[result] = array;
+            if array.is_some() {
+                for &result in &data.results {
+                    engine.array_of[result.0 as usize] = array;
+                }
+            }
+            if let (Op::Load(_), Some(&address)) = (&data.op, data.args.first())
+                && engine.array_of(address).is_some()
+            {
+                loads.push((address, inst));
             }
             for (index, &arg) in data.args.iter().enumerate() {
                 let fine = index == 0 && matches!(data.op, Op::PtrAdd | Op::Load(_) | Op::Store(_));
-                if let Some(array) = engine.array_of[arg]
+                if let Some(array) = engine.array_of(arg)
                     && !fine
                 {
                     escaped[array as usize] = true;
@@ -33,14 +42,14 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
         }
         for edge in function.blocks[block].terminator.edges() {
             for &arg in &edge.args {
-                if let Some(array) = engine.array_of[arg] {
+                if let Some(array) = engine.array_of(arg) {
                     escaped[array as usize] = true;
                 }
             }
         }
         if let ir::Terminator::Return(values) = &function.blocks[block].terminator {
             for &value in values {
-                if let Some(array) = engine.array_of[value] {
+                if let Some(array) = engine.array_of(value) {
                     escaped[array as usize] = true;
                 }
             }
@@ -50,18 +59,13 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
         engine.add_array();
     }
     for value in function.values.keys() {
-        if engine.array_of[value].is_some_and(|a| escaped[a as usize]) {
-            engine.array_of[value] = None;
+        if engine.array_of(value).is_some_and(|a| escaped[a as usize]) {
+            engine.array_of[value.0 as usize] = None;
         }
     }
-    for &block in &function.layout {
-        for &inst in &function.blocks[block].insts {
-            let data = &function.insts[inst];
-            if let (Op::Load(_), Some(&address)) = (&data.op, data.args.first())
-                && let Some(array) = engine.array_of[address]
-            {
-                engine.reads_array(array, inst);
-            }
+    for (address, inst) in loads {
+        if let Some(array) = engine.array_of(address) {
+            engine.reads_array(array, inst);
         }
     }
 }
@@ -70,11 +74,12 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
 pub(crate) fn offset_level(engine: &Engine<'_>, address: Value, block: Block) -> Level {
     engine
         .level_at(address, block)
-        .max(if engine.form[address].assumed {
+        .max(if engine.cells[address].form.assumed {
             0
         } else {
             let values = engine.function.values.len() as u32;
-            engine.form[address]
+            engine.cells[address]
+                .form
                 .terms
                 .iter()
                 .filter(|t| {
@@ -99,7 +104,7 @@ pub(crate) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
     let Some((&address, values)) = data.args.split_first() else {
         return;
     };
-    let Some(array) = engine.array_of[address] else {
+    let Some(array) = engine.array_of(address) else {
         return;
     };
     let mut level = offset_level(engine, address, block).min(engine.executed[block]);

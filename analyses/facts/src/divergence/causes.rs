@@ -1,110 +1,129 @@
 //! Why a value is not uniform: for each the next step on a shortest way to a source, by one breadth-first walk from all
 //! sources along the dependences that carry the same level.
 
-use super::engine::{DISPATCH, Engine, Level};
+use super::engine::{DISPATCH, DIVERGENT, Engine, Level, Node};
 use crate::model::Cause;
+use ir::loops::LoopId;
 use ir::{Block, EntityVec, Op, Value};
-use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
 
 pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     let function = engine.function;
-    let mut causes: EntityVec<Value, Cause> =
-        EntityVec::with_len(Cause::None, function.values.len());
-    let mut queue: VecDeque<Value> = VecDeque::new();
-    let mut selectors: FxHashMap<Value, Vec<Block>> = FxHashMap::default();
-    for &block in &engine.flow.order {
-        if let Some(selector) = function.blocks[block].terminator.selector()
-            && engine.branch_level[block] < DISPATCH
-        {
-            selectors.entry(selector).or_default().push(block);
-        }
-    }
-    let open = |causes: &EntityVec<Value, Cause>, value: Value| {
-        causes[value] == Cause::None
-            && engine.level[value] < DISPATCH
-            && engine.block_of[value].is_some()
+    let mut found = Found {
+        causes: EntityVec::with_len(Cause::None, function.values.len()),
+        order: Vec::new(),
+        open: EntityVec::with_len(false, function.values.len()),
     };
-    for &block in &engine.flow.order {
-        let data = &function.blocks[block];
-        if block == function.entry() {
-            for &param in &data.params {
-                if open(&causes, param) {
-                    causes[param] = Cause::Source;
-                    queue.push_back(param);
-                }
-            }
-        }
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            for &result in &inst.results {
-                let least = inst
-                    .args
-                    .iter()
-                    .chain(inst.guard.as_ref().map(|g| &g.value))
-                    .map(|&a| engine.level_at(a, block))
-                    .min()
-                    .unwrap_or(DISPATCH);
-                if open(&causes, result) && engine.level[result] < least {
-                    causes[result] = match inst.op {
-                        Op::Load(_) => inst
-                            .args
-                            .first()
-                            .map_or(Cause::Source, |&a| Cause::Memory(a)),
-                        _ => Cause::Source,
-                    };
-                    queue.push_back(result);
-                }
-            }
+    let mut wanted = 0;
+    for value in function.values.keys() {
+        if engine.level[value] < DISPATCH && engine.home(value).is_some() {
+            found.open[value] = true;
+            wanted += 1;
         }
     }
-    while let Some(value) = queue.pop_front() {
-        // Operands.
-        for &node in &engine.users[value.0 as usize] {
-            for (user, block) in engine.results_of(node) {
-                if open(&causes, user) && engine.level_at(value, block) <= engine.level[user] {
-                    let load = matches!(function.defining(user).map(|d| &d.op), Some(Op::Load(_)));
-                    causes[user] = match leaves(engine, value, block) {
-                        Some(cause) if engine.level_at(value, block) < engine.level[value] => cause,
-                        _ if load => Cause::Memory(value),
-                        _ => Cause::Operand(value),
-                    };
-                    queue.push_back(user);
-                }
-            }
-        }
-        // Branches that it decides.
-        let Some(blocks) = selectors.get(&value) else {
+    for &param in &function.blocks[function.entry()].params {
+        found.add(param, Cause::Source);
+    }
+    for (node, &at) in (0..).zip(&engine.tables.nodes) {
+        let Node::Inst(block, inst) = at else {
             continue;
         };
-        for &branch in blocks {
+        if engine.tables.result(node).is_some_and(|r| !found.open[r]) {
+            continue;
+        }
+        let inst = &function.insts[inst];
+        if inst.results.is_empty() {
+            continue;
+        }
+        let least = inst
+            .args
+            .iter()
+            .chain(inst.guard.as_ref().map(|g| &g.value))
+            .map(|&a| engine.level_at(a, block))
+            .min()
+            .unwrap_or(DISPATCH);
+        for &result in &inst.results {
+            if engine.level[result] < least {
+                let cause = match inst.op {
+                    Op::Load(_) => inst
+                        .args
+                        .first()
+                        .map_or(Cause::Source, |&a| Cause::Memory(a)),
+                    _ => Cause::Source,
+                };
+                found.add(result, cause);
+            }
+        }
+    }
+    let mut next = 0;
+    while let Some(&value) = found.order.get(next) {
+        next += 1;
+        // Operands.
+        let mut decides = false;
+        for &node in engine.users(value) {
+            if let Some(user) = engine.tables.result(node) {
+                if found.open[user] {
+                    carry(engine, &mut found, value, user, node);
+                }
+                continue;
+            }
+            match engine.tables.nodes[node as usize] {
+                Node::Inst(_, inst) => {
+                    for &user in &function.insts[inst].results {
+                        if found.open[user] {
+                            carry(engine, &mut found, value, user, node);
+                        }
+                    }
+                }
+                Node::Terminator(_) => decides = true,
+                Node::Param(..) => {}
+            }
+        }
+        if !decides {
+            continue;
+        }
+        // Branches that it decides.
+        for &node in engine.users(value) {
+            let Node::Terminator(branch) = engine.tables.nodes[node as usize] else {
+                continue;
+            };
             let level = engine.branch_level[branch];
-            let Some(gates) = engine.gates.get(&branch) else {
+            let Some(gates) = engine.gates(branch).filter(|_| level < DISPATCH) else {
                 continue;
             };
             for &join in &gates.joins {
                 for &param in &function.blocks[join].params {
-                    if open(&causes, param) && level <= engine.level[param] {
-                        causes[param] = Cause::Branch(branch);
-                        queue.push_back(param);
+                    if level <= engine.level[param] {
+                        found.add(param, Cause::Branch(branch));
                     }
                 }
             }
         }
     }
+    let Found {
+        mut causes,
+        order,
+        open,
+    } = found;
+    if order.len() == wanted {
+        return causes;
+    }
     // What is left: values that lanes left a loop with, cancelled forms, irreducible loops.
+    let mut deciders = None;
     for &block in &engine.flow.order {
         let data = &function.blocks[block];
         for &param in &data.params {
-            if open(&causes, param) {
-                causes[param] = fallback(engine, block, engine.incoming[param].iter().map(|i| i.1));
+            if open[param] {
+                let incoming = engine.tables.incoming(function, param);
+                let args = incoming.iter().map(|i| i.1);
+                causes[param] = fallback(engine, &mut deciders, block, args);
             }
         }
         for &inst in &data.insts {
             let inst = &function.insts[inst];
             for &result in &inst.results {
-                if open(&causes, result) {
-                    causes[result] = fallback(engine, block, inst.args.iter().copied());
+                if open[result] {
+                    let args = inst.args.iter().copied();
+                    causes[result] = fallback(engine, &mut deciders, block, args);
                 }
             }
         }
@@ -112,7 +131,102 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     causes
 }
 
-fn fallback(engine: &Engine<'_>, block: Block, args: impl Iterator<Item = Value>) -> Cause {
+/// What the walk has found so far.
+struct Found {
+    causes: EntityVec<Value, Cause>,
+    /// All that have a cause, in the order in which they got it.
+    order: Vec<Value>,
+    /// Values that are to have a cause and have none.
+    open: EntityVec<Value, bool>,
+}
+
+impl Found {
+    fn add(&mut self, value: Value, cause: Cause) {
+        if std::mem::take(&mut self.open[value]) {
+            self.causes[value] = cause;
+            self.order.push(value);
+        }
+    }
+}
+
+/// The step from `user`, which a node computes, to an operand that is no more uniform there.
+fn carry(engine: &Engine<'_>, found: &mut Found, value: Value, user: Value, node: u32) {
+    let (block, load) = match engine.tables.nodes[node as usize] {
+        Node::Param(block, _) => (block, false),
+        Node::Inst(block, inst) => (block, matches!(engine.function.insts[inst].op, Op::Load(_))),
+        Node::Terminator(_) => return,
+    };
+    let level = engine.level_at(value, block);
+    if level > engine.level[user] {
+        return;
+    }
+    let left = if level < engine.level[value] {
+        leaves(engine, value, block)
+    } else {
+        None
+    };
+    let step = if load {
+        Cause::Memory(value)
+    } else {
+        Cause::Operand(value)
+    };
+    found.add(user, left.unwrap_or(step));
+}
+
+/// The least uniform branch, and the first of these, by what it decides.
+struct Deciders {
+    joins: EntityVec<Block, Option<(Level, u32)>>,
+    /// Of a loop and those around it.
+    loops: EntityVec<LoopId, Option<(Level, u32)>>,
+    everything: Option<(Level, u32)>,
+}
+
+fn least(one: Option<(Level, u32)>, other: Option<(Level, u32)>) -> Option<(Level, u32)> {
+    one.into_iter().chain(other).min()
+}
+
+impl Deciders {
+    fn new(engine: &Engine<'_>) -> Deciders {
+        let mut deciders = Deciders {
+            joins: EntityVec::with_len(None, engine.function.blocks.len()),
+            loops: EntityVec::with_len(None, engine.forest.loops.len()),
+            everything: None,
+        };
+        for (branch, gates) in engine.known_gates() {
+            let here = Some((engine.branch_level[branch], engine.flow.position[branch]));
+            if engine.branch_level[branch] >= DISPATCH {
+                continue;
+            }
+            if gates.coarse {
+                deciders.everything = least(deciders.everything, here);
+            }
+            for &join in &gates.joins {
+                deciders.joins[join] = least(deciders.joins[join], here);
+            }
+            for &l in &gates.tainted {
+                deciders.loops[l] = least(deciders.loops[l], here);
+            }
+        }
+        for (l, data) in engine.forest.loops.iter() {
+            if let Some(parent) = data.parent {
+                deciders.loops[l] = least(deciders.loops[l], deciders.loops[parent]);
+            }
+        }
+        deciders
+    }
+    fn of(&self, engine: &Engine<'_>, block: Block) -> Option<Block> {
+        let around = engine.forest.of(block).and_then(|l| self.loops[l]);
+        let found = least(least(self.joins[block], around), self.everything);
+        found.map(|(_, position)| engine.flow.order[position as usize])
+    }
+}
+
+fn fallback(
+    engine: &Engine<'_>,
+    deciders: &mut Option<Deciders>,
+    block: Block,
+    args: impl Iterator<Item = Value>,
+) -> Cause {
     let mut worst: Option<(Level, Value)> = None;
     for arg in args {
         let level = engine.level_at(arg, block);
@@ -128,28 +242,17 @@ fn fallback(engine: &Engine<'_>, block: Block, args: impl Iterator<Item = Value>
                 Cause::Operand(arg)
             }
         }
-        _ => engine
-            .flow
-            .order
-            .iter()
-            .copied()
-            .filter(|&b| {
-                engine.branch_level[b] < DISPATCH
-                    && engine.gates.get(&b).is_some_and(|g| {
-                        g.coarse
-                            || g.joins.binary_search(&block).is_ok()
-                            || g.tainted.iter().any(|&l| engine.forest.contains(l, block))
-                    })
-            })
-            .min_by_key(|&b| engine.branch_level[b])
+        _ => deciders
+            .get_or_insert_with(|| Deciders::new(engine))
+            .of(engine, block)
             .map_or(Cause::Source, Cause::Branch),
     }
 }
 
 /// The loop that lanes leave in different iterations between a value's definition and its use in `block`.
 pub(crate) fn leaves(engine: &Engine<'_>, value: Value, block: Block) -> Option<Cause> {
-    let definition = engine.block_of[value]?;
-    engine.varies[value]?;
+    let definition = engine.home(value)?;
+    engine.varies(value)?;
     let mut best: Option<(Level, Cause)> = None;
     for l in engine.forest.around(definition) {
         if engine.forest.contains(l, block) {
@@ -158,7 +261,7 @@ pub(crate) fn leaves(engine: &Engine<'_>, value: Value, block: Block) -> Option<
         let level = engine.taint[l];
         if level < DISPATCH
             && best.is_none_or(|(b, _)| level < b)
-            && let Some(exit) = exit_of(engine, l)
+            && let Some(exit) = engine.worst_exit(l)
         {
             best = Some((
                 level,
@@ -168,34 +271,10 @@ pub(crate) fn leaves(engine: &Engine<'_>, value: Value, block: Block) -> Option<
                     value,
                 },
             ));
+            if level == DIVERGENT {
+                break;
+            }
         }
     }
     best.map(|b| b.1)
-}
-
-/// The branch because of which lanes leave a loop in different iterations.
-pub(crate) fn exit_of(engine: &Engine<'_>, l: ir::loops::LoopId) -> Option<Block> {
-    engine.exits_by_loop.get(&l).and_then(|b| {
-        b.iter()
-            .copied()
-            .min_by_key(|&b| (engine.branch_level[b], b))
-    })
-}
-
-impl Engine<'_> {
-    /// The values that a node computes, with the block in which it reads.
-    pub(crate) fn results_of(&self, node: u32) -> smallvec::SmallVec<[(Value, Block); 2]> {
-        use super::engine::Node;
-        match self.nodes[node as usize] {
-            Node::Param(block, index) => {
-                smallvec::smallvec![(self.function.blocks[block].params[index as usize], block)]
-            }
-            Node::Inst(block, inst) => self.function.insts[inst]
-                .results
-                .iter()
-                .map(|&r| (r, block))
-                .collect(),
-            Node::Terminator(_) => smallvec::SmallVec::new(),
-        }
-    }
 }

@@ -19,7 +19,19 @@
 //!
 //! After Sampaio et al. 2013 with symbolic coefficients, and Rosemann, Moll, Hack 2021 for control.
 
+mod control;
+mod levels;
 mod merge;
+mod numbering;
+mod regions;
+mod tables;
+
+pub(crate) use control::ControllingBranches;
+pub(crate) use tables::Tables;
+
+use levels::LoopLevels;
+use regions::{BlocksOfLoops, Visited};
+use tables::{NONE, Place};
 
 use super::form::{Atom, Form};
 use super::shape::Shape;
@@ -27,11 +39,10 @@ use crate::model::{Options, Scope};
 use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
-use ir::gates::{GateBuilder, Gates, control_dependence};
+use ir::gates::{GateBuilder, Gates};
 use ir::loops::{LoopForest, LoopId};
-use ir::{Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Op, Value, ValueDef};
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use ir::{Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Type, Value};
+use std::cell;
 
 /// 0: not even a quad, 1: quad, ... 4: dispatch.
 pub(crate) type Level = u8;
@@ -84,55 +95,75 @@ pub(crate) struct Engine<'f> {
     pub dominators: DominatorTree,
     pub post: DominatorTree,
     pub forest: LoopForest,
-    builder: GateBuilder,
-    pub block_of: EntityVec<Value, Option<Block>>,
-    /// An earlier value that is certainly equal.
-    pub leader: EntityVec<Value, Value>,
+    pub(super) builder: GateBuilder,
+    pub tables: Tables,
     pub level: EntityVec<Value, Level>,
-    pub form: EntityVec<Value, Form>,
-    pub range: EntityVec<Value, (i64, i64)>,
-    widened: EntityVec<Value, u8>,
-    /// Uniformity of a value's own atom: the value, or what a block parameter has besides the shared terms.
-    pub atom_level: EntityVec<Value, Level>,
-    /// The block parameter no longer takes one form from all its arguments.
-    split: EntityVec<Value, bool>,
-    /// The innermost loop from iteration to iteration of which the value may change.
-    pub varies: EntityVec<Value, Option<LoopId>>,
-    pub incoming: EntityVec<Value, SmallVec<[(Block, Value); 2]>>,
-    pub nodes: Vec<Node>,
-    pub names: FxHashMap<Value, ir::Variable>,
-    /// Branches because of which lanes leave a loop in different iterations.
-    pub exits_by_loop: FxHashMap<LoopId, Vec<Block>>,
-    node_of_inst: Vec<u32>,
-    node_of_param: FxHashMap<Value, u32>,
-    pub users: Vec<SmallVec<[u32; 3]>>,
-    mentions: Vec<SmallVec<[u32; 2]>>,
+    pub cells: EntityVec<Value, Cell>,
+    /// By atom, the nodes of the values whose forms have had it: lists linked by index, from `Cell::mentions`.
+    mentions: Vec<(u32, u32)>,
     dirty: FixedBitSet,
+    /// Nodes whose last visit asked how lanes leave a loop or come to a block: they are visited again after a sweep
+    /// in which that fell.
+    asked: FixedBitSet,
+    pub(super) asks: cell::Cell<bool>,
+    /// Loops whose bound on instances fell in this sweep.
+    capped: Vec<LoopId>,
+    fell: Vec<LoopId>,
     pub sweep_again: bool,
     pub branch_level: EntityVec<Block, Level>,
-    pub gates: FxHashMap<Block, Gates>,
+    gates: Vec<Gates>,
+    gate_of: EntityVec<Block, u32>,
+    /// Loops and branches by which lanes leave them in different iterations.
+    exits: Vec<(LoopId, Block)>,
+    /// By loop the first of the least uniform of these, once all is solved.
+    worst_exit: EntityVec<LoopId, Option<Block>>,
     pub join_level: EntityVec<Block, Level>,
     /// How uniformly lanes leave a loop.
-    pub taint: EntityVec<LoopId, Level>,
+    pub taint: LoopLevels,
     /// Irreducible loops whose instances cannot be compared.
-    pub mixed: EntityVec<LoopId, Level>,
-    any_mixed: bool,
-    /// Blocks that `overtaken` may still visit before it takes every candidate.
+    pub mixed: LoopLevels,
+    /// Blocks that `overtaken` and `lower_apart` may still visit before they take every candidate.
     pub overtaking_left: usize,
+    pub(super) visited: Visited,
+    outlets: Option<EntityVec<LoopId, Option<Block>>>,
+    blocks_of_loops: Option<BlocksOfLoops>,
     coarse: Level,
-    pub controlled: Option<EntityVec<Block, SmallVec<[Block; 2]>>>,
     /// Below which scope groups of lanes may execute a block one after the other in one instance.
-    pub apart: EntityVec<Block, Level>,
+    pub(super) apart: EntityVec<Block, Level>,
+    pub(super) loops_apart: LoopLevels,
+    pub(super) all_apart: Level,
+    pub(super) apart_until: [Vec<u32>; DISPATCH as usize],
     /// How uniformly a block is executed.
     pub executed: EntityVec<Block, Level>,
-    effects: EntityVec<Block, SmallVec<[u32; 1]>>,
-    /// The private array that an address lies in, when all that happens to it is seen.
-    pub array_of: EntityVec<Value, Option<u32>>,
+    less_executed: [Vec<u32>; DISPATCH as usize],
+    /// The private array that an address lies in, when all that happens to it is seen; empty without arrays.
+    pub array_of: Vec<Option<u32>>,
     /// What the paper's methods of degree 1 and 2 know, by value.
     pub(super) states: Vec<super::gated::Known>,
     pub array_level: Vec<Level>,
     array_loads: Vec<Vec<u32>>,
     pub given_up: bool,
+    /// Nodes visited, blocks walked over.
+    pub visits: usize,
+    pub walked: usize,
+}
+
+/// What is known of a value beside its level, in two lines of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Cell {
+    pub form: Form,
+    pub range: (i64, i64),
+    place: Place,
+    /// Where its users stand in the tables.
+    users: (u32, u32),
+    mentions: u32,
+    /// Uniformity of a value's own atom: the value, or what a block parameter has besides the shared terms.
+    pub atom_level: Level,
+    widened: u8,
+    /// The block parameter no longer takes one form from all its arguments.
+    split: bool,
+    ty: Type,
 }
 
 impl<'f> Engine<'f> {
@@ -147,213 +178,77 @@ impl<'f> Engine<'f> {
         let post = DominatorTree::post_dominators(&flow);
         let forest = LoopForest::new(&flow);
         let builder = GateBuilder::new(&flow, &dominators, &forest);
-        let values = function.values.len();
+        let gated = options.method != crate::model::Method::Full;
+        let (tables, places, users) = Tables::new(function, &flow, &forest, &dominators, gated);
         let blocks = function.blocks.len();
+        let mut cells = EntityVec::new();
+        cells.reserve(function.values.len());
+        for (value, data) in function.values.iter() {
+            cells.push(Cell {
+                form: Form::constant(0),
+                range: (i64::MAX, i64::MIN),
+                place: places[value],
+                users: users[value.0 as usize],
+                mentions: NONE,
+                atom_level: DISPATCH,
+                widened: 0,
+                split: false,
+                ty: data.ty,
+            });
+        }
+        drop((places, users));
         let mut engine = Engine {
             function,
             options,
             summaries,
-            shape: Shape::new(function, options),
-            block_of: function.definition_blocks(),
-            leader: EntityVec::new(),
-            level: EntityVec::with_len(FRESH, values),
-            form: EntityVec::new(),
-            range: EntityVec::with_len((i64::MAX, i64::MIN), values),
-            widened: EntityVec::with_len(0, values),
-            atom_level: EntityVec::with_len(DISPATCH, values),
-            split: EntityVec::with_len(false, values),
-            varies: EntityVec::with_len(None, values),
-            incoming: EntityVec::with_len(SmallVec::new(), values),
-            nodes: Vec::new(),
-            names: FxHashMap::default(),
-            exits_by_loop: FxHashMap::default(),
-            node_of_inst: vec![u32::MAX; function.insts.len()],
-            node_of_param: FxHashMap::default(),
-            users: vec![SmallVec::new(); values],
-            mentions: vec![SmallVec::new(); values],
-            dirty: FixedBitSet::new(),
+            shape: Shape::new(function, options, tables.specials.clone()),
+            level: EntityVec::with_len(FRESH, function.values.len()),
+            cells,
+            mentions: Vec::new(),
+            dirty: FixedBitSet::with_capacity(tables.nodes.len()),
+            asked: FixedBitSet::with_capacity(tables.nodes.len()),
+            asks: cell::Cell::new(false),
+            capped: Vec::new(),
+            fell: Vec::new(),
             sweep_again: false,
             branch_level: EntityVec::with_len(DISPATCH, blocks),
-            gates: FxHashMap::default(),
+            gates: Vec::new(),
+            gate_of: EntityVec::with_len(u32::MAX, blocks),
+            exits: Vec::new(),
+            worst_exit: EntityVec::with_len(None, forest.loops.len()),
             join_level: EntityVec::with_len(DISPATCH, blocks),
-            taint: EntityVec::with_len(DISPATCH, forest.loops.len()),
-            mixed: EntityVec::with_len(DISPATCH, forest.loops.len()),
-            any_mixed: false,
+            taint: LoopLevels::new(&forest),
+            mixed: LoopLevels::new(&forest),
             overtaking_left: 100 * blocks + 1000,
+            visited: Visited::default(),
+            outlets: None,
+            blocks_of_loops: None,
             coarse: DISPATCH,
-            controlled: control_dependence(&flow, &post),
             apart: EntityVec::with_len(DISPATCH, blocks),
+            loops_apart: LoopLevels::new(&forest),
+            all_apart: DISPATCH,
+            apart_until: Default::default(),
             executed: EntityVec::with_len(DISPATCH, blocks),
-            effects: EntityVec::with_len(SmallVec::new(), blocks),
-            array_of: EntityVec::with_len(None, values),
+            less_executed: Default::default(),
+            array_of: Vec::new(),
             states: Vec::new(),
             array_level: Vec::new(),
             array_loads: Vec::new(),
             given_up: false,
+            visits: 0,
+            walked: 0,
             flow,
             dominators,
             post,
             forest,
             builder,
+            tables,
         };
-        if engine.controlled.is_none() {
-            for block in function.blocks.keys() {
-                engine.executed[block] = DIVERGENT;
-            }
+        if engine.tables.has_arrays {
+            super::arrays::find(&mut engine);
         }
-        for binding in &function.bindings {
-            for &value in &binding.values {
-                engine.names.entry(value).or_insert(binding.variable);
-            }
-        }
-        engine.number();
-        engine.leaders();
-        engine.variance();
         engine.states = engine.first_states();
-        super::arrays::find(&mut engine);
         engine
-    }
-
-    /// Nodes in layout order, and who uses what.
-    fn number(&mut self) {
-        let function = self.function;
-        let mut forms = EntityVec::new();
-        for _ in 0..function.values.len() {
-            forms.push(Form::constant(0));
-        }
-        self.form = forms;
-        let mut param_node: FxHashMap<Value, u32> = FxHashMap::default();
-        let order = self.flow.order.clone();
-        for &block in &order {
-            let data = &function.blocks[block];
-            for (index, &param) in data.params.iter().enumerate() {
-                param_node.insert(param, self.nodes.len() as u32);
-                self.nodes.push(Node::Param(block, index as u32));
-            }
-            for &inst in &data.insts {
-                let node = self.nodes.len() as u32;
-                self.node_of_inst[inst.0 as usize] = node;
-                self.nodes.push(Node::Inst(block, inst));
-                let data = &function.insts[inst];
-                for &arg in data
-                    .args
-                    .iter()
-                    .chain(data.guard.as_ref().map(|g| &g.value))
-                {
-                    add_user(&mut self.users, arg, node);
-                }
-                if matches!(data.op, Op::Store(_) | Op::Atomic(..)) {
-                    self.effects[block].push(node);
-                }
-            }
-            let node = self.nodes.len() as u32;
-            self.nodes.push(Node::Terminator(block));
-            if let Some(selector) = data.terminator.selector() {
-                add_user(&mut self.users, selector, node);
-            }
-        }
-        for &block in &order {
-            for edge in function.blocks[block].terminator.edges() {
-                for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
-                    let incoming = &mut self.incoming[param];
-                    if incoming.last() != Some(&(block, arg)) {
-                        incoming.push((block, arg));
-                    }
-                    if let Some(&node) = param_node.get(&param) {
-                        add_user(&mut self.users, arg, node);
-                    }
-                }
-            }
-        }
-        self.node_of_param = param_node;
-        self.dirty = FixedBitSet::with_capacity(self.nodes.len());
-    }
-
-    /// Pure operations of the same operands are one value (dominator-scoped, by walking layout order).
-    fn leaders(&mut self) {
-        let function = self.function;
-        let mut leader = EntityVec::new();
-        for value in function.values.keys() {
-            leader.push(value);
-        }
-        let mut known: FxHashMap<super::transfer::Key, Value> = FxHashMap::default();
-        for &block in &self.flow.order {
-            for &inst in &function.blocks[block].insts {
-                let data = &function.insts[inst];
-                if data.guard.is_some() || data.results.is_empty() {
-                    continue;
-                }
-                for (number, &result) in data.results.iter().enumerate() {
-                    let Some(key) = super::transfer::key(function, data, number, &leader) else {
-                        break;
-                    };
-                    match known.get(&key) {
-                        Some(&first)
-                            if self.block_of[first]
-                                .is_some_and(|b| self.dominators.dominates(b, block)) =>
-                        {
-                            leader[result] = first;
-                        }
-                        _ => {
-                            known.insert(key, result);
-                        }
-                    }
-                }
-            }
-        }
-        self.leader = leader;
-    }
-
-    fn variance(&mut self) {
-        for &block in &self.flow.order {
-            let here = self.forest.of(block);
-            let data = &self.function.blocks[block];
-            for &param in &data.params {
-                if self.is_gated() {
-                    self.varies[param] = here;
-                    continue;
-                }
-                let same = self.incoming[param]
-                    .split_first()
-                    .and_then(|(first, rest)| {
-                        let one = first.1 != param && rest.iter().all(|(_, a)| *a == first.1);
-                        one.then_some(first.1)
-                    });
-                let header = self.forest.is_header(block);
-                self.varies[param] = match same {
-                    Some(arg) if !header => self.seen_from(arg, here),
-                    _ => here,
-                };
-            }
-            for &inst in &data.insts {
-                let inst = &self.function.insts[inst];
-                let mut fixed = super::transfer::repeatable(&inst.op) && inst.guard.is_none();
-                // Every variable that leaves a loop has an η, whatever it is computed from.
-                fixed &= inst.args.is_empty() || !self.is_gated();
-                let mut varies = if fixed { None } else { here };
-                if fixed {
-                    for &arg in &inst.args {
-                        let arg = self.seen_from(arg, here);
-                        if depth(&self.forest, arg) > depth(&self.forest, varies) {
-                            varies = arg;
-                        }
-                    }
-                }
-                for &result in &inst.results {
-                    self.varies[result] = varies;
-                }
-            }
-        }
-    }
-    /// The innermost loop around `here` in which a value varies for a reader there: a value that an inner loop leaves
-    /// behind may differ each time the inner loop runs.
-    fn seen_from(&self, value: Value, here: Option<LoopId>) -> Option<LoopId> {
-        let here = here?;
-        match self.varies[value] {
-            Some(l) if self.forest.encloses(l, here) => Some(l),
-            Some(_) => Some(here),
-            None => None,
-        }
     }
 
     // -------------------------------------------------------------------------------------------- the solver
@@ -365,7 +260,9 @@ impl<'f> Engine<'f> {
             let mut at = 0;
             while let Some(next) = self.next_dirty(at) {
                 self.dirty.set(next, false);
-                self.visit(self.nodes[next]);
+                self.asks.set(false);
+                self.visit(self.tables.nodes[next]);
+                self.asked.set(next, self.asks.get());
                 at = next + 1;
             }
             if self.sweep_again {
@@ -373,13 +270,15 @@ impl<'f> Engine<'f> {
                 sweeps += 1;
                 if sweeps > SWEEPS {
                     self.give_up();
-                    return;
+                    break;
                 }
-                self.dirty.insert_range(..);
+                self.dirty.union_with(&self.asked);
+                self.visit_capped_again();
             } else if self.dirty.is_clear() {
-                return;
+                break;
             }
         }
+        self.find_worst_exits();
     }
 
     fn next_dirty(&self, from: usize) -> Option<usize> {
@@ -401,8 +300,8 @@ impl<'f> Engine<'f> {
         self.given_up = true;
         for value in self.function.values.keys() {
             self.level[value] = DIVERGENT;
-            self.atom_level[value] = DIVERGENT;
-            self.form[value] = Form::atom(value.0);
+            self.cells[value].atom_level = DIVERGENT;
+            self.cells[value].form = Form::atom(value.0);
         }
         for &block in &self.flow.order {
             if self.flow.successors[block].len() > 1 {
@@ -410,12 +309,11 @@ impl<'f> Engine<'f> {
             }
             self.executed[block] = DIVERGENT;
         }
-        for l in self.forest.loops.keys() {
-            self.taint[l] = DIVERGENT;
-        }
+        self.taint.all_divergent();
     }
 
     fn visit(&mut self, node: Node) {
+        self.visits += 1;
         match node {
             Node::Param(block, index) => {
                 let param = self.function.blocks[block].params[index as usize];
@@ -424,7 +322,7 @@ impl<'f> Engine<'f> {
                 } else if self.is_gated() {
                     super::gated::merge(self, block, param);
                 } else {
-                    self.merge(block, param);
+                    self.merge(block, index, param);
                 }
             }
             Node::Inst(block, inst) if self.is_gated() => {
@@ -456,35 +354,33 @@ impl<'f> Engine<'f> {
         self.finish(param, level, Form::atom(param.0), self.type_range(param));
     }
 
-    /// Records the uniformity of a value's own atom; it only falls.
+    /// Records the uniformity of a value's own atom; it only falls. Then every form with it may be less uniform, which
+    /// concerns those who read these forms even where the levels that they bound stay.
     pub(crate) fn set_atom(&mut self, value: Value, level: Level) {
         let level = level.min(self.cap(value));
-        if level < self.atom_level[value] {
-            self.atom_level[value] = level;
-            for index in 0..self.mentions[value.0 as usize].len() {
-                self.dirty
-                    .insert(self.mentions[value.0 as usize][index] as usize);
-            }
+        if level >= self.cells[value].atom_level {
+            return;
+        }
+        self.cells[value].atom_level = level;
+        if self.level[value] != FRESH {
+            self.push_users(value);
+        }
+        let mut next = self.cells[value].mentions;
+        while let Some(&(node, after)) = self.mentions.get(next as usize) {
+            self.dirty.insert(node as usize);
+            self.push_users_of_node(node);
+            next = after;
         }
     }
 
     /// Irreducible loops whose blocks have no comparable instances.
     pub(super) fn cap(&self, value: Value) -> Level {
-        if !self.any_mixed {
-            return DISPATCH;
-        }
-        self.block_of[value].map_or(DISPATCH, |b| {
-            self.forest
-                .around(b)
-                .map(|l| self.mixed[l])
-                .min()
-                .unwrap_or(DISPATCH)
-        })
+        self.mixed.of_loop(self.cells[value].place.around)
     }
 
     /// A value that is not explained further.
     pub(crate) fn opaque(&mut self, value: Value, level: Level, range: (i64, i64)) {
-        let leader = self.leader[value];
+        let leader = self.tables.leader[value];
         let level = level.max(if leader == value {
             DIVERGENT
         } else {
@@ -498,18 +394,21 @@ impl<'f> Engine<'f> {
 
     /// Stores a result; what depends on it is visited again when something fell.
     pub(crate) fn finish(&mut self, value: Value, level: Level, form: Form, range: (i64, i64)) {
-        let level = level.min(self.cap(value)).min(self.level[value]);
-        let mut changed = level != self.level[value];
-        self.level[value] = level;
+        let cap = self.cap(value);
         let full = self.type_range(value);
+        let before = self.level[value];
+        let level = level.min(cap).min(before);
+        let mut changed = level != before;
+        self.level[value] = level;
+        let cell = &mut self.cells[value];
         let mut range = (range.0.max(full.0), range.1.min(full.1));
-        let old = self.range[value];
+        let old = cell.range;
         if old.0 <= old.1 {
             range = (range.0.min(old.0), range.1.max(old.1));
             if range != old {
-                self.widened[value] += 1;
-                if self.widened[value] > WIDEN {
-                    self.widened[value] = WIDEN;
+                cell.widened += 1;
+                if cell.widened > WIDEN {
+                    cell.widened = WIDEN;
                     range = (
                         if range.0 < old.0 { full.0 } else { range.0 },
                         if range.1 > old.1 { full.1 } else { range.1 },
@@ -518,151 +417,88 @@ impl<'f> Engine<'f> {
             }
         }
         if range != old {
-            self.range[value] = range;
+            cell.range = range;
             changed = true;
         }
-        if self.form[value] != form {
+        if cell.form != form {
             changed = true;
-            let node = match self.function.values[value].def {
-                ValueDef::Result(inst, _) => self.node_of_inst[inst.0 as usize],
-                ValueDef::Param(..) => self.node_of_param.get(&value).copied().unwrap_or(u32::MAX),
-            };
+            let node = cell.place.node;
             for term in &form.terms {
-                for &atom in &term.factors {
-                    if let Some(mentions) = self.mentions.get_mut(atom as usize)
-                        && atom != value.0
-                        && node != u32::MAX
-                        && mentions.last() != Some(&node)
-                    {
-                        mentions.push(node);
+                for &atom in term.factors.iter() {
+                    if (atom as usize) < self.cells.len() && atom != value.0 {
+                        self.mention(Value(atom), node);
                     }
                 }
             }
-            self.form[value] = form;
+            self.cells[value].form = form;
         }
         if changed {
             self.push_users(value);
         }
     }
 
+    fn mention(&mut self, atom: Value, node: u32) {
+        let first = &mut self.cells[atom].mentions;
+        if self
+            .mentions
+            .get(*first as usize)
+            .is_none_or(|i| i.0 != node)
+        {
+            let next = std::mem::replace(first, self.mentions.len() as u32);
+            self.mentions.push((node, next));
+        }
+    }
+
+    /// The nodes that read a value: instructions and terminators in layout order, then block parameters.
+    pub(crate) fn users(&self, value: Value) -> &[u32] {
+        self.tables.users_between(self.cells[value].users)
+    }
+    pub(crate) fn ty(&self, value: Value) -> Type {
+        self.cells[value].ty
+    }
+    /// The block in which a value is defined; `None` for values of removed blocks.
+    pub(crate) fn home(&self, value: Value) -> Option<Block> {
+        let block = self.cells[value].place.block;
+        (block != NONE).then_some(Block(block))
+    }
+    /// The innermost loop around a value's definition.
+    pub(crate) fn around(&self, value: Value) -> Option<LoopId> {
+        let l = self.cells[value].place.around;
+        (l != NONE).then_some(LoopId(l))
+    }
+    /// The innermost loop from iteration to iteration of which a value may change.
+    pub(crate) fn varies(&self, value: Value) -> Option<LoopId> {
+        let l = self.cells[value].place.varies;
+        (l != NONE).then_some(LoopId(l))
+    }
+
     pub(super) fn push_users(&mut self, value: Value) {
-        for index in 0..self.users[value.0 as usize].len() {
-            let node = self.users[value.0 as usize][index] as usize;
-            self.dirty.insert(node);
+        for &node in self.tables.users_between(self.cells[value].users) {
+            self.dirty.insert(node as usize);
+        }
+    }
+    fn push_users_of_node(&mut self, node: u32) {
+        match self.tables.nodes[node as usize] {
+            Node::Param(block, index) => {
+                self.push_users(self.function.blocks[block].params[index as usize]);
+            }
+            Node::Inst(_, inst) => {
+                let function = self.function;
+                for &result in &function.insts[inst].results {
+                    self.push_users(result);
+                }
+            }
+            Node::Terminator(_) => {}
         }
     }
 
     pub(crate) fn type_range(&self, value: Value) -> (i64, i64) {
-        match self.function.ty(value) {
-            ir::Type::Bool => (0, 1),
+        match self.cells[value].ty {
+            Type::Bool => (0, 1),
             ty if ty.is_int() && ty.bits() < 64 => {
                 (-(1 << (ty.bits() - 1)), (1 << (ty.bits() - 1)) - 1)
             }
             _ => (i64::MIN, i64::MAX),
-        }
-    }
-
-    // -------------------------------------------------------------------------------------------- control
-
-    fn terminator(&mut self, block: Block) {
-        let Some(selector) = self.function.blocks[block].terminator.selector() else {
-            return;
-        };
-        if self.flow.successors[block].len() < 2 || self.level[selector] == FRESH {
-            return;
-        }
-        let level = self.level_at(selector, block);
-        if level >= self.branch_level[block] {
-            return;
-        }
-        self.branch_level[block] = level;
-        let gates = match self.gates.remove(&block) {
-            Some(gates) => gates,
-            None => self.builder.gates(&self.flow, &self.forest, block),
-        };
-        if gates.coarse {
-            self.coarsen(level);
-        }
-        for &join in &gates.joins {
-            self.lower_join(join, level);
-        }
-        for &(_, l) in &gates.exits {
-            let branches = self.exits_by_loop.entry(l).or_default();
-            if !branches.contains(&block) {
-                branches.push(block);
-            }
-            self.lower_taint(l, level);
-        }
-        for &l in &gates.tainted {
-            if level < self.mixed[l] {
-                self.mixed[l] = level;
-                self.any_mixed = true;
-                self.sweep_again = true;
-            }
-            self.lower_taint(l, level);
-        }
-        self.lower_apart(block, level, &gates);
-        self.gates.insert(block, gates);
-        for l in self.overtaken(block) {
-            if level < self.mixed[l] {
-                self.mixed[l] = level;
-                self.any_mixed = true;
-                self.sweep_again = true;
-            }
-            self.lower_taint(l, level);
-        }
-        self.lower_execution(block, level);
-    }
-
-    fn lower_join(&mut self, join: Block, level: Level) {
-        if level < self.join_level[join] {
-            self.join_level[join] = level;
-            for &param in &self.function.blocks[join].params {
-                if let Some(&node) = self.node_of_param.get(&param) {
-                    self.dirty.insert(node as usize);
-                }
-            }
-        }
-    }
-    fn lower_taint(&mut self, l: LoopId, level: Level) {
-        if level < self.taint[l] {
-            self.taint[l] = level;
-            self.sweep_again = true;
-        }
-    }
-    fn coarsen(&mut self, level: Level) {
-        if level >= self.coarse {
-            return;
-        }
-        self.coarse = level;
-        for index in 0..self.flow.order.len() {
-            self.lower_join(self.flow.order[index], level);
-        }
-        for l in self.forest.loops.keys() {
-            self.lower_taint(l, level);
-            if !self.forest.loops[l].reducible && level < self.mixed[l] {
-                self.mixed[l] = level;
-                self.any_mixed = true;
-            }
-        }
-        self.sweep_again = true;
-    }
-
-    fn lower_execution(&mut self, branch: Block, level: Level) {
-        let Some(controlled) = &self.controlled else {
-            return;
-        };
-        let mut work: Vec<(Block, Level)> = vec![(branch, level)];
-        while let Some((from, level)) = work.pop() {
-            for &block in &controlled[from] {
-                if level < self.executed[block] {
-                    self.executed[block] = level;
-                    for &node in &self.effects[block] {
-                        self.dirty.insert(node as usize);
-                    }
-                    work.push((block, level));
-                }
-            }
         }
     }
 
@@ -671,38 +507,35 @@ impl<'f> Engine<'f> {
     /// How uniformly lanes in `block` hold what they last computed as `value`.
     pub(crate) fn level_at(&self, value: Value, block: Block) -> Level {
         let level = self.level[value];
+        if level == DIVERGENT {
+            return level;
+        }
         let taint = self.taint_between(value, block);
         if taint >= level {
             return level;
         }
-        let form = &self.form[value];
+        let form = &self.cells[value].form;
         if self.is_gated() || form.assumed || form.is_atom(value.0) {
-            taint.min(level)
+            taint
         } else {
             self.form_level(form, block).max(taint).min(level)
         }
     }
     /// The least taint of the loops that contain the definition, in which it varies, and that `block` lies outside of.
     pub(crate) fn taint_between(&self, value: Value, block: Block) -> Level {
-        let Some(definition) = self.block_of[value] else {
-            return DIVERGENT;
-        };
-        let Some(varies) = self.varies[value] else {
-            return DISPATCH;
-        };
-        if self.forest.of(definition) == self.forest.of(block) {
+        let place = self.cells[value].place;
+        if place.varies == NONE {
+            return if place.block == NONE {
+                DIVERGENT
+            } else {
+                DISPATCH
+            };
+        }
+        if self.forest.of(block) == Some(LoopId(place.around)) {
             return DISPATCH;
         }
-        let mut level = DISPATCH;
-        for l in self.forest.around(definition) {
-            if self.forest.contains(l, block) {
-                break;
-            }
-            if self.forest.encloses(l, varies) {
-                level = level.min(self.taint[l]);
-            }
-        }
-        level
+        self.asks.set(true);
+        self.taint.until(&self.forest, LoopId(place.varies), block)
     }
     pub(crate) fn form_level(&self, form: &Form, block: Block) -> Level {
         form.terms
@@ -724,7 +557,9 @@ impl<'f> Engine<'f> {
             return self.shape.level(atom - values);
         }
         let value = Value(atom);
-        self.atom_level[value].min(self.taint_between(value, block))
+        self.cells[value]
+            .atom_level
+            .min(self.taint_between(value, block))
     }
 
     /// Whether a form means the same on both sides of an edge into `block`.
@@ -737,7 +572,8 @@ impl<'f> Engine<'f> {
         let values = self.function.values.len() as u32;
         factors.iter().all(|&a| {
             a >= values
-                || self.block_of[Value(a)]
+                || self
+                    .home(Value(a))
                     .is_some_and(|b| self.dominators.strictly_dominates(b, block))
         })
     }
@@ -758,28 +594,23 @@ impl<'f> Engine<'f> {
         self.array_level.len() as u32 - 1
     }
     pub(crate) fn reads_array(&mut self, array: u32, inst: Inst) {
-        let node = self.node_of_inst[inst.0 as usize];
-        self.array_loads[array as usize].push(node);
+        let first = self.function.insts[inst].results.first();
+        let node = first.map_or(NONE, |&r| self.cells[r].place.node);
+        if node != NONE {
+            self.array_loads[array as usize].push(node);
+        }
+    }
+    pub(crate) fn array_of(&self, value: Value) -> Option<u32> {
+        self.array_of.get(value.0 as usize).copied().flatten()
     }
     /// No loop is left in different iterations.
     pub(crate) fn taint_free(&self) -> bool {
-        self.taint.values().all(|&t| t == DISPATCH)
+        self.taint.is_clear()
     }
     pub(crate) fn language_defines_undefined(&self) -> bool {
         !matches!(
             self.function.language,
             Language::Cuda | Language::Hlsl | Language::C
         )
-    }
-}
-
-fn depth(forest: &LoopForest, l: Option<LoopId>) -> u32 {
-    l.map_or(0, |l| forest.loops[l].depth)
-}
-
-fn add_user(users: &mut [SmallVec<[u32; 3]>], value: Value, node: u32) {
-    let users = &mut users[value.0 as usize];
-    if users.last() != Some(&node) {
-        users.push(node);
     }
 }

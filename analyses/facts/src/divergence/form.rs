@@ -16,15 +16,88 @@ const DEGREE: usize = 3;
 /// A value's number, or beyond all values a builtin.
 pub(crate) type Atom = u32;
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A product of at most `DEGREE` atoms, in line: forms are the bulk of what the analysis stores and compares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Factors {
+    /// Sorted, 0 beyond the length.
+    atoms: [Atom; DEGREE],
+    length: u8,
+}
+
+impl Factors {
+    pub(crate) const NONE: Factors = Factors {
+        atoms: [0; DEGREE],
+        length: 0,
+    };
+    pub(crate) const fn one(atom: Atom) -> Factors {
+        Factors {
+            atoms: [atom, 0, 0],
+            length: 1,
+        }
+    }
+    /// An atom times itself, at most `DEGREE` times.
+    pub(crate) fn power(atom: Atom, power: usize) -> Factors {
+        let mut factors = Factors::NONE;
+        for place in factors.atoms.iter_mut().take(power) {
+            *place = atom;
+            factors.length += 1;
+        }
+        factors
+    }
+    pub(crate) fn as_slice(&self) -> &[Atom] {
+        &self.atoms[..usize::from(self.length)]
+    }
+    /// The product; `None` beyond `DEGREE`.
+    fn times(&self, other: &Factors) -> Option<Factors> {
+        let mut product = *self;
+        for &atom in other.iter() {
+            *product.atoms.get_mut(usize::from(product.length))? = atom;
+            product.length += 1;
+        }
+        product.atoms[..usize::from(product.length)].sort_unstable();
+        Some(product)
+    }
+    pub(crate) fn filtered(&self, keep: impl Fn(Atom) -> bool) -> Factors {
+        let mut rest = Factors::NONE;
+        for &atom in self.iter().filter(|&&a| keep(a)) {
+            rest.atoms[usize::from(rest.length)] = atom;
+            rest.length += 1;
+        }
+        rest
+    }
+}
+
+impl std::ops::Deref for Factors {
+    type Target = [Atom];
+    fn deref(&self) -> &[Atom] {
+        self.as_slice()
+    }
+}
+impl std::fmt::Debug for Factors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_slice().fmt(f)
+    }
+}
+impl Ord for Factors {
+    fn cmp(&self, other: &Factors) -> std::cmp::Ordering {
+        self.as_slice().cmp(other.as_slice())
+    }
+}
+impl PartialOrd for Factors {
+    fn partial_cmp(&self, other: &Factors) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Term {
-    /// Sorted; empty for the constant term.
-    pub factors: SmallVec<[Atom; 2]>,
+    /// Empty for the constant term.
+    pub factors: Factors,
     /// Never 0.
     pub coefficient: i64,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Form {
     /// Sorted by factors.
     pub terms: SmallVec<[Term; 2]>,
@@ -42,12 +115,21 @@ pub(crate) fn wrap(value: i128, bits: u32) -> i64 {
     }
 }
 
+impl Clone for Form {
+    fn clone(&self) -> Form {
+        Form {
+            terms: SmallVec::from_slice(&self.terms),
+            ..*self
+        }
+    }
+}
+
 impl Form {
     pub(crate) fn constant(value: i64) -> Form {
         let mut terms = SmallVec::new();
         if value != 0 {
             terms.push(Term {
-                factors: SmallVec::new(),
+                factors: Factors::NONE,
                 coefficient: value,
             });
         }
@@ -60,7 +142,7 @@ impl Form {
     pub(crate) fn atom(atom: Atom) -> Form {
         let mut form = Form::constant(0);
         form.terms.push(Term {
-            factors: SmallVec::from_slice(&[atom]),
+            factors: Factors::one(atom),
             coefficient: 1,
         });
         form
@@ -79,7 +161,7 @@ impl Form {
             .map_or(0, |t| t.coefficient)
     }
     pub(crate) fn is_atom(&self, atom: Atom) -> bool {
-        matches!(self.terms.as_slice(), [only] if only.coefficient == 1 && only.factors.as_slice() == [atom])
+        matches!(self.terms.as_slice(), [only] if only.coefficient == 1 && only.factors == Factors::one(atom))
     }
 
     /// `self + scale * other`, modulo 2^bits; `None` when it has too many terms.
@@ -89,26 +171,36 @@ impl Form {
             exact: self.exact && other.exact,
             assumed: self.assumed || other.assumed,
         };
-        let (mut left, mut right) = (self.terms.iter().peekable(), other.terms.iter().peekable());
+        let (mut left, mut right) = (self.terms.as_slice(), other.terms.as_slice());
         loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-                (Some(a), Some(b)) => a.factors.cmp(&b.factors),
+            let order = match (left, right) {
+                ([], []) => break,
+                (_, []) => std::cmp::Ordering::Less,
+                ([], _) => std::cmp::Ordering::Greater,
+                ([a, ..], [b, ..]) => a.factors.cmp(&b.factors),
             };
-            let a = if order.is_le() { left.next() } else { None };
-            let b = if order.is_ge() { right.next() } else { None };
-            let value = a.map_or(0, |t| i128::from(t.coefficient))
-                + b.map_or(0, |t| i128::from(t.coefficient) * i128::from(scale));
-            if let Some(factors) = a.or(b).map(|t| t.factors.clone()) {
-                sum.add_last(factors, value, bits);
+            let mut value = 0;
+            let mut factors = Factors::NONE;
+            if order.is_ge()
+                && let [b, rest @ ..] = right
+            {
+                value = i128::from(b.coefficient) * i128::from(scale);
+                factors = b.factors;
+                right = rest;
             }
+            if order.is_le()
+                && let [a, rest @ ..] = left
+            {
+                value += i128::from(a.coefficient);
+                factors = a.factors;
+                left = rest;
+            }
+            sum.add_last(factors, value, bits);
         }
         (sum.terms.len() <= TERMS).then_some(sum)
     }
 
-    fn add_last(&mut self, factors: SmallVec<[Atom; 2]>, value: i128, bits: u32) {
+    fn add_last(&mut self, factors: Factors, value: i128, bits: u32) {
         let coefficient = wrap(value, bits);
         self.exact &= i128::from(coefficient) == value;
         if coefficient != 0 {
@@ -129,16 +221,10 @@ impl Form {
         for a in &self.terms {
             let mut row = Form::constant(0);
             let mut exact = true;
-            let mut pairs: SmallVec<[(SmallVec<[Atom; 2]>, i128); 4]> = SmallVec::new();
+            let mut pairs: SmallVec<[(Factors, i128); 4]> = SmallVec::new();
             for b in &other.terms {
-                if a.factors.len() + b.factors.len() > DEGREE {
-                    return None;
-                }
-                let mut factors = a.factors.clone();
-                factors.extend(b.factors.iter().copied());
-                factors.sort_unstable();
                 pairs.push((
-                    factors,
+                    a.factors.times(&b.factors)?,
                     i128::from(a.coefficient) * i128::from(b.coefficient),
                 ));
             }
@@ -160,7 +246,7 @@ impl Form {
         form.exact = self.exact;
         form.assumed = self.assumed;
         for term in &self.terms {
-            form.add_last(term.factors.clone(), i128::from(term.coefficient), bits);
+            form.add_last(term.factors, i128::from(term.coefficient), bits);
         }
         form
     }
@@ -168,7 +254,7 @@ impl Form {
     /// Only the terms that `keep` accepts.
     pub(crate) fn filtered(&self, mut keep: impl FnMut(&Term) -> bool) -> Form {
         Form {
-            terms: self.terms.iter().filter(|t| keep(t)).cloned().collect(),
+            terms: self.terms.iter().filter(|t| keep(t)).copied().collect(),
             exact: self.exact,
             assumed: self.assumed,
         }

@@ -32,7 +32,7 @@
 //! Sampaio, Martins de Souza, Collange, Pereira, *Divergence Analysis*, TOPLAS 35(4), 2013, sections 3.3 and 3.4.
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, SUBGROUP, level_of, scope_of};
-use super::form::{Form, Term, wrap};
+use super::form::{Factors, Form, Term, wrap};
 use crate::model::{Cause, Class, Method, ValueFact};
 use crate::paper::{Coefficient, State};
 use ir::{
@@ -195,11 +195,11 @@ impl Engine<'_> {
         let mut form = Form::constant(0);
         form.exact = false;
         for (power, coefficient) in state.powers().enumerate() {
-            let (factors, coefficient): (SmallVec<[u32; 2]>, i64) = match (coefficient, atom) {
+            let (factors, coefficient): (Factors, i64) = match (coefficient, atom) {
                 (Coefficient::Known(0), _) => continue,
-                (Coefficient::Known(c), _) if power == 0 => (SmallVec::new(), c),
-                (Coefficient::Bottom, _) if power == 0 => (SmallVec::from_slice(&[value.0]), 1),
-                (Coefficient::Known(c), Some(atom)) => (SmallVec::from_elem(atom, power), c),
+                (Coefficient::Known(c), _) if power == 0 => (Factors::NONE, c),
+                (Coefficient::Bottom, _) if power == 0 => (Factors::one(value.0), 1),
+                (Coefficient::Known(c), Some(atom)) => (Factors::power(atom, power), c),
                 _ => return Form::atom(value.0),
             };
             form.terms.push(Term {
@@ -237,13 +237,17 @@ pub(super) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
 /// A block parameter: a move, μ, or γ with the predicates of all branches that join here.
 pub(super) fn merge(engine: &mut Engine<'_>, block: Block, param: Value) {
     let mut args: SmallVec<[Value; 4]> = SmallVec::new();
-    for &(_, arg) in &engine.incoming[param] {
+    for &(_, arg) in engine.tables.incoming(engine.function, param) {
         if arg != param && engine.level[arg] != FRESH && !args.contains(&arg) {
             args.push(arg);
         }
     }
     let Some(&first) = args.first() else { return };
-    let moved = engine.incoming[param].iter().all(|&(_, arg)| arg == first);
+    let moved = engine
+        .tables
+        .incoming(engine.function, param)
+        .iter()
+        .all(|&(_, arg)| arg == first);
     let control = if moved {
         DISPATCH
     } else {
@@ -294,7 +298,7 @@ fn row(engine: &Engine<'_>, block: Block, data: &InstData, least: Level) -> Leve
         Op::Undef if engine.language_defines_undefined() => DIVERGENT,
         Op::Undef => DISPATCH,
         Op::Special(special @ (Special::Clock | Special::SmId)) => {
-            engine.shape.level_of(*special).min(engine.apart[block])
+            engine.shape.level_of(*special).min(engine.apart_at(block))
         }
         Op::Special(special) => engine.shape.level_of(*special),
         Op::Alloca { .. } if engine.function.kind == FunctionKind::Device => DIVERGENT,
@@ -303,7 +307,7 @@ fn row(engine: &Engine<'_>, block: Block, data: &InstData, least: Level) -> Leve
             _ if access.volatile => DIVERGENT,
             _ if access.read_only => least,
             Space::Constant => least,
-            Space::Global | Space::Shared => least.min(SUBGROUP).min(engine.apart[block]),
+            Space::Global | Space::Shared => least.min(SUBGROUP).min(engine.apart_at(block)),
             Space::Generic | Space::Local => DIVERGENT,
         },
         Op::CallUnknown { pure: true, .. } | Op::Asm { pure: true, .. } => least,

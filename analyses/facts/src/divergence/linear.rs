@@ -23,7 +23,7 @@ pub(super) fn of(
     result: Value,
     least: Level,
 ) -> Option<Outcome> {
-    let ty = engine.function.ty(result);
+    let ty = engine.ty(result);
     let bits = ty.bits();
     match &data.op {
         Op::Const(value) if ty.is_integral() => {
@@ -43,11 +43,11 @@ pub(super) fn of(
         Op::Unary(UnaryOp::Neg) if ty.is_int() => {
             let zero = Form::constant(0);
             let arg = data.args[0];
-            let r = engine.range[arg];
+            let r = engine.cells[arg].range;
             let range = negate(r);
             let form = exactly(
                 engine,
-                zero.plus(-1, &engine.form[arg], bits)?,
+                zero.plus(-1, &engine.cells[arg].form, bits)?,
                 false,
                 range,
                 ty,
@@ -57,11 +57,11 @@ pub(super) fn of(
         Op::Unary(UnaryOp::Not) if ty.is_int() => {
             let ones = Form::constant(-1);
             let arg = data.args[0];
-            let r = engine.range[arg];
+            let r = engine.cells[arg].range;
             let range = (-1 - i128::from(r.1), -1 - i128::from(r.0));
             let form = exactly(
                 engine,
-                ones.plus(-1, &engine.form[arg], bits)?,
+                ones.plus(-1, &engine.cells[arg].form, bits)?,
                 false,
                 range,
                 ty,
@@ -72,18 +72,21 @@ pub(super) fn of(
             binary(engine, block, *op, *wraps, data, result, least)
         }
         Op::PtrAdd => {
-            let form = engine.form[data.args[0]].plus(1, &engine.form[data.args[1]], 64)?;
+            let form =
+                engine.cells[data.args[0]]
+                    .form
+                    .plus(1, &engine.cells[data.args[1]].form, 64)?;
             Some(Outcome::Form(form, FULL))
         }
         Op::IntCompare(condition) => Some(compare(engine, block, *condition, data, least)),
         Op::Select => {
             let control = engine.level_at(data.args[0], block);
-            match engine.form[data.args[0]].as_constant() {
+            match engine.cells[data.args[0]].form.as_constant() {
                 Some(known) => {
                     let chosen = data.args[if known != 0 { 1 } else { 2 }];
                     let level = engine.level_at(chosen, block);
-                    let form = engine.form[chosen].clone();
-                    let range = engine.range[chosen];
+                    let form = engine.cells[chosen].form.clone();
+                    let range = engine.cells[chosen].range;
                     engine.finish(result, level, form, range);
                 }
                 None => engine.merge_of(
@@ -139,41 +142,43 @@ fn binary(
     result: Value,
     least: Level,
 ) -> Option<Outcome> {
-    let ty = engine.function.ty(result);
+    let ty = engine.ty(result);
     let bits = ty.bits();
     let (a, b) = (data.args[0], data.args[1]);
-    let (ra, rb) = (engine.range[a], engine.range[b]);
+    let (ra, rb) = (engine.cells[a].range, engine.cells[b].range);
     let (ra128, rb128) = (
         (i128::from(ra.0), i128::from(ra.1)),
         (i128::from(rb.0), i128::from(rb.1)),
     );
-    let constant = engine.form[b].as_constant();
-    let left_constant = engine.form[a].as_constant();
+    let constant = engine.cells[b].form.as_constant();
+    let left_constant = engine.cells[a].form.as_constant();
     // Both non-negative: the unsigned reading is the signed one.
     let natural = ra.0 >= 0 && rb.0 >= 0;
     match op {
         BinaryOp::Add => {
             let range = (ra128.0 + rb128.0, ra128.1 + rb128.1);
-            let form = engine.form[a].plus(1, &engine.form[b], bits)?;
+            let form = engine.cells[a].form.plus(1, &engine.cells[b].form, bits)?;
             let form = exactly(engine, form, wraps.no_signed, range, ty);
             Some(Outcome::Form(form, guarded_clip(range, ty, wraps)))
         }
         BinaryOp::Sub => {
             let range = (ra128.0 - rb128.1, ra128.1 - rb128.0);
-            let form = engine.form[a].plus(-1, &engine.form[b], bits)?;
+            let form = engine.cells[a].form.plus(-1, &engine.cells[b].form, bits)?;
             let form = exactly(engine, form, wraps.no_signed, range, ty);
             Some(Outcome::Form(form, guarded_clip(range, ty, wraps)))
         }
         BinaryOp::Mul => {
             let range = product(ra, rb);
-            let form = engine.form[a].times(&engine.form[b], bits)?;
+            let form = engine.cells[a].form.times(&engine.cells[b].form, bits)?;
             let form = exactly(engine, form, wraps.no_signed, range, ty);
             Some(Outcome::Form(form, guarded_clip(range, ty, wraps)))
         }
         BinaryOp::Shl => {
             let by = constant.filter(|&k| (0..i64::from(bits).min(62)).contains(&k))?;
             let range = product(ra, (1 << by, 1 << by));
-            let form = engine.form[a].times(&Form::constant(wrap(1i128 << by, 64)), bits)?;
+            let form = engine.cells[a]
+                .form
+                .times(&Form::constant(wrap(1i128 << by, 64)), bits)?;
             let form = exactly(engine, form, wraps.no_signed, range, ty);
             Some(Outcome::Form(form, guarded_clip(range, ty, wraps)))
         }
@@ -181,15 +186,15 @@ fn binary(
             let small = |r: (i64, i64)| r.0 >= 0 && r.1 < 1 << 23;
             if small(ra) && small(rb) {
                 let range = product(ra, rb);
-                let form = engine.form[a].times(&engine.form[b], bits)?;
+                let form = engine.cells[a].form.times(&engine.cells[b].form, bits)?;
                 let form = exactly(engine, form, false, range, ty);
                 return Some(Outcome::Form(form, clip(range, ty)));
             }
             None
         }
         BinaryOp::And => {
-            if engine.form[a].terms == engine.form[b].terms {
-                return Some(Outcome::Form(engine.form[a].clone(), ra));
+            if engine.cells[a].form.terms == engine.cells[b].form.terms {
+                return Some(Outcome::Form(engine.cells[a].form.clone(), ra));
             }
             let (mask, other, range) = match (constant, left_constant) {
                 (Some(mask), _) => (mask, a, ra),
@@ -209,7 +214,7 @@ fn binary(
             }
             let low = mask & mask.wrapping_add(1) == 0 && mask > 0;
             if mask == -1 || (low && range.0 >= 0 && range.1 <= mask) {
-                return Some(Outcome::Form(engine.form[other].clone(), range));
+                return Some(Outcome::Form(engine.cells[other].form.clone(), range));
             }
             let zeros = mask.trailing_zeros();
             let mut level = engine.level_at(other, block);
@@ -228,16 +233,16 @@ fn binary(
         BinaryOp::Or | BinaryOp::Xor => {
             // Disjoint bits add up.
             let disjoint = |high: Value, low: (i64, i64)| {
-                low.0 >= 0 && (low.1 as u64) < engine.form[high].alignment(|_| false)
+                low.0 >= 0 && (low.1 as u64) < engine.cells[high].form.alignment(|_| false)
             };
             if natural && (disjoint(a, rb) || disjoint(b, ra)) {
                 let range = (ra128.0 + rb128.0, ra128.1 + rb128.1);
-                let form = engine.form[a].plus(1, &engine.form[b], bits)?;
+                let form = engine.cells[a].form.plus(1, &engine.cells[b].form, bits)?;
                 let form = exactly(engine, form, false, range, ty);
                 return Some(Outcome::Form(form, clip(range, ty)));
             }
-            if op == BinaryOp::Or && engine.form[a].terms == engine.form[b].terms {
-                return Some(Outcome::Form(engine.form[a].clone(), ra));
+            if op == BinaryOp::Or && engine.cells[a].form.terms == engine.cells[b].form.terms {
+                return Some(Outcome::Form(engine.cells[a].form.clone(), ra));
             }
             if natural {
                 let most = (ra.1 | rb.1) as u64;
@@ -267,7 +272,7 @@ fn binary(
                 return None;
             }
             if power == Some(0) {
-                return Some(Outcome::Form(engine.form[a].clone(), ra));
+                return Some(Outcome::Form(engine.cells[a].form.clone(), ra));
             }
             let usable = ra.0 >= 0 || (shift && signed);
             let range = match power {
@@ -293,7 +298,7 @@ fn binary(
         BinaryOp::RemUnsigned | BinaryOp::RemSigned => {
             let by = constant.filter(|&k| k > 0)?;
             if ra.0 >= 0 && ra.1 < by {
-                return Some(Outcome::Form(engine.form[a].clone(), ra));
+                return Some(Outcome::Form(engine.cells[a].form.clone(), ra));
             }
             let range = if ra.0 >= 0 || op == BinaryOp::RemUnsigned {
                 (0, by - 1)
@@ -301,7 +306,8 @@ fn binary(
                 (1 - by, by - 1)
             };
             // Every term is a multiple of a power of two: so is the rest of the division by it.
-            let aligned = by & (by - 1) == 0 && engine.form[a].alignment(|_| false) >= by as u64;
+            let aligned =
+                by & (by - 1) == 0 && engine.cells[a].form.alignment(|_| false) >= by as u64;
             if aligned {
                 return Some(Outcome::Form(Form::constant(0), (0, 0)));
             }
@@ -356,11 +362,11 @@ fn product(a: (i64, i64), b: (i64, i64)) -> (i128, i128) {
 
 /// `a - b` over the integers, as a form that is exactly that.
 fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form> {
-    let (fa, fb) = (&engine.form[a], &engine.form[b]);
+    let (fa, fb) = (&engine.cells[a].form, &engine.cells[b].form);
     if fa.assumed || fb.assumed {
         return None;
     }
-    let (ra, rb) = (engine.range[a], engine.range[b]);
+    let (ra, rb) = (engine.cells[a].range, engine.cells[b].range);
     let low = i128::from(ra.0) - i128::from(rb.1);
     let high = i128::from(ra.1) - i128::from(rb.0);
     if fa.exact && fb.exact {
@@ -380,7 +386,7 @@ fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form
 /// The operand is `c*tid.x + rest` where `rest` and the warp's first lane are multiples of a power of two so large that
 /// all lanes of a warp lie in one block of `2^power` numbers.
 fn within_block(engine: &Engine<'_>, value: Value, power: u32, block: Block) -> bool {
-    let form = &engine.form[value];
+    let form = &engine.cells[value].form;
     span_below(engine, form, block).is_some_and(|unit| unit <= power)
 }
 
@@ -449,9 +455,9 @@ fn compare(
 ) -> Outcome {
     use IntCondition::*;
     let (a, b) = (data.args[0], data.args[1]);
-    let ty = engine.function.ty(a);
+    let ty = engine.ty(a);
     let bits = ty.bits();
-    let (ra, rb) = (engine.range[a], engine.range[b]);
+    let (ra, rb) = (engine.cells[a].range, engine.cells[b].range);
     let natural = ra.0 >= 0 && rb.0 >= 0;
     let signed = matches!(
         condition,
@@ -460,9 +466,9 @@ fn compare(
     let ordered = signed || natural;
     let known = match condition {
         Equal | NotEqual => {
-            let same = engine.form[a].terms == engine.form[b].terms
-                && !engine.form[a].assumed
-                && !engine.form[b].assumed
+            let same = engine.cells[a].form.terms == engine.cells[b].form.terms
+                && !engine.cells[a].form.assumed
+                && !engine.cells[b].form.assumed
                 && ty.is_integral();
             let apart = ra.1 < rb.0 || rb.1 < ra.0;
             match (same, apart) {
@@ -487,10 +493,10 @@ fn compare(
     }
     let mut level = least;
     if matches!(condition, Equal | NotEqual) {
-        if !engine.form[a].assumed
-            && !engine.form[b].assumed
+        if !engine.cells[a].form.assumed
+            && !engine.cells[b].form.assumed
             && ty.is_integral()
-            && let Some(d) = engine.form[a].plus(-1, &engine.form[b], bits)
+            && let Some(d) = engine.cells[a].form.plus(-1, &engine.cells[b].form, bits)
         {
             level = level.max(engine.form_level(&d, block));
         }
@@ -539,12 +545,12 @@ fn convert(
     least: Level,
 ) -> Option<Outcome> {
     let arg = data.args[0];
-    let (from, to) = (engine.function.ty(arg), engine.function.ty(result));
+    let (from, to) = (engine.ty(arg), engine.ty(result));
     if !from.is_integral() || !to.is_integral() {
         return None;
     }
-    let form = engine.form[arg].clone();
-    let range = engine.range[arg];
+    let form = engine.cells[arg].form.clone();
+    let range = engine.cells[arg].range;
     match kind {
         Convert::Truncate => {
             if to == Type::Bool {
@@ -580,7 +586,7 @@ fn convert(
             };
             // Wraps within a warp are not expected of index arithmetic, but nothing proves it: name the stride only.
             let divergent = engine.level_at(arg, block) < DISPATCH;
-            if divergent && !form.is_atom(engine.leader[arg].0) && from.bits() >= 32 {
+            if divergent && !form.is_atom(engine.tables.leader[arg].0) && from.bits() >= 32 {
                 return Some(Outcome::Form(
                     Form {
                         exact: true,

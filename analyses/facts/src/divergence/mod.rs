@@ -22,8 +22,9 @@ mod summaries;
 mod tests;
 mod transfer;
 
-pub(crate) use causes::exit_of;
-pub(crate) use engine::{DISPATCH, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of};
+pub(crate) use engine::{
+    ControllingBranches, DISPATCH, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of,
+};
 pub(crate) use form::{Form, Term};
 pub(crate) use shape::Shape;
 
@@ -33,33 +34,38 @@ pub(crate) fn source_name(language: ir::Language, special: Special) -> String {
 
 use crate::model::*;
 use ir::{Block, EntityVec, Module, Op, Special, Value};
-use smol_str::SmolStr;
+use smallvec::SmallVec;
+use smol_str::{SmolStr, SmolStrBuilder};
+use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 /// Facts of one function of a module. What is known of the parameters of a device function comes from the options.
 pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionFacts {
-    let summaries = summaries::solve(module, options);
-    analyze_with(function, module, options, &summaries)
+    let summaries;
+    let none = Vec::new();
+    let mut engine = Engine::new(&module.functions[function], module, options, &none);
+    if engine.tables.has_calls {
+        summaries = summaries::solve(module, options);
+        engine.summaries = &summaries;
+    }
+    facts_of(engine)
 }
 
 /// Facts of all functions of an item, in order.
 pub fn analyze_module(module: &Module, options: &Options) -> Vec<FunctionFacts> {
     let summaries = summaries::solve(module, options);
-    (0..module.functions.len())
-        .map(|function| analyze_with(function, module, options, &summaries))
+    let functions = module.functions.iter();
+    functions
+        .map(|function| facts_of(Engine::new(function, module, options, &summaries)))
         .collect()
 }
 
-fn analyze_with(
-    function: usize,
-    module: &Module,
-    options: &Options,
-    summaries: &engine::Summaries,
-) -> FunctionFacts {
-    let function = &module.functions[function];
-    let mut engine = Engine::new(function, module, options, summaries);
+fn facts_of(mut engine: Engine<'_>) -> FunctionFacts {
+    let function = engine.function;
     engine.solve();
     let causes = causes::find(&engine);
     let mut values = EntityVec::new();
+    values.reserve(function.values.len());
     for value in function.values.keys() {
         values.push(engine.fact(
             value,
@@ -70,7 +76,7 @@ fn analyze_with(
     }
     let temporal = temporal(&engine, &causes);
     let mut facts = FunctionFacts {
-        options: options.clone(),
+        options: engine.options.clone(),
         values,
         temporal,
         branches: Vec::new(),
@@ -89,25 +95,26 @@ fn analyze_with(
 impl Engine<'_> {
     fn fact(&self, value: Value, level: Level, at: Option<Block>, cause: Cause) -> ValueFact {
         let wanted = level_of(self.options.scope);
-        let block = at.or(self.block_of[value]);
+        let block = at.or(self.home(value));
         if self.is_gated() {
             return self.gated_fact(value, level, block, cause);
         }
-        let affine = block.is_some_and(|b| self.is_affine(&self.form[value], b, wanted));
+        let affine = || block.is_some_and(|b| self.is_affine(&self.cells[value].form, b, wanted));
         let class = if level >= wanted {
             Class::Uniform
-        } else if affine {
+        } else if affine() {
             Class::Affine
-        } else if self.not_understood(value) {
+        } else if self.tables.has_unknowns && self.not_understood(value) {
             Class::Unknown
         } else {
             Class::Divergent
         };
-        let integral = self.function.ty(value).is_integral();
         let form = match (class, block) {
             // What a widening assumes is no fact.
-            (Class::Uniform | Class::Affine, Some(b)) if integral && !self.form[value].assumed => {
-                self.form_text(&self.form[value], b, wanted)
+            (Class::Uniform | Class::Affine, Some(b))
+                if !self.cells[value].form.assumed && self.ty(value).is_integral() =>
+            {
+                self.form_text(&self.cells[value].form, b, wanted)
             }
             _ => SmolStr::default(),
         };
@@ -141,7 +148,7 @@ impl Engine<'_> {
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;
-        for &atom in &term.factors {
+        for &atom in term.factors.iter() {
             if self.atom_level_at(atom, block) < wanted {
                 match self.special_of(atom) {
                     Some(
@@ -167,97 +174,119 @@ impl Engine<'_> {
 
     /// `4*tid.x + 256*ctaid.x + n`
     pub(crate) fn form_text(&self, form: &Form, block: Block, wanted: Level) -> SmolStr {
-        let mut text = String::new();
+        match form.terms.as_slice() {
+            [] => return SmolStr::new_inline("0"),
+            [only] if only.factors.len() == 1 && only.coefficient == 1 => {
+                return self
+                    .atom_name(only.factors[0])
+                    .unwrap_or(SmolStr::new_inline("?"));
+            }
+            _ => {}
+        }
+        let mut text = SmolStrBuilder::new();
+        let mut empty = true;
         let mut unnamed = false;
         let mut constant = 0i64;
-        let mut terms: Vec<&Term> = form.terms.iter().collect();
         // Lanes first, then the rest; the constant last.
-        terms.sort_by_key(|t| {
-            (
-                self.term_level(&t.factors, block) >= wanted,
-                std::cmp::Reverse(t.factors.len()),
-            )
-        });
-        for term in terms {
+        let mut terms: SmallVec<[(bool, Reverse<usize>, &Term); 8]> = form
+            .terms
+            .iter()
+            .map(|t| {
+                let uniform = self.term_level(&t.factors, block) >= wanted;
+                (uniform, Reverse(t.factors.len()), t)
+            })
+            .collect();
+        terms.sort_by_key(|&(uniform, length, _)| (uniform, length));
+        for (_, _, term) in terms {
             if term.factors.is_empty() {
                 constant = term.coefficient;
                 continue;
             }
-            let mut names: Vec<String> = Vec::new();
-            let mut factors: Vec<u32> = term.factors.to_vec();
+            let mut names: SmallVec<[SmolStr; 3]> = SmallVec::new();
+            let mut named = false;
+            let mut factors: SmallVec<[u32; 3]> = SmallVec::from_slice(&term.factors);
             factors.sort_by_key(|&a| self.special_of(a).is_some());
             for atom in factors {
                 match self.atom_name(atom) {
-                    Some(name) => names.push(name),
+                    Some(name) => {
+                        named |= name != "?";
+                        names.push(name);
+                    }
                     None if names.last().is_some_and(|n| n == "?") => {}
-                    None => names.push("?".into()),
+                    None => names.push(SmolStr::new_inline("?")),
                 }
             }
-            if names.iter().all(|n| n == "?") {
+            if !named {
                 unnamed = true;
                 continue;
             }
-            let product = names.join("*");
             let (sign, size) = (term.coefficient < 0, term.coefficient.unsigned_abs());
-            let separator = match (text.is_empty(), sign) {
-                (true, true) => "-",
-                (true, false) => "",
-                (false, true) => " - ",
-                (false, false) => " + ",
-            };
-            text.push_str(separator);
+            text.push_str(separator(empty, sign));
+            empty = false;
             if size != 1 {
-                text.push_str(&format!("{size}*"));
+                let _ = write!(text, "{size}*");
             }
-            text.push_str(&product);
+            for (number, name) in names.iter().enumerate() {
+                if number > 0 {
+                    text.push('*');
+                }
+                text.push_str(name);
+            }
         }
         if unnamed {
-            text.push_str(if text.is_empty() { "?" } else { " + ?" });
-        } else if constant != 0 || text.is_empty() {
-            let separator = match (text.is_empty(), constant < 0) {
-                (true, true) => "-",
-                (true, false) => "",
-                (false, true) => " - ",
-                (false, false) => " + ",
-            };
-            text.push_str(separator);
-            text.push_str(&constant.unsigned_abs().to_string());
+            text.push_str(if empty { "?" } else { " + ?" });
+        } else if constant != 0 || empty {
+            text.push_str(separator(empty, constant < 0));
+            let _ = write!(text, "{}", constant.unsigned_abs());
         }
-        text.into()
+        text.finish()
     }
 
-    pub(crate) fn atom_name(&self, atom: u32) -> Option<String> {
+    /// The author's name for an atom; `None` for what has none.
+    pub(crate) fn atom_name(&self, atom: u32) -> Option<SmolStr> {
+        self.name_of_atom(atom).filter(|name| !name.is_empty())
+    }
+    fn name_of_atom(&self, atom: u32) -> Option<SmolStr> {
         if let Some(special) = self.special_of(atom) {
             let name = shape::Shape::name(special);
-            return (name != "?").then_some(name);
+            return (name != "?").then(|| name.into());
         }
         let value = Value(atom);
         match self.function.defining(value).map(|d| &d.op) {
-            Some(Op::Parameter(name)) => return Some(name.to_string()),
+            Some(Op::Parameter(name)) => return Some(name.clone()),
             Some(Op::SymbolAddress(symbol)) => {
                 return self
                     .function
                     .symbols
                     .iter()
                     .find(|(s, _)| s == symbol)
-                    .map(|(_, d)| d.name.to_string());
+                    .map(|(_, d)| d.name.clone());
             }
             _ => {}
         }
         // The rest of a merged value is no variable of the source.
-        if !self.form[value].is_atom(atom) {
+        if !self.cells[value].form.is_atom(atom) {
             return None;
         }
-        self.names
-            .get(&value)
-            .map(|&v| self.function.variables[v].name.to_string())
+        self.tables
+            .name(value)
+            .map(|v| self.function.variables[v].name.clone())
             .or_else(|| {
                 self.function
                     .parameters
                     .iter()
                     .find(|p| p.values.len() == 1 && p.values[0] == value)
-                    .map(|p| p.name.to_string())
+                    .map(|p| p.name.clone())
             })
+    }
+}
+
+fn separator(first: bool, negative: bool) -> &'static str {
+    match (first, negative) {
+        (true, true) => "-",
+        (true, false) => "",
+        (false, true) => " - ",
+        (false, false) => " + ",
     }
 }
 
@@ -267,8 +296,8 @@ fn loses_form(engine: &Engine<'_>, value: Value, block: Block) -> bool {
         return engine.loses_state(value, block);
     }
     let wanted = level_of(engine.options.scope);
-    let form = &engine.form[value];
-    engine.block_of[value].is_some_and(|home| {
+    let form = &engine.cells[value].form;
+    engine.home(value).is_some_and(|home| {
         engine.is_affine(form, home, wanted) && !engine.is_affine(form, block, wanted)
     })
 }
@@ -279,28 +308,17 @@ fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<Tempor
         return found;
     }
     let function = engine.function;
-    let mut uses: Vec<(Value, Block)> = Vec::new();
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            uses.extend(inst.args.iter().map(|&a| (a, block)));
-            uses.extend(inst.guard.iter().map(|g| (g.value, block)));
-        }
-        uses.extend(data.terminator.selector().map(|s| (s, block)));
-        for edge in data.terminator.edges() {
-            uses.extend(edge.args.iter().map(|&a| (a, edge.block)));
-        }
-        if let ir::Terminator::Return(values) = &data.terminator {
-            uses.extend(values.iter().map(|&v| (v, block)));
-        }
-    }
-    for binding in &function.bindings {
-        uses.extend(binding.values.iter().map(|&v| (v, binding.block)));
-    }
-    uses.retain(|&(value, block)| {
-        engine.taint_between(value, block) < engine.level[value] || loses_form(engine, value, block)
-    });
+    let bound = function.bindings.iter();
+    let bound = bound.flat_map(|b| b.values.iter().map(|&v| (v, b.block)));
+    let used = engine.tables.crossing.iter().copied();
+    let mut uses: Vec<(Value, Block)> = used
+        .chain(bound)
+        .filter(|&(value, block)| {
+            engine.around(value) != engine.forest.of(block)
+                && (engine.taint_between(value, block) < engine.level[value]
+                    || loses_form(engine, value, block))
+        })
+        .collect();
     uses.sort_unstable();
     uses.dedup();
     for (value, block) in uses {

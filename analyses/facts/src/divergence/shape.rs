@@ -6,7 +6,7 @@
 
 use super::engine::{DISPATCH, DIVERGENT, Level, SUBGROUP, WORKGROUP};
 use crate::model::Options;
-use ir::{Function, Language, Op, Special};
+use ir::{Function, Language, Special};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
@@ -19,23 +19,13 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    pub(crate) fn new(function: &Function, options: &Options) -> Shape {
+    pub(crate) fn new(function: &Function, options: &Options, specials: Vec<Special>) -> Shape {
         let mut block = options.block;
         for (known, declared) in block.iter_mut().zip(function.launch.block) {
             *known = declared.or(*known);
         }
         for (known, assumed) in block.iter_mut().zip(options.assumed_block) {
             *known = known.or(assumed);
-        }
-        let mut specials = Vec::new();
-        for &at in &function.layout {
-            for &inst in &function.blocks[at].insts {
-                if let Op::Special(special) = function.insts[inst].op
-                    && !specials.contains(&special)
-                {
-                    specials.push(special);
-                }
-            }
         }
         Shape {
             specials,

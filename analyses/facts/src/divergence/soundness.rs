@@ -49,7 +49,7 @@ impl Judge<'_, '_> {
         let value = Value(atom);
         let width = instance.warp_size as usize;
         let held = row[atom as usize * width + lane as usize] as i64;
-        let form = &self.engine.form[value];
+        let form = &self.engine.cells[value].form;
         if form.is_atom(atom) {
             return Some(held);
         }
@@ -72,7 +72,7 @@ impl Judge<'_, '_> {
         let mut sum = 0i64;
         for term in &form.terms {
             let mut product = term.coefficient;
-            for &atom in &term.factors {
+            for &atom in term.factors.iter() {
                 product = product.wrapping_mul(self.atom(atom, instance, lane, row, depth)?);
             }
             sum = sum.wrapping_add(product);
@@ -99,7 +99,7 @@ impl Observer for Judge<'_, '_> {
             current[value.0 as usize * width + lane as usize] = row[lane as usize];
         }
         let ty = self.engine.function.ty(value);
-        let form = &self.engine.form[value];
+        let form = &self.engine.cells[value].form;
         if ty.is_integral() && !form.is_atom(value.0) && !form.assumed {
             let shift = 64 - ty.bits();
             for lane in lanes(mask) {
@@ -120,7 +120,7 @@ impl Observer for Judge<'_, '_> {
                     && form.terms.iter().all(|t| {
                         t.factors.iter().all(|&a| {
                             self.engine.special_of(a).is_some()
-                                || self.engine.form[Value(a)].is_atom(a)
+                                || self.engine.cells[Value(a)].form.is_atom(a)
                                     && self.engine.function.ty(Value(a)).bits() <= 64
                         })
                     })
@@ -135,7 +135,7 @@ impl Observer for Judge<'_, '_> {
             }
         }
         if ty.is_int() || ty == Type::Bool {
-            let (low, high) = self.engine.range[value];
+            let (low, high) = self.engine.cells[value].range;
             let shift = 64 - ty.bits();
             for lane in lanes(mask) {
                 let held = row[lane as usize];
@@ -227,7 +227,7 @@ fn check(program: &Program, shape: &Shape, known: bool, tally: &mut Tally) -> Ve
     for (index, engine) in engines.iter().enumerate() {
         let function = engine.function;
         for value in function.values.keys() {
-            let Some(home) = engine.block_of[value] else {
+            let Some(home) = engine.home(value) else {
                 continue;
             };
             let level = engine.level[value];
@@ -239,7 +239,7 @@ fn check(program: &Program, shape: &Shape, known: bool, tally: &mut Tally) -> Ve
                 {
                     failures.push(format!(
                         "{}: {value} in {home} claimed level {level}, differs at {extent:?}: {found:?}; form {:?}",
-                        function.name, engine.form[value]
+                        function.name, engine.cells[value].form
                     ));
                     break;
                 }

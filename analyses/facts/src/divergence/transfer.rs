@@ -4,64 +4,9 @@ use super::arrays;
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::linear::{self, Outcome};
 use ir::{
-    BinaryOp, Block, Convert, EntityVec, Function, FunctionKind, Inst, InstData, IntCondition, Op,
-    ReduceOp, ShaderStage, ShuffleMode, Space, Special, TextureOp, Type, UnaryOp, Value, WarpKind,
-    WarpOp,
+    Block, Function, FunctionKind, Inst, InstData, Op, ReduceOp, ShaderStage, ShuffleMode, Space,
+    Special, TextureOp, WarpKind, WarpOp,
 };
-use smallvec::SmallVec;
-use smol_str::SmolStr;
-
-/// Operations with equal keys give equal values.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Key {
-    op: KeyOp,
-    args: SmallVec<[Value; 3]>,
-    ty: Type,
-    number: u16,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum KeyOp {
-    Const(u64),
-    Parameter(SmolStr),
-    Symbol(u32),
-    Unary(UnaryOp),
-    Binary(BinaryOp),
-    Compare(IntCondition),
-    Convert(Convert),
-    PtrAdd,
-    Select,
-    Load(Space),
-    Element,
-}
-
-pub(crate) fn key(
-    function: &Function,
-    data: &InstData,
-    number: usize,
-    leader: &EntityVec<Value, Value>,
-) -> Option<Key> {
-    let op = match &data.op {
-        Op::Const(bits) => KeyOp::Const(*bits),
-        Op::Parameter(name) => KeyOp::Parameter(name.clone()),
-        Op::SymbolAddress(symbol) => KeyOp::Symbol(symbol.0),
-        Op::Unary(op) => KeyOp::Unary(*op),
-        Op::Binary(op, _) => KeyOp::Binary(*op),
-        Op::IntCompare(condition) => KeyOp::Compare(*condition),
-        Op::Convert(kind) => KeyOp::Convert(*kind),
-        Op::PtrAdd => KeyOp::PtrAdd,
-        Op::Select => KeyOp::Select,
-        Op::Load(access) if access.read_only && !access.volatile => KeyOp::Load(access.space),
-        Op::ResourceElement { .. } => KeyOp::Element,
-        _ => return None,
-    };
-    Some(Key {
-        op,
-        args: data.args.iter().map(|&a| leader[a]).collect(),
-        ty: function.ty(data.results[number]),
-        number: number as u16,
-    })
-}
 
 /// The result depends on the operands alone, whenever it is computed.
 pub(crate) fn repeatable(op: &Op) -> bool {
@@ -172,7 +117,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             }
         }
         Op::Special(special @ (Special::Clock | Special::SmId)) => {
-            engine.shape.level_of(*special).min(engine.apart[block])
+            engine.shape.level_of(*special).min(engine.apart_at(block))
         }
         Op::Special(special) => engine.shape.level_of(*special),
         Op::StageInput(index) => stage_input(function, *index),
@@ -190,7 +135,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             if access.volatile {
                 return DIVERGENT;
             }
-            if let Some(array) = engine.array_of[address] {
+            if let Some(array) = engine.array_of(address) {
                 return arrays::offset_level(engine, address, block)
                     .min(engine.array_level[array as usize]);
             }
@@ -198,7 +143,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             match access.space {
                 _ if access.read_only => level,
                 Space::Constant => level,
-                Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart[block]),
+                Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart_at(block)),
                 Space::Generic | Space::Local => DIVERGENT,
             }
         }
@@ -206,7 +151,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             TextureOp::Atomic(_) | TextureOp::Other | TextureOp::Store => DIVERGENT,
             TextureOp::Dimensions => least,
             _ if access.read_only => least,
-            _ => least.min(SUBGROUP).min(engine.apart[block]),
+            _ => least.min(SUBGROUP).min(engine.apart_at(block)),
         },
         Op::Warp(op) => warp(engine, block, data, op, number),
         Op::Barrier(_) => WORKGROUP,
@@ -216,15 +161,16 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             .get(*callee as usize)
             .map_or(DIVERGENT, |s| s[least.min(DISPATCH) as usize])
             // What the callee computes across lanes holds for those that enter together.
-            .min(if engine.apart[block] < SUBGROUP {
-                engine.apart[block]
-            } else {
-                DISPATCH
+            .min(match engine.apart_at(block) {
+                apart if apart < SUBGROUP => apart,
+                _ => DISPATCH,
             }),
         Op::Fence | Op::Store(_) => DIVERGENT,
         Op::Select if least < DISPATCH => {
             // Equal arms do not depend on the condition.
-            if data.args.len() == 3 && engine.leader[data.args[1]] == engine.leader[data.args[2]] {
+            if data.args.len() == 3
+                && engine.tables.leader[data.args[1]] == engine.tables.leader[data.args[2]]
+            {
                 arg(1)
             } else {
                 least
@@ -262,7 +208,7 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
     let constant = |index: usize| {
         data.args
             .get(index)
-            .and_then(|&a| engine.form[a].as_constant())
+            .and_then(|&a| engine.cells[a].form.as_constant())
     };
     if op.mask
         && data
@@ -274,7 +220,7 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
     }
     let value = level(0);
     // The lanes that execute together share the result, as far as groups do not come here one by one.
-    let shared = SUBGROUP.min(engine.apart[block]);
+    let shared = SUBGROUP.min(engine.apart_at(block));
     let same = value.max(shared);
     let width = i64::from(engine.shape.warp);
     match op.kind {

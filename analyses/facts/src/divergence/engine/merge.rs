@@ -2,16 +2,17 @@
 //! they share and an atom for the rest, then that atom alone.
 
 use super::{DISPATCH, DIVERGENT, Engine, FRESH, Level};
-use crate::divergence::form::Form;
+use crate::divergence::form::{Factors, Form};
 use ir::{Block, Value, ValueDef};
 use smallvec::SmallVec;
 
 impl Engine<'_> {
     /// A block parameter.
-    pub(super) fn merge(&mut self, block: Block, param: Value) {
-        let incoming = std::mem::take(&mut self.incoming[param]);
-        self.merge_of(block, param, self.join_level[block], &incoming);
-        self.incoming[param] = incoming;
+    pub(super) fn merge(&mut self, block: Block, index: u32, param: Value) {
+        let arriving = self.tables.take_incoming();
+        let incoming = arriving.of(self.tables.param_number(block, index));
+        self.merge_of(block, param, self.join_level[block], incoming);
+        self.tables.give_incoming(arriving);
     }
 
     /// One of several values, chosen as uniformly as `control` says.
@@ -22,8 +23,8 @@ impl Engine<'_> {
         control: Level,
         incoming: &[(Block, Value)],
     ) {
-        let bits = self.function.ty(result).bits();
-        let integral = self.function.ty(result).is_integral();
+        let bits = self.ty(result).bits();
+        let integral = self.ty(result).is_integral();
         let seen: SmallVec<[Value; 4]> = incoming
             .iter()
             .map(|&(_, a)| a)
@@ -34,7 +35,7 @@ impl Engine<'_> {
         };
         let mut range = (i64::MAX, i64::MIN);
         for &arg in &seen {
-            let r = self.range[arg];
+            let r = self.cells[arg].range;
             range = (range.0.min(r.0), range.1.max(r.1));
         }
         let own = matches!(self.function.values[result].def, ValueDef::Param(..));
@@ -44,13 +45,15 @@ impl Engine<'_> {
             .min()
             .unwrap_or(DISPATCH);
         let rule = plain.min(control);
-        if !self.split[result] {
-            let shared = self.form[first].clone();
-            let same = seen.iter().all(|&a| self.form[a].terms == shared.terms)
+        if !self.cells[result].split {
+            let shared = self.cells[first].form.clone();
+            let same = seen
+                .iter()
+                .all(|&a| self.cells[a].form.terms == shared.terms)
                 && (!own || self.valid(&shared, block));
             if same {
-                let exact = seen.iter().all(|&a| self.form[a].exact);
-                let assumed = seen.iter().any(|&a| self.form[a].assumed);
+                let exact = seen.iter().all(|&a| self.cells[a].form.exact);
+                let assumed = seen.iter().any(|&a| self.cells[a].form.assumed);
                 let form = Form {
                     exact,
                     assumed,
@@ -66,20 +69,20 @@ impl Engine<'_> {
                 return;
             }
             // Operands of a selection may come to agree later; only block parameters remember.
-            self.split[result] = own;
+            self.cells[result].split = own;
         }
         // Terms that all arguments share, and one atom for the rest.
-        let before = &self.form[result];
+        let before = &self.cells[result].form;
         let mut lanes = if own
             && self.level[result] != FRESH
             && before
                 .terms
                 .iter()
-                .any(|t| t.factors.as_slice() == [result.0])
+                .any(|t| t.factors == Factors::one(result.0))
         {
-            before.filtered(|t| t.factors.as_slice() != [result.0])
+            before.filtered(|t| t.factors != Factors::one(result.0))
         } else {
-            let start = &self.form[first];
+            let start = &self.cells[first].form;
             start.filtered(|t| {
                 !t.factors.is_empty()
                     && self.term_level(&t.factors, block) < DISPATCH
@@ -90,7 +93,7 @@ impl Engine<'_> {
             lanes.terms.clear();
         }
         for &arg in &seen {
-            let form = &self.form[arg];
+            let form = &self.cells[arg].form;
             lanes.terms.retain(|t| {
                 form.terms
                     .binary_search_by(|o| o.factors.cmp(&t.factors))
@@ -100,7 +103,7 @@ impl Engine<'_> {
         let mut rest = control;
         if !lanes.terms.is_empty() {
             for &arg in &seen {
-                for term in &self.form[arg].terms {
+                for term in &self.cells[arg].form.terms {
                     if !lanes.terms.contains(term) {
                         rest = rest.min(self.term_level(&term.factors, block));
                     }
@@ -115,8 +118,8 @@ impl Engine<'_> {
         if lanes.terms.is_empty() {
             rest = rule;
         } else {
-            lanes.exact = seen.iter().all(|&a| self.form[a].exact);
-            lanes.assumed = seen.iter().any(|&a| self.form[a].assumed);
+            lanes.exact = seen.iter().all(|&a| self.cells[a].form.exact);
+            lanes.assumed = seen.iter().any(|&a| self.cells[a].form.assumed);
         }
         self.set_atom(result, rest);
         let (exact, assumed) = (lanes.exact, lanes.assumed);
