@@ -14,6 +14,12 @@ const INNER: [f64; 4] = [1.0, TRIPS, TRIPS * TRIPS, TRIPS * TRIPS * TRIPS];
 /// Blocks looked at for one arm.
 const ARM: usize = 256;
 
+/// Blocks looked at for all arms of a function of so many blocks.
+fn budget(blocks: usize) -> usize {
+    const SMALL: usize = 1000;
+    64 * blocks.min(SMALL) + 16 * blocks.saturating_sub(SMALL)
+}
+
 /// Issue cycles a warp by kind of instruction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Machine {
@@ -150,7 +156,7 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
     let mut arms = Arms {
         engine,
         machine,
-        budget: 64 * function.layout.len(),
+        budget: budget(function.layout.len()),
         blocks: Vec::new(),
         walk: 0,
         work: Vec::new(),
