@@ -228,7 +228,7 @@ impl Form {
                     i128::from(a.coefficient) * i128::from(b.coefficient),
                 ));
             }
-            pairs.sort_unstable_by(|x, y| x.0.cmp(&y.0));
+            pairs.sort_unstable_by_key(|pair| pair.0);
             for (factors, value) in pairs {
                 row.add_last(factors, value, bits);
                 exact &= row.exact;

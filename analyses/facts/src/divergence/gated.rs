@@ -207,7 +207,7 @@ impl Engine<'_> {
                 coefficient,
             });
         }
-        form.terms.sort_by(|a, b| a.factors.cmp(&b.factors));
+        form.terms.sort_by_key(|term| term.factors);
         form
     }
 }

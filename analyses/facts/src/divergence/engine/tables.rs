@@ -284,10 +284,8 @@ impl Tables {
                         self.accesses.push((block, inst));
                     }
                     Op::Load(_) => self.accesses.push((block, inst)),
-                    Op::Special(special) => {
-                        if !specials.contains(&(block, *special)) {
-                            specials.push((block, *special));
-                        }
+                    Op::Special(special) if !specials.contains(&(block, *special)) => {
+                        specials.push((block, *special));
                     }
                     Op::Alloca { .. } => self.has_arrays = true,
                     Op::Barrier(_) => self.barriers.push((block, inst)),
