@@ -184,8 +184,16 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
     }
-    for (problem, item) in program::problems(db, file) {
-        let (code, level) = code_of(problem.kind);
+    let problems = program::problems(db, file);
+    // A macro of a header that is not here reads like an error and is none.
+    let headers_missing = problems
+        .iter()
+        .any(|(problem, _)| problem.kind == ProblemKind::MissingInclude);
+    for (problem, item) in problems {
+        let (code, mut level) = code_of(problem.kind);
+        if headers_missing && problem.kind == ProblemKind::Syntax {
+            level = Level::Hint;
+        }
         if problem.file == FileId::MAIN {
             add(code, level, problem.span, problem.message, item);
         }

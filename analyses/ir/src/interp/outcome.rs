@@ -39,6 +39,8 @@ pub struct BufferAfter {
     /// Of the symbol that names it.
     pub name: Option<SmolStr>,
     pub bytes: Vec<u8>,
+    /// What it was described to hold, for showing it.
+    pub element: Option<Type>,
 }
 
 impl BufferAfter {
@@ -138,6 +140,7 @@ pub(super) fn run<O: Observer>(
             Some(BufferAfter {
                 name: Some(name),
                 bytes: machine.shared_after.get(range)?.to_vec(),
+                element: None,
             })
         })
         .collect();
@@ -152,6 +155,7 @@ pub(super) fn run<O: Observer>(
             .map(|(state, name)| BufferAfter {
                 name,
                 bytes: state.bytes,
+                element: None,
             })
             .collect(),
         shared,

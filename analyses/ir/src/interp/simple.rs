@@ -34,6 +34,8 @@ pub enum DescribedValue {
     Float(f64),
     /// A new buffer with these bytes.
     Buffer(Vec<u8>),
+    /// A new buffer of elements of this type, which its content is shown as.
+    Elements(Type, Vec<u8>),
 }
 
 impl Default for LaunchDescription {
@@ -73,25 +75,38 @@ fn parse_value(text: &str) -> Option<DescribedValue> {
     if let Ok(value) = text.parse() {
         return Some(DescribedValue::Int(value));
     }
+    // A list: integers, or floats where one of them has a point.
+    if let Some(list) = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')) {
+        let ty = if list.contains(['.', 'e', 'n']) {
+            Type::F32
+        } else {
+            Type::I32
+        };
+        return elements(ty, list);
+    }
     if let Some((ty, rest)) = text.split_once('[') {
         let count: usize = rest.strip_suffix(']')?.parse().ok()?;
-        let bytes = count.checked_mul(element(ty)?.bytes() as usize)?;
-        return (bytes <= 1 << 30).then(|| DescribedValue::Buffer(vec![0; bytes]));
+        let ty = element(ty)?;
+        let bytes = count.checked_mul(ty.bytes() as usize)?;
+        return (bytes <= 1 << 30).then(|| DescribedValue::Elements(ty, vec![0; bytes]));
     }
     if let Some((ty, rest)) = text.split_once(':') {
-        let ty = element(ty)?;
-        let mut bytes = Vec::new();
-        for part in rest.split(',').map(str::trim) {
-            let bits = if ty.is_float() {
-                scalar::from_f64(ty, part.parse().ok()?)
-            } else {
-                part.parse::<i64>().ok()? as u64
-            };
-            bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
-        }
-        return Some(DescribedValue::Buffer(bytes));
+        return elements(element(ty)?, rest);
     }
     text.parse().ok().map(DescribedValue::Float)
+}
+
+fn elements(ty: Type, list: &str) -> Option<DescribedValue> {
+    let mut bytes = Vec::new();
+    for part in list.split(',').map(str::trim) {
+        let bits = if ty.is_float() {
+            scalar::from_f64(ty, part.parse().ok()?)
+        } else {
+            part.parse::<i64>().ok()? as u64
+        };
+        bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
+    }
+    Some(DescribedValue::Elements(ty, bytes))
 }
 
 fn element(name: &str) -> Option<Type> {
@@ -109,13 +124,26 @@ fn element(name: &str) -> Option<Type> {
 /// Runs function 0 of a module as described. Arguments are matched by parameter name (each parameter takes as many
 /// values as it has scalars), then by position.
 pub fn run_simple(module: &Module, description: &LaunchDescription) -> Outcome {
-    super::run(module, &launch(module, description))
+    let (launch, shown_as) = described(module, description);
+    let mut outcome = super::run(module, &launch);
+    for (buffer, ty) in shown_as {
+        if let Some(buffer) = outcome.buffers.get_mut(buffer) {
+            buffer.element = Some(ty);
+        }
+    }
+    outcome
 }
 
 /// The launch that `run_simple` uses.
 pub fn launch(module: &Module, description: &LaunchDescription) -> Launch {
+    described(module, description).0
+}
+
+/// The launch, and what its buffers hold.
+fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(usize, Type)>) {
+    let mut shown_as = Vec::new();
     let Some(kernel) = module.functions.first().filter(|f| !f.layout.is_empty()) else {
-        return Launch::new(description.lanes.max(1));
+        return (Launch::new(description.lanes.max(1)), shown_as);
     };
     let mut launch = Launch::for_function(kernel, description.lanes.max(1), description.seed);
     launch.grid = [description.workgroups.max(1), 1, 1];
@@ -148,27 +176,35 @@ pub fn launch(module: &Module, description: &LaunchDescription) -> Launch {
             DescribedValue::Int(value) if ty.is_float() => Argument::Float(*value as f64),
             DescribedValue::Int(value) => Argument::Bits(*value as u64),
             DescribedValue::Float(value) => Argument::Float(*value),
-            DescribedValue::Buffer(bytes) => {
+            DescribedValue::Buffer(bytes) | DescribedValue::Elements(_, bytes) => {
                 let constant = ty == Type::Ptr(Space::Constant);
                 let buffer = new_buffer(bytes, constant);
-                match launch.parameters.get(index) {
-                    Some(&Argument::Pointer { buffer: old, .. }) => launch.buffers[old] = buffer,
-                    _ => launch.buffers.push(buffer),
+                let pointer = match launch.parameters.get(index) {
+                    Some(&pointer @ Argument::Pointer { buffer: old, .. }) => {
+                        launch.buffers[old] = buffer;
+                        pointer
+                    }
+                    _ => {
+                        launch.buffers.push(buffer);
+                        Argument::Pointer {
+                            buffer: launch.buffers.len() - 1,
+                            offset: 0,
+                        }
+                    }
+                };
+                if let (DescribedValue::Elements(ty, _), Argument::Pointer { buffer, .. }) =
+                    (&argument.value, pointer)
+                {
+                    shown_as.push((buffer, *ty));
                 }
-                match launch.parameters.get(index) {
-                    Some(&pointer @ Argument::Pointer { .. }) => pointer,
-                    _ => Argument::Pointer {
-                        buffer: launch.buffers.len() - 1,
-                        offset: 0,
-                    },
-                }
+                pointer
             }
         };
         if let Some(place) = launch.parameters.get_mut(index) {
             *place = value;
         }
     }
-    launch
+    (launch, shown_as)
 }
 
 fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
@@ -186,7 +222,7 @@ fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
 /// A global, a resource or a constant of the program.
 fn bind_by_name(launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
     match value {
-        DescribedValue::Buffer(bytes) => {
+        DescribedValue::Buffer(bytes) | DescribedValue::Elements(_, bytes) => {
             launch.bindings.push((name.clone(), launch.buffers.len()));
             launch.buffers.push(new_buffer(bytes, false));
         }
@@ -223,13 +259,27 @@ impl std::fmt::Display for Outcome {
                 .name
                 .as_ref()
                 .map_or(String::new(), |n| format!(" ({n})"));
-            let words = buffer.words();
-            let shown: Vec<String> = words
-                .iter()
+            let ty = buffer.element.unwrap_or(Type::I32);
+            let size = ty.bytes().max(1) as usize;
+            let shown: Vec<String> = buffer
+                .bytes
+                .chunks_exact(size)
                 .take(SHOWN)
-                .map(|w| (*w as i32).to_string())
+                .map(|chunk| {
+                    let bits = chunk
+                        .iter()
+                        .rev()
+                        .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
+                    let shift = 64 - 8 * size as u32;
+                    let extended = ((bits << shift) as i64 >> shift) as u64;
+                    show(ty, if ty.is_float() { bits } else { extended })
+                })
                 .collect();
-            let rest = if words.len() > SHOWN { " ..." } else { "" };
+            let rest = if buffer.bytes.len() / size > SHOWN {
+                " ..."
+            } else {
+                ""
+            };
             writeln!(f, "buffer {number}{name}: {}{rest}", shown.join(" "))?;
         }
         for event in &self.events {

@@ -14,6 +14,10 @@ impl Context<'_> {
         self.here(span);
         match &place.place {
             Place::Memory { address, .. } | Place::Packed { address, .. } => Some(*address),
+            Place::BitField { inner, .. } => {
+                let whole = super::place::whole_of(place, inner);
+                self.address(&whole, span)
+            }
             Place::MemorySwizzle {
                 address, offsets, ..
             } => {

@@ -438,6 +438,7 @@ impl Context<'_> {
                     ty: CType::Struct(base),
                     offset: 0,
                     base: true,
+                    bits: None,
                 });
             }
         }
@@ -481,11 +482,17 @@ impl Context<'_> {
                             }
                             _ => continue,
                         };
+                        let bits = declarator.bit_width.as_ref().and_then(|e| {
+                            u8::try_from(self.constant(e)?.as_int())
+                                .ok()
+                                .filter(|b| (1..64).contains(b))
+                        });
                         fields.push(Field {
                             name,
                             ty,
                             offset: 0,
                             base: false,
+                            bits,
                         });
                     }
                     for attribute in &declaration.specifiers.attributes {
@@ -504,6 +511,7 @@ impl Context<'_> {
                         ty,
                         offset: 0,
                         base: false,
+                        bits: None,
                     });
                 }
                 _ => {}

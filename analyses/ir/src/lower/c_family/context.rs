@@ -109,8 +109,11 @@ pub struct Frame {
     pub exit: Option<Block>,
     /// The exit is reached by some `return` that was lowered.
     pub exit_used: bool,
-    pub breaks: Vec<Block>,
-    pub continues: Vec<Block>,
+    /// Where `break` goes, and how many scopes are open there.
+    pub breaks: Vec<(Block, usize)>,
+    pub continues: Vec<(Block, usize)>,
+    /// Objects with destructors, in the order of declaration.
+    pub owned: Vec<super::lifetimes::Owned>,
     pub labels: FxHashMap<SmolStr, Block>,
     /// Scopes around a lambda.
     pub captured: Option<Rc<Vec<Scope>>>,
@@ -318,6 +321,7 @@ impl<'a> Context<'a> {
         self.frame().scopes.push(Scope::default());
     }
     pub fn pop_scope(&mut self) {
+        self.end_scope();
         self.frame().scopes.pop();
     }
     pub fn declare(&mut self, name: SmolStr, local: Local) {
@@ -618,6 +622,7 @@ impl Frame {
             returns: ReturnPlace::Void,
             exit: None,
             exit_used: false,
+            owned: Vec::new(),
             breaks: Vec::new(),
             continues: Vec::new(),
             labels: FxHashMap::default(),

@@ -143,6 +143,9 @@ impl Context<'_> {
             {
                 let value = self.initialise_value(&ty, e);
                 self.declare_variable(ident, &ty, Some(value), is_const);
+                if let Some(Local::Variable(place)) = self.lookup_local(&ident.name).cloned() {
+                    self.own(&place, span);
+                }
             }
             Initializer::None if simple => self.declare_variable(ident, &ty, None, is_const),
             initializer => {
@@ -189,6 +192,7 @@ impl Context<'_> {
                 self.here(span);
                 self.builder
                     .bind(variable, BindingKind::Declaration, &shown, "", at);
+                self.own(&place, span);
                 self.declare(ident.name.clone(), Local::Variable(place));
             }
         }

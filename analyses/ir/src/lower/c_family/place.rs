@@ -83,6 +83,10 @@ impl Context<'_> {
                 self.builder.vector(&parts);
                 RValue::new(place.ty.clone(), parts)
             }
+            Place::BitField { inner, .. } => {
+                let whole = whole_of(place, inner);
+                self.load_silently(&whole, span)
+            }
             Place::Texel(texel) => {
                 let texel = texel.clone();
                 resources::load_texel(self, &texel, span)
@@ -226,11 +230,39 @@ impl Context<'_> {
                 self.store_parts(address, access, &types, &offsets, &value.parts);
                 value
             }
+            Place::BitField { inner, bits } => {
+                let (whole, bits) = (whole_of(place, inner), *bits);
+                let value = self.cut(value, bits);
+                self.store_silently(&whole, value, span)
+            }
             Place::Value(_) => {
                 self.give_storage(place);
                 value
             }
         }
+    }
+
+    /// The low bits of an integer, extended again as its type asks.
+    fn cut(&mut self, mut value: RValue, bits: u8) -> RValue {
+        let signed = value.ty.is_signed();
+        if matches!(value.ty, CType::Bool) {
+            return value;
+        }
+        for part in &mut value.parts {
+            let ty = self.builder.function.ty(*part);
+            if !ty.is_int() || ty.bits() <= u32::from(bits) {
+                continue;
+            }
+            let by = self.builder.int(ty, i64::from(ty.bits() - u32::from(bits)));
+            let high = self.builder.binary(BinaryOp::Shl, Wrap::MAY, *part, by);
+            let back = if signed {
+                BinaryOp::ShrSigned
+            } else {
+                BinaryOp::ShrUnsigned
+            };
+            *part = self.builder.binary(back, Wrap::MAY, high, by);
+        }
+        value
     }
 
     pub(super) fn store_parts(
@@ -309,7 +341,10 @@ impl Context<'_> {
                     components: (first..first + count).map(|c| c as u8).collect(),
                 }
             }
-            Place::Packed { .. } | Place::MemorySwizzle { .. } | Place::TexelSwizzle { .. } => {
+            Place::Packed { .. }
+            | Place::MemorySwizzle { .. }
+            | Place::TexelSwizzle { .. }
+            | Place::BitField { .. } => {
                 return None;
             }
         };
@@ -323,6 +358,26 @@ impl Context<'_> {
 
     /// `base.name` of a structure.
     pub fn field(&mut self, base: &LValue, id: StructId, name: &str, span: Span) -> Option<LValue> {
+        let mut place = self.whole_field(base, id, name, span)?;
+        let bits = self.structs.field(id, name).and_then(|f| f.bits);
+        if let Some(bits) = bits
+            && !matches!(place.place, Place::Value(_))
+        {
+            place.place = Place::BitField {
+                inner: Box::new(place.place),
+                bits,
+            };
+        }
+        Some(place)
+    }
+
+    fn whole_field(
+        &mut self,
+        base: &LValue,
+        id: StructId,
+        name: &str,
+        span: Span,
+    ) -> Option<LValue> {
         self.here(span);
         let suffix = format!(".{name}");
         if let Place::Packed {
@@ -410,6 +465,7 @@ impl Context<'_> {
         };
         let size = self.structs.size_of(&element)?;
         let place = match &base.place {
+            Place::BitField { .. } => return None,
             Place::Slots(slots) => Place::Slots(
                 components
                     .iter()
@@ -692,4 +748,11 @@ fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
         }
     }
     out
+}
+
+pub(super) fn whole_of(place: &LValue, inner: &Place) -> LValue {
+    LValue {
+        place: inner.clone(),
+        ..place.clone()
+    }
 }

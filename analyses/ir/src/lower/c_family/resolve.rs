@@ -538,6 +538,7 @@ impl Context<'_> {
                 ty: ty.clone(),
                 offset: 0,
                 base: false,
+                bits: None,
             })
             .collect();
         let (size, align) = self.structs.lay_out(&mut fields, false, 1);

@@ -136,14 +136,20 @@ impl Context<'_> {
             }
             StmtKind::Break => {
                 match self.frame().breaks.last().copied() {
-                    Some(target) => self.builder.jump(target),
+                    Some((target, depth)) => {
+                        self.leave_scopes(depth);
+                        self.builder.jump(target);
+                    }
                     None => self.problem(statement.span, "`break` outside of a loop"),
                 }
                 self.dead();
             }
             StmtKind::Continue => {
                 match self.frame().continues.last().copied() {
-                    Some(target) => self.builder.jump(target),
+                    Some((target, depth)) => {
+                        self.leave_scopes(depth);
+                        self.builder.jump(target);
+                    }
                     None => self.problem(statement.span, "`continue` outside of a loop"),
                 }
                 self.dead();
@@ -308,11 +314,25 @@ impl Context<'_> {
             Some(_) => self.builder.create_block(),
             None => test,
         };
-        let head = Span::new(
-            statement.span.start,
-            body.span.start.max(statement.span.start),
-        );
-        let head = if test_first { head } else { statement.span };
+        // A pragma stands on a line of its own: the loop begins with what follows it.
+        let start = match &statement.kind {
+            _ if statement.attributes.is_empty() => statement.span.start,
+            StmtKind::For {
+                initializer: Some(first),
+                ..
+            } => first.span.start,
+            StmtKind::RangeFor { range, .. } => range.span.start,
+            _ => match condition {
+                Some(Condition::Expr(e)) if test_first => e.span.start,
+                _ => body.span.start,
+            },
+        };
+        let head = Span::new(start, body.span.start.max(start));
+        let head = if test_first {
+            head
+        } else {
+            Span::new(start, statement.span.end.max(start))
+        };
         let loc = self.at(head);
         let unroll = self.unroll_request(statement);
         self.builder.function.loops.push(SourceLoop {
@@ -332,8 +352,9 @@ impl Context<'_> {
             }
         }
         self.builder.switch_to(inside);
-        self.frame().breaks.push(exit);
-        self.frame().continues.push(next);
+        let depth = self.frame().scopes.len();
+        self.frame().breaks.push((exit, depth));
+        self.frame().continues.push((next, depth));
         self.push_scope();
         self.statement(body, false);
         self.pop_scope();
@@ -460,8 +481,9 @@ impl Context<'_> {
                 self.declare_variable(ident, &own, Some(value), false);
             }
         }
-        self.frame().breaks.push(exit);
-        self.frame().continues.push(next);
+        let depth = self.frame().scopes.len();
+        self.frame().breaks.push((exit, depth));
+        self.frame().continues.push((next, depth));
         self.statement(body, false);
         self.frame().breaks.pop();
         self.frame().continues.pop();
@@ -496,7 +518,8 @@ impl Context<'_> {
         let head = self.builder.current();
         let exit = self.builder.create_block();
         self.dead();
-        self.frame().breaks.push(exit);
+        let depth = self.frame().scopes.len();
+        self.frame().breaks.push((exit, depth));
         self.frame().switches.push(SwitchLabels {
             ty,
             cases: Vec::new(),
@@ -658,6 +681,7 @@ impl Context<'_> {
             },
         }
         if !tail {
+            self.leave_scopes(0);
             self.frame().exit_used = true;
             self.builder.jump(exit);
             self.dead();
@@ -693,6 +717,7 @@ impl Context<'_> {
                 .map(|(&v, &t)| self.adapt(v, t))
                 .collect();
         }
+        self.leave_scopes(0);
         self.finish_return(parts, span);
         self.dead();
     }

@@ -338,6 +338,8 @@ pub struct Field {
     /// In bytes, C layout.
     pub offset: u64,
     pub base: bool,
+    /// Of a bit-field.
+    pub bits: Option<u8>,
 }
 
 /// Where a structure's declaration is found: an item and the path of nested structures below it.
@@ -576,6 +578,7 @@ impl StructTable {
                     offset: field.offset,
                     exact: exact || number == 0,
                     first_part: (!info.union).then_some(first_part),
+                    bits: field.bits,
                 });
             }
             if inherited.is_none()
@@ -591,6 +594,7 @@ impl StructTable {
                         (false, Some(part)) => Some(first_part + part),
                         _ => None,
                     },
+                    bits: found.bits,
                 });
             }
             let mut parts = SmallVec::new();
@@ -666,6 +670,7 @@ pub struct FieldPlace {
     /// `offset` is the compiler's: see `StructTable::is_exact`.
     pub exact: bool,
     pub first_part: Option<usize>,
+    pub bits: Option<u8>,
 }
 
 /// A union's content, bit for bit.
@@ -690,6 +695,7 @@ mod tests {
             ty,
             offset: 0,
             base: false,
+            bits: None,
         };
         let mut fields = vec![
             field("a", CType::CHAR),

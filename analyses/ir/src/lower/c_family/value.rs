@@ -91,6 +91,8 @@ pub enum Place {
         texel: Rc<Texel>,
         components: SmallVec<[u8; 4]>,
     },
+    /// A member of so many bits: what is stored is cut to them.
+    BitField { inner: Box<Place>, bits: u8 },
     /// A value without a place (temporaries bound to const references, constants).
     Value(Rc<RValue>),
     /// Memory with its own packing (constant buffers, matrices of structured buffers): one byte offset a scalar.

@@ -218,6 +218,7 @@ fn structure(cx: &mut Context<'_>, name: &str, fields: &[(&str, CType)]) -> CTyp
             ty: ty.clone(),
             offset: 0,
             base: false,
+            bits: None,
         })
         .collect();
     let (size, align) = cx.structs.lay_out(&mut fields, false, 4);

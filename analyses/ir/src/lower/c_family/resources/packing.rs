@@ -137,6 +137,7 @@ mod tests {
             ty,
             offset: 0,
             base: false,
+            bits: None,
         };
         let fields = vec![
             field(CType::vector(CType::FLOAT, 3)),

@@ -1,5 +1,6 @@
 //! Cooperative groups. A group is an opaque object whose type's name says what it is: `thread_block`,
-//! `thread_block_tile<N>`, `coalesced_group`, `grid_group`, `cluster_group`.
+//! `thread_block_tile<N>`, `coalesced_group`, `grid_group`, `cluster_group`; what `coalesced_threads()` gives is
+//! `coalesced_group<active>` until a declared type forgets it.
 
 use super::super::BuiltinTemplateArgument;
 use super::warp::{operate, reduce_op, shuffled};
@@ -17,6 +18,9 @@ enum Group {
     Block,
     /// Lanes: a power of two up to 32.
     Tile(u32),
+    /// The lanes that execute together.
+    Active,
+    /// Lanes of a warp that something else put together: by label, by predicate, or where the caller stood.
     Coalesced,
     Grid,
     Cluster,
@@ -32,6 +36,9 @@ fn group_of(ty: &CType) -> Option<Group> {
         return Some(digits.parse().map_or(Group::Coalesced, |lanes: u32| {
             Group::Tile(lanes.clamp(1, 32))
         }));
+    }
+    if name == "coalesced_group<active>" {
+        return Some(Group::Active);
     }
     match name.split('<').next()? {
         "thread_block" => Some(Group::Block),
@@ -52,9 +59,8 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         "this_thread_block" => Some(object(cx, "thread_block")),
         "this_grid" => Some(object(cx, "grid_group")),
         "this_cluster" => Some(object(cx, "cluster_group")),
-        "coalesced_threads" | "labeled_partition" | "binary_partition" => {
-            Some(object(cx, "coalesced_group"))
-        }
+        "coalesced_threads" => Some(object(cx, "coalesced_group<active>")),
+        "labeled_partition" | "binary_partition" => Some(object(cx, "coalesced_group")),
         "this_thread" => Some(object(cx, "thread_block_tile<1>")),
         "tiled_partition" => {
             let lanes = call.types.iter().find_map(|a| match a {
@@ -74,13 +80,26 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         "reduce" if call.count() >= 2 => {
             let group = group_of(call.ty(0)?)?;
             let value = call.argument(1)?.value.clone();
-            let word = match call.ty(2) {
+            let known = match call.ty(2) {
                 Some(CType::Opaque(name)) => {
-                    plain(name).split('<').next().unwrap_or("plus").to_string()
+                    let word = plain(name).split('<').next().unwrap_or("").to_string();
+                    reduce(cx, group, &value, &word)
                 }
-                _ => "plus".to_string(),
+                _ => None,
             };
-            reduce(cx, group, &value, &word)
+            if known.is_some() {
+                return known;
+            }
+            // An operator of the author's: not known what, but a whole warp agrees on it.
+            let ty = value.ty.value_type().clone();
+            let mut result = call.opaque(cx, &ty, true);
+            if matches!(group, Group::Tile(32) | Group::Active) {
+                for part in &mut result.parts {
+                    let ty = cx.builder.function.ty(*part);
+                    *part = operate(cx, WarpKind::ReadFirstLane, &[*part], None, &[ty])[0];
+                }
+            }
+            Some(result)
         }
         "inclusive_scan" | "exclusive_scan" => {
             let ty = call.ty(1)?.clone();
@@ -116,7 +135,9 @@ fn group_method(
             match group {
                 Group::Block => cx.builder.inst(Op::Barrier(Barrier::Workgroup), &[], &[]),
                 Group::Tile(32) => cx.builder.inst(Op::Barrier(Barrier::Warp), &[full], &[]),
-                Group::Tile(_) | Group::Coalesced => cx.builder.inst(Op::Fence, &[], &[]),
+                Group::Tile(_) | Group::Coalesced | Group::Active => {
+                    cx.builder.inst(Op::Fence, &[], &[])
+                }
                 Group::Grid | Group::Cluster => {
                     cx.builder.inst(Op::Barrier(Barrier::Grid), &[], &[])
                 }
@@ -164,6 +185,8 @@ fn group_method(
             uint(cx.builder.special(Special::OtherWorkgroup(0), Type::I32))
         }
         "num_blocks" | "is_valid" => uint(cx.builder.special(Special::OtherDispatch(0), Type::I32)),
+        // The same place in the memory of another block of the cluster.
+        "map_shared_rank" => Some(rest.first()?.value.clone()),
         "shfl" | "shfl_down" | "shfl_up" | "shfl_xor" => {
             let lanes = if let Group::Tile(lanes) = group {
                 lanes
@@ -180,7 +203,7 @@ fn group_method(
                 _ => WarpKind::ShuffleXor,
             };
             // Ranks of a coalesced group are no lane numbers: which lane is read is not known.
-            let lane = if group == Group::Coalesced {
+            let lane = if matches!(group, Group::Coalesced | Group::Active) {
                 cx.builder.special(Special::LaneId, Type::I32)
             } else {
                 lane
@@ -211,8 +234,12 @@ fn group_method(
     }
 }
 
-/// The mask of the lane's own tile, when that is smaller than a warp: votes differ from tile to tile.
+/// The mask of the lane's own tile, when that is smaller than a warp: votes differ from tile to tile. Of a group whose lanes are
+/// not known the lane itself is all that is certain.
 fn segment(cx: &mut Context<'_>, group: Group) -> Option<Value> {
+    if group == Group::Coalesced {
+        return Some(cx.builder.special(Special::LaneMaskEq, Type::I32));
+    }
     let Group::Tile(lanes @ 1..32) = group else {
         return None;
     };
@@ -226,8 +253,10 @@ fn segment(cx: &mut Context<'_>, group: Group) -> Option<Value> {
 fn reduce(cx: &mut Context<'_>, group: Group, value: &RValue, word: &str) -> Option<RValue> {
     let ty = value.ty.value_type().clone();
     let op = reduce_op(word, &ty)?;
+    let &[value] = value.parts.as_slice() else {
+        return None;
+    };
     let mask = segment(cx, group);
-    let value = value.first()?;
     let result = cx.builder.function.ty(value);
     let reduced = operate(cx, WarpKind::Reduce(op), &[value], mask, &[result]);
     Some(RValue::scalar(ty, reduced[0]))
@@ -245,7 +274,7 @@ fn rank(cx: &mut Context<'_>, group: Group) -> Value {
                 cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, mask)
             }
         }
-        Group::Coalesced => {
+        Group::Coalesced | Group::Active => {
             let here = cx.builder.bool(true);
             operate(cx, WarpKind::PrefixCountBits, &[here], None, &[Type::I32])[0]
         }
@@ -263,9 +292,10 @@ fn size(cx: &mut Context<'_>, group: Group) -> Value {
     match group {
         Group::Block => block_size(cx),
         Group::Tile(lanes) => cx.builder.int(Type::I32, i64::from(lanes)),
-        Group::Coalesced => {
+        Group::Coalesced | Group::Active => {
             let here = cx.builder.bool(true);
-            operate(cx, WarpKind::CountBits, &[here], None, &[Type::I32])[0]
+            let mask = segment(cx, group);
+            operate(cx, WarpKind::CountBits, &[here], mask, &[Type::I32])[0]
         }
         Group::Grid | Group::Cluster => {
             let blocks = cx.builder.special(Special::GridDim(0), Type::I32);

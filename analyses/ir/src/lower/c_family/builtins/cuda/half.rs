@@ -29,6 +29,13 @@ fn pairs(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
             .and_then(|a| a.value.parts.get(component).copied())
     };
     let build = |cx: &mut Context<'_>, ty: &CType, values: [(Value, CType); 2]| {
+        // An argument of a type that is not known here.
+        if values
+            .iter()
+            .any(|(v, from)| cx.builder.function.ty(*v) != ir_type(from))
+        {
+            return None;
+        }
         let to = ty.element().clone();
         let parts: Parts = values
             .into_iter()
@@ -98,6 +105,9 @@ fn pairs(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         "__high2half" => Some(RValue::scalar(element, part(0, 1)?)),
         "__low2float" | "__high2float" => {
             let x = part(0, usize::from(normal == "__high2float"))?;
+            if cx.builder.function.ty(x) != ir_type(&element) {
+                return None;
+            }
             Some(RValue::scalar(
                 CType::FLOAT,
                 cx.convert_scalar(x, &element, &CType::FLOAT),
