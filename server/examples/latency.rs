@@ -68,6 +68,14 @@ fn started(binary: &PathBuf) -> Client {
     client
 }
 
+/// With the settings that an editor starts with: diagnostics wait until typing pauses.
+fn started_as_shipped(binary: &PathBuf) -> Client {
+    let mut client = Client::spawn(binary, &["serve", "--stdio"]);
+    let capabilities = json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } });
+    client.initialize_with(capabilities, json!({}));
+    client
+}
+
 fn initialize(binary: &PathBuf) {
     let times = (0..30).map(|_| {
         let begin = Instant::now();
@@ -116,7 +124,7 @@ fn hints(client: &mut Client, uri: &str, line: u32) -> Value {
 fn edit_to_hints(binary: &PathBuf, lines: usize, limit: f64) {
     let text = generated(lines);
     let line = edited_line(&text);
-    let mut client = started(binary);
+    let mut client = started_as_shipped(binary);
     let uri = "file:///latency/a.cu";
     let begin = Instant::now();
     client.open(uri, "cuda-cpp", &text);
@@ -125,7 +133,7 @@ fn edit_to_hints(binary: &PathBuf, lines: usize, limit: f64) {
     let count = first.as_array().map_or(0, Vec::len);
     let mut times = Vec::new();
     for round in 0..ROUNDS {
-        // An editor leaves some time between keys; diagnostics are published in it.
+        // An editor leaves some time between keys.
         std::thread::sleep(Duration::from_millis(20));
         let begin = Instant::now();
         edit(&mut client, uri, line, round);

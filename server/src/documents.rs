@@ -102,15 +102,16 @@ pub fn offset_at(text: &str, lines: &syntax::LineIndex, place: Place, encoding: 
     lines.line_start(place.line) + column_to_byte(line, place.column as usize, encoding) as u32
 }
 
-/// The place of a byte offset.
+/// The place of a byte offset. Takes no longer on a long line.
 pub fn place_at(text: &str, lines: &syntax::LineIndex, offset: u32, encoding: Encoding) -> Place {
     let (line, column) = lines.line_column(offset);
-    let start = lines.line_start(line) as usize;
-    let before = text.get(start..start + column as usize).unwrap_or("");
-    Place {
-        line,
-        column: width(before, encoding) as u32,
-    }
+    let start = lines.line_start(line);
+    let column = match encoding {
+        Encoding::Utf8 => column,
+        Encoding::Utf16 => lines.units_between(text, start, start + column).1,
+        Encoding::Utf32 => lines.units_between(text, start, start + column).0,
+    };
+    Place { line, column }
 }
 
 pub fn places_of(
@@ -135,6 +136,19 @@ pub fn width(text: &str, encoding: Encoding) -> usize {
         _ => text.chars().map(char::len_utf16).sum(),
     }
 }
+
+/// The beginning of a line, as much as can be of use to a reader.
+pub fn line_beginning<'t>(text: &'t str, lines: &syntax::LineIndex, line: u32) -> &'t str {
+    let whole = line_text(text, lines, line);
+    let mut end = whole.len().min(LONG_LINE);
+    while !whole.is_char_boundary(end) {
+        end -= 1;
+    }
+    &whole[..end]
+}
+
+/// Bytes beyond which nobody reads a line.
+pub const LONG_LINE: usize = 4096;
 
 /// A line without its end mark.
 pub fn line_text<'t>(text: &'t str, lines: &syntax::LineIndex, line: u32) -> &'t str {

@@ -3,9 +3,11 @@
 
 mod assumed;
 mod passed;
+mod problems;
 
 use assumed::{analysis_options, lower_options};
 pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
+pub use problems::{item_problems, problems, tree_problems};
 
 use crate::db::{self, Db, File, Item, ItemPlace, Source};
 use crate::host;
@@ -22,6 +24,11 @@ use syntax::c_family::lexer::{LexedFile, lex_shared};
 use syntax::c_family::token::Token;
 use syntax::preprocess::{IncludeResolver, IncludedFile, ItemTokens, PreprocessOptions, Unit};
 use syntax::{FileId, ItemKey, Problem, ProblemKind, Span};
+
+/// Bytes of a module in the text form of the IR.
+const LARGEST_IR: usize = 2 << 20;
+/// Blocks and instructions of one function, with what is inlined into it. Beyond, an analysis would take seconds.
+const LARGEST_FUNCTION: (usize, usize) = (30_000, 300_000);
 
 /// What a file is written in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,6 +97,33 @@ pub struct Piece {
     pub key: ItemKey,
     pub place: ItemPlace,
     pub body: Body,
+    pub holds: Holds,
+}
+
+/// What an item can hold, as far as its tokens tell: most of a header's declarations have no code, and asking for their
+/// facts would cost more than they say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holds {
+    pub code: bool,
+    pub kernels: bool,
+}
+
+impl Holds {
+    const ALL: Holds = Holds {
+        code: true,
+        kernels: true,
+    };
+
+    fn of_tokens(tokens: &[Token], language: Language) -> Holds {
+        use syntax::c_family::token::TokenKind;
+        let has = |kind| tokens.iter().any(|token| token.kind == kind);
+        let code = has(TokenKind::LBrace) && has(TokenKind::LParen);
+        let marked = || tokens.iter().any(|token| token.text == "__global__");
+        Holds {
+            code,
+            kernels: code && (language != Language::Cuda || marked()),
+        }
+    }
 }
 
 /// What was found out about each function of an item.
@@ -119,6 +153,9 @@ pub fn text(source: &Source) -> &str {
 
 /// The functions of an item.
 pub fn parts<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Part<'db>> {
+    if !item.holds(db).code {
+        return Vec::new();
+    }
     let lowered = db::lowered(db, item);
     let (analysed, rows) = (db::facts_of(db, item), db::rows(db, item));
     let parts = lowered
@@ -250,7 +287,7 @@ pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
             unit.items
                 .iter()
                 .zip(keys)
-                .map(|(item, key)| piece_of_tokens(item, key))
+                .map(|(item, key)| piece_of_tokens(item, key, file.language(db)))
                 .collect()
         }
         Language::Ptx => split_ptx(text(file.source(db))),
@@ -267,10 +304,21 @@ fn split_ptx(text: &str) -> Vec<Piece> {
             start: item.start,
             end: item.end,
         };
+        let holds = Holds {
+            code: item.is_function,
+            kernels: item.is_function,
+        };
+        // What is beyond the limits is told of and not kept.
+        let source = if item.key.ordinal == u32::MAX {
+            ""
+        } else {
+            source
+        };
         Some(Piece {
             key: item.key,
             place,
             body: Body::Text(Arc::from(source)),
+            holds,
         })
     };
     syntax::ptx::split_items(text)
@@ -297,10 +345,19 @@ fn whole(path: &Path, text: &str) -> Vec<Piece> {
         },
         place,
         body: Body::Text(Arc::from(text)),
+        holds: Holds::ALL,
     }]
 }
 
 fn lower_ir(text: &str) -> Lowered {
+    if text.len() > LARGEST_IR {
+        let message = format!("a module has at most {LARGEST_IR} bytes; this one is not looked at");
+        return Lowered {
+            module: ir::Module::default(),
+            problems: vec![Problem::new(ProblemKind::Limit, Span::at(0), message)],
+            assumed: Default::default(),
+        };
+    }
     match ir::text::parse_module(text) {
         Ok(module) => match ir::verify_module(&module) {
             Ok(()) => Lowered {
@@ -371,9 +428,10 @@ pub fn ptx_tree(body: &Body) -> syntax::ptx::PtxItem {
     }
 }
 
-fn piece_of_tokens(item: &ItemTokens, key: ItemKey) -> Piece {
+fn piece_of_tokens(item: &ItemTokens, key: ItemKey, language: Language) -> Piece {
     Piece {
         key,
+        holds: Holds::of_tokens(&item.tokens, language),
         place: ItemPlace {
             file: item.file,
             start: item.start,
@@ -471,8 +529,35 @@ pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
     index
 }
 
-/// The functions of an item in the IR.
+/// The functions of an item in the IR. One that is too large for the analyses is left out, with a problem.
 pub fn lower(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
+    let mut lowered = lower_whole(db, item);
+    for one in &mut lowered {
+        let (blocks, instructions) = LARGEST_FUNCTION;
+        let large = |function: &&Function| {
+            function.blocks.len() > blocks || function.insts.len() > instructions
+        };
+        if let Some(found) = one.module.functions.iter().find(large) {
+            let message = format!(
+                "`{}` has {} basic blocks and {} instructions with what it inlines; at most {blocks} and {instructions} are analysed, nothing is known of this one",
+                found.name,
+                found.blocks.len(),
+                found.insts.len()
+            );
+            let place = one
+                .module
+                .functions
+                .first()
+                .map_or(Span::at(0), |function| function.name_span);
+            one.problems
+                .push(Problem::new(ProblemKind::Limit, place, message));
+            one.module = ir::Module::default();
+        }
+    }
+    lowered
+}
+
+fn lower_whole(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
     let file = item.main(db);
     match item.body(db) {
         Body::Text(source) => match file.language(db) {
@@ -673,57 +758,4 @@ fn placed(
         text: step.text,
     };
     steps.into_iter().map(step).collect()
-}
-
-/// Problems of an item: of its tree and of its lowering, item-relative.
-pub fn item_problems(db: &dyn Db, item: Item<'_>) -> Vec<Problem> {
-    let mut problems: Vec<Problem> = tree_problems(db, item.main(db), item).to_vec();
-    for lowered in db::lowered(db, item).iter() {
-        problems.extend(lowered.problems.iter().cloned());
-    }
-    problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
-    problems.dedup();
-    problems
-}
-
-/// Problems of an item's tree.
-pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Problem] {
-    match file.language(db) {
-        Language::Cuda | Language::Hlsl => &db::parsed(db, item).problems,
-        Language::Ptx => &db::ptx_tree(db, item).problems,
-        Language::MicroSimd | Language::Ir | Language::Other => &[],
-    }
-}
-
-/// All problems of a file, absolute, with the name of the item they belong to (empty: none).
-pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
-    let mut problems: Vec<(Problem, String)> = Vec::new();
-    if file.language(db).c_dialect().is_some() {
-        let unit = db::unit(db, file);
-        // A header whose functions are built in, or that has none for a device, hides nothing.
-        let known = |problem: &Problem| {
-            problem.kind == ProblemKind::MissingInclude
-                && unit.includes.iter().any(|include| {
-                    include.file == problem.file
-                        && include.span == problem.span
-                        && ir::lower::c_family::builtins::is_known_header(&include.spec)
-                })
-        };
-        let told = unit.problems.iter().filter(|problem| !known(problem));
-        problems.extend(told.map(|problem| (problem.clone(), String::new())));
-    }
-    for (place, item) in crate::views::own_items(db, file) {
-        let name = item.name(db).to_string();
-        problems.extend(
-            db::item_problems(db, item)
-                .iter()
-                .cloned()
-                .map(|mut problem| {
-                    problem.span = problem.span.shifted(place.start);
-                    problem.file = place.file;
-                    (problem, name.clone())
-                }),
-        );
-    }
-    problems
 }

@@ -80,6 +80,52 @@ pub struct ItemKey {
 pub struct LineIndex {
     starts: Vec<u32>,
     length: u32,
+    /// For a text that is not ASCII: what lies before every `STRIDE`-th byte or the next character's start.
+    marks: Vec<Mark>,
+}
+
+const STRIDE: usize = 1024;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Mark {
+    offset: u32,
+    chars: u32,
+    utf16: u32,
+}
+
+impl Mark {
+    fn after(self, text: &str) -> Mark {
+        let bytes = text.as_bytes();
+        // A character begins at every byte that goes on with none; those of four bytes are two units.
+        let chars = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() as u32;
+        let pairs = bytes.iter().filter(|&&byte| byte >= 0xf0).count() as u32;
+        Mark {
+            offset: self.offset + bytes.len() as u32,
+            chars: self.chars + chars,
+            utf16: self.utf16 + chars + pairs,
+        }
+    }
+}
+
+fn marks(text: &str) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    if text.is_ascii() {
+        return marks;
+    }
+    let mut last = Mark::default();
+    marks.push(last);
+    loop {
+        let start = last.offset as usize;
+        let mut end = start + STRIDE;
+        if end >= text.len() {
+            return marks;
+        }
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        last = last.after(&text[start..end]);
+        marks.push(last);
+    }
 }
 
 impl LineIndex {
@@ -95,7 +141,32 @@ impl LineIndex {
         LineIndex {
             starts,
             length: bytes.len() as u32,
+            marks: marks(text),
         }
+    }
+    /// Characters and UTF-16 units between two offsets of the indexed text.
+    pub fn units_between(&self, text: &str, from: u32, to: u32) -> (u32, u32) {
+        if self.marks.is_empty() {
+            let bytes = to.min(self.length).saturating_sub(from);
+            return (bytes, bytes);
+        }
+        let before = |offset: u32| {
+            let offset = offset.min(self.length) as usize;
+            let at = self
+                .marks
+                .partition_point(|mark| mark.offset as usize <= offset);
+            let mark = self
+                .marks
+                .get(at.saturating_sub(1))
+                .copied()
+                .unwrap_or_default();
+            mark.after(text.get(mark.offset as usize..offset).unwrap_or(""))
+        };
+        let (from, to) = (before(from), before(to));
+        (
+            to.chars.saturating_sub(from.chars),
+            to.utf16.saturating_sub(from.utf16),
+        )
     }
     /// Line and byte column of an offset, both from 0. An offset past the end is clamped.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
@@ -129,5 +200,28 @@ mod tests {
         assert_eq!(index.line_column(3), (1, 0));
         assert_eq!(index.line_column(5), (2, 0));
         assert_eq!(index.line_column(99), (3, 1));
+    }
+
+    #[test]
+    fn units_are_counted_from_marks() {
+        let text = "aé😀\n".repeat(2_000);
+        let index = LineIndex::new(&text);
+        for (from, to) in [
+            (0, 3),
+            (8, 15),
+            (0, 16_000),
+            (4_000, 12_003),
+            (15_992, 15_999),
+        ] {
+            let part = &text[from..to];
+            assert_eq!(
+                index.units_between(&text, from as u32, to as u32),
+                (
+                    part.chars().count() as u32,
+                    part.encode_utf16().count() as u32
+                )
+            );
+        }
+        assert_eq!(LineIndex::new("abc").units_between("abc", 1, 3), (2, 2));
     }
 }

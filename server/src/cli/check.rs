@@ -45,7 +45,10 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
         // A database a file: memory stays that of the largest.
         let mut db = Database::default();
         match input::open(&mut db, &path, &args.analysis) {
-            Ok(file) => found.push(check_one(&db, file, path, &accepted)),
+            Ok(file) => {
+                input::warm(&mut db, file);
+                found.push(check_one(&db, file, path, &accepted));
+            }
             Err(error) => {
                 eprintln!("lockstep: {error}");
                 unusable = true;
@@ -107,7 +110,7 @@ fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> F
         .collect();
     let line = |one: &Diagnostic| {
         let (line, _) = line_column(source, lines, one.span.start);
-        crate::documents::line_text(source, lines, line - 1).to_owned()
+        crate::documents::line_beginning(source, lines, line - 1).to_owned()
     };
     let lines = shown.iter().map(line).collect();
     Found {

@@ -2,9 +2,10 @@
 
 use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
 use crate::config::{self, Config};
-use crate::db::{Database, File, Source};
+use crate::db::{self, Database, File, Source};
 use crate::host;
 use crate::program::Language;
+use crate::views;
 use facts::{Method, Scope};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +37,31 @@ pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Resul
     db.set_file_settings(file, settings);
     Ok(file)
 }
+
+/// Computes what is shown of every item and frees what is not, a few items at a time.
+pub(crate) fn warm(db: &mut Database, file: File) {
+    for pass in 0..2 {
+        let mut at = 0;
+        while let Some(&item) = db::items(db, file).get(at) {
+            at += 1;
+            // What kernels pass comes first: facts of device functions need all of it.
+            match pass {
+                0 if item.holds(db).kernels => drop(db::calls(db, item)),
+                0 => {}
+                _ => {
+                    views::rows_of(db, item);
+                    db::item_problems(db, item);
+                }
+            }
+            if at.is_multiple_of(AT_ONCE) {
+                db.sweep();
+            }
+        }
+    }
+}
+
+/// Items whose trees and IR are in memory together.
+const AT_ONCE: usize = 16;
 
 /// The nearest lockstep.toml, then the options.
 pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, CliError> {

@@ -11,7 +11,7 @@
 //! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
 
 use super::inputs::{Db, File};
-use crate::program::{self, Analysed, Body, Passed, Places};
+use crate::program::{self, Analysed, Body, Holds, Passed, Places};
 use crate::views::rows::Rows;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
@@ -37,6 +37,9 @@ pub struct Item<'db> {
     pub place: ItemPlace,
     #[tracked]
     pub body: Body,
+    #[tracked]
+    #[returns(copy)]
+    pub holds: Holds,
 }
 
 /// Absolute: read by projections only.
@@ -73,6 +76,7 @@ pub fn items<'db>(db: &'db dyn Db, file: File) -> Vec<Item<'db>> {
             piece.key.ordinal,
             piece.place,
             piece.body,
+            piece.holds,
         )
     };
     program::split(db, file).into_iter().map(make).collect()
@@ -83,12 +87,12 @@ pub fn type_names(db: &dyn Db, file: File) -> TypeNames {
     syntax::c_family::declared_type_names(&unit(db, file).items)
 }
 
-#[salsa::tracked(lru = 192)]
+#[salsa::tracked(lru = 128)]
 pub fn parsed<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<ParsedItem> {
     Arc::new(program::parse(db, item))
 }
 
-#[salsa::tracked(lru = 96)]
+#[salsa::tracked(lru = 32)]
 pub fn ptx_tree<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<PtxItem> {
     Arc::new(program::ptx_tree(item.body(db)))
 }
@@ -119,12 +123,12 @@ pub fn items_by_key(db: &dyn Db, file: File) -> Vec<(ItemKey, u32)> {
     program::items_by_key(db, file)
 }
 
-#[salsa::tracked(lru = 96)]
+#[salsa::tracked(lru = 32)]
 pub fn lowered<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Lowered>> {
     Arc::new(program::lower(db, item))
 }
 
-#[salsa::tracked(lru = 96)]
+#[salsa::tracked(lru = 32)]
 pub fn facts_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Analysed>> {
     Arc::new(program::analyse(db, item))
 }

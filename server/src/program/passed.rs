@@ -153,6 +153,7 @@ pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
     merged(
         db::items(db, file)
             .iter()
+            .filter(|item| item.holds(db).kernels)
             .flat_map(|&item| db::calls(db, item).iter().cloned())
             .collect(),
     )

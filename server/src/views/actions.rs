@@ -2,7 +2,7 @@
 
 use super::diagnostics::{Diagnostic, diagnostics, fingerprint};
 use crate::db::{self, Db, File};
-use crate::documents::line_text;
+use crate::documents::{line_beginning, line_text};
 use crate::program;
 use syntax::Span;
 
@@ -189,7 +189,7 @@ pub fn baseline_entry(
         "code": diagnostic.code,
         "file": name,
         "item": diagnostic.item,
-        "text": line_text(source, lines, line).trim(),
+        "text": line_beginning(source, lines, line).trim(),
     })
 }
 

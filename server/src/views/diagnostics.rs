@@ -9,10 +9,13 @@ mod callees;
 use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
-use crate::documents::line_text;
+use crate::documents::line_beginning;
 use crate::program;
 use facts::{Code, Tier};
 use syntax::{FileId, LineIndex, ProblemKind, Span};
+
+/// Problems that are shown of a file; findings are not counted.
+const MOST_PROBLEMS: usize = 1_000;
 
 /// A diagnostic, ready to be shown.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,7 +89,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut tellers: Vec<callees::Teller> = Vec::new();
     let source = program::text(file.source(db));
     for (_, item) in own_items(db, file) {
-        let rows = db::rows(db, item);
+        let rows = super::rows_of(db, item);
         for (rows, finding) in rows
             .iter()
             .flat_map(|rows| rows.findings.iter().map(move |one| (rows, one)))
@@ -198,7 +201,23 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             add(code, level, problem.span, problem.message, item);
         }
     }
-    shown.truncate(1000);
+    if shown.len() > MOST_PROBLEMS {
+        let more = shown.len() - MOST_PROBLEMS;
+        // Which limit was met says more than what was lost by it.
+        shown.sort_by_key(|one| one.code != "limit");
+        let span = shown[MOST_PROBLEMS].span;
+        shown.truncate(MOST_PROBLEMS);
+        shown.push(Diagnostic {
+            message: format!("{more} more problems are not shown"),
+            code: "limit",
+            level: Level::Warning,
+            span,
+            related: Vec::new(),
+            fix: None,
+            item: String::new(),
+            finding: None,
+        });
+    }
     shown
 }
 
@@ -216,7 +235,7 @@ const fn code_of(kind: ProblemKind) -> (&'static str, Level) {
 /// Names a finding in a way that survives edits around it: the item, the code and the line's words.
 pub fn fingerprint(diagnostic: &Diagnostic, source: &str, lines: &LineIndex) -> String {
     let (line, _) = lines.line_column(diagnostic.span.start);
-    let words = line_text(source, lines, line).split_whitespace();
+    let words = line_beginning(source, lines, line).split_whitespace();
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let parts = [diagnostic.item.as_str(), diagnostic.code]
         .into_iter()

@@ -38,7 +38,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         if place.end < range.start || place.start > range.end {
             continue;
         }
-        for rows in db::rows(db, item).iter() {
+        for rows in super::rows_of(db, item) {
             let wanted = |span: Span| {
                 let at = span.shifted(place.start);
                 at.end >= range.start && at.start <= range.end
@@ -46,7 +46,11 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             let line_end = |span: Span| {
                 let (line, _) = lines.line_column(place.start + span.end.saturating_sub(1));
                 let start = lines.line_start(line);
-                start + code_length(crate::documents::line_text(source, lines, line)) as u32
+                let code = crate::documents::line_beginning(source, lines, line);
+                match code.len() < crate::documents::LONG_LINE {
+                    true => start + code_length(code) as u32,
+                    false => place.start + span.end,
+                }
             };
             if switches.values {
                 for &number in &rows.values {

@@ -1,7 +1,7 @@
 //! A line above each kernel: what there is to look at.
 
 use super::{own_items, text};
-use crate::db::{self, Db, File};
+use crate::db::{Db, File};
 use crate::views::diagnostics;
 use facts::{AccessClass, Class};
 use ir::FunctionKind;
@@ -18,7 +18,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let least = file.settings(db).view(db).hints.branch_cycles;
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
-        for rows in db::rows(db, item).iter() {
+        for rows in super::rows_of(db, item) {
             let Some(head) = rows.head else { continue };
             if !matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
                 continue;

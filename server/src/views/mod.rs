@@ -29,6 +29,14 @@ pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)
     own
 }
 
+/// The rows of an item's functions.
+pub fn rows_of<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [rows::Rows] {
+    match item.holds(db).code {
+        true => db::rows(db, item),
+        false => &[],
+    }
+}
+
 /// The innermost item around an offset.
 pub fn item_at<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<(ItemPlace, Item<'db>)> {
     own_items(db, file)

@@ -40,7 +40,7 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
                 Span::at(place.start)
             }
         };
-        if let Some(head) = db::rows(db, item).first().and_then(|rows| rows.head) {
+        if let Some(head) = super::rows_of(db, item).first().and_then(|rows| rows.head) {
             symbols.push(Symbol {
                 name,
                 detail: kind_name(head.kind).to_owned(),

@@ -33,7 +33,10 @@ pub fn tokens(db: &dyn Db, file: File, range: Option<Span>) -> Vec<Token> {
         if !touches(Span::new(place.start, place.end)) {
             continue;
         }
-        for occurrence in db::rows(db, item).iter().flat_map(|rows| &rows.occurrences) {
+        for occurrence in super::rows_of(db, item)
+            .iter()
+            .flat_map(|rows| &rows.occurrences)
+        {
             let span = occurrence.span.shifted(place.start);
             if touches(span) && super::hints::written(source, place.start, occurrence) {
                 tokens.push(Token {

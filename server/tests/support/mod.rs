@@ -148,11 +148,16 @@ impl Client {
         }
     }
 
+    /// Diagnostics are published at once.
     pub fn initialize(&mut self, capabilities: Value) -> Value {
+        self.initialize_with(capabilities, json!({ "server": { "debounceMs": 0 } }))
+    }
+
+    pub fn initialize_with(&mut self, capabilities: Value, options: Value) -> Value {
         let result = self.request(
             "initialize",
             json!({ "processId": null, "rootUri": null, "capabilities": capabilities,
-                    "initializationOptions": { "server": { "debounceMs": 0 } } }),
+                    "initializationOptions": options }),
         );
         self.notify("initialized", json!({}));
         result

@@ -10,6 +10,12 @@ use crate::Span;
 use smol_str::SmolStr;
 use std::sync::Arc;
 
+/// Tokens of one file that are read, about 50,000 lines of code. Trees take some 300 bytes a token; a line of ten
+/// megabytes must not fill the memory.
+pub const MAX_TOKENS: usize = 500_000;
+/// Unended raw strings after which none is looked for any more: each look goes to the end of the file.
+const MAX_UNENDED: usize = 64;
+
 /// A file's raw tokens. A value: equal texts give equal files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LexedFile {
@@ -21,6 +27,8 @@ pub struct LexedFile {
     pub comments: Vec<Span>,
     /// The macro of an include guard that encloses the whole file.
     pub guard: Option<SmolStr>,
+    /// Where the token stands before which reading ended, when there are more than `MAX_TOKENS`.
+    pub cut: Option<u32>,
 }
 
 impl LexedFile {
@@ -39,8 +47,9 @@ pub fn lex(text: &str) -> LexedFile {
 /// Lexes a text that is already shared.
 pub fn lex_shared(text: Arc<str>) -> LexedFile {
     let mut lexer = Lexer::new(text.as_bytes());
-    lexer.tokens.reserve(text.len() / 4);
+    lexer.tokens.reserve((text.len() / 4).min(MAX_TOKENS));
     lexer.run(&text);
+    let cut = lexer.cut();
     let Lexer {
         tokens,
         directives,
@@ -54,6 +63,7 @@ pub fn lex_shared(text: Arc<str>) -> LexedFile {
         directives,
         comments,
         guard,
+        cut,
     }
 }
 
@@ -103,6 +113,8 @@ struct Lexer<'a> {
     tokens: Vec<RawToken>,
     directives: Vec<u32>,
     comments: Vec<Span>,
+    /// How raw strings that do not end would have to.
+    unended: Vec<Vec<u8>>,
 }
 
 const IDENT_START: u8 = 1;
@@ -143,7 +155,29 @@ impl<'a> Lexer<'a> {
             tokens: Vec::new(),
             directives: Vec::new(),
             comments: Vec::new(),
+            unended: Vec::new(),
         }
+    }
+
+    /// Takes what is beyond the limit away; where that begins.
+    fn cut(&mut self) -> Option<u32> {
+        let cut = self.tokens.get(MAX_TOKENS)?.start;
+        self.tokens.truncate(MAX_TOKENS);
+        while self
+            .directives
+            .last()
+            .is_some_and(|&at| at as usize >= MAX_TOKENS)
+        {
+            self.directives.pop();
+        }
+        while self
+            .comments
+            .last()
+            .is_some_and(|comment| comment.start >= cut)
+        {
+            self.comments.pop();
+        }
+        Some(cut)
     }
 
     fn byte(&self, ahead: usize) -> u8 {
@@ -184,7 +218,7 @@ impl<'a> Lexer<'a> {
         if self.bytes.starts_with(&[0xef, 0xbb, 0xbf]) {
             self.at = 3;
         }
-        while self.at < self.bytes.len() {
+        while self.at < self.bytes.len() && self.tokens.len() <= MAX_TOKENS {
             let byte = self.bytes[self.at];
             let start = self.at;
             if is(byte, IDENT_START) {
@@ -410,12 +444,19 @@ impl<'a> Lexer<'a> {
         let mut closing = vec![b')'];
         closing.extend_from_slice(&rest[..length]);
         closing.push(b'"');
+        // What did not end further up does not end here; many kinds of unended ones are no code.
+        if self.unended.len() >= MAX_UNENDED || self.unended.contains(&closing) {
+            return self.quoted(start, b'"');
+        }
         match memchr::memmem::find(&rest[length..], &closing) {
             Some(found) => {
                 self.at = open + length + found + closing.len();
                 self.push(start, TokenKind::Str);
             }
-            None => self.quoted(start, b'"'),
+            None => {
+                self.unended.push(closing);
+                self.quoted(start, b'"');
+            }
         }
     }
 }
@@ -558,6 +599,20 @@ mod tests {
             [T::Ident, T::Error, T::Error, T::Ident, T::Error]
         );
         assert_eq!(kinds("\u{feff}int"), [(T::Ident, "int")]);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_a_limit_which_is_told() {
+        let file = lex(&"a,".repeat(MAX_TOKENS));
+        assert_eq!(file.tokens.len(), MAX_TOKENS);
+        assert_eq!(file.cut, Some(MAX_TOKENS as u32));
+        assert_eq!(lex(&"a,".repeat(MAX_TOKENS / 2)).cut, None);
+    }
+
+    #[test]
+    fn raw_strings_that_do_not_end_cost_no_more_than_others() {
+        let text = "R\"(".repeat(500_000);
+        assert!(!lex(&text).tokens.is_empty());
     }
 
     #[test]

@@ -26,6 +26,9 @@ use crate::error::Problem;
 use crate::source::Span;
 use smol_str::SmolStr;
 
+/// Bytes of a program that are read.
+pub const MAX_BYTES: usize = 512 << 10;
+
 /// A parsed program; spans count from the start of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Program {

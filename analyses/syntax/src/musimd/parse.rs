@@ -2,19 +2,43 @@
 //! understood ends at the next line end or `;`.
 
 use super::*;
+use crate::error::ProblemKind;
 use rustc_hash::FxHashMap;
 
 /// Parses a whole file. Never fails; what is wrong is in `problems`.
 pub fn parse(text: &str) -> Program {
+    let read = text.get(..within(text)).unwrap_or("");
     let mut parser = Parser {
-        text,
-        tokens: lex(text),
+        text: read,
+        tokens: lex(read),
         at: 0,
         program: Program::default(),
     };
     parser.program();
     parser.resolve();
+    if read.len() < text.len() {
+        let message =
+            format!("a program has at most {MAX_BYTES} bytes; from here on it is not looked at");
+        let place = Span::at(read.len() as u32);
+        let limit = Problem::new(ProblemKind::Limit, place, message);
+        parser.program.problems.push(limit);
+    }
     parser.program
+}
+
+/// What is read of a program: up to a line end where there is one.
+fn within(text: &str) -> usize {
+    if text.len() <= MAX_BYTES {
+        return text.len();
+    }
+    let line = text.as_bytes()[..MAX_BYTES]
+        .iter()
+        .rposition(|&byte| byte == b'\n');
+    let mut end = line.map_or(MAX_BYTES, |at| at + 1);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -291,23 +291,39 @@ impl Preprocessor<'_> {
         {
             return;
         }
-        if depth as u32 > self.options.limits.nesting {
-            return self.problems.push(problem(
-                ProblemKind::Limit,
-                file,
-                span,
-                "includes are nested too deeply",
-            ));
+        let limits = self.options.limits;
+        let times = self.entered.entry(target).or_insert(0);
+        *times += 1;
+        let times = *times;
+        if times > limits.repetitions {
+            // Told once a file, where it happens first.
+            if times == limits.repetitions + 1 {
+                let message = format!(
+                    "`{spec}` is included more than {} times and is left out from here on; without a guard, does it include itself?",
+                    limits.repetitions
+                );
+                self.limit_at(instance, span, message);
+            }
+            return;
+        }
+        if depth as u32 > limits.nesting {
+            if !std::mem::replace(&mut self.nested_too_deeply, true) {
+                let message = format!(
+                    "includes are nested more than {} deep; deeper ones are left out",
+                    limits.nesting
+                );
+                self.limit_at(instance, span, message);
+            }
+            return;
         }
         self.includes_entered += 1;
-        if self.includes_entered > self.options.limits.includes {
-            if self.includes_entered == self.options.limits.includes + 1 {
-                self.problems.push(problem(
-                    ProblemKind::Limit,
-                    file,
-                    span,
-                    "too many files are included; the rest is left out",
-                ));
+        if self.includes_entered > limits.includes {
+            if self.includes_entered == limits.includes + 1 {
+                let message = format!(
+                    "more than {} files are included; the rest is left out",
+                    limits.includes
+                );
+                self.limit_at(instance, span, message);
             }
             return;
         }

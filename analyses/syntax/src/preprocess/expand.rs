@@ -4,6 +4,7 @@
 //! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; every token that an
 //! expansion or an included file produces is charged to `Limits::tokens`. Source: C++ standard, [cpp.replace].
 
+mod limits;
 mod splice;
 mod templates;
 
@@ -16,7 +17,7 @@ use super::{
     FileId, Include, IncludeResolver, IncludedFile, ItemTokens, MacroDefinition, MacroUse,
     PreprocessOptions, Problem, ProblemKind, Span, Unit, items, problem,
 };
-use crate::c_family::lexer::LexedFile;
+use crate::c_family::lexer::{LexedFile, MAX_TOKENS};
 use crate::c_family::token::{
     COLUMN_ZERO, FROM_MACRO, LINE_START, RawToken, SPACE_BEFORE, SPLICED, TokenKind,
 };
@@ -136,17 +137,23 @@ pub(super) struct Preprocessor<'a> {
     pub(super) includes: Vec<Include>,
     pub(super) uses: Vec<MacroUse>,
     pub(super) includes_entered: u32,
+    pub(super) nested_too_deeply: bool,
+    /// By file: how often it was entered.
+    pub(super) entered: FxHashMap<FileId, u32>,
     budget: u32,
     exhausted: bool,
     depth: u32,
     /// Invocations whose closing parenthesis was not found; look-ahead gets short after many.
     unclosed: u32,
+    /// Tokens that were read for those.
+    unclosed_work: usize,
     counter: u32,
     lines: FxHashMap<FileId, LineIndex>,
     pub(super) template_names: TemplateNames,
 }
 
 const UNCLOSED_PATIENCE: u32 = 64;
+const UNCLOSED_WORK: usize = 1_000_000;
 const SHORT_LOOKAHEAD: usize = 256;
 
 /// The arguments of an invocation and where it ends; or what was read before it turned out not to be one.
@@ -176,6 +183,9 @@ impl<'a> Preprocessor<'a> {
             includes: Vec::new(),
             uses: Vec::new(),
             includes_entered: 0,
+            nested_too_deeply: false,
+            entered: FxHashMap::default(),
+            unclosed_work: 0,
             budget: options.limits.tokens,
             exhausted: false,
             depth: 0,
@@ -210,7 +220,12 @@ impl<'a> Preprocessor<'a> {
             files: &self.files,
             instances: &self.instances,
         };
-        let items = items::split(stream, earlier, &mut self.problems);
+        let items = items::split(
+            stream,
+            earlier,
+            self.options.limits.items,
+            &mut self.problems,
+        );
         Unit {
             files: self.files,
             items,
@@ -313,6 +328,12 @@ impl<'a> Preprocessor<'a> {
 
     fn leave(&mut self) {
         if let Some(cursor) = self.cursors.pop() {
+            if let Some(cut) = cursor.lexed.cut {
+                let message = format!(
+                    "a file is read up to {MAX_TOKENS} tokens; from here on it is not looked at"
+                );
+                self.limit_at(cursor.instance, Span::at(cut), message);
+            }
             for open in cursor.conditionals {
                 self.problems.push(problem(
                     ProblemKind::Syntax,
@@ -449,47 +470,6 @@ impl<'a> Preprocessor<'a> {
             }
         }
         None
-    }
-
-    /// Pays for tokens. When the budget is used up, expansion ends for the whole unit.
-    fn charge(&mut self, tokens: usize) -> bool {
-        let Ok(tokens) = u32::try_from(tokens) else {
-            return false;
-        };
-        match self.budget.checked_sub(tokens) {
-            Some(rest) => {
-                self.budget = rest;
-                true
-            }
-            None => {
-                self.budget = 0;
-                if !self.exhausted {
-                    self.exhausted = true;
-                    let place = self.cursors.first().map_or(Span::default(), |cursor| {
-                        cursor
-                            .lexed
-                            .tokens
-                            .get(cursor.position.saturating_sub(1))
-                            .map_or(Span::default(), |raw| raw.span())
-                    });
-                    self.problems.push(problem(
-                        ProblemKind::Limit,
-                        FileId::MAIN,
-                        place,
-                        "macro expansion and included files produce too many tokens; the rest is not expanded",
-                    ));
-                }
-                false
-            }
-        }
-    }
-
-    fn limit(&mut self, place: Place, message: &str) {
-        let file = self.file_of(place.instance);
-        let limit = problem(ProblemKind::Limit, file, place.span(), message);
-        if self.problems.last() != Some(&limit) {
-            self.problems.push(limit);
-        }
     }
 
     pub(super) fn file_of(&self, instance: u32) -> FileId {
@@ -650,7 +630,8 @@ impl<'a> Preprocessor<'a> {
             let Some(mut token) = token else {
                 return Err(self.unclosed_invocation(open, arguments, commas, None));
             };
-            let lookahead_ended = self.unclosed > UNCLOSED_PATIENCE && taken > SHORT_LOOKAHEAD;
+            let impatient = self.unclosed > UNCLOSED_PATIENCE || self.unclosed_work > UNCLOSED_WORK;
+            let lookahead_ended = impatient && taken > SHORT_LOOKAHEAD;
             if token.kind == TokenKind::RBrace && braces == 0 || lookahead_ended {
                 return Err(self.unclosed_invocation(open, arguments, commas, Some(token)));
             }
@@ -696,6 +677,7 @@ impl<'a> Preprocessor<'a> {
             read.extend(commas.next());
         }
         read.extend(last);
+        self.unclosed_work += read.len();
         read
     }
 

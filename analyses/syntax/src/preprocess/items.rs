@@ -58,6 +58,7 @@ impl<'a> Stream<'a> {
 pub(super) fn split(
     stream: Stream<'_>,
     earlier: &[ItemTokens],
+    limit: u32,
     problems: &mut Vec<Problem>,
 ) -> Vec<ItemTokens> {
     let count = |kind| {
@@ -77,6 +78,8 @@ pub(super) fn split(
         unbalanced: count(T::LBrace) != count(T::RBrace),
         items: Vec::new(),
         earlier,
+        left: limit,
+        told: false,
         problems,
     };
     splitter.run();
@@ -100,6 +103,9 @@ struct Splitter<'a> {
     items: Vec<ItemTokens>,
     /// What is left of the items of an earlier unit.
     earlier: &'a [ItemTokens],
+    /// Items of the main file that may still be made.
+    left: u32,
+    told: bool,
     problems: &'a mut Vec<Problem>,
 }
 
@@ -515,6 +521,19 @@ impl<'a> Splitter<'a> {
             .instances
             .get(home as usize)
             .map_or(FileId::MAIN, |instance| instance.file);
+        if file == FileId::MAIN {
+            let Some(left) = self.left.checked_sub(1) else {
+                if !std::mem::replace(&mut self.told, true) {
+                    let message =
+                        "a file has too many declarations; from here on they are not looked at";
+                    let place = tokens[0].place.span();
+                    let limit = problem(ProblemKind::Limit, file, place, message);
+                    self.problems.push(limit);
+                }
+                return;
+            };
+            self.left = left;
+        }
         let is_same = |old: &ItemTokens, made: &mut dyn Iterator<Item = (&str, Span, T, u8)>| {
             old.tokens.len() == tokens.len()
                 && old.tokens.iter().zip(made).all(|(old, new)| {

@@ -5,6 +5,7 @@ use super::expand::{Place, PpToken, Preprocessor};
 use super::{MacroDefinition, Span};
 use crate::c_family::lexer::lex_fragment;
 use crate::c_family::token::{FROM_MACRO, RawToken, SPACE_BEFORE, TokenKind};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::cell::Cell;
 
@@ -116,11 +117,13 @@ pub(super) fn parse(tokens: &[PpToken]) -> Option<(Macro, MacroDefinition)> {
 fn body(tokens: &[PpToken], parameters: Option<&[SmolStr]>) -> Vec<BodyToken> {
     let mut result: Vec<BodyToken> = Vec::with_capacity(tokens.len());
     let mut stringify = false;
+    let mut numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    for (number, name) in parameters.unwrap_or_default().iter().enumerate() {
+        numbers.entry(name).or_insert(number as u32);
+    }
     for (index, token) in tokens.iter().enumerate() {
         let parameter = match token.kind {
-            TokenKind::Ident => parameters
-                .and_then(|names| names.iter().position(|name| *name == token.text))
-                .map(|at| at as u32),
+            TokenKind::Ident => numbers.get(token.text.as_str()).copied(),
             _ => None,
         };
         if token.kind == TokenKind::HashHash && index > 0 && index + 1 < tokens.len() {
@@ -130,10 +133,9 @@ fn body(tokens: &[PpToken], parameters: Option<&[SmolStr]>) -> Vec<BodyToken> {
             continue;
         }
         if token.kind == TokenKind::Hash
-            && let Some(names) = parameters
-            && tokens
-                .get(index + 1)
-                .is_some_and(|next| names.contains(&next.text) && next.kind == TokenKind::Ident)
+            && tokens.get(index + 1).is_some_and(|next| {
+                next.kind == TokenKind::Ident && numbers.contains_key(next.text.as_str())
+            })
         {
             stringify = true;
             continue;

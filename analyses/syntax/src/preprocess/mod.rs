@@ -66,14 +66,20 @@ pub struct Limits {
     pub nesting: u32,
     /// Files entered, repetitions counted.
     pub includes: u32,
+    /// How often one file is entered: a header that includes itself twice would be 2^nesting times.
+    pub repetitions: u32,
+    /// Declarations of the main file.
+    pub items: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            tokens: 5_000_000,
+            tokens: 4_000_000,
             nesting: 200,
             includes: 20_000,
+            repetitions: 1_000,
+            items: 20_000,
         }
     }
 }

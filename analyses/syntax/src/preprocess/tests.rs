@@ -503,3 +503,58 @@ fn an_option_that_names_a_template_parameter_is_no_macro_in_its_item() {
          template < int N > int g ( ) { return ( ( N ) * N ) ; } int b = 8 ;"
     );
 }
+
+#[test]
+fn a_header_that_includes_itself_twice_costs_a_bounded_number_of_inclusions() {
+    let twice = "int x;\n#include \"twice.h\"\n#include \"twice.h\"\n";
+    let unit = with_files("#include \"twice.h\"\nint behind;\n", &[("twice.h", twice)]);
+    assert!(spelled(&unit).ends_with("int behind ;"));
+    assert!(unit.items.len() < 1_100, "{}", unit.items.len());
+    let told: Vec<&str> = unit
+        .problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Limit && problem.file == FileId::MAIN)
+        .map(|problem| problem.message.as_str())
+        .collect();
+    assert!(
+        told.iter()
+            .any(|message| message.contains("`twice.h` is included more than 1000 times")),
+        "{told:?}"
+    );
+    let limits = unit
+        .problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Limit);
+    assert!(limits.count() <= 4);
+}
+
+#[test]
+fn declarations_beyond_the_limit_are_told_of_once() {
+    let mut options = PreprocessOptions::new(Dialect::Cuda);
+    options.limits.items = 3;
+    let main = IncludedFile {
+        path: Arc::from("m.cu"),
+        tokens: Arc::new(lex("int a; int b; int c; int d; int e;")),
+    };
+    let unit = preprocess(&main, &options, &mut super::NoIncludes);
+    assert_eq!(unit.items.len(), 3);
+    let places: Vec<Span> = unit.problems.iter().map(|problem| problem.span).collect();
+    assert_eq!(places, [Span::new(21, 24)]);
+}
+
+#[test]
+fn equal_items_share_their_tokens_with_an_earlier_unit() {
+    let before = unit("#define A 1\nint a = A;\nint b;\nint c;\n");
+    let main = IncludedFile {
+        path: Arc::from("main.cu"),
+        tokens: Arc::new(lex(
+            "#define A 2\nint a = A;\n\nint new_one;\nint b;\nint c;\n",
+        )),
+    };
+    let options = PreprocessOptions::new(Dialect::Cuda);
+    let again = super::preprocess_again(&main, &options, &mut super::NoIncludes, &before);
+    assert_eq!(again, preprocess(&main, &options, &mut super::NoIncludes));
+    let shared =
+        |old: usize, new: usize| Arc::ptr_eq(&before.items[old].tokens, &again.items[new].tokens);
+    assert!(!shared(0, 0) && shared(1, 2) && shared(2, 3));
+}

@@ -20,7 +20,13 @@ pub use split::{PtxItemText, split_items};
 
 use crate::error::Problem;
 use crate::source::{ItemKey, Span};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
+
+/// Module-level items of a file that are looked at.
+pub const MAX_ITEMS: usize = 20_000;
+/// Bytes of one item, about 70,000 instructions. A tree takes some 100 bytes for each byte of text at the worst.
+pub const MAX_ITEM_BYTES: usize = 2 << 20;
 
 /// One module-level item; spans count from its start.
 #[derive(Clone, PartialEq, Debug)]
@@ -312,6 +318,10 @@ pub struct PtxDeclarations {
     pub target: Option<SmolStr>,
     /// 32 or 64; 32 when the file does not say.
     pub address_size: Option<u32>,
+    /// Indices into `functions`: definitions where there are any.
+    pub functions_by_name: FxHashMap<SmolStr, usize>,
+    /// Indices into `variables` and their declarators.
+    pub variables_by_name: FxHashMap<SmolStr, (usize, usize)>,
 }
 
 /// The declarations of a file that `split_items` has split.
@@ -335,6 +345,18 @@ pub fn declarations(text: &str, items: &[PtxItemText]) -> PtxDeclarations {
             }
             PtxItemKind::AddressSize(bits) => all.address_size = Some(bits),
             PtxItemKind::Other | PtxItemKind::Invalid => {}
+        }
+    }
+    for (number, (key, _, has_body)) in all.functions.iter().enumerate() {
+        // A definition wins over its forward declarations.
+        if *has_body || !all.functions_by_name.contains_key(&key.name) {
+            all.functions_by_name.insert(key.name.clone(), number);
+        }
+    }
+    for (number, (_, variable)) in all.variables.iter().enumerate() {
+        for (part, declarator) in variable.declarators.iter().enumerate() {
+            all.variables_by_name
+                .insert(declarator.name.text.clone(), (number, part));
         }
     }
     all

@@ -2,9 +2,21 @@
 
 use super::scan::{Cursor, starts_name};
 use super::*;
+use crate::error::ProblemKind;
 
 /// Parses an item that `split_items` found. Never fails; what is wrong is in `problems`.
 pub fn parse_item(text: &str) -> PtxItem {
+    if text.len() > MAX_ITEM_BYTES {
+        let message = format!(
+            "this has {} bytes; what has more than {MAX_ITEM_BYTES} is not looked at",
+            text.len()
+        );
+        return PtxItem {
+            kind: PtxItemKind::Invalid,
+            span: Span::new(0, text.len() as u32),
+            problems: vec![Problem::new(ProblemKind::Limit, Span::at(0), message)],
+        };
+    }
     let mut cursor = Cursor::new(text);
     let kind = item(&mut cursor, true).0;
     PtxItem {
@@ -16,6 +28,9 @@ pub fn parse_item(text: &str) -> PtxItem {
 
 /// The item without the body of a function, and whether there is one.
 pub fn declaration(text: &str) -> (PtxItemKind, bool) {
+    if text.len() > MAX_ITEM_BYTES {
+        return (PtxItemKind::Invalid, false);
+    }
     item(&mut Cursor::new(text), false)
 }
 

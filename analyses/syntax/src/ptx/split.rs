@@ -1,6 +1,7 @@
 //! Splits a file into module-level items without parsing them. One pass; a function ends at the brace that closes its
 //! body, or where a line begins with a directive that can't stand in a body, so that a lost brace costs one function.
 
+use super::MAX_ITEMS;
 use super::scan::{Cursor, starts_name};
 use crate::source::ItemKey;
 use rustc_hash::FxHashMap;
@@ -17,6 +18,7 @@ pub struct PtxItemText {
     pub is_function: bool,
 }
 
+/// At most `MAX_ITEMS`, and one more without a name that takes all the rest.
 pub fn split_items(text: &str) -> Vec<PtxItemText> {
     let mut cursor = Cursor::new(text);
     let mut items = Vec::new();
@@ -27,6 +29,19 @@ pub fn split_items(text: &str) -> Vec<PtxItemText> {
             return items;
         }
         let start = cursor.at;
+        if items.len() == MAX_ITEMS {
+            let key = ItemKey {
+                name: SmolStr::default(),
+                ordinal: u32::MAX,
+            };
+            items.push(PtxItemText {
+                key,
+                start: start as u32,
+                end: text.len() as u32,
+                is_function: false,
+            });
+            return items;
+        }
         let shape = item(&mut cursor);
         if cursor.at == start {
             // A character that begins nothing; it is an item of its own so that its parse reports it.

@@ -24,7 +24,9 @@ use syntax::c_family::ast::{self, Expr, ExprKind, FunctionBody, ItemKind};
 /// Inlined calls on top of each other.
 pub const MAX_INLINE_DEPTH: usize = 40;
 /// Instructions of one function above which calls are no longer inlined.
-pub const MAX_INSTRUCTIONS: usize = 60_000;
+pub const MAX_INSTRUCTIONS: usize = 20_000;
+/// Functions of a module beside its own; calls of further ones are unknown.
+pub const MAX_OUTLINED: usize = 16;
 
 /// An expression's result before it is known whether its value or its place is wanted.
 #[derive(Clone, Debug)]
@@ -692,6 +694,10 @@ impl Context<'_> {
         }
         let index = match self.outlined.iter().position(|o| o.id == id) {
             Some(index) => index,
+            None if self.outlined.len() >= MAX_OUTLINED => {
+                let return_type = Some(return_type);
+                return self.unknown_call(&callee.name, this, arguments, return_type, span);
+            }
             None => {
                 self.outlined.push(Outlined {
                     id,

@@ -18,7 +18,6 @@ use syntax::{ItemKey, Problem, Span};
 
 /// Attempts at one function: see `context`. Each but the last adds to what is known of its variables.
 const MAX_ATTEMPTS: u32 = 12;
-const MAX_OUTLINED: usize = 64;
 
 /// Lowers every function of an item that runs on the device.
 pub fn lower_item(
@@ -171,13 +170,6 @@ fn lower_function(
     while next < registry.len() {
         let outlined = registry[next].clone();
         next += 1;
-        if next > MAX_OUTLINED {
-            // An empty function that is never entered keeps the indices right.
-            let name = outlined.callee.name.clone();
-            let builder = FunctionBuilder::new(name, FunctionKind::Device, options.language);
-            module.functions.push(builder.finish());
-            continue;
-        }
         let (function, more, _) = attempts(
             env,
             bodies,

@@ -46,7 +46,7 @@ use syntax::ptx::*;
 use syntax::{ItemKey, Problem, Span};
 
 /// Statements that inlining may add to one function.
-const MAX_INLINED: usize = 40_000;
+const MAX_INLINED: usize = 10_000;
 /// Calls inside calls that are inlined.
 const MAX_DEPTH: usize = 16;
 /// Bytes of an initialiser that are kept.
@@ -83,24 +83,11 @@ pub fn lower<'a>(item: &'a PtxFunction, span: Span, unit: &'a Unit<'a>) -> Lower
     builder.function.name_span = item.name.span;
     builder.function.span = span;
     builder.function.launch = launch_shape(item);
-    let mut functions = FxHashMap::default();
-    for (number, (key, _, has_body)) in unit.declarations.functions.iter().enumerate() {
-        // A definition wins over its forward declarations.
-        if *has_body || !functions.contains_key(key.name.as_str()) {
-            functions.insert(key.name.as_str(), number);
-        }
-    }
-    let mut variables = FxHashMap::default();
-    for (number, (_, variable)) in unit.declarations.variables.iter().enumerate() {
-        for (part, declarator) in variable.declarators.iter().enumerate() {
-            variables.insert(declarator.name.text.as_str(), (number, part));
-        }
-    }
     let mut lowering = Lowering {
         b: builder,
         unit,
-        functions,
-        variables,
+        functions: &unit.declarations.functions_by_name,
+        variables: &unit.declarations.variables_by_name,
         symbols: FxHashMap::default(),
         problems: Vec::new(),
         reported: FxHashSet::default(),
@@ -169,9 +156,9 @@ struct Lowering<'a> {
     b: FunctionBuilder,
     unit: &'a Unit<'a>,
     /// Functions by name: an index into the unit's declarations.
-    functions: FxHashMap<&'a str, usize>,
+    functions: &'a FxHashMap<SmolStr, usize>,
     /// Module variables by name: declaration and declarator.
-    variables: FxHashMap<&'a str, (usize, usize)>,
+    variables: &'a FxHashMap<SmolStr, (usize, usize)>,
     symbols: FxHashMap<SmolStr, Symbol>,
     problems: Vec<Problem>,
     /// Names already reported as undeclared.

@@ -1,0 +1,72 @@
+//! What a front end or the preprocessor could not make sense of, and what limits were met.
+
+use super::*;
+use rustc_hash::FxHashSet;
+
+/// Problems of an item: of its tree and of its lowering, item-relative.
+pub fn item_problems(db: &dyn Db, item: Item<'_>) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = tree_problems(db, item.main(db), item).to_vec();
+    if item.holds(db).code {
+        for lowered in db::lowered(db, item).iter() {
+            problems.extend(lowered.problems.iter().cloned());
+        }
+    }
+    problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
+    problems.dedup();
+    problems
+}
+
+/// Problems of an item's tree.
+pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Problem] {
+    match file.language(db) {
+        Language::Cuda | Language::Hlsl => &db::parsed(db, item).problems,
+        Language::Ptx => &db::ptx_tree(db, item).problems,
+        Language::MicroSimd | Language::Ir | Language::Other => &[],
+    }
+}
+
+/// All problems of a file, absolute, with the name of the item they belong to (empty: none).
+pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
+    let mut problems: Vec<(Problem, String)> = Vec::new();
+    if file.language(db).c_dialect().is_some() {
+        let unit = db::unit(db, file);
+        // A header whose functions are built in, or that has none for a device, hides nothing.
+        let known: FxHashSet<(FileId, Span)> = unit
+            .includes
+            .iter()
+            .filter(|include| ir::lower::c_family::builtins::is_known_header(&include.spec))
+            .map(|include| (include.file, include.span))
+            .collect();
+        let known = |problem: &Problem| {
+            problem.kind == ProblemKind::MissingInclude
+                && known.contains(&(problem.file, problem.span))
+        };
+        let told = unit.problems.iter().filter(|problem| !known(problem));
+        problems.extend(told.map(|problem| (problem.clone(), String::new())));
+    }
+    if file.language(db) == Language::Ptx
+        && let Some(rest) = db::items(db, file).get(syntax::ptx::MAX_ITEMS)
+    {
+        let message = format!(
+            "a file has at most {} declarations; from here on they are not looked at",
+            syntax::ptx::MAX_ITEMS
+        );
+        let place = Span::at(rest.place(db).start);
+        let limit = Problem::new(ProblemKind::Limit, place, message);
+        problems.push((limit, String::new()));
+    }
+    for (place, item) in crate::views::own_items(db, file) {
+        let name = item.name(db).to_string();
+        problems.extend(
+            db::item_problems(db, item)
+                .iter()
+                .cloned()
+                .map(|mut problem| {
+                    problem.span = problem.span.shifted(place.start);
+                    problem.file = place.file;
+                    (problem, name.clone())
+                }),
+        );
+    }
+    problems
+}

@@ -1,0 +1,215 @@
+//! Input that is no program, or far too much of one: the command line and the server say what limit was met, in bounded
+//! time and memory, and the server lives on.
+
+mod support;
+
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::Client;
+
+/// For an unoptimised build on a busy machine; the release build takes a tenth.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MEGABYTES: usize = 10;
+const LEVELS: usize = 100_000;
+const GOOD: &str =
+    "\n__global__ void good(int* out) { if (threadIdx.x < 3) __syncthreads(); out[0] = 1; }\n";
+
+fn line_of(piece: &str) -> String {
+    piece.repeat(MEGABYTES * 1_000_000 / piece.len())
+}
+
+fn nested(open: &str, close: &str) -> String {
+    format!(
+        "__device__ void f(int a) {{ {}{} ; }}{GOOD}",
+        open.repeat(LEVELS),
+        close.repeat(LEVELS)
+    )
+}
+
+/// A name, the text, and what has to be said of it.
+fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
+    let text = |text: String| text.into_bytes();
+    let limit = "read up to 500000 tokens";
+    let deep = "nested";
+    vec![
+        ("words.cu", text(line_of("lorem ipsum ")), limit),
+        ("open.cu", text(line_of("(")), limit),
+        ("list.cu", text(line_of("a,")), limit),
+        ("list.hlsl", text(line_of("a,")), limit),
+        (
+            "declarations.cu",
+            text(line_of("int a;")),
+            "too many declarations",
+        ),
+        (
+            "string.cu",
+            text(format!(
+                "const char* s = \"{}\";{GOOD}",
+                "x".repeat(10_000_000)
+            )),
+            "divergent-barrier",
+        ),
+        (
+            "comment.cu",
+            text(format!("/*{}*/{GOOD}", "x".repeat(10_000_000))),
+            "divergent-barrier",
+        ),
+        (
+            "argument.cu",
+            text(format!(
+                "#define F(x) x\nint a[] = {{ F({}) }};",
+                line_of("1,")
+            )),
+            limit,
+        ),
+        ("raw.cu", text(line_of("R\"(")), ""),
+        (
+            "bomb.cu",
+            text(
+                (1..40)
+                    .map(|n| format!("#define M{n} M{0} M{0} M{0} M{0}\n", n - 1))
+                    .collect::<String>()
+                    + "#define M0 x\nint bomb = M39;"
+                    + GOOD,
+            ),
+            "too many tokens",
+        ),
+        (
+            "itself.cu",
+            text(format!(
+                "#include \"itself.cu\"\n#include \"itself.cu\"{GOOD}"
+            )),
+            "included more than",
+        ),
+        ("parentheses.cu", text(nested("(", ")")), deep),
+        ("brackets.cu", text(nested("a[", "]")), deep),
+        ("braces.cu", text(nested("{", "}")), deep),
+        ("braces.hlsl", text(nested("{", "}")), deep),
+        ("angles.cu", text(nested("A<", "int>")), ""),
+        ("ifs.cu", text(nested("if (a) ", ";")), deep),
+        (
+            "bytes.cu",
+            (0..4_000_000u32)
+                .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8 | 1)
+                .collect(),
+            "UTF-8",
+        ),
+        (
+            "statements.ptx",
+            text(format!(
+                ".entry f(){{ .reg .u32 a; {} }}",
+                line_of("add.u32 a,a,1;")
+            )),
+            "bytes",
+        ),
+        (
+            "semicolons.ptx",
+            text(line_of(";")),
+            "at most 20000 declarations",
+        ),
+        (
+            "braces.ptx",
+            text(format!(
+                ".entry f(){{ {}{} ret; }}",
+                "{".repeat(LEVELS),
+                "}".repeat(LEVELS)
+            )),
+            "",
+        ),
+        (
+            "words.musimd",
+            text(line_of("lorem ipsum ")),
+            "at most 524288 bytes",
+        ),
+        ("open.lir", text(line_of("(")), "at most 2097152 bytes"),
+    ]
+}
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("lockstep-bad-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Place(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn check_tells_the_limit_in_bounded_time() {
+    let place = Place::new("check");
+    for (name, content, said) in cases() {
+        let path = place.0.join(name);
+        std::fs::write(&path, content).expect("written");
+        let begin = Instant::now();
+        let output = Command::new(env!("CARGO_BIN_EXE_lockstep"))
+            .args(["check", "--format", "json"])
+            .arg(&path)
+            .output()
+            .expect("the binary starts");
+        let took = begin.elapsed();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            matches!(output.status.code(), Some(0 | 1)),
+            "{name}: {:?}",
+            output.status
+        );
+        assert!(took < PATIENCE, "{name}: {took:?}");
+        let shown: String = printed.chars().take(2_000).collect();
+        assert!(
+            printed.contains(said),
+            "{name} does not say {said:?}: {shown}"
+        );
+    }
+}
+
+#[test]
+fn the_server_lives_on() {
+    let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize(json!({}));
+    for (number, (name, content, _)) in cases().into_iter().enumerate() {
+        let uri = format!("file:///bad/{number}/{name}");
+        let language = match name.rsplit('.').next() {
+            Some("cu") => "cuda-cpp",
+            Some("hlsl") => "hlsl",
+            Some("ptx") => "ptx",
+            Some("musimd") => "musimd",
+            _ => "lir",
+        };
+        let begin = Instant::now();
+        client.open(&uri, language, &String::from_utf8_lossy(&content));
+        let document = json!({ "textDocument": { "uri": uri } });
+        client.request("textDocument/semanticTokens/full", document.clone());
+        client.request("textDocument/documentSymbol", document.clone());
+        client.request(
+            "textDocument/hover",
+            json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": 5_000_000 } }),
+        );
+        client.wait_for("textDocument/publishDiagnostics", |params| {
+            params["uri"] == uri
+        });
+        client.notify("textDocument/didClose", document);
+        let took = begin.elapsed();
+        assert!(took < PATIENCE, "{name}: {took:?}");
+    }
+    let uri = "file:///bad/good.cu";
+    client.open(uri, "cuda-cpp", GOOD);
+    let shown = client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == uri
+    });
+    assert!(
+        shown["diagnostics"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty()),
+        "{shown}"
+    );
+    assert_eq!(client.shutdown(), Some(0));
+}
