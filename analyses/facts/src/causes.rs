@@ -253,6 +253,9 @@ fn source(function: &Function, value: Value) -> String {
         Op::Warp(_) => "the operation gives lanes of the warp different values".into(),
         Op::Undef => "the variable may be read before it is written".into(),
         Op::Alloca { .. } => "private memory lies at another address in each call".into(),
+        Op::Texture(access) if access.op == ir::TextureOp::Other => {
+            "the object's method may give each lane another value".into()
+        }
         Op::Texture(_) => "the texture operation may give each lane another value".into(),
         _ => "its lanes hold different values".into(),
     }

@@ -13,7 +13,7 @@ use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
 use ir::{Op, Space, Special, SymbolKind, Type, Value};
 use smol_str::SmolStr;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const SECTOR: i64 = 32;
 const BANKS: i64 = 32;
@@ -80,12 +80,10 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     let varying = form.filtered(|t| {
         engine.term_level(&t.factors, block) < SUBGROUP && moves_along_a_warp(engine, t, block)
     });
-    if varying.terms.iter().any(|t| t.factors.len() != 1) {
-        fact.class = AccessClass::Strided;
-        fact.stride_text = stride_text(engine, &varying, block);
-        return;
-    }
     let bytes = i64::from(fact.bytes);
+    if varying.terms.iter().any(|t| t.factors.len() != 1) {
+        return rows_apart(engine, block, &varying, fact);
+    }
     let mut pattern: Option<Pattern> = None;
     for first_lane in warps(&engine.shape) {
         let addresses: Vec<i64> = (first_lane..first_lane + engine.shape.warp)
@@ -122,6 +120,57 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     } else {
         AccessClass::Strided
     };
+}
+
+/// Terms with coefficients that are not known: lanes that agree in the coordinates of these form rows, whose distance
+/// is not known and taken to be at least a sector.
+fn rows_apart(engine: &Engine<'_>, block: ir::Block, varying: &Form, fact: &mut AccessFact) {
+    let (known, symbolic): (Vec<&Term>, Vec<&Term>) =
+        varying.terms.iter().partition(|t| t.factors.len() == 1);
+    let fastest = (0..3u8).find(|&axis| engine.shape.block[usize::from(axis)] != Some(1));
+    let first_axis = |term: &&Term| match along(engine, term, block) {
+        Some(Special::ThreadId(axis)) => Some(axis) == fastest,
+        _ => true,
+    };
+    fact.class = AccessClass::Strided;
+    if symbolic.iter().any(first_axis) {
+        let neighbours = varying.filtered(|t| first_axis(&t));
+        fact.stride_text = stride_text(engine, &neighbours, block);
+    }
+    let mut most = 0;
+    for first_lane in warps(&engine.shape) {
+        let mut rows: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
+        for lane in first_lane..first_lane + engine.shape.warp {
+            let row = symbolic
+                .iter()
+                .map(|t| position(engine, along(engine, t, block), lane))
+                .collect();
+            let offset = known.iter().fold(0i64, |sum, t| {
+                let at = position(engine, along(engine, t, block), lane);
+                sum.wrapping_add(t.coefficient.wrapping_mul(at))
+            });
+            rows.entry(row).or_default().push(offset);
+        }
+        if rows.len() as u32 == engine.shape.warp {
+            return;
+        }
+        let touched = rows.values().map(|row| sectors(row, i64::from(fact.bytes)));
+        most = most.max(touched.sum());
+    }
+    if fact.space == Space::Shared {
+        return;
+    }
+    fact.sectors = Some(most);
+    if most <= fact.ideal_sectors + 1 {
+        fact.class = AccessClass::Coalesced;
+    }
+}
+
+/// The coordinate that a term follows.
+fn along(engine: &Engine<'_>, term: &Term, block: ir::Block) -> Option<Special> {
+    let mut factors = term.factors.iter();
+    let atom = factors.find(|&&atom| engine.atom_level_at(atom, block) < SUBGROUP)?;
+    engine.special_of(*atom)
 }
 
 /// The first lanes of warps that can differ in their pattern: one where rows are whole warps, or nothing else is known.
@@ -183,13 +232,17 @@ fn moves_along_a_warp(engine: &Engine<'_>, term: &Term, block: ir::Block) -> boo
     }
 }
 
-/// A coordinate of a lane, counted from the workgroup's first.
 fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
+    position(engine, engine.special_of(term.factors[0]), lane)
+}
+
+/// A coordinate of a lane, counted from the workgroup's first.
+fn position(engine: &Engine<'_>, coordinate: Option<Special>, lane: u32) -> i64 {
     let shape = &engine.shape;
     let lane = i64::from(lane);
     let x = shape.block[0].map_or(i64::from(u32::MAX), i64::from).max(1);
     let y = shape.block[1].map_or(i64::from(u32::MAX), i64::from).max(1);
-    match engine.special_of(term.factors[0]) {
+    match coordinate {
         Some(Special::ThreadId(0)) => lane % x,
         Some(Special::ThreadId(1)) => lane / x % y,
         Some(Special::ThreadId(_)) => lane / x / y,

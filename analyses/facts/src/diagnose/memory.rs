@@ -81,6 +81,26 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     related,
                 ));
             }
+            (None, Some(sectors)) => {
+                if sectors < access.ideal_sectors.saturating_mul(2) {
+                    continue;
+                }
+                let distance = match access.stride_text.as_str() {
+                    "" => "in pieces that lie apart".to_owned(),
+                    stride => format!("with a stride of `{stride}` bytes between lanes"),
+                };
+                let message = format!(
+                    "{base} is {verb} {distance}: {sectors} sectors a warp, ideal {}",
+                    access.ideal_sectors
+                );
+                out.push(finding(
+                    Code::UncoalescedAccess,
+                    Tier::Hint,
+                    access.loc,
+                    message,
+                    related,
+                ));
+            }
             _ if !access.stride_text.is_empty() => {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a {warp}",
@@ -116,8 +136,14 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .stride_bytes
             .map(|s| format!(" (stride {s} bytes)"))
             .unwrap_or_default();
+        let advice = match access.stride_bytes.map(i64::unsigned_abs) {
+            // A row has at least the words of a quarter of the banks; what is shorter is a structure or a vector.
+            Some(distance) if distance < 32 => "; keep its components in arrays of their own",
+            None if ways == 2 => "",
+            _ => "; pad the row by one element",
+        };
         let message = format!(
-            "{ways}-way bank conflict{stride}: the access to {} takes {ways} passes; pad the row by one element",
+            "{ways}-way bank conflict{stride}: the access to {} takes {ways} passes{advice}",
             Context::quoted(&access.base, "shared memory")
         );
         out.push(finding(

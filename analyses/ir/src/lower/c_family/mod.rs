@@ -29,6 +29,7 @@ pub mod place;
 pub mod resolve;
 pub mod resources;
 pub mod root;
+pub mod speculate;
 pub mod stages;
 pub mod stmt;
 pub mod templates;

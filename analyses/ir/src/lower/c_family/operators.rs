@@ -2,7 +2,6 @@
 
 use super::call::{Arg, Operand};
 use super::context::*;
-use super::expr::launch_special;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
@@ -13,7 +12,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::Span;
-use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
+use syntax::c_family::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
 
 impl Context<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
@@ -487,67 +486,6 @@ impl Context<'_> {
         self.builder.switch_to(join);
         let value = self.builder.read(slot);
         RValue::scalar(CType::Bool, value)
-    }
-
-    /// Pure, short, and without anything that can fault: may be computed although it is not asked for.
-    pub(super) fn is_cheap(&self, e: &Expr) -> bool {
-        let mut budget = 12;
-        self.cheap_at(e, &mut budget)
-    }
-
-    pub(super) fn cheap_at(&self, e: &Expr, budget: &mut u32) -> bool {
-        if *budget == 0 {
-            return false;
-        }
-        *budget -= 1;
-        match &e.kind {
-            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) | ExprKind::Char(_) => true,
-            ExprKind::Nullptr => true,
-            ExprKind::Paren(inner) => self.cheap_at(inner, budget),
-            ExprKind::Name(name) => match name.segments.as_slice() {
-                [only] => match self.lookup_local(&only.ident.name) {
-                    Some(Local::Variable(place)) => {
-                        matches!(place.place, Place::Slots(_) | Place::Value(_))
-                            && (place.ty.is_numeric() || place.ty.is_pointer())
-                    }
-                    Some(Local::Constant(_)) => true,
-                    _ => false,
-                },
-                _ => false,
-            },
-            ExprKind::Member {
-                base, arrow: false, ..
-            } => match &base.kind {
-                ExprKind::Name(name) => match name.segments.as_slice() {
-                    [only] => match self.lookup_local(&only.ident.name) {
-                        Some(Local::Variable(place)) => {
-                            matches!(place.place, Place::Slots(_) | Place::Value(_))
-                        }
-                        None => launch_special(&only.ident.name).is_some() && !self.is_hlsl(),
-                        _ => false,
-                    },
-                    _ => false,
-                },
-                _ => false,
-            },
-            ExprKind::Unary { op, operand } => {
-                matches!(
-                    op,
-                    UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not | UnaryOp::BitNot
-                ) && self.cheap_at(operand, budget)
-            }
-            ExprKind::Binary {
-                op, left, right, ..
-            } => {
-                !matches!(op, BinaryOp::Div | BinaryOp::Rem | BinaryOp::MemberPointer)
-                    && self.cheap_at(left, budget)
-                    && self.cheap_at(right, budget)
-            }
-            ExprKind::Cast { ty, operand, .. } => {
-                matches!(ty.kind, ast::TypeKind::Builtin(_)) && self.cheap_at(operand, budget)
-            }
-            _ => false,
-        }
     }
 
     pub(super) fn conditional(

@@ -226,7 +226,9 @@ fn by_semantics(cx: &mut Context<'_>, function: &ast::Function) -> Option<Functi
     let hint = name_hint(&name);
     let has_parameters = !function.parameters.is_empty();
     let anything = inputs.any || outputs.any;
+    let only_colours = |own: &Option<Ident>| own.is_some() && outputs.only("COLOR");
     let stage = if outputs.has("SV_TARGET")
+        || only_colours(&function.semantic)
         || outputs.has("SV_DEPTH")
         || outputs.has("COLOR") && hint == Some(ShaderStage::Pixel)
     {
@@ -318,6 +320,9 @@ impl Semantics {
     fn has(&self, prefix: &str) -> bool {
         self.names.iter().any(|n| n.starts_with(prefix))
     }
+    fn only(&self, prefix: &str) -> bool {
+        self.names.iter().all(|n| n.starts_with(prefix))
+    }
 }
 
 /// The fields of a structure, with their semantics and specifiers.
@@ -363,8 +368,13 @@ fn declare(cx: &mut Context<'_>, parameter: &ast::Parameter, kind: FunctionKind)
         .map(|n| n.name.clone())
         .unwrap_or_default();
     let words = parameter.specifiers.words;
-    if words.has(SpecifierSet::MESH_PARAMETER) && parameter.direction != Direction::In {
-        return mesh_output(cx, parameter, &ty, &name);
+    if words.has(SpecifierSet::MESH_PARAMETER) {
+        // The payload is one for all threads of the group.
+        let space = match parameter.direction {
+            Direction::In => Space::Shared,
+            _ => Space::Global,
+        };
+        return group_parameter(cx, parameter, &ty, &name, space);
     }
     let value = if parameter.direction == Direction::Out {
         None
@@ -421,16 +431,27 @@ fn declare(cx: &mut Context<'_>, parameter: &ast::Parameter, kind: FunctionKind)
     cx.declare(ident.name.clone(), Local::Variable(place));
 }
 
-/// `out vertices V verts[64]`: memory of the workgroup's output, which its threads fill together.
-fn mesh_output(cx: &mut Context<'_>, parameter: &ast::Parameter, ty: &CType, name: &SmolStr) {
+/// `out vertices V verts[64]`: memory of the workgroup's output, which its threads fill together; `in payload P p`:
+/// memory that all of them read.
+fn group_parameter(
+    cx: &mut Context<'_>,
+    parameter: &ast::Parameter,
+    ty: &CType,
+    name: &SmolStr,
+    space: Space,
+) {
     let Some(ident) = &parameter.name else {
         return;
     };
     let size = cx.structs.size_of(ty).and_then(|s| u32::try_from(s).ok());
     let symbol = cx.builder.symbol(SymbolData {
         name: name.clone(),
-        space: Space::Global,
-        kind: SymbolKind::Buffer,
+        space,
+        kind: if space == Space::Shared {
+            SymbolKind::Memory
+        } else {
+            SymbolKind::Buffer
+        },
         size,
         align: 16,
         read_only: false,
@@ -446,7 +467,7 @@ fn mesh_output(cx: &mut Context<'_>, parameter: &ast::Parameter, ty: &CType, nam
         ty: ty.clone(),
         place: Place::Memory {
             address,
-            access: MemoryAccess::in_space(Space::Global),
+            access: MemoryAccess::in_space(space),
         },
         name: Some(NamedPart {
             variable,
