@@ -9,6 +9,7 @@ pub mod divergence;
 mod memory;
 pub mod model;
 pub mod paper;
+pub mod values;
 pub mod words;
 
 pub use assumption::assess;
