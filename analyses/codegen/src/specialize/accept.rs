@@ -1,0 +1,195 @@
+//! The cost model of a version: cycles with and without it, and whether it is worth having.
+//!
+//! The paper prints two rules that cannot be meant: a negative number of cycles saved, and a test of the fraction saved
+//! in the wrong direction. `Rule::Corrected` compares the fraction that *remains*; `Rule::Printed` stands beside it for
+//! comparison (with the sign of the cycles repaired, else it accepts nothing that helps).
+//!
+//! Source: Stephenson and Rangan, *AZP*, section 5, equations 5 and 6; notes, section 8.
+
+/// Cycles that must be saved for an execution of the region, strictly.
+pub const LEAST_SAVED: f64 = 25.0;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rule {
+    #[default]
+    Corrected,
+    Printed,
+}
+
+/// Cycles a warp for one invocation of the item; estimates.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Model {
+    /// Probability that all lanes hold zero, 0 to 1.
+    pub probability: f64,
+    /// T_R: the region as it is.
+    pub region: f64,
+    /// T_S: its copy, specialised.
+    pub special: f64,
+    /// Compare, vote and branch.
+    pub check: f64,
+    /// Blocks of the copy.
+    pub blocks: usize,
+    /// Memory operations of the region that are gone in the copy.
+    pub memory_killed: usize,
+}
+
+impl Model {
+    /// T_AZP, equation 5.
+    #[must_use]
+    pub fn versioned(&self) -> f64 {
+        self.probability * self.special + (1.0 - self.probability) * self.region + self.check
+    }
+    /// Cycles that the version saves; negative where it costs.
+    #[must_use]
+    pub fn saved(&self) -> f64 {
+        self.region - self.versioned()
+    }
+    /// su, equation 6: the fraction of the region that the fast path saves.
+    #[must_use]
+    pub fn fraction_saved(&self) -> f64 {
+        if self.region > 0.0 {
+            (self.region - (self.special + self.check)) / self.region
+        } else {
+            0.0
+        }
+    }
+    /// What remains of the region on the fast path.
+    #[must_use]
+    pub fn remaining(&self) -> f64 {
+        1.0 - self.fraction_saved()
+    }
+    /// su_thresh: falls with the blocks that are added, rises with the memory operations that disappear.
+    #[must_use]
+    pub fn threshold(&self) -> f64 {
+        (-(self.blocks as f64) / (50.0 + 10.0 * self.memory_killed as f64)).exp()
+    }
+    #[must_use]
+    pub fn accepted(&self, rule: Rule) -> bool {
+        self.saved() > LEAST_SAVED
+            && match rule {
+                Rule::Corrected => self.remaining() < self.threshold(),
+                Rule::Printed => self.fraction_saved() < self.threshold(),
+            }
+    }
+    /// The least probability at which the version pays, if any does: where `saved` is `LEAST_SAVED`.
+    #[must_use]
+    pub fn break_even(&self) -> Option<f64> {
+        let gain = self.region - self.special;
+        let wanted = (self.check + LEAST_SAVED) / gain;
+        (gain > 0.0 && wanted < 1.0).then_some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(measured: f64, printed: f64, digits: i32) {
+        let half = 0.5 * 10f64.powi(-digits) + 1e-9;
+        assert!(
+            (measured - printed).abs() <= half,
+            "{measured} is not {printed}"
+        );
+    }
+
+    /// Notes, section 11.1.
+    #[test]
+    fn figure_1() {
+        let model = Model {
+            probability: 0.5,
+            region: 508.0,
+            special: 2.0,
+            check: 8.0,
+            blocks: 1,
+            memory_killed: 0,
+        };
+        near(model.versioned(), 263.0, 6);
+        near(model.saved(), 245.0, 6);
+        near(model.fraction_saved(), 0.980_315, 6);
+        near(model.remaining(), 0.019_685, 6);
+        near(model.threshold(), 0.980_199, 6);
+        assert!(model.accepted(Rule::Corrected));
+        assert!(!model.accepted(Rule::Printed));
+        near(model.break_even().unwrap_or(0.0), 33.0 / 506.0, 6);
+    }
+
+    /// Notes, section 11.2; columns as printed there.
+    #[test]
+    fn acceptance() {
+        type Row = (f64, f64, f64, usize, usize, f64, f64, f64, f64, bool, bool);
+        let rows: [Row; 7] = [
+            (
+                0.9, 5000.0, 4950.0, 40, 0, 4963.0, 37.0, 0.9916, 0.4493, true, false,
+            ),
+            (
+                0.9, 5000.0, 4950.0, 40, 10, 4963.0, 37.0, 0.9916, 0.7659, true, false,
+            ),
+            (
+                0.6, 400.0, 300.0, 12, 0, 348.0, 52.0, 0.7700, 0.7866, true, true,
+            ),
+            (
+                0.6, 400.0, 300.0, 20, 0, 348.0, 52.0, 0.7700, 0.6703, true, false,
+            ),
+            (
+                0.6, 400.0, 300.0, 20, 5, 348.0, 52.0, 0.7700, 0.8187, true, true,
+            ),
+            (
+                0.32, 100.0, 10.0, 1, 1, 79.2, 20.8, 0.1800, 0.9835, false, false,
+            ),
+            (
+                0.32, 114.0, 10.0, 1, 1, 88.72, 25.28, 0.1579, 0.9835, true, true,
+            ),
+        ];
+        for (
+            probability,
+            region,
+            special,
+            blocks,
+            memory_killed,
+            azp,
+            saved,
+            remaining,
+            threshold,
+            printed,
+            corrected,
+        ) in rows
+        {
+            let model = Model {
+                probability,
+                region,
+                special,
+                check: 8.0,
+                blocks,
+                memory_killed,
+            };
+            near(model.versioned(), azp, 6);
+            near(model.saved(), saved, 6);
+            near(model.remaining(), remaining, 4);
+            near(model.threshold(), threshold, 4);
+            assert_eq!(model.accepted(Rule::Printed), printed, "{model:?}");
+            assert_eq!(model.accepted(Rule::Corrected), corrected, "{model:?}");
+        }
+    }
+
+    /// Notes, section 8: su_thresh by memory operations and blocks.
+    #[test]
+    fn thresholds() {
+        let rows: [(usize, [f64; 6]); 5] = [
+            (0, [0.9802, 0.9608, 0.9048, 0.8187, 0.6703, 0.3679]),
+            (1, [0.9835, 0.9672, 0.9200, 0.8465, 0.7165, 0.4346]),
+            (3, [0.9876, 0.9753, 0.9394, 0.8825, 0.7788, 0.5353]),
+            (5, [0.9900, 0.9802, 0.9512, 0.9048, 0.8187, 0.6065]),
+            (10, [0.9934, 0.9868, 0.9672, 0.9355, 0.8752, 0.7165]),
+        ];
+        for (memory_killed, row) in rows {
+            for (blocks, printed) in [1, 2, 5, 10, 20, 50].into_iter().zip(row) {
+                let model = Model {
+                    blocks,
+                    memory_killed,
+                    ..Model::default()
+                };
+                near(model.threshold(), printed, 4);
+            }
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Constant propagation in the imagined copy of a region, seeded with the members of a candidate as zero.
+//!
+//! ```text
+//! r0 := 0      r2 = r0 * r1 -> 0      r4 = fma r2, b, c -> c      branch (r2 == 0), s, t -> s
+//! ```
+//!
+//! A value is a constant, a copy of another value, or varies. `0 * x` is 0 although x may be infinite, a NaN or
+//! negative: only where the rule for zeros is granted. Stops because a value only falls in the order unvisited,
+//! constant or copy, varies.
+//!
+//! Source: Stephenson and Rangan, *AZP*, section 5.2; notes, section 7.2 and 7.3 (the split of multiply-add).
+
+use super::Zeros;
+use ir::interp::scalar;
+use ir::{BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// Of the value's type, as `Op::Const` has it.
+    Constant(u64),
+    /// Equal to this value, which varies.
+    Copy(Value),
+    Varies,
+}
+
+/// What is known in the copy. Values that are absent are not computed on any path that remains.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Folded {
+    pub known: FxHashMap<Value, Known>,
+    /// Blocks that can be reached from the check.
+    pub reached: FxHashSet<Block>,
+}
+
+/// `blocks` in reverse post-order, the first with the instructions `after` the check only.
+#[must_use]
+pub fn fold(
+    function: &Function,
+    members: &[Value],
+    blocks: &[Block],
+    after: &[Inst],
+    zeros: Zeros,
+) -> Folded {
+    let mut out = Folded::default();
+    for &member in members {
+        out.known.insert(member, Known::Constant(0));
+    }
+    let Some(&head) = blocks.first() else {
+        return out;
+    };
+    out.reached.insert(head);
+    let inside: FxHashSet<Block> = blocks.iter().copied().collect();
+    loop {
+        let mut changed = false;
+        for &block in blocks {
+            if !out.reached.contains(&block) {
+                continue;
+            }
+            let insts: &[Inst] = if block == head {
+                after
+            } else {
+                &function.blocks[block].insts
+            };
+            for &inst in insts {
+                let data = &function.insts[inst];
+                for &result in &data.results {
+                    if let Some(now) = out.transfer(function, data, result, zeros) {
+                        changed |= out.lower(result, now);
+                    }
+                }
+            }
+            let edges: Vec<Edge> = taken(&function.blocks[block].terminator, |value| {
+                out.constant(function, value)
+            })
+            .into_iter()
+            .cloned()
+            .collect();
+            for edge in edges {
+                // An edge back to the head enters the part before the check: it leaves the region.
+                if edge.block == head || !inside.contains(&edge.block) {
+                    continue;
+                }
+                changed |= out.reached.insert(edge.block);
+                for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
+                    if let Some(now) = out.of(function, arg) {
+                        changed |= out.lower(param, now);
+                    }
+                }
+            }
+        }
+        if !changed {
+            return out;
+        }
+    }
+}
+
+/// The edges that can be taken when `constant` says what the selector is.
+pub fn taken(terminator: &Terminator, constant: impl Fn(Value) -> Option<u64>) -> Vec<&Edge> {
+    match terminator {
+        Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } => match constant(*condition) {
+            Some(0) => vec![otherwise],
+            Some(_) => vec![then],
+            None => vec![then, otherwise],
+        },
+        Terminator::Switch {
+            value,
+            cases,
+            default,
+        } => match constant(*value) {
+            Some(bits) => vec![
+                cases
+                    .iter()
+                    .find(|(case, _)| *case == bits as i64)
+                    .map_or(default, |(_, edge)| edge),
+            ],
+            None => terminator.edges().into_vec(),
+        },
+        other => other.edges().into_vec(),
+    }
+}
+
+impl Folded {
+    /// The constant that a value is in the copy.
+    #[must_use]
+    pub fn constant(&self, function: &Function, value: Value) -> Option<u64> {
+        match self.of(function, value) {
+            Some(Known::Constant(bits)) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// A value as an operand in the copy; `None` while it is not computed.
+    #[must_use]
+    pub fn of(&self, function: &Function, value: Value) -> Option<Known> {
+        if let Some(&known) = self.known.get(&value) {
+            return Some(match known {
+                Known::Varies => Known::Copy(value),
+                other => other,
+            });
+        }
+        // Outside of the region, or in a block of it that is not reached yet (then an operand of nothing reached).
+        match function.defining(value).map(|data| &data.op) {
+            Some(Op::Const(bits)) => Some(Known::Constant(*bits)),
+            _ => Some(Known::Copy(value)),
+        }
+    }
+
+    fn lower(&mut self, value: Value, now: Known) -> bool {
+        let next = match self.known.get(&value) {
+            None => now,
+            Some(&before) if before == now => before,
+            Some(_) => Known::Varies,
+        };
+        self.known.insert(value, next) != Some(next)
+    }
+
+    fn transfer(
+        &self,
+        function: &Function,
+        data: &InstData,
+        result: Value,
+        zeros: Zeros,
+    ) -> Option<Known> {
+        let ty = function.ty(result);
+        if let Op::Const(bits) = data.op {
+            return Some(Known::Constant(bits));
+        }
+        if data.results.len() != 1 || data.guard.is_some() || data.op.has_effect() {
+            return Some(Known::Varies);
+        }
+        let args: Vec<Known> = data
+            .args
+            .iter()
+            .map(|&arg| self.of(function, arg))
+            .collect::<Option<_>>()?;
+        let types: Vec<Type> = data.args.iter().map(|&arg| function.ty(arg)).collect();
+        let constants: Option<Vec<u64>> = args
+            .iter()
+            .map(|arg| match arg {
+                Known::Constant(bits) => Some(*bits),
+                _ => None,
+            })
+            .collect();
+        if let Some(bits) = constants.and_then(|values| evaluate(&data.op, &types, &values, ty)) {
+            return Some(Known::Constant(bits));
+        }
+        Some(simplify(&data.op, &args, &types, ty, zeros).unwrap_or(Known::Varies))
+    }
+}
+
+/// An operation on constants.
+fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
+    let plain = |ty: &Type| !matches!(ty, Type::Ptr(_) | Type::Handle | Type::Opaque);
+    if args.is_empty() || !types.iter().all(plain) || !plain(&ty) {
+        return None;
+    }
+    Some(match (op, args) {
+        (Op::Unary(op), &[a]) => scalar::unary(*op, types[0], ty, a),
+        (Op::Binary(op, _), &[a, b]) => {
+            let divides = matches!(
+                op,
+                BinaryOp::DivSigned
+                    | BinaryOp::DivUnsigned
+                    | BinaryOp::RemSigned
+                    | BinaryOp::RemUnsigned
+            );
+            if divides && b == 0 {
+                return None;
+            }
+            scalar::binary(*op, types[0], types[1], ty, a, b)
+        }
+        (Op::Fma, &[a, b, c]) => scalar::fma(ty, a, b, c),
+        (Op::Select, &[condition, yes, no]) => {
+            if condition != 0 {
+                yes
+            } else {
+                no
+            }
+        }
+        (Op::IntCompare(condition), &[a, b]) => u64::from(scalar::int_compare(*condition, a, b)),
+        (Op::FloatCompare(condition), &[a, b]) => {
+            u64::from(scalar::float_compare(*condition, types[0], a, b))
+        }
+        (Op::Convert(kind), &[a]) if *kind != Convert::SpaceCast => {
+            scalar::convert(*kind, types[0], ty, a)
+        }
+        _ => return None,
+    })
+}
+
+/// An operation of which some operands are constants.
+fn simplify(op: &Op, args: &[Known], types: &[Type], ty: Type, zeros: Zeros) -> Option<Known> {
+    let constant = |at: usize| match args.get(at) {
+        Some(Known::Constant(bits)) => Some(*bits),
+        _ => None,
+    };
+    let zero = |at: usize| constant(at).is_some_and(|bits| is_zero(types[at], bits));
+    let free = zeros == Zeros::Absorb;
+    let nothing = Some(Known::Constant(0));
+    match op {
+        Op::Binary(op, _) => match op {
+            BinaryOp::Mul
+            | BinaryOp::MulHighSigned
+            | BinaryOp::MulHighUnsigned
+            | BinaryOp::Mul24Signed
+            | BinaryOp::Mul24Unsigned
+            | BinaryOp::And
+            | BinaryOp::MinUnsigned
+                if zero(0) || zero(1) =>
+            {
+                nothing
+            }
+            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned if zero(0) => nothing,
+            BinaryOp::RotateLeft if zero(0) => nothing,
+            BinaryOp::FloatMul if free && (zero(0) || zero(1)) => nothing,
+            BinaryOp::FloatDiv if free && zero(0) => nothing,
+            BinaryOp::Mul if constant(0) == Some(1) => Some(args[1]),
+            BinaryOp::Mul if constant(1) == Some(1) => Some(args[0]),
+            BinaryOp::FloatMul if free && constant(0) == Some(scalar::from_f64(ty, 1.0)) => {
+                Some(args[1])
+            }
+            BinaryOp::FloatMul if free && constant(1) == Some(scalar::from_f64(ty, 1.0)) => {
+                Some(args[0])
+            }
+            BinaryOp::Add | BinaryOp::Or | BinaryOp::Xor | BinaryOp::MaxUnsigned if zero(0) => {
+                Some(args[1])
+            }
+            BinaryOp::Add
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::MaxUnsigned
+            | BinaryOp::Sub
+                if zero(1) =>
+            {
+                Some(args[0])
+            }
+            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned | BinaryOp::RotateLeft
+                if zero(1) =>
+            {
+                Some(args[0])
+            }
+            BinaryOp::FloatAdd if free && zero(0) => Some(args[1]),
+            BinaryOp::FloatAdd | BinaryOp::FloatSub if free && zero(1) => Some(args[0]),
+            _ => None,
+        },
+        Op::Fma if free && (zero(0) || zero(1)) => Some(args[2]),
+        Op::Select => match constant(0) {
+            Some(0) => Some(args[2]),
+            Some(_) => Some(args[1]),
+            None => (args[1] == args[2]).then_some(args[1]),
+        },
+        Op::PtrAdd if zero(1) => Some(args[0]),
+        _ => None,
+    }
+}
+
+fn is_zero(ty: Type, bits: u64) -> bool {
+    if ty.is_float() {
+        scalar::to_f64(ty, bits) == 0.0
+    } else {
+        bits == 0
+    }
+}

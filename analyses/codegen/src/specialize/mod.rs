@@ -1,0 +1,251 @@
+//! Versioning on zero: where all lanes of a warp hold zero in a value, a copy of what follows, compiled with that zero,
+//! runs in place of the original.
+//!
+//! ```text
+//! r1 = ...; r0 = work1(); r2 = r0 * r1; r3 = r2 * work2()
+//!   ->  r1 = ...; if (all lanes: r1 == 0) { r3 = 0 } else { r0 = work1(); r2 = r0 * r1; r3 = r2 * work2() }
+//! ```
+//!
+//! `evaluate` says what a version would save without changing the function: where the check stands (`place`), the
+//! region that it dominates, what becomes constant (`fold`), what becomes useless (`live`), the smaller region that holds
+//! all of it (`refine`), and the cost model (`accept`). Each step is linear in the region.
+//!
+//! Source: Stephenson and Rangan, *AZP: Automatic Specialization for Zero Values in Gaming Applications*, section 5.
+
+pub mod accept;
+pub mod fold;
+pub mod live;
+pub mod place;
+pub mod refine;
+#[cfg(test)]
+mod tests;
+pub mod transform;
+
+use accept::Model;
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
+use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Value};
+use live::Region;
+use refine::{Join, Refined};
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+/// Whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Zeros {
+    /// As IEEE 754 has it: an infinity or a NaN gives NaN, and zeros have signs.
+    #[default]
+    Ieee,
+    /// The source permits it: HLSL without `precise`, a fast-math flag.
+    Absorb,
+}
+
+/// A value, or up to four that were one vector, that is tested for zero.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Candidate {
+    pub members: SmallVec<[Value; 4]>,
+}
+
+/// Estimated cycles of a warp, from a table of the machine.
+pub trait Costs {
+    /// Of one instruction.
+    fn inst(&self, function: &Function, inst: Inst) -> f64;
+    /// Of a literal that must be in a register.
+    fn literal(&self) -> f64;
+    /// Of the comparisons, the vote and the branch for `members` values.
+    fn check(&self, members: usize) -> f64;
+}
+
+/// What all candidates of a function share.
+#[allow(missing_debug_implementations)]
+pub struct Context<'a> {
+    pub function: &'a Function,
+    pub costs: &'a dyn Costs,
+    /// Executions of a block by a warp for one invocation of the item.
+    pub weights: &'a EntityVec<Block, f64>,
+    pub zeros: Zeros,
+    flow: ControlFlow,
+    dominators: DominatorTree,
+    post_dominators: DominatorTree,
+    home: EntityVec<Value, Option<Block>>,
+    needed: FxHashSet<Value>,
+    users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
+}
+
+/// Why a candidate cannot be versioned at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Illegal {
+    #[error("the value is no result of an instruction in this function")]
+    NoDefinition,
+    #[error("the parts of the vector are not all defined on the way to one place")]
+    Apart,
+    #[error("the region holds a barrier: its copies would stand on two paths")]
+    Barrier,
+    #[error("the region takes a derivative: lanes outside of the vote would see the other copy")]
+    Derivative,
+    #[error("the region ends before anything uses the value")]
+    Useless,
+}
+
+/// A version that has not been made.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Estimate {
+    pub model: Model,
+    /// The block of the check, its instructions before it, and the region.
+    pub refined: Refined,
+    /// Instructions of the region that the copy does without, in program order.
+    pub dead: Vec<Inst>,
+    /// The constants and copies of the region.
+    pub folded: fold::Folded,
+    pub live: live::Live,
+}
+
+impl<'a> Context<'a> {
+    #[must_use]
+    pub fn new(
+        function: &'a Function,
+        costs: &'a dyn Costs,
+        weights: &'a EntityVec<Block, f64>,
+        zeros: Zeros,
+    ) -> Self {
+        let flow = ControlFlow::new(function);
+        Context {
+            function,
+            costs,
+            weights,
+            zeros,
+            dominators: DominatorTree::dominators(&flow),
+            post_dominators: DominatorTree::post_dominators(&flow),
+            home: function.definition_blocks(),
+            needed: live::needed(function),
+            users: refine::users(function),
+            flow,
+        }
+    }
+
+    /// Estimates one candidate that is zero in all lanes with `probability`.
+    ///
+    /// # Errors
+    /// When no version of the candidate would be right.
+    pub fn evaluate(&self, candidate: &Candidate, probability: f64) -> Result<Estimate, Illegal> {
+        let function = self.function;
+        let block = self.lowest(&candidate.members)?;
+        let place =
+            place::place(function, block, &candidate.members).ok_or(Illegal::NoDefinition)?;
+        let blocks: Vec<Block> = self
+            .flow
+            .order
+            .iter()
+            .copied()
+            .filter(|&one| self.dominators.dominates(block, one))
+            .collect();
+        let region = Region {
+            blocks: &blocks,
+            after: &place.after,
+        };
+        let folded = fold::fold(
+            function,
+            &candidate.members,
+            &blocks,
+            &place.after,
+            self.zeros,
+        );
+        let live = live::live(function, region, &folded, &self.needed);
+        let refined =
+            refine::refine(self, place, &blocks, &folded, &live).ok_or(Illegal::Useless)?;
+        let mut model = Model {
+            probability,
+            blocks: refined.blocks.len(),
+            check: self.costs.check(candidate.members.len()) * self.weights[refined.blocks[0]],
+            ..Model::default()
+        };
+        for value in refined.escaping(self) {
+            let moved = folded
+                .known
+                .get(&value)
+                .is_some_and(|known| *known != fold::Known::Varies);
+            if moved && self.needed.contains(&value) {
+                model.special += self.costs.literal() * self.weights[refined.blocks[0]];
+            }
+        }
+        let mut dead = Vec::new();
+        for &block in &refined.blocks {
+            let reached = folded.reached.contains(&block);
+            for &inst in refined.insts(function, block) {
+                let data = &function.insts[inst];
+                legal(&data.op)?;
+                if !self.executes(inst) {
+                    continue;
+                }
+                let cycles = self.costs.inst(function, inst) * self.weights[block];
+                model.region += cycles;
+                if reached && live.kept.contains(&inst) {
+                    model.special += cycles;
+                } else if !(reached && live.copies.contains(&inst)) {
+                    dead.push(inst);
+                    model.memory_killed +=
+                        usize::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
+                }
+            }
+        }
+        Ok(Estimate {
+            model,
+            refined,
+            dead,
+            folded,
+            live,
+        })
+    }
+
+    /// Whether the unchanged function spends an instruction on it: it is needed, and no operand of others.
+    fn executes(&self, inst: Inst) -> bool {
+        let data = &self.function.insts[inst];
+        data.op.has_effect()
+            || (!place::immediate(&data.op)
+                && data
+                    .results
+                    .iter()
+                    .any(|result| self.needed.contains(result)))
+    }
+
+    /// The block where the last of the members is defined.
+    fn lowest(&self, members: &[Value]) -> Result<Block, Illegal> {
+        let mut lowest: Option<Block> = None;
+        for &member in members {
+            let home = self.home[member].ok_or(Illegal::NoDefinition)?;
+            lowest = Some(match lowest {
+                None => home,
+                Some(so_far) if self.dominators.dominates(so_far, home) => home,
+                Some(so_far) if self.dominators.dominates(home, so_far) => so_far,
+                Some(_) => return Err(Illegal::Apart),
+            });
+        }
+        lowest.ok_or(Illegal::NoDefinition)
+    }
+}
+
+fn legal(op: &Op) -> Result<(), Illegal> {
+    match op {
+        Op::Barrier(Barrier::Warp | Barrier::MicroSimd) => Ok(()),
+        Op::Barrier(_) => Err(Illegal::Barrier),
+        Op::Derivative(_) => Err(Illegal::Derivative),
+        Op::Texture(access) if access.op.implicit_derivative() => Err(Illegal::Derivative),
+        _ => Ok(()),
+    }
+}
+
+impl Refined {
+    /// Instructions of the region in a block of it.
+    #[must_use]
+    pub fn insts<'f>(&'f self, function: &'f Function, block: Block) -> &'f [Inst] {
+        if self.blocks.first() == Some(&block) {
+            let end = match self.join {
+                Join::Inside(end) => end,
+                _ => self.after.len(),
+            };
+            &self.after[..end]
+        } else {
+            &function.blocks[block].insts
+        }
+    }
+}

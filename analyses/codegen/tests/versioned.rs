@@ -1,0 +1,173 @@
+//! Versions on zero against the interpreter: random programs, versioned at values of every kind, compute the same bits.
+//!
+//! `LOCKSTEP_VERSIONED_PROGRAMS=N` runs N programs instead of the default number.
+
+use ir::interp::{self, Instance, Launch, Observer};
+use ir::random::{Flavour, Random, Shape, program};
+use ir::{Block, EntityVec, Function, Inst, Module, Op, Terminator, Type, Value, ValueDef};
+use lockstep_codegen::specialize::refine::Join;
+use lockstep_codegen::specialize::transform::version;
+use lockstep_codegen::specialize::{Candidate, Context, Costs, Zeros};
+
+const PROGRAMS: u64 = 1_500;
+/// Candidates tried on one program.
+const TRIES: u32 = 6;
+
+struct Flat;
+
+impl Costs for Flat {
+    fn inst(&self, _: &Function, _: Inst) -> f64 {
+        4.0
+    }
+    fn literal(&self) -> f64 {
+        1.0
+    }
+    fn check(&self, members: usize) -> f64 {
+        8.0 + members as f64
+    }
+}
+
+/// Counts executions of the fast path's first block by warps.
+struct Fast {
+    block: Block,
+    executed: u64,
+}
+
+impl Observer for Fast {
+    fn block(&mut self, instance: &Instance<'_>) {
+        if instance.function == 0 && instance.block == self.block {
+            self.executed += 1;
+        }
+    }
+}
+
+fn shape(random: &mut Random) -> Shape {
+    let flavour = if random.percent(50) {
+        Flavour::Structured
+    } else {
+        Flavour::Arbitrary
+    };
+    let base = if random.percent(40) {
+        Shape::small(flavour)
+    } else {
+        Shape {
+            flavour,
+            fuel: 8,
+            ..Shape::default()
+        }
+    };
+    Shape {
+        blocks: 3 + random.below(12),
+        block_insts: 2 + random.below(6),
+        functions: random.below(2),
+        undefined: false,
+        ..base
+    }
+}
+
+/// Results of instructions that a version may test.
+fn testable(function: &Function) -> Vec<Value> {
+    function
+        .values
+        .iter()
+        .filter(|(_, data)| !matches!(data.ty, Type::Ptr(_) | Type::Handle | Type::Opaque))
+        .filter(|(_, data)| match data.def {
+            ValueDef::Result(inst, _) => !matches!(function.insts[inst].op, Op::Const(_)),
+            ValueDef::Param(..) => false,
+        })
+        .map(|(value, _)| value)
+        .collect()
+}
+
+#[derive(Default, Debug)]
+struct Count {
+    versions: u64,
+    /// Versions whose fast path was taken.
+    taken: u64,
+    refused: u64,
+    smaller: u64,
+}
+
+/// Versions one program and compares its runs; the versioned function is versioned again.
+fn examine(seed: u64, count: &mut Count) {
+    let mut random = Random::new(seed ^ 0x5eed_0000);
+    let program = program(seed, &shape(&mut random));
+    let mut launch = Launch::for_program(&program);
+    launch.seed = seed;
+    let before = interp::run(&program.module, &launch);
+    launch.limits.steps = launch.limits.steps.saturating_mul(8);
+    let mut module: Module = program.module.clone();
+    for _ in 0..TRIES {
+        let function = &module.functions[0];
+        let weights = EntityVec::with_len(1.0, function.blocks.len());
+        let cx = Context::new(function, &Flat, &weights, Zeros::Ieee);
+        let values = testable(function);
+        if values.is_empty() {
+            return;
+        }
+        let mut members: Vec<Value> = (0..1 + random.below(2))
+            .map(|_| *random.pick(&values))
+            .collect();
+        members.dedup();
+        let candidate = Candidate {
+            members: members.into_iter().collect(),
+        };
+        let Ok(estimate) = cx.evaluate(&candidate, 0.5) else {
+            count.refused += 1;
+            continue;
+        };
+        count.versions += 1;
+        count.smaller += u64::from(estimate.refined.join != Join::Ends);
+        let now = version(&cx, &candidate, &estimate);
+        let head = estimate.refined.blocks[0];
+        let Terminator::Branch { then, .. } = &now.blocks[head].terminator else {
+            panic!("seed {seed}: no check");
+        };
+        let mut fast = Fast {
+            block: then.block,
+            executed: 0,
+        };
+        let mut next = module.clone();
+        next.functions[0] = now;
+        if let Err(errors) = ir::verify_module(&next) {
+            panic!(
+                "seed {seed}, {candidate:?}, {:?}: {}\n{}\n{}",
+                estimate.refined,
+                errors[0],
+                ir::text::print(&module.functions[0]),
+                ir::text::print(&next.functions[0])
+            );
+        }
+        let after = interp::run_with(&next, &launch, &mut fast, &());
+        let same = before.returned == after.returned
+            && before.buffers == after.buffers
+            && before.error.is_none() == after.error.is_none();
+        assert!(
+            same,
+            "seed {seed}, {candidate:?}, {:?}: {:?} {:?}\n{}\n{}",
+            estimate.refined,
+            before.error,
+            after.error,
+            ir::text::print(&module.functions[0]),
+            ir::text::print(&next.functions[0])
+        );
+        count.taken += u64::from(fast.executed > 0);
+        module = next;
+    }
+}
+
+#[test]
+fn versions_compute_the_same() {
+    let programs = std::env::var("LOCKSTEP_VERSIONED_PROGRAMS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(PROGRAMS);
+    let mut count = Count::default();
+    for seed in 0..programs {
+        examine(seed, &mut count);
+    }
+    println!("{count:?}");
+    assert!(count.versions > programs, "{count:?}");
+    assert!(count.taken > programs / 4, "{count:?}");
+    assert!(count.smaller > programs / 4, "{count:?}");
+}
