@@ -11,6 +11,7 @@ pub mod model;
 pub mod paper;
 pub mod values;
 pub mod words;
+pub mod zeros;
 
 pub use assumption::assess;
 pub use causes::{cause_chain, what_would_make_it_uniform};

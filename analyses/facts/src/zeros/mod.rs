@@ -1,0 +1,24 @@
+//! Values that are zero more often than chance has it, and what a zero makes useless.
+//!
+//! ```text
+//! n = saturate(dot)      originator: zero wherever the surface looks away
+//! c = n * texture        propagator: zero times anything
+//! ```
+//!
+//! `operations` says which operations propagate and which originate zeros, `candidates` which values a version could
+//! test, alone or as a vector of up to four (`packs` finds vectors where the language has lost them), `filter` which of
+//! them a profile leaves. Nothing here changes a program or names a machine.
+//!
+//! Source: Stephenson and Rangan, *AZP: Automatic Specialization for Zero Values in Gaming Applications*, sections 3
+//! and 4; vectors by Larsen and Amarasinghe, *Exploiting Superword Level Parallelism*, PLDI 2000.
+
+pub mod candidates;
+pub mod filter;
+pub mod operations;
+pub mod packs;
+#[cfg(test)]
+mod tests;
+
+pub use candidates::{Candidate, candidates};
+pub use filter::{Probabilities, THRESHOLD, filter};
+pub use operations::{Originator, Propagation, originator, propagation};
