@@ -7,7 +7,7 @@ use ir::random::{Flavour, Random, Shape, program};
 use ir::{Block, EntityVec, Function, Inst, Module, Op, Terminator, Type, Value, ValueDef};
 use lockstep_codegen::specialize::refine::Join;
 use lockstep_codegen::specialize::transform::version;
-use lockstep_codegen::specialize::{Candidate, Context, Costs, Zeros};
+use lockstep_codegen::specialize::{Context, Costs, Zeros};
 
 const PROGRAMS: u64 = 1_500;
 /// Candidates tried on one program.
@@ -109,16 +109,13 @@ fn examine(seed: u64, count: &mut Count) {
             .map(|_| *random.pick(&values))
             .collect();
         members.dedup();
-        let candidate = Candidate {
-            members: members.into_iter().collect(),
-        };
-        let Ok(estimate) = cx.evaluate(&candidate, 0.5) else {
+        let Ok(estimate) = cx.evaluate(&members, 0.5) else {
             count.refused += 1;
             continue;
         };
         count.versions += 1;
         count.smaller += u64::from(estimate.refined.join != Join::Ends);
-        let now = version(&cx, &candidate, &estimate);
+        let now = version(&cx, &members, &estimate).function;
         let head = estimate.refined.blocks[0];
         let Terminator::Branch { then, .. } = &now.blocks[head].terminator else {
             panic!("seed {seed}: no check");
@@ -131,7 +128,7 @@ fn examine(seed: u64, count: &mut Count) {
         next.functions[0] = now;
         if let Err(errors) = ir::verify_module(&next) {
             panic!(
-                "seed {seed}, {candidate:?}, {:?}: {}\n{}\n{}",
+                "seed {seed}, {members:?}, {:?}: {}\n{}\n{}",
                 estimate.refined,
                 errors[0],
                 ir::text::print(&module.functions[0]),
@@ -144,7 +141,7 @@ fn examine(seed: u64, count: &mut Count) {
             && before.error.is_none() == after.error.is_none();
         assert!(
             same,
-            "seed {seed}, {candidate:?}, {:?}: {:?} {:?}\n{}\n{}",
+            "seed {seed}, {members:?}, {:?}: {:?} {:?}\n{}\n{}",
             estimate.refined,
             before.error,
             after.error,

@@ -14,6 +14,8 @@
 
 pub mod accept;
 pub mod fold;
+pub mod frequency;
+pub mod greedy;
 pub mod live;
 pub mod place;
 pub mod refine;
@@ -38,12 +40,6 @@ pub enum Zeros {
     Ieee,
     /// The source permits it: HLSL without `precise`, a fast-math flag.
     Absorb,
-}
-
-/// A value, or up to four that were one vector, that is tested for zero.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Candidate {
-    pub members: SmallVec<[Value; 4]>,
 }
 
 /// Estimated cycles of a warp, from a table of the machine.
@@ -123,15 +119,14 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Estimates one candidate that is zero in all lanes with `probability`.
+    /// Estimates a version on `members` that are zero in all lanes with `probability`.
     ///
     /// # Errors
-    /// When no version of the candidate would be right.
-    pub fn evaluate(&self, candidate: &Candidate, probability: f64) -> Result<Estimate, Illegal> {
+    /// When no version on them would be right.
+    pub fn evaluate(&self, members: &[Value], probability: f64) -> Result<Estimate, Illegal> {
         let function = self.function;
-        let block = self.lowest(&candidate.members)?;
-        let place =
-            place::place(function, block, &candidate.members).ok_or(Illegal::NoDefinition)?;
+        let block = self.lowest(members)?;
+        let place = place::place(function, block, members).ok_or(Illegal::NoDefinition)?;
         let blocks: Vec<Block> = self
             .flow
             .order
@@ -143,20 +138,14 @@ impl<'a> Context<'a> {
             blocks: &blocks,
             after: &place.after,
         };
-        let folded = fold::fold(
-            function,
-            &candidate.members,
-            &blocks,
-            &place.after,
-            self.zeros,
-        );
+        let folded = fold::fold(function, members, &blocks, &place.after, self.zeros);
         let live = live::live(function, region, &folded, &self.needed);
         let refined =
             refine::refine(self, place, &blocks, &folded, &live).ok_or(Illegal::Useless)?;
         let mut model = Model {
             probability,
             blocks: refined.blocks.len(),
-            check: self.costs.check(candidate.members.len()) * self.weights[refined.blocks[0]],
+            check: self.costs.check(members.len()) * self.weights[refined.blocks[0]],
             ..Model::default()
         };
         for value in refined.escaping(self) {

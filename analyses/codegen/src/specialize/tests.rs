@@ -38,8 +38,8 @@ impl Case {
 
     fn evaluate(&self, members: &[u32], zeros: Zeros) -> Result<Estimate, Illegal> {
         let cx = Context::new(&self.function, &Flat, &self.weights, zeros);
-        let members = members.iter().map(|&one| Value(one)).collect();
-        cx.evaluate(&Candidate { members }, 0.5)
+        let members: Vec<Value> = members.iter().map(|&one| Value(one)).collect();
+        cx.evaluate(&members, 0.5)
     }
 
     /// First results of instructions.
@@ -195,4 +195,54 @@ b0(v0: ptr.global):
     assert_eq!(case.evaluate(&[0], Zeros::Ieee), Err(Illegal::NoDefinition));
     // Behind the barrier nothing forbids it, and nothing is gained.
     assert_eq!(case.evaluate(&[4], Zeros::Ieee), Err(Illegal::Useless));
+}
+
+/// Two zeros that have nothing to do with each other, one after the other; then the limit.
+#[test]
+fn the_pass_versions_again() {
+    let case = Case::new(
+        r#"
+  parameter "p" "float*" (v0)
+  parameter "x" "float" (v1)
+b0(v0: ptr.global, v1: f32):
+  v2: f32 = saturate v1
+  v3: f32 = load.global.read_only v0
+  v4: f32 = fmul v2, v3
+  store.global v0, v4
+  v5: f32 = load.global v0
+  v6: f32 = saturate v5
+  v7: f32 = load.global.read_only v0
+  v8: f32 = fmul v6, v7
+  store.global v0, v8
+  return
+"#,
+    );
+    let mut scalar = EntityVec::with_len(None, case.function.values.len());
+    scalar[Value(2)] = Some(0.7);
+    scalar[Value(6)] = Some(0.9);
+    let probabilities = facts::zeros::Probabilities {
+        scalar,
+        ..Default::default()
+    };
+    let pass = |limit: usize| {
+        let settings = greedy::Settings {
+            zeros: Zeros::Absorb,
+            limit,
+            ..greedy::Settings::default()
+        };
+        let out = greedy::specialize(
+            &case.function,
+            &probabilities,
+            &case.weights,
+            &Flat,
+            settings,
+        );
+        ir::verify(&out.function).unwrap_or_else(|errors| panic!("{errors:?}"));
+        out.made
+    };
+    let made = pass(4);
+    assert_eq!(made.len(), 2, "{made:?}");
+    assert_eq!(made[0].members[0], Value(6));
+    assert_eq!(made[1].members[0], Value(2));
+    assert_eq!(pass(1).len(), 1);
 }

@@ -13,7 +13,7 @@
 use super::fold::{Known, taken};
 use super::place::immediate;
 use super::refine::{Join, User};
-use super::{Candidate, Context, Estimate, Zeros};
+use super::{Context, Estimate, Zeros};
 use ir::{
     BinaryOp, Block, BlockData, BranchKind, Convert, Edge, FloatCondition, Function, Inst,
     InstData, IntCondition, Loc, Op, Terminator, Type, Value, ValueData, ValueDef, WarpKind,
@@ -22,9 +22,23 @@ use ir::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
-/// The function with one more version.
+/// The function with one more version, and where things went. Blocks and values keep their numbers on the slow path.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Version {
+    pub function: Function,
+    /// The slow path's part of the head.
+    pub rest: Block,
+    /// Where both copies meet, if that is a new block: the head's part behind the region.
+    pub tail: Option<Block>,
+    /// Blocks of the fast path by the block that they are copied from, the head first.
+    pub copies: Vec<(Block, Block)>,
+    /// Values of the fast path by the value that they are copied from, in the order of the originals.
+    pub values: Vec<(Value, Value)>,
+}
+
+/// Makes the version of an estimate on `members`.
 #[must_use]
-pub fn version(cx: &Context<'_>, candidate: &Candidate, estimate: &Estimate) -> Function {
+pub fn version(cx: &Context<'_>, members: &[Value], estimate: &Estimate) -> Version {
     let mut work = Work {
         out: cx.function.clone(),
         region: estimate.refined.blocks.iter().copied().collect(),
@@ -40,8 +54,21 @@ pub fn version(cx: &Context<'_>, candidate: &Candidate, estimate: &Estimate) -> 
         work.meet(cx, estimate, join);
     }
     let special = work.copy(estimate);
-    work.check(cx, candidate, special);
-    work.out
+    work.check(cx, members, special);
+    let mut values: Vec<(Value, Value)> = work.values.into_iter().collect();
+    values.sort_unstable();
+    Version {
+        rest: work.rest,
+        tail: join.filter(|_| matches!(estimate.refined.join, Join::Inside(_))),
+        copies: estimate
+            .refined
+            .blocks
+            .iter()
+            .filter_map(|&block| Some((block, *work.blocks.get(&block)?)))
+            .collect(),
+        values,
+        function: work.out,
+    }
 }
 
 struct Work {
@@ -475,15 +502,14 @@ impl Work {
     }
 
     /// The compare, the vote and the branch at the end of the head.
-    fn check(&mut self, cx: &Context<'_>, candidate: &Candidate, special: Block) {
+    fn check(&mut self, cx: &Context<'_>, members: &[Value], special: Block) {
         let rest = self.rest;
-        let loc = candidate
-            .members
+        let loc = members
             .first()
             .and_then(|&member| self.out.defining(member))
             .map_or(Loc::NONE, |data| data.loc);
         let mut all: Option<Value> = None;
-        for &member in &candidate.members {
+        for &member in members {
             let ty = self.out.ty(member);
             let zero = match ty {
                 Type::Bool => self.append(Op::Unary(ir::UnaryOp::Not), &[member], Type::Bool, loc),
