@@ -550,7 +550,7 @@ fn pages_are_served() {
 fn configured_entry_points_and_defines_change_what_a_file_shows() {
     let mut client = client(utf8());
     let uri = "file:///wire/shade.hlsl";
-    let shader = "struct Input { float2 uv : TEXCOORD0; };\nfloat4 shade(Input input) : COLOR0 { float x = input.uv.x; return x; }\n";
+    let shader = "struct Input { float2 uv : TEXCOORD0; };\nfloat4 shade(Input input) : TEXCOORD1 { float x = input.uv.x; return x; }\n";
     client.open(uri, "hlsl", shader);
     let hover = |client: &mut Client| {
         let position =

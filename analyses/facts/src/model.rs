@@ -187,7 +187,8 @@ pub enum AccessClass {
 }
 
 /// How a warp touches memory at one access. Sector figures are for global memory (32-byte sectors), ways for shared
-/// memory (32 banks of 4 bytes); all assume that every lane takes part.
+/// memory (32 banks of 4 bytes); all assume that every lane takes part, and that each piece of neighbouring addresses
+/// starts at a sector (an array by its allocation, a row by its pitch).
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccessFact {
     pub inst: Inst,
