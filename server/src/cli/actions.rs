@@ -30,10 +30,7 @@ pub(super) fn actions(args: &ActionsArgs) -> Result<u8, CliError> {
                 writeln!(
                     out,
                     "{:<40} {}\n{:<40} {mark}{}",
-                    action.id,
-                    action.title,
-                    "",
-                    action.effect()
+                    action.id, action.title, "", &action.effect
                 )?;
             }
             if found.is_empty() {
@@ -51,8 +48,8 @@ fn row(action: &Action) -> serde_json::Value {
         "title": action.title,
         "kind": "quickfix",
         "preferred": action.preferred,
-        "effect": if refused { None } else { Some(action.effect()) },
-        "refused": if refused { Some(action.effect()) } else { None },
+        "effect": if refused { None } else { Some(&action.effect) },
+        "refused": if refused { Some(&action.effect) } else { None },
     })
 }
 
@@ -82,6 +79,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
                 path,
                 actions::baseline_entry(&db, file, &action.diagnostic, fingerprint),
             )?;
+            eprintln!("{} now accepts it", path.display());
             return Ok(0);
         }
     };

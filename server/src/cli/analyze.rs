@@ -14,7 +14,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> Result<u8, CliError> {
         && report.items.is_empty()
     {
         return Err(CliError::Usage(format!(
-            "{}: there is no function `{name}`",
+            "{}: there is no function `{name}`; `analyze` without --item lists them",
             args.file.display()
         )));
     }

@@ -2,10 +2,9 @@
 //! worst class that is written in it; right of the code what is known, aligned where the code is short enough.
 //!
 //! ```text
-//! kernel.cu · method full · scope warp of 32 lanes
+//! kernel.cu · method full · scope warp of 32 lanes · = uniform · / affine · ~ divergent · ? unknown
 //!  12 ~ float v = in[4 * i];              v divergent · in: stride 16 B: 16 sectors, ideal 4
 //! ```
-//! `=` uniform, `/` affine, `~` divergent, `?` unknown.
 
 use super::{AnnotateArgs, CliError, input};
 use crate::config::{self, Level};
@@ -33,7 +32,8 @@ const DIM: Style = Style::new().dimmed();
 struct Margin {
     worst: Option<Class>,
     notes: Vec<(Style, String)>,
-    below: Vec<(Style, String)>,
+    /// A finding, with the column of its caret.
+    below: Vec<(Style, usize, String)>,
 }
 
 pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
@@ -62,15 +62,17 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
             _ => DIM,
         };
         let level = views::report::level_name(one.level);
-        if let Some(margin) = margins.get_mut(line_of(one.span.start)) {
-            margin
-                .below
-                .push((style, format!("{level}[{}]: {}", one.code, one.message)));
+        let (line, column) = lines.line_column(one.span.start);
+        if let Some(margin) = margins.get_mut(line as usize) {
+            let code = line_text(source, lines, line);
+            let before = code.get(..column as usize).unwrap_or_default();
+            let text = format!("{level}[{}]: {}", one.code, one.message);
+            margin.below.push((style, width(&expanded(before)), text));
         }
     }
     let options = &file.settings(&db).analysis(&db).options;
     let header = format!(
-        "{} · method {} · scope {}{}",
+        "{} · method {} · scope {}{} · = uniform · / affine · ~ divergent · ? unknown",
         input::shown(file.path(&db)).display(),
         config::method_name(options.method),
         config::scope_name(options.scope),
@@ -230,7 +232,7 @@ fn write(
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     writeln!(out, "{DIM}{header}{DIM:#}")?;
     let shown: Vec<String> = (0..lines.line_count())
-        .map(|line| expanded(line_text(source, lines, line)))
+        .map(|line| expanded(line_text(source, lines, line).trim_end()))
         .collect();
     let noted = shown
         .iter()
@@ -274,8 +276,7 @@ fn write(
             }
             writeln!(out)?;
         }
-        for (style, note) in &margin.below {
-            let indent = code.len() - code.trim_start().len();
+        for (style, indent, note) in &margin.below {
             writeln!(
                 out,
                 "{:digits$}   {:indent$}{style}^ {note}{style:#}",
@@ -293,7 +294,7 @@ fn width(code: &str) -> usize {
 fn expanded(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut column = 0;
-    for c in line.trim_end().chars() {
+    for c in line.chars() {
         if c == '\t' {
             let stop = TAB - column % TAB;
             out.extend(std::iter::repeat_n(' ', stop));

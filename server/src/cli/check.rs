@@ -27,6 +27,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
         if code != "all"
             && !matches!(code.as_str(), "hint" | "warning" | "error")
             && Code::from_name(code).is_none()
+            && crate::explain::note(code).is_none()
         {
             return Err(CliError::Usage(format!(
                 "--deny: there is no diagnostic `{code}`"

@@ -9,6 +9,8 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
     let mut out = std::io::stdout().lock();
+    let mut known = Vec::new();
+    let mut printed = false;
     for (_, item) in crate::views::own_items(&db, file) {
         let name = item.name(&db).as_str();
         if args
@@ -16,8 +18,10 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
             .as_deref()
             .is_some_and(|only| only != name && name.rsplit("::").next() != Some(only))
         {
+            known.push(name.to_owned());
             continue;
         }
+        printed = true;
         match args.what {
             DumpWhat::Parse => match file.language(&db).c_dialect() {
                 Some(_) => writeln!(
@@ -87,6 +91,13 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                 }
             }
         }
+    }
+    if let Some(name) = args.item.as_deref().filter(|_| !printed) {
+        return Err(CliError::Usage(format!(
+            "{}: there is no function `{name}`; there are: {}",
+            args.file.display(),
+            known.join(", ")
+        )));
     }
     Ok(0)
 }

@@ -4,8 +4,9 @@ use super::{CliError, RunArgs, input};
 use crate::db::Database;
 use crate::program;
 use crate::views::report::line_column;
-use ir::interp::simple::DescribedArgument;
-use ir::interp::{LaunchDescription, run_simple};
+use ir::interp::simple::{DescribedArgument, launch};
+use ir::interp::{Argument, LaunchDescription, Outcome, run_simple};
+use ir::{Function, Type};
 use std::io::Write;
 use syntax::FileId;
 
@@ -31,7 +32,13 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
                 names.push(short.to_owned());
                 continue;
             }
-            let outcome = run_simple(&lowered.module, &description);
+            let mut outcome = run_simple(&lowered.module, &description);
+            let launched = launch(&lowered.module, &description).parameters;
+            name_buffers(function, &launched, &mut outcome);
+            let left_open = left_open(function, &description.arguments);
+            if !left_open.is_empty() {
+                eprintln!("lockstep: not given, chosen at random: {left_open}");
+            }
             let mut out = std::io::stdout().lock();
             writeln!(out, "{outcome}")?;
             if let Some(place) = outcome.error.as_ref().and_then(ir::interp::Error::place)
@@ -63,4 +70,91 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
         args.item,
         names.join(", ")
     )))
+}
+
+/// Buffers get the names of the parameters that point to them, and the types of their elements where only the source tells.
+fn name_buffers(function: &Function, launched: &[Argument], outcome: &mut Outcome) {
+    let entry = &function.blocks[function.entry()].params;
+    for parameter in &function.parameters {
+        for value in &parameter.values {
+            let place = entry.iter().position(|param| param == value);
+            if let Some(Argument::Pointer { buffer, .. }) = place.and_then(|at| launched.get(at))
+                && let Some(after) = outcome.buffers.get_mut(*buffer)
+            {
+                after.name.get_or_insert_with(|| parameter.name.clone());
+                after.element = after.element.or_else(|| element(&parameter.type_text));
+            }
+        }
+    }
+    for after in &mut outcome.buffers {
+        if after.element.is_none()
+            && let Some(name) = &after.name
+            && let Some(variable) = function.variables.values().find(|one| one.name == *name)
+        {
+            after.element = element(&variable.type_text);
+        }
+    }
+}
+
+/// The element of `const float4* __restrict__`, `half[8]`, `RWStructuredBuffer<float>`.
+fn element(type_text: &str) -> Option<Type> {
+    let inner = match type_text.split_once('<') {
+        Some((_, inner)) => inner.split('>').next().unwrap_or(inner),
+        None => type_text.split(['*', '[', '&']).next().unwrap_or(type_text),
+    };
+    let words: Vec<&str> = inner
+        .split_whitespace()
+        .filter(|word| !matches!(*word, "const" | "volatile" | "restrict" | "__restrict__"))
+        .collect();
+    let base = words.join(" ");
+    Some(match base.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "float" => Type::F32,
+        "double" => Type::F64,
+        "half" | "__half" => Type::F16,
+        "__nv_bfloat" => Type::BF16,
+        "char" | "signed char" | "unsigned char" | "uchar" => Type::I8,
+        "short" | "unsigned short" | "ushort" => Type::I16,
+        "long long" | "unsigned long long" | "longlong" | "ulonglong" | "size_t" => Type::I64,
+        _ => match base.as_str() {
+            "int8_t" | "uint8_t" => Type::I8,
+            "int16_t" | "uint16_t" => Type::I16,
+            "int64_t" | "uint64_t" => Type::I64,
+            _ => return None,
+        },
+    })
+}
+
+/// The parameters that no argument is for.
+fn left_open(function: &Function, arguments: &[DescribedArgument]) -> String {
+    let by_position = arguments.iter().filter(|one| one.name.is_none()).count();
+    let open = function.parameters.iter().enumerate().filter(|(at, one)| {
+        *at >= by_position
+            && !one.values.is_empty()
+            && !arguments
+                .iter()
+                .any(|given| given.name.as_ref() == Some(&one.name))
+    });
+    let names: Vec<&str> = open.map(|(_, one)| one.name.as_str()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_buffers_by_the_type_as_written() {
+        for (text, wanted) in [
+            ("float*", Some(Type::F32)),
+            ("const float4 *", Some(Type::F32)),
+            ("const double* __restrict__", Some(Type::F64)),
+            ("unsigned char[16]", Some(Type::I8)),
+            ("int64_t*", Some(Type::I64)),
+            ("RWStructuredBuffer<float3>", Some(Type::F32)),
+            ("int*", None),
+            ("Particle*", None),
+        ] {
+            assert_eq!(element(text), wanted, "{text}");
+        }
+    }
 }

@@ -107,7 +107,10 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
         options.warp_size = size;
     }
     if let Some(block) = &args.block {
-        for (axis, &size) in block.iter().take(3).enumerate() {
+        if block.len() > 3 {
+            return Err(CliError::Usage("--block has at most three numbers".into()));
+        }
+        for (axis, &size) in block.iter().enumerate() {
             if size > 1024 {
                 return Err(CliError::Usage(
                     "a workgroup has at most 1024 threads along an axis".into(),

@@ -31,26 +31,29 @@ struct Cli {
 enum Command {
     /// Prints a file with its facts in the margin
     Annotate(AnnotateArgs),
-    /// Prints diagnostics of files and directories
+    /// Prints diagnostics of files and directories; exit code 1 if one is an error or denied, 2 if a file can't be used
     Check(CheckArgs),
-    /// Prints the facts of a file
+    /// Prints the facts of a file, as JSON
     Analyze(AnalyzeArgs),
     /// Lists what can be done at a place
     Actions(ActionsArgs),
     /// Applies an action of `actions`
     Apply(ApplyArgs),
-    /// Executes a function on the reference interpreter
+    /// Executes a workgroup of a function on the reference interpreter
     Run(RunArgs),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
     Explain {
+        /// Such as `divergent-barrier`
         code: Option<String>,
+        /// Lists the codes
         #[arg(long)]
         list: bool,
     },
     /// Runs the language server
     Serve {
+        /// Over standard input and output, which is the only way
         #[arg(long)]
         stdio: bool,
     },
@@ -66,7 +69,7 @@ pub(crate) struct AnalysisArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
     warp_size: Option<u32>,
     /// Workgroup size, 0 where unknown
-    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', num_args = 1..=3)]
+    #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
     block: Option<Vec<u32>>,
     /// Defines a macro; of a template parameter of that name, the value or type
     #[arg(short = 'D', value_name = "N=V")]
@@ -123,7 +126,7 @@ struct CheckArgs {
     paths: Vec<PathBuf>,
     #[arg(long, value_enum, default_value = "text")]
     format: CheckFormat,
-    /// Codes that make the exit code 1; `all`, or a level (`hint`, `warning`, `error`) and above
+    /// What makes the exit code 1 besides errors: codes, `all` findings, or a level (`hint`, `warning`) and above
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
     /// Findings that are accepted
@@ -176,6 +179,7 @@ struct ActionsArgs {
 
 #[derive(Args, Debug)]
 struct ApplyArgs {
+    /// As `actions` prints it
     id: String,
     file: PathBuf,
     /// Line and column, from 1
@@ -194,11 +198,14 @@ struct ApplyArgs {
 #[derive(Args, Debug)]
 struct RunArgs {
     file: PathBuf,
+    /// The function
     #[arg(long)]
     item: String,
+    /// Threads of the workgroup, where the source does not fix it
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64))]
     lanes: u32,
-    /// An argument: `7`, `1.5`, or `[1,2,3]` for a buffer; by position or as NAME=VALUE
+    /// An argument: `7`, `1.5`, a buffer `[1,2,3]`, `f32:1,2,3` or `i32[64]` (zeros), with i8 to i64, f32 and f64; by
+    /// position or as NAME=VALUE. What is not given is chosen at random, the same each time
     #[arg(long = "arg", value_name = "VALUE")]
     arguments: Vec<String>,
     #[command(flatten)]
@@ -210,6 +217,7 @@ struct DumpArgs {
     #[arg(value_enum)]
     what: DumpWhat,
     file: PathBuf,
+    /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
     #[command(flatten)]
@@ -313,9 +321,20 @@ fn explain(code: Option<&str>) -> Result<u8, CliError> {
                 writeln!(out, "{}", page.trim_end())?;
                 Ok(0)
             }
-            None => Err(CliError::Usage(format!(
-                "there is no diagnostic `{name}`; `lockstep explain` lists them"
-            ))),
+            None => {
+                let known: Vec<&str> = facts::Code::ALL
+                    .iter()
+                    .map(|code| code.name())
+                    .chain(crate::explain::notes())
+                    .collect();
+                let near = similar::get_close_matches(name, &known, 1, 0.6);
+                let near = near
+                    .first()
+                    .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+                Err(CliError::Usage(format!(
+                    "there is no diagnostic `{name}`{near}; `lockstep explain` lists them"
+                )))
+            }
         },
     }
 }

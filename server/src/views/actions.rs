@@ -4,7 +4,7 @@ use super::diagnostics::{Diagnostic, diagnostics, fingerprint};
 use crate::db::{self, Db, File};
 use crate::documents::{line_beginning, line_text};
 use crate::program;
-use syntax::Span;
+use syntax::{LineIndex, Span};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
@@ -14,6 +14,8 @@ pub struct Action {
     pub kind: ActionKind,
     pub preferred: bool,
     pub what: Doing,
+    /// What it changes, in words; the reason of a refusal.
+    pub effect: String,
     /// The diagnostic that it answers.
     pub diagnostic: Diagnostic,
 }
@@ -36,21 +38,39 @@ pub enum Doing {
     },
 }
 
-impl Action {
-    /// What it changes, in words.
-    pub fn effect(&self) -> String {
-        match &self.what {
-            Doing::Edit(edits) => {
-                let removed: u32 = edits.iter().map(|(span, _)| span.len()).sum();
-                let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
-                format!(
-                    "{} edit(s), {removed} bytes replaced by {added}",
-                    edits.len()
-                )
+/// What comes of the line where an edit begins; the text itself where a line is added.
+fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
+    match what {
+        Doing::Edit(edits) => {
+            let Some((span, text)) = edits.iter().min_by_key(|(span, _)| *span) else {
+                return "changes nothing".into();
+            };
+            let (line, _) = lines.line_column(span.start);
+            if let Some(added) = text.strip_suffix('\n').filter(|_| span.is_empty()) {
+                return format!("adds above line {}: {}", line + 1, added.trim());
             }
-            Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
-            Doing::Refused { reason } => reason.clone(),
+            let start = lines.line_start(line);
+            let old = line_text(source, lines, line);
+            let end = start + old.len() as u32;
+            let here: Vec<(Span, String)> = edits
+                .iter()
+                .filter(|(span, _)| start <= span.start && span.end <= end)
+                .map(|(span, text)| {
+                    (
+                        Span::new(span.start - start, span.end - start),
+                        text.clone(),
+                    )
+                })
+                .collect();
+            let new = edited(old, &here).unwrap_or_default();
+            let more = match edits.len() - here.len() {
+                0 => String::new(),
+                more => format!(" (and {more} changes in other lines)"),
+            };
+            format!("line {} becomes: {}{more}", line + 1, new.trim())
         }
+        Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
+        Doing::Refused { reason } => reason.clone(),
     }
 }
 
@@ -78,6 +98,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             let id = numbered(&actions, id);
             actions.push(Action {
                 id,
+                effect: effect(&what, source, lines),
                 title,
                 kind: ActionKind::QuickFix,
                 preferred,

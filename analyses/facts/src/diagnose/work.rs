@@ -96,6 +96,8 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
     // Pure operations whose leaves are parameters: their own cost and that of the operations below.
     let mut cost: FxHashMap<Value, u32> = FxHashMap::default();
+    // What compilers fold.
+    let mut folded: FxHashSet<Value> = FxHashSet::default();
     let mut used_by_another: FxHashSet<Value> = FxHashSet::default();
     let mut candidates: Vec<(Block, Inst, Value)> = Vec::new();
     let entry = cx.function.entry();
@@ -126,11 +128,13 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 varies = true;
             } else if matches!(cx.function.values[arg].def, ValueDef::Param(b, _) if b == entry) {
                 varies = true;
-            } else if !is_constant(cx, arg) {
+            } else if !is_constant(cx, arg) && !folded.contains(&arg) {
                 known = false;
             }
         }
-        if known && varies {
+        if known && !varies {
+            folded.insert(result);
+        } else if known {
             cost.insert(result, sum);
             used_by_another.extend(data.args.iter().copied().filter(|a| cost.contains_key(a)));
             candidates.push((block, inst, result));
