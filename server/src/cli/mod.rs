@@ -330,7 +330,7 @@ fn explain(code: Option<&str>) -> Result<u8, CliError> {
                 let near = similar::get_close_matches(name, &known, 1, 0.6);
                 let near = near
                     .first()
-                    .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+                    .map_or(String::new(), |near| format!(" (`{near}`?)"));
                 Err(CliError::Usage(format!(
                     "there is no diagnostic `{name}`{near}; `lockstep explain` lists them"
                 )))

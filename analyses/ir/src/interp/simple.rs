@@ -238,8 +238,23 @@ fn bind_by_name(launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
 pub fn show(ty: Type, value: u64) -> String {
     match ty {
         Type::Bool => (value != 0).to_string(),
-        Type::F32 => f32::from_bits(value as u32).to_string(),
-        ty if ty.is_float() => scalar::to_f64(ty, value).to_string(),
+        // The shorter of the two notations: random bits are often tiny or huge.
+        ty if ty.is_float() => {
+            let (plain, exponent) = match ty {
+                Type::F32 => {
+                    let number = f32::from_bits(value as u32);
+                    (number.to_string(), format!("{number:e}"))
+                }
+                _ => {
+                    let number = scalar::to_f64(ty, value);
+                    (number.to_string(), format!("{number:e}"))
+                }
+            };
+            match plain.len() <= exponent.len() + 3 {
+                true => plain,
+                false => exponent,
+            }
+        }
         Type::Ptr(_) | Type::Handle | Type::Opaque => format!("{value:#x}"),
         _ => (value as i64).to_string(),
     }
