@@ -6,6 +6,7 @@ mod control;
 pub mod cost;
 pub mod diagnose;
 pub mod divergence;
+mod lanes;
 mod memory;
 pub mod model;
 pub mod paper;

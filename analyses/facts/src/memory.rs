@@ -75,6 +75,7 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     }
     let form = &engine.cells[fact.address].form;
     if !engine.is_affine(form, block, SUBGROUP) {
+        lane_by_lane(engine, block, fact);
         return;
     }
     let varying = form.filtered(|t| {
@@ -113,9 +114,7 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     } else {
         fact.sectors = pattern.sectors;
     }
-    // One sector more is what a shift by less than a sector costs. An equal address in all lanes that holds for
-    // the expected shapes only is no uniform one.
-    fact.class = if pattern.most_sectors <= fact.ideal_sectors + 1 {
+    fact.class = if pattern.is_dense(fact) {
         AccessClass::Coalesced
     } else {
         AccessClass::Strided
@@ -173,6 +172,34 @@ fn along(engine: &Engine<'_>, term: &Term, block: ir::Block) -> Option<Special> 
     engine.special_of(*atom)
 }
 
+/// Addresses that are no linear form of the lanes, and still known: remainders, quotients and masks of thread indices.
+fn lane_by_lane(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
+    let shared = fact.space == Space::Shared;
+    let mut pattern: Option<Pattern> = None;
+    for first_lane in warps(&engine.shape) {
+        let Some(addresses) = crate::lanes::values(engine, fact.address, block, first_lane) else {
+            return;
+        };
+        let here = Pattern::of(&addresses, i64::from(fact.bytes), shared);
+        pattern = Some(match pattern {
+            None => here,
+            Some(before) => before.and(here),
+        });
+    }
+    let Some(pattern) = pattern else { return };
+    fact.stride_bytes = pattern.stride;
+    if shared {
+        fact.bank_ways = pattern.ways;
+    } else {
+        fact.sectors = pattern.sectors;
+    }
+    if pattern.is_dense(fact) {
+        fact.class = AccessClass::Coalesced;
+    } else if pattern.stride.is_some() {
+        fact.class = AccessClass::Strided;
+    }
+}
+
 /// The first lanes of warps that can differ in their pattern: one where rows are whole warps, or nothing else is known.
 fn warps(shape: &Shape) -> Vec<u32> {
     let threads: u64 = match shape.block {
@@ -205,6 +232,14 @@ impl Pattern {
             ways: shared.then(|| bank_ways(addresses, bytes)),
         }
     }
+    /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
+    /// holds for the expected shapes only is no uniform one.
+    fn is_dense(&self, fact: &AccessFact) -> bool {
+        let apart = self
+            .stride
+            .is_some_and(|s| s.unsigned_abs() > u64::from(fact.bytes));
+        self.most_sectors <= fact.ideal_sectors + u32::from(!apart)
+    }
     fn and(self, other: Pattern) -> Pattern {
         Pattern {
             stride: self.stride.filter(|_| self.stride == other.stride),
@@ -216,7 +251,7 @@ impl Pattern {
 }
 
 /// Rows of unknown width are taken to be whole warps: `tid.y` and `tid.z` stand still then.
-fn moves_along_a_warp(engine: &Engine<'_>, term: &Term, block: ir::Block) -> bool {
+pub(crate) fn moves_along_a_warp(engine: &Engine<'_>, term: &Term, block: ir::Block) -> bool {
     let varies = |&&atom: &&u32| engine.atom_level_at(atom, block) < SUBGROUP;
     match term
         .factors
@@ -232,7 +267,8 @@ fn moves_along_a_warp(engine: &Engine<'_>, term: &Term, block: ir::Block) -> boo
     }
 }
 
-fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
+/// The coordinate that a term follows, of a lane.
+pub(crate) fn coordinate(engine: &Engine<'_>, term: &Term, lane: u32) -> i64 {
     position(engine, engine.special_of(term.factors[0]), lane)
 }
 
@@ -338,5 +374,32 @@ fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
             break;
         }
     }
-    engine.atom_name(at.0).unwrap_or_default()
+    if let Some(name) = engine.atom_name(at.0) {
+        return name;
+    }
+    // Integer arithmetic on addresses, as PTX has it: the one object in the sum.
+    let mut objects = engine.cells[address].form.terms.iter().filter_map(|t| {
+        let &[atom] = t.factors.as_slice() else {
+            return None;
+        };
+        if t.coefficient != 1 || engine.special_of(atom).is_some() {
+            return None;
+        }
+        let Some(data) = function.defining(Value(atom)) else {
+            let parameter = function
+                .parameters
+                .iter()
+                .find(|p| p.values.as_slice() == [Value(atom)]);
+            return parameter.map(|p| p.name.clone());
+        };
+        match &data.op {
+            Op::SymbolAddress(symbol) => Some(function.symbols[*symbol].name.clone()),
+            Op::Parameter(name) => Some(name.clone()),
+            _ => None,
+        }
+    });
+    match (objects.next(), objects.next()) {
+        (Some(name), None) => name,
+        _ => SmolStr::default(),
+    }
 }

@@ -59,6 +59,10 @@ pub struct Options {
     pub parameters: Vec<Option<Scope>>,
     /// The machine whose costs are used: a name of `cost`'s tables.
     pub target: SmolStr,
+    /// What is not known is taken as the author may have meant it: unknown values and what is loaded from a uniform
+    /// address are uniform, rows of a workgroup of unknown shape are whole warps, index arithmetic does not wrap.
+    /// No facts: a finding is told only where lanes differ even so.
+    pub favourable: bool,
 }
 
 impl Default for Options {
@@ -73,6 +77,7 @@ impl Default for Options {
             whole_program_assumed: false,
             parameters: Vec::new(),
             target: SmolStr::new_static("sm_80"),
+            favourable: false,
         }
     }
 }

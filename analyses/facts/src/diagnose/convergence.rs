@@ -13,6 +13,9 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     barriers(cx, out);
     let warp = cx.partial(Scope::Subgroup);
     for (block, inst) in cx.instructions() {
+        if let Op::Barrier(Barrier::Warp) = &cx.function.insts[inst].op {
+            mask_names_absent_lanes(cx, &warp, block, inst, out);
+        }
         if let Op::Warp(op) = &cx.function.insts[inst].op {
             let flagged = op.mask && mask_names_absent_lanes(cx, &warp, block, inst, out);
             if !flagged {
@@ -402,13 +405,21 @@ fn header_parameter(function: &Function, mut value: Value, header: Block) -> Opt
 
 /// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
 fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
-    let Some(data) = cx.function.defining(next) else {
+    let below = |mut value: Value| {
+        while let Some(data) = cx.function.defining(value)
+            && matches!(data.op, Op::Convert(_))
+        {
+            value = data.args[0];
+        }
+        value
+    };
+    let Some(data) = cx.function.defining(below(next)) else {
         return false;
     };
     if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
         return false;
     }
-    let step = match (data.args[0] == param, data.args[1] == param) {
+    let step = match (below(data.args[0]) == param, below(data.args[1]) == param) {
         (true, false) => data.args[1],
         (false, true) => data.args[0],
         _ => return false,

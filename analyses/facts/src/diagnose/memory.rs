@@ -101,7 +101,8 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     related,
                 ));
             }
-            _ if !access.stride_text.is_empty() => {
+            // The size of a type that is not known here says nothing.
+            _ if !access.stride_text.is_empty() && !access.stride_text.contains("sizeof(") => {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a {warp}",
                     access.stride_text, access.ideal_sectors
@@ -120,16 +121,36 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
 }
 
 fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    let mut together: FxHashMap<(&str, Option<i64>, Option<Block>), u64> = FxHashMap::default();
+    for access in &cx.facts.accesses {
+        *together
+            .entry((&access.base, access.stride_bytes, cx.block_of[access.inst]))
+            .or_default() += u64::from(access.bytes);
+    }
     for access in cx
         .facts
         .accesses
         .iter()
         .filter(|a| a.space == Space::Shared)
     {
-        let Some(ways) = access.bank_ways.filter(|&ways| ways >= 2) else {
+        // Two passes of an irregular pattern are what a padded row costs.
+        let least = if access.stride_bytes.is_some() { 2 } else { 4 };
+        let Some(ways) = access.bank_ways.filter(|&ways| ways >= least) else {
             continue;
         };
         if cx.left_to_callers(access.address) {
+            continue;
+        }
+        // Neighbours that are read together become one wide access.
+        let beside = (
+            access.base.as_str(),
+            access.stride_bytes,
+            cx.block_of[access.inst],
+        );
+        if let (Some(stride), false) = (access.stride_bytes, access.base.is_empty())
+            && stride.unsigned_abs() <= 16
+            && together.get(&beside).copied().unwrap_or(0) >= stride.unsigned_abs()
+        {
             continue;
         }
         let stride = access
@@ -243,11 +264,13 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
         };
         match &data.op {
             Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
+            Op::Asm { template, .. } if template.starts_with("elect.") => return true,
             Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => {
                 let picks = |value: Value, other: Value| {
                     cx.facts.at(other, block).class == Class::Uniform
                         && (cx.facts.at(value, block).class == Class::Affine
-                            || picks_a_thread(cx, value))
+                            || picks_a_thread(cx, value)
+                            || is_rank(cx, value))
                 };
                 if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
                     return true;
@@ -259,6 +282,19 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
         }
     }
     false
+}
+
+/// The number of active lanes below: no two lanes have the same.
+fn is_rank(cx: &Context<'_>, value: Value) -> bool {
+    cx.function.defining(value).is_some_and(|data| {
+        matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::PrefixCountBits)
+            && data.args.first().is_some_and(|&a| {
+                matches!(
+                    cx.function.defining(a).map(|d| &d.op),
+                    Some(Op::Const(bits)) if *bits != 0
+                )
+            })
+    })
 }
 
 /// Computed from thread coordinates, constants and parameters alone, with a remainder or a mask on the way: `threadIdx.x % 32`
@@ -308,16 +344,14 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
         {
             continue;
         }
+        let name = cx.function.insts[alloca]
+            .results
+            .first()
+            .and_then(|&address| name_of(cx.function, address))
+            .map_or("", |name| name.as_str());
+        let array = Context::quoted(name, "this private array");
         let message = format!(
-            "{} is indexed by a value that is not known after unrolling: its {size} bytes a thread live in local memory, not in registers",
-            Context::quoted(
-                cx.function.insts[alloca]
-                    .results
-                    .first()
-                    .and_then(|&address| name_of(cx.function, address))
-                    .map_or("", |name| name.as_str()),
-                "this private array"
-            )
+            "{array} is indexed by a value that is not known after unrolling: its {size} bytes a thread live in local memory, not in registers"
         );
         out.push(finding(
             Code::LocalArrayDynamicIndex,
@@ -363,11 +397,13 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
         }
         match cx.function.values[value].def {
             ValueDef::Param(block, number) => {
-                let counted = cx
-                    .facts
-                    .loops
-                    .iter()
-                    .any(|l| l.header == block && l.count.is_some_and(|c| c <= ROUNDS));
+                let counted = cx.facts.loops.iter().any(|l| {
+                    l.header == block
+                        && match l.count {
+                            Some(count) => count <= ROUNDS,
+                            None => ends_at_a_constant(cx, block),
+                        }
+                });
                 if !counted {
                     return false;
                 }
@@ -384,6 +420,8 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                 match data.op {
                     Op::Const(_) => {}
                     Op::Parameter(_) => {}
+                    // What the author wrote there may well be a constant.
+                    Op::Unknown(_) | Op::CallUnknown { .. } => {}
                     Op::Unary(_)
                     | Op::Binary(..)
                     | Op::Convert(_)
@@ -400,4 +438,47 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
         }
     }
     true
+}
+
+/// The branches that leave the loop depend on its own counters, constants, template parameters, and what is not known here: an
+/// instantiation counts it.
+fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
+    let from = cx.flow.position[header];
+    let mut symbolic = false;
+    let mut work: Vec<Value> = Vec::new();
+    for &block in &cx.flow.order {
+        let leaves = cx.flow.position[block] >= from
+            && cx.flow.successors[block].len() > 1
+            && cx.facts.loops.iter().any(|l| {
+                l.header == header && matches!(l.cause, Cause::Operand(v) if cx.function.blocks[block].terminator.selector() == Some(v))
+            });
+        if block == header || leaves {
+            work.extend(cx.function.blocks[block].terminator.selector());
+        }
+    }
+    let mut seen = FxHashSet::default();
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > 64 {
+            return false;
+        }
+        match cx.function.values[value].def {
+            ValueDef::Param(block, _) if block == header => {}
+            ValueDef::Param(..) => return false,
+            ValueDef::Result(inst, _) => {
+                let data = &cx.function.insts[inst];
+                match data.op {
+                    Op::Const(_) => {}
+                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => symbolic = true,
+                    Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::IntCompare(_) => {
+                        work.extend(data.args.iter().copied());
+                    }
+                    _ => return false,
+                }
+            }
+        }
+    }
+    symbolic
 }

@@ -32,6 +32,16 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     let cx = Context::new(function, facts);
     let mut findings = Vec::new();
     convergence::findings(&cx, &mut findings);
+    if !findings.is_empty() {
+        // Told only where lanes part also in the reading that favours the author.
+        let options = Options {
+            favourable: true,
+            ..facts.options.clone()
+        };
+        let favourable = crate::divergence::analyze(0, module, &options);
+        findings.clear();
+        convergence::findings(&Context::new(function, &favourable), &mut findings);
+    }
     resources::findings(&cx, &mut findings);
     memory::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);

@@ -183,6 +183,7 @@ fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if tree.literals == 0
             || tree.floats == 0
             || (tree.operations == 0 && !matches!(data.op, Op::FloatCompare(_)))
+            || tree.compiler_narrows(&data.op)
         {
             continue;
         }
@@ -213,8 +214,20 @@ struct DoubleTree {
     operations: u32,
     literals: u32,
     floats: u32,
+    integers: u32,
+    /// A literal is no float, or an operation is none that narrows.
+    wide: bool,
     /// Of the outermost double operation.
     loc: Option<ir::Loc>,
+}
+
+impl DoubleTree {
+    /// One sum, product or quotient of floats gives the same float in double and in single precision (Figueroa 1995), and so
+    /// does a comparison with a literal that is a float: compilers take the narrow operation then.
+    fn compiler_narrows(&self, root: &Op) -> bool {
+        let most = u32::from(!matches!(root, Op::FloatCompare(_)));
+        !self.wide && self.integers == 0 && self.operations <= most
+    }
 }
 
 /// `None` when a true double takes part.
@@ -223,6 +236,8 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
         operations: 0,
         literals: 0,
         floats: 0,
+        integers: 0,
+        wide: false,
         loc: None,
     };
     let mut work: Vec<Value> = roots.to_vec();
@@ -236,11 +251,15 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
         }
         let data = cx.function.defining(value)?;
         match data.op {
-            Op::Const(_) => tree.literals += 1,
+            Op::Const(bits) => {
+                let literal = f64::from_bits(bits);
+                tree.wide |= f64::from(literal as f32) != literal;
+                tree.literals += 1;
+            }
             Op::Convert(Convert::FloatToFloat) if cx.function.ty(data.args[0]) == Type::F32 => {
                 tree.floats += 1
             }
-            Op::Convert(Convert::SignedToFloat | Convert::UnsignedToFloat) => {}
+            Op::Convert(Convert::SignedToFloat | Convert::UnsignedToFloat) => tree.integers += 1,
             Op::Binary(
                 BinaryOp::FloatAdd
                 | BinaryOp::FloatSub
@@ -253,6 +272,7 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
             | Op::Unary(UnaryOp::FloatNeg | UnaryOp::FloatAbs | UnaryOp::Sqrt)
             | Op::Fma => {
                 tree.operations += 1;
+                tree.wide |= matches!(data.op, Op::Fma);
                 tree.loc.get_or_insert(data.loc);
                 work.extend(data.args.iter().copied());
             }

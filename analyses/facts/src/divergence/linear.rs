@@ -129,7 +129,7 @@ fn exactly(
     ty: Type,
 ) -> Form {
     let integers = engine.function.language == ir::Language::MicroSimd;
-    form.exact &= no_wrap || integers || fits(range, ty);
+    form.exact &= no_wrap || integers || engine.options.favourable || fits(range, ty);
     form
 }
 
@@ -215,6 +215,9 @@ fn binary(
             let low = mask & mask.wrapping_add(1) == 0 && mask > 0;
             if mask == -1 || (low && range.0 >= 0 && range.1 <= mask) {
                 return Some(Outcome::Form(engine.cells[other].form.clone(), range));
+            }
+            if low && let Some(lane) = lane_of_warp(engine, other, mask, block) {
+                return Some(lane);
             }
             let zeros = mask.trailing_zeros();
             let mut level = engine.level_at(other, block);
@@ -311,6 +314,12 @@ fn binary(
             if aligned {
                 return Some(Outcome::Form(Form::constant(0), (0, 0)));
             }
+            if ra.0 >= 0
+                && by & (by - 1) == 0
+                && let Some(lane) = lane_of_warp(engine, a, by - 1, block)
+            {
+                return Some(lane);
+            }
             Some(Outcome::Opaque(engine.level_at(a, block), range))
         }
         BinaryOp::MinSigned
@@ -383,7 +392,7 @@ fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form
     Some(form)
 }
 
-/// The operand is `c*tid.x + rest` where `rest` and the warp's first lane are multiples of a power of two so large that
+/// The operand counts the lanes up in steps of `c`, plus a `rest`, where `rest` and the warp's first lane are multiples of a power of two so large that
 /// all lanes of a warp lie in one block of `2^power` numbers.
 fn within_block(engine: &Engine<'_>, value: Value, power: u32, block: Block) -> bool {
     let form = &engine.cells[value].form;
@@ -395,37 +404,12 @@ fn span_below(engine: &Engine<'_>, form: &Form, block: Block) -> Option<u32> {
     if form.assumed {
         return None;
     }
-    let values = engine.function.values.len() as u32;
     let shape = &engine.shape;
-    let lane = |t: &Term| {
-        t.factors
-            .as_slice()
-            .first()
-            .filter(|_| t.factors.len() == 1)
-            .and_then(|&a| {
-                let special = shape.special(a.checked_sub(values)?)?;
-                match special {
-                    Special::LaneId => Some(true),
-                    Special::ThreadId(0) if shape.rows_are_whole_warps() => Some(false),
-                    _ => None,
-                }
-            })
-    };
-    let mut found: Option<(&Term, bool)> = None;
-    for term in &form.terms {
-        if engine.term_level(&term.factors, block) >= SUBGROUP {
-            continue;
-        }
-        match lane(term) {
-            Some(is_lane) if found.is_none() => found = Some((term, is_lane)),
-            _ => return None,
-        }
-    }
-    let (term, is_lane) = found?;
-    let coefficient = u64::try_from(term.coefficient).ok()?;
+    let (coefficient, is_lane) = steps_along_a_warp(engine, form, block)?;
+    let coefficient = u64::try_from(coefficient).ok()?;
     let span = coefficient.checked_mul(u64::from(shape.warp) - 1)?;
-    let rest = form.alignment(|t| t == term);
-    // A warp's first `tid.x` is a multiple of the warp size.
+    let rest = aligned_rest(engine, form, block);
+    // A warp's first thread is a multiple of the warp size.
     let first = if is_lane {
         1 << 62
     } else {
@@ -435,6 +419,87 @@ fn span_below(engine: &Engine<'_>, form: &Form, block: Block) -> Option<u32> {
     let aligned = rest.min(first);
     let power = u64::BITS - span.leading_zeros();
     (1u64.checked_shl(power)? <= aligned).then_some(power)
+}
+
+/// The step from lane to lane of a form that counts the lanes of a warp up from its first: a multiple of the lane, of `tid.x` where
+/// rows are whole warps, or of `tid.x + ntid.x*(tid.y + ntid.y*tid.z)`. True for the lane, which starts at 0 in every warp.
+fn steps_along_a_warp(engine: &Engine<'_>, form: &Form, block: Block) -> Option<(i64, bool)> {
+    let shape = &engine.shape;
+    let special = |atom: u32| engine.special_of(atom);
+    let varying: Vec<&Term> = form
+        .terms
+        .iter()
+        .filter(|t| engine.term_level(&t.factors, block) < SUBGROUP)
+        .collect();
+    if let [only] = varying.as_slice() {
+        let &[atom] = only.factors.as_slice() else {
+            return None;
+        };
+        return match special(atom)? {
+            Special::LaneId => Some((only.coefficient, true)),
+            Special::ThreadId(0) if shape.rows_are_whole_warps() => Some((only.coefficient, false)),
+            _ => None,
+        };
+    }
+    let step = varying.iter().find_map(|t| match t.factors.as_slice() {
+        &[atom] if special(atom) == Some(Special::ThreadId(0)) => Some(t.coefficient),
+        _ => None,
+    })?;
+    // What each further coordinate must be multiplied by: known sizes are in the coefficient.
+    let mut expected = 1;
+    for axis in 1..3u8 {
+        if shape.block[usize::from(axis)] == Some(1) {
+            continue;
+        }
+        let mut known = step;
+        let mut factors = vec![Special::ThreadId(axis)];
+        for below in 0..axis {
+            match shape.block[usize::from(below)] {
+                Some(size) => known = known.checked_mul(i64::from(size))?,
+                None => factors.push(Special::BlockDim(below)),
+            }
+        }
+        let present = varying.iter().any(|t| {
+            t.coefficient == known
+                && t.factors.len() == factors.len()
+                && t.factors
+                    .iter()
+                    .all(|&a| special(a).is_some_and(|s| factors.contains(&s)))
+        });
+        if !present {
+            return None;
+        }
+        expected += 1;
+    }
+    (varying.len() == expected).then_some((step, false))
+}
+
+/// The power of two that divides all that is uniform over a warp; whole rows are multiples of a warp where they are taken to be.
+fn aligned_rest(engine: &Engine<'_>, form: &Form, block: Block) -> u64 {
+    let whole_rows = engine.options.favourable && engine.shape.block[0].is_none();
+    form.alignment(|t| {
+        engine.term_level(&t.factors, block) < SUBGROUP
+            || (whole_rows
+                && t.factors
+                    .iter()
+                    .any(|&a| engine.special_of(a) == Some(Special::BlockDim(0))))
+    })
+}
+
+/// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane.
+fn lane_of_warp(engine: &Engine<'_>, value: Value, mask: i64, block: Block) -> Option<Outcome> {
+    if mask + 1 != i64::from(engine.shape.warp) || engine.cells[value].form.assumed {
+        return None;
+    }
+    let form = &engine.cells[value].form;
+    let (step, _) = steps_along_a_warp(engine, form, block)?;
+    let aligned = aligned_rest(engine, form, block);
+    if step != 1 || aligned < u64::from(engine.shape.warp) {
+        return None;
+    }
+    let index = engine.shape.atom(Special::LaneId)?;
+    let lane = Form::atom(engine.function.values.len() as u32 + index);
+    Some(Outcome::Form(lane, (0, mask)))
 }
 
 /// How uniformly `d < 0` holds for an exact difference.
@@ -463,7 +528,7 @@ fn compare(
         condition,
         LessSigned | LessEqualSigned | GreaterSigned | GreaterEqualSigned
     );
-    let ordered = signed || natural;
+    let ordered = signed || natural || engine.options.favourable;
     let known = match condition {
         Equal | NotEqual => {
             let same = engine.cells[a].form.terms == engine.cells[b].form.terms
@@ -586,6 +651,15 @@ fn convert(
             };
             // Wraps within a warp are not expected of index arithmetic, but nothing proves it: name the stride only.
             let divergent = engine.level_at(arg, block) < DISPATCH;
+            if engine.options.favourable && from.bits() >= 32 {
+                return Some(Outcome::Form(
+                    Form {
+                        exact: true,
+                        ..form
+                    },
+                    bounds,
+                ));
+            }
             if divergent && !form.is_atom(engine.tables.leader[arg].0) && from.bits() >= 32 {
                 return Some(Outcome::Form(
                     Form {

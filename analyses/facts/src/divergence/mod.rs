@@ -6,6 +6,7 @@
 
 mod apart;
 mod arrays;
+mod assembly;
 mod causes;
 mod engine;
 mod form;
@@ -133,11 +134,11 @@ impl Engine<'_> {
     }
 
     fn not_understood(&self, value: Value) -> bool {
-        let op = self.function.defining(value).map(|data| &data.op);
-        matches!(
-            op,
-            Some(Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. })
-        )
+        match self.function.defining(value).map(|data| &data.op) {
+            Some(Op::Unknown(_) | Op::CallUnknown { .. }) => true,
+            Some(Op::Asm { template, pure }) => assembly::level(template, *pure).is_none(),
+            _ => false,
+        }
     }
 
     /// Coordinates times uniform coefficients, plus uniform terms.

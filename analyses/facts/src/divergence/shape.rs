@@ -16,10 +16,16 @@ pub(crate) struct Shape {
     pub max_threads: u32,
     pub warp: u32,
     language: Language,
+    /// Rows of unknown width are taken to be whole warps.
+    favourable: bool,
 }
 
 impl Shape {
-    pub(crate) fn new(function: &Function, options: &Options, specials: Vec<Special>) -> Shape {
+    pub(crate) fn new(function: &Function, options: &Options, mut specials: Vec<Special>) -> Shape {
+        // `tid.x & 31` is a lane where rows are whole warps.
+        if specials.contains(&Special::ThreadId(0)) && !specials.contains(&Special::LaneId) {
+            specials.push(Special::LaneId);
+        }
         let mut block = options.block;
         for (known, declared) in block.iter_mut().zip(function.launch.block) {
             *known = declared.or(*known);
@@ -37,6 +43,7 @@ impl Shape {
                 .unwrap_or(options.warp_size)
                 .clamp(1, 128),
             language: function.language,
+            favourable: options.favourable,
         }
     }
 
@@ -52,7 +59,7 @@ impl Shape {
 
     /// Every warp starts at a multiple of its size in `tid.x`, which grows by one from lane to lane.
     pub(crate) fn rows_are_whole_warps(&self) -> bool {
-        self.block[0].is_some_and(|x| x.is_multiple_of(self.warp)) || self.is_line()
+        self.block[0].map_or(self.favourable, |x| x.is_multiple_of(self.warp)) || self.is_line()
     }
     /// A workgroup of one dimension.
     pub(crate) fn is_line(&self) -> bool {
@@ -76,8 +83,8 @@ impl Shape {
         match special {
             Special::ThreadId(axis) if self.block.get(axis as usize) == Some(&Some(1)) => DISPATCH,
             _ if self.warp == 1 && matches!(special, Special::ThreadId(_)) => SUBGROUP,
-            Special::ThreadId(1) if warps(1) => SUBGROUP,
-            Special::ThreadId(2) if warps(2) || warps(1) => SUBGROUP,
+            Special::ThreadId(1) if warps(1) || self.rows_are_whole_warps() => SUBGROUP,
+            Special::ThreadId(2) if warps(2) || self.rows_are_whole_warps() => SUBGROUP,
             Special::LaneId if self.warp == 1 => DISPATCH,
             Special::ThreadId(_)
             | Special::LaneId
@@ -86,9 +93,11 @@ impl Shape {
             | Special::LaneMaskLt
             | Special::LaneMaskLe
             | Special::LaneMaskGt
-            | Special::LaneMaskGe => DIVERGENT,
+            | Special::LaneMaskGe
+            // Lanes of a warp need not read it together.
+            | Special::Clock => DIVERGENT,
             Special::WarpId if one_warp => WORKGROUP,
-            Special::WarpId | Special::Clock | Special::SmId => SUBGROUP,
+            Special::WarpId | Special::SmId => SUBGROUP,
             Special::BlockId(_) | Special::WarpCount | Special::OtherWorkgroup(_) => WORKGROUP,
             Special::BlockDim(_)
             | Special::GridDim(_)
@@ -108,6 +117,9 @@ impl Shape {
                 .flatten()
                 .map(i64::from),
             Special::LaneId if self.warp == 1 => Some(0),
+            Special::WarpSize if matches!(self.language, Language::Cuda | Language::Ptx) => {
+                Some(i64::from(self.warp))
+            }
             _ => None,
         }
     }

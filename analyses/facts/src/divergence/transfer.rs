@@ -1,8 +1,8 @@
 //! What each operation does to levels, forms and intervals.
 
-use super::arrays;
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::linear::{self, Outcome};
+use super::{arrays, assembly};
 use ir::{
     Block, Function, FunctionKind, Inst, InstData, Op, ReduceOp, ShaderStage, ShuffleMode, Space,
     Special, TextureOp, WarpKind, WarpOp,
@@ -108,14 +108,24 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
                 DISPATCH
             }
         }
+        Op::Unknown(_) | Op::CallUnknown { .. } if engine.options.favourable => DISPATCH,
         Op::Unknown(_) | Op::Atomic(..) => DIVERGENT,
-        Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => {
+        Op::CallUnknown { pure, .. } => {
             if *pure {
                 least
             } else {
                 DIVERGENT
             }
         }
+        Op::Asm { template, pure } => match assembly::level(template, *pure) {
+            Some(own) => own.min(least).min(if own < DISPATCH {
+                engine.apart[block]
+            } else {
+                DISPATCH
+            }),
+            None if engine.options.favourable => DISPATCH,
+            None => DIVERGENT,
+        },
         Op::Special(special @ (Special::Clock | Special::SmId)) => {
             engine.shape.level_of(*special).min(engine.apart_at(block))
         }
@@ -132,7 +142,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             let Some(&address) = data.args.first() else {
                 return DIVERGENT;
             };
-            if access.volatile {
+            if access.volatile && !engine.options.favourable {
                 return DIVERGENT;
             }
             if let Some(array) = engine.array_of(address) {
@@ -141,7 +151,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             }
             let level = engine.level_at(address, block);
             match access.space {
-                _ if access.read_only => level,
+                _ if access.read_only || engine.options.favourable => level,
                 Space::Constant => level,
                 Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart_at(block)),
                 Space::Generic | Space::Local => DIVERGENT,

@@ -1,0 +1,252 @@
+//! The values of all lanes of a warp, up to an unknown number that they share: for addresses that are no linear form of the
+//! lanes because of a remainder, a quotient or a mask.
+//!
+//! ```text
+//! tile[tid.x % 16][tid.x / 16]      lanes 0..31 of a 16x16 array of floats: 0, 64, 128, .. 960, 4, 68, ..
+//! tile[r][c ^ r]                    the swizzle's own permutation
+//! ```
+//!
+//! A value is `u + lane value`, where `u` is uniform over the warp, not known, and a multiple of `unit`; bits below `unit` are
+//! known then, which is what masks and shifts of addresses need. One walk over the operands of an address, at most `STEPS`
+//! values; what merges at a join is known by its form or not at all. Estimates: rows of unknown width are whole warps,
+//! and nothing wraps.
+
+use crate::divergence::{Engine, SUBGROUP, Term};
+use crate::memory::{coordinate, moves_along_a_warp};
+use ir::{BinaryOp, Block, Convert, Op, Special, Value};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+const STEPS: usize = 128;
+const DEPTH: u32 = 48;
+/// Nothing unknown is added.
+const EXACT: u64 = 1 << 62;
+
+#[derive(Clone)]
+struct Lanes {
+    values: Rc<[i64]>,
+    unit: u64,
+}
+
+/// The address of each lane of the warp that begins at `first`, counted from an aligned place.
+pub(crate) fn values(
+    engine: &Engine<'_>,
+    address: Value,
+    block: Block,
+    first: u32,
+) -> Option<Vec<i64>> {
+    let mut walk = Walk {
+        engine,
+        block,
+        first,
+        known: FxHashMap::default(),
+    };
+    let found = walk.of(address, 0)?;
+    // An address that does not differ is not of this kind: only the assumed shape makes it so.
+    Some(found.values.to_vec())
+}
+
+struct Walk<'e, 'f> {
+    engine: &'e Engine<'f>,
+    block: Block,
+    first: u32,
+    known: FxHashMap<Value, Option<Lanes>>,
+}
+
+impl Walk<'_, '_> {
+    fn of(&mut self, value: Value, depth: u32) -> Option<Lanes> {
+        if let Some(known) = self.known.get(&value) {
+            return known.clone();
+        }
+        if depth > DEPTH || self.known.len() > STEPS {
+            return None;
+        }
+        let found = match self.by_form(value) {
+            Some(lanes) => Some(lanes),
+            None => self.by_operation(value, depth + 1),
+        };
+        self.known.insert(value, found.clone());
+        found
+    }
+
+    fn lanes(&self, unit: u64, of: impl Fn(u32) -> i64) -> Lanes {
+        let warp = self.engine.shape.warp;
+        Lanes {
+            values: (self.first..self.first + warp).map(of).collect(),
+            unit,
+        }
+    }
+
+    /// Uniform values, and sums of coordinates with constant coefficients.
+    fn by_form(&self, value: Value) -> Option<Lanes> {
+        let engine = self.engine;
+        let form = &engine.cells[value].form;
+        let mut moving: Vec<&Term> = Vec::new();
+        let mut unit = EXACT;
+        for term in &form.terms {
+            if term.factors.is_empty() {
+                continue;
+            }
+            let still = engine.term_level(&term.factors, self.block) >= SUBGROUP
+                || !moves_along_a_warp(engine, term, self.block);
+            if still {
+                unit = unit.min(1 << term.coefficient.trailing_zeros().min(62));
+                continue;
+            }
+            let &[atom] = term.factors.as_slice() else {
+                return None;
+            };
+            match engine.special_of(atom)? {
+                Special::LaneId => {}
+                // The warp begins somewhere in the row.
+                Special::ThreadId(0)
+                    if engine.shape.block[0]
+                        .is_none_or(|x| x.is_multiple_of(engine.shape.warp)) =>
+                {
+                    let step = term
+                        .coefficient
+                        .saturating_mul(i64::from(engine.shape.warp));
+                    unit = unit.min(1 << step.trailing_zeros().min(62));
+                }
+                Special::ThreadId(_) if engine.shape.block.iter().all(Option::is_some) => {}
+                _ => return None,
+            }
+            moving.push(term);
+        }
+        let constant = form.constant_part();
+        Some(self.lanes(unit, |lane| {
+            moving.iter().fold(constant, |sum, term| {
+                sum.wrapping_add(
+                    term.coefficient
+                        .wrapping_mul(coordinate(engine, term, lane)),
+                )
+            })
+        }))
+    }
+
+    fn by_operation(&mut self, value: Value, depth: u32) -> Option<Lanes> {
+        let engine = self.engine;
+        let data = engine.function.defining(value)?;
+        match &data.op {
+            Op::Convert(
+                Convert::Truncate
+                | Convert::SignExtend
+                | Convert::ZeroExtend
+                | Convert::Bitcast
+                | Convert::SpaceCast,
+            ) => self.of(data.args[0], depth),
+            Op::PtrAdd => {
+                let (a, b) = (self.of(data.args[0], depth)?, self.of(data.args[1], depth)?);
+                Some(sum(&a, &b, 1))
+            }
+            Op::Binary(op, _) => {
+                let (a, b) = (self.of(data.args[0], depth)?, self.of(data.args[1], depth)?);
+                binary(*op, &a, &b)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn each(a: &Lanes, b: &Lanes, unit: u64, of: impl Fn(i64, i64) -> i64) -> Lanes {
+    Lanes {
+        values: a
+            .values
+            .iter()
+            .zip(b.values.iter())
+            .map(|(&x, &y)| of(x, y))
+            .collect(),
+        unit,
+    }
+}
+
+fn sum(a: &Lanes, b: &Lanes, sign: i64) -> Lanes {
+    each(a, b, a.unit.min(b.unit), |x, y| {
+        x.wrapping_add(sign.wrapping_mul(y))
+    })
+}
+
+/// The same known number in all lanes.
+fn constant(a: &Lanes) -> Option<i64> {
+    let first = *a.values.first()?;
+    (a.unit == EXACT && a.values.iter().all(|&v| v == first)).then_some(first)
+}
+
+fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
+    let exact = a.unit == EXACT && b.unit == EXACT;
+    match op {
+        BinaryOp::Add => Some(sum(a, b, 1)),
+        BinaryOp::Sub => Some(sum(a, b, -1)),
+        BinaryOp::Mul => match (constant(a), constant(b)) {
+            (_, Some(by)) => scaled(a, by),
+            (Some(by), _) => scaled(b, by),
+            _ if exact => Some(each(a, b, EXACT, i64::wrapping_mul)),
+            _ => None,
+        },
+        BinaryOp::Shl => {
+            let by = constant(b).filter(|by| (0..62).contains(by))?;
+            scaled(a, 1 << by)
+        }
+        BinaryOp::ShrSigned | BinaryOp::ShrUnsigned => {
+            let by = constant(b).filter(|by| (0..62).contains(by))?;
+            divided(a, 1 << by)
+        }
+        BinaryOp::DivSigned | BinaryOp::DivUnsigned => divided(a, constant(b)?),
+        BinaryOp::RemSigned | BinaryOp::RemUnsigned => {
+            let by = constant(b).filter(|&by| by > 0)?;
+            let below = a.unit == EXACT || (by.count_ones() == 1 && a.unit >= by as u64);
+            let fits = below && a.values.iter().all(|&v| v >= 0);
+            fits.then(|| each(a, b, EXACT, |x, _| x.rem_euclid(by)))
+        }
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+            let (a, b) = if b.unit == EXACT { (a, b) } else { (b, a) };
+            if b.unit != EXACT || a.values.iter().any(|&v| v < 0) {
+                return None;
+            }
+            let low = b.values.iter().all(|&v| v >= 0 && (v as u64) < a.unit);
+            match (op, low) {
+                (BinaryOp::And, true) => Some(each(a, b, EXACT, |x, y| x & y)),
+                (BinaryOp::And, false) => {
+                    let mask = constant(b).filter(|&m| m < 0)?;
+                    let zeros = 1u64 << mask.trailing_zeros().min(62);
+                    // The mask clears low bits only, all of them known.
+                    let clears = mask == -(zeros as i64) && zeros <= a.unit;
+                    clears.then(|| each(a, b, a.unit, |x, y| x & y))
+                }
+                (BinaryOp::Or, true) => Some(each(a, b, a.unit, |x, y| x | y)),
+                (_, true) => Some(each(a, b, a.unit, |x, y| x ^ y)),
+                _ => None,
+            }
+        }
+        BinaryOp::MinSigned if exact => Some(each(a, b, EXACT, i64::min)),
+        BinaryOp::MaxSigned if exact => Some(each(a, b, EXACT, i64::max)),
+        _ => None,
+    }
+}
+
+fn scaled(a: &Lanes, by: i64) -> Option<Lanes> {
+    if by == 0 {
+        return None;
+    }
+    let unit = if a.unit == EXACT {
+        EXACT
+    } else {
+        a.unit
+            .saturating_mul(1 << by.trailing_zeros().min(62))
+            .min(EXACT >> 1)
+    };
+    Some(each(a, a, unit, |x, _| x.wrapping_mul(by)))
+}
+
+fn divided(a: &Lanes, by: i64) -> Option<Lanes> {
+    let fits = by > 0 && a.values.iter().all(|&v| v >= 0);
+    if !fits {
+        return None;
+    }
+    let unit = match a.unit {
+        EXACT => EXACT,
+        unit if by.count_ones() == 1 && unit >= by as u64 => unit / by as u64,
+        _ => return None,
+    };
+    Some(each(a, a, unit, |x, _| x / by))
+}
