@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A value is `u + lane value`, where `u` is uniform over the warp, not known, and a multiple of `unit`; bits below `unit` are
-//! known then, which is what masks and shifts of addresses need. One walk over the operands of an address, at most `STEPS`
-//! values; what merges at a join is known by its form or not at all. Estimates: rows of unknown width are whole warps,
-//! and nothing wraps.
+//! known then, which is what masks and shifts of addresses need. Narrow values must be that as numbers, not only modulo
+//! their width. One walk over the operands of an address, at most `STEPS`
+//! values; what merges at a join is known by its form or not at all. Estimate: rows of unknown width are whole warps.
 
 use crate::divergence::{Engine, SUBGROUP, Term};
 use crate::memory::{coordinate, moves_along_a_warp};
@@ -64,9 +64,38 @@ impl Walk<'_, '_> {
         let found = match self.by_form(value) {
             Some(lanes) => Some(lanes),
             None => self.by_operation(value, depth + 1),
-        };
+        }
+        .filter(|lanes| self.holds(value, lanes));
         self.known.insert(value, found.clone());
         found
+    }
+
+    /// Whether a narrow value is the sum of its parts as a number, and not only modulo its width: all known, no carry out
+    /// of the known bits, or arithmetic that does not wrap.
+    fn holds(&self, value: Value, lanes: &Lanes) -> bool {
+        let function = self.engine.function;
+        let ty = function.ty(value);
+        let bits = ty.bits();
+        if !ty.is_int() || bits >= 64 {
+            return true;
+        }
+        if lanes.unit == EXACT {
+            let limit = 1i64 << (bits - 1);
+            return lanes.values.iter().all(|v| (-limit..limit).contains(v));
+        }
+        let within = |&v: &i64| 0 <= v && (v as u64) < lanes.unit;
+        lanes.values.iter().all(within)
+            || function.defining(value).is_some_and(|data| match data.op {
+                Op::Binary(_, wrap) => wrap.no_signed || wrap.no_unsigned,
+                Op::Special(_) | Op::Convert(_) => true,
+                _ => false,
+            })
+    }
+
+    /// The unknown part and the sum are not negative in any lane.
+    fn positive(&self, value: Value, lanes: &Lanes) -> bool {
+        lanes.values.iter().all(|&v| v >= 0)
+            && (lanes.unit == EXACT || self.engine.cells[value].range.0 >= 0)
     }
 
     fn lanes(&self, unit: u64, of: impl Fn(u32) -> i64) -> Lanes {
@@ -128,19 +157,41 @@ impl Walk<'_, '_> {
         let engine = self.engine;
         let data = engine.function.defining(value)?;
         match &data.op {
-            Op::Convert(
-                Convert::Truncate
-                | Convert::SignExtend
-                | Convert::ZeroExtend
-                | Convert::Bitcast
-                | Convert::SpaceCast,
-            ) => self.of(data.args[0], depth),
+            Op::Convert(Convert::Bitcast | Convert::SpaceCast) => self.of(data.args[0], depth),
+            Op::Convert(kind @ (Convert::SignExtend | Convert::ZeroExtend)) => {
+                let (from, lanes) = (data.args[0], self.of(data.args[0], depth)?);
+                let within = |&v: &i64| 0 <= v && (v as u64) < lanes.unit;
+                let flags = engine.function.defining(from).map(|data| &data.op);
+                let kept = match flags {
+                    Some(Op::Binary(_, wrap)) if *kind == Convert::SignExtend => wrap.no_signed,
+                    Some(Op::Binary(_, wrap)) => wrap.no_unsigned,
+                    _ => false,
+                };
+                let same = lanes.unit != EXACT && lanes.values.iter().all(within)
+                    || *kind == Convert::SignExtend && lanes.unit == EXACT
+                    || kept
+                    || self.positive(from, &lanes);
+                same.then_some(lanes)
+            }
             Op::PtrAdd => {
                 let (a, b) = (self.of(data.args[0], depth)?, self.of(data.args[1], depth)?);
                 Some(sum(&a, &b, 1))
             }
             Op::Binary(op, _) => {
                 let (a, b) = (self.of(data.args[0], depth)?, self.of(data.args[1], depth)?);
+                // Quotients round towards zero: below it a unit is not divided evenly.
+                let rounds = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);
+                if rounds && !self.positive(data.args[0], &a) {
+                    return None;
+                }
+                let bits = i64::from(engine.function.ty(value).bits());
+                let shifts = matches!(
+                    op,
+                    BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned
+                );
+                if shifts && constant(&b).is_none_or(|by| by >= bits) {
+                    return None;
+                }
                 binary(*op, &a, &b)
             }
             _ => None,
