@@ -107,8 +107,8 @@ fn case(module: &Module, number: u64) -> Case {
     let launches = (0..2)
         .map(|_| {
             let mut launch = Launch::for_function(kernel, block[0], random.draw());
-            for axis in 0..3 {
-                launch.block[axis] = kernel.launch.block[axis].unwrap_or(block[axis]);
+            for (axis, &size) in block.iter().enumerate() {
+                launch.block[axis] = kernel.launch.block[axis].unwrap_or(size);
             }
             launch.grid = grid;
             launch.warp_size = kernel.launch.warp_size.unwrap_or(warp);

@@ -160,7 +160,8 @@ fn default_parameters() {
 fn step_by_step() {
     let [a, b, c, d, e, f] = [1, 2, 3, 4, 5, 6];
     let mut table = TnvTable::new(4, Clearing::AtLeast(6));
-    let steps: [(u64, u64, &[(u64, u64)], u64); 7] = [
+    type Step<'a> = (u64, u64, &'a [(u64, u64)], u64);
+    let steps: [Step<'_>; 7] = [
         (a, 3, &[(a, 3)], 3),
         (b, 2, &[(a, 3), (b, 2)], 5),
         (c, 1, &[(a, 3), (b, 2), (c, 1)], 6),

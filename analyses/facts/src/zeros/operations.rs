@@ -85,7 +85,7 @@ pub const fn propagation(op: &Op) -> Propagation {
             | TernaryOp::Dot2Signed
             | TernaryOp::Dot2Unsigned,
         ) => Propagation::Product,
-        Op::Unary(op) => match op {
+        Op::Unary(
             UnaryOp::Neg
             | UnaryOp::IntAbs
             | UnaryOp::PopCount
@@ -116,13 +116,10 @@ pub const fn propagation(op: &Op) -> Propagation {
             | UnaryOp::FloatSign
             | UnaryOp::IntSign
             | UnaryOp::Degrees
-            | UnaryOp::Radians => Propagation::Same,
-            _ => Propagation::None,
-        },
-        Op::Convert(kind) => match kind {
-            Convert::SpaceCast => Propagation::None,
-            _ => Propagation::Same,
-        },
+            | UnaryOp::Radians,
+        ) => Propagation::Same,
+        Op::Convert(Convert::SpaceCast) => Propagation::None,
+        Op::Convert(_) => Propagation::Same,
         _ => Propagation::None,
     }
 }
