@@ -12,8 +12,10 @@
 //! as many blocks as there are, every block is taken.
 
 use super::engine::{Engine, Level};
-use ir::Block;
+use ir::cfg::ControlFlow;
 use ir::gates::Gates;
+use ir::loops::LoopForest;
+use ir::{Block, Function, Terminator};
 
 /// Not walked from yet.
 const NEVER: u32 = u32::MAX;
@@ -48,8 +50,8 @@ impl Engine<'_> {
             self.walk_apart(block, end, level, &mut work);
         }
         while let Some(block) = work.pop() {
-            for index in 0..self.flow.successors[block].len() {
-                let next = self.flow.successors[block][index];
+            for index in 0..self.taken().successors[block].len() {
+                let next = self.taken().successors[block][index];
                 self.walk_apart(next, end, level, &mut work);
             }
             self.walked += 1;
@@ -60,6 +62,11 @@ impl Engine<'_> {
             }
         }
         self.visited.work = work;
+    }
+
+    /// The edges that lanes may take.
+    pub(super) fn taken(&self) -> &ControlFlow {
+        self.taken.as_ref().unwrap_or(&self.flow)
     }
 
     fn walk_apart(
@@ -119,4 +126,39 @@ impl Engine<'_> {
             self.sweep_again = true;
         }
     }
+}
+
+/// The graph without the edges that only say that a block behind a `break` belongs to the loop's iteration: of a branch
+/// whose condition is a constant and which leaves the loop, the side that stays. `None`: there are none.
+pub(super) fn without_ways_back(
+    function: &Function,
+    flow: &ControlFlow,
+    forest: &LoopForest,
+) -> Option<ControlFlow> {
+    let mut taken: Option<ControlFlow> = None;
+    for &block in &flow.order {
+        let Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } = &function.blocks[block].terminator
+        else {
+            continue;
+        };
+        let (Some(l), Some(known)) = (forest.of(block), function.int_constant(*condition)) else {
+            continue;
+        };
+        let (goes, never) = if known != 0 {
+            (then.block, otherwise.block)
+        } else {
+            (otherwise.block, then.block)
+        };
+        if goes != never && forest.contains(l, never) && !forest.contains(l, goes) {
+            let taken = taken.get_or_insert_with(|| flow.clone());
+            taken.successors[block].retain(|next| *next != never);
+            taken.predecessors[never].retain(|before| *before != block);
+        }
+    }
+    taken
 }

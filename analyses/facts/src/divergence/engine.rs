@@ -42,6 +42,7 @@ use ir::dominators::DominatorTree;
 use ir::gates::{GateBuilder, Gates};
 use ir::loops::{LoopForest, LoopId};
 use ir::{Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Type, Value};
+use rustc_hash::FxHashSet;
 use std::cell;
 
 /// 0: not even a quad, 1: quad, ... 4: dispatch.
@@ -92,6 +93,8 @@ pub(crate) struct Engine<'f> {
     pub summaries: &'f Summaries,
     pub shape: Shape,
     pub flow: ControlFlow,
+    /// Without ways back into a loop that are never taken, if there are any.
+    pub(super) taken: Option<ControlFlow>,
     pub dominators: DominatorTree,
     pub post: DominatorTree,
     pub forest: LoopForest,
@@ -143,6 +146,8 @@ pub(crate) struct Engine<'f> {
     pub array_level: Vec<Level>,
     array_loads: Vec<Vec<u32>>,
     pub given_up: bool,
+    /// Loads of shared memory that no thread overtakes with a store.
+    pub settled: FxHashSet<Inst>,
     /// Nodes visited, blocks walked over.
     pub visits: usize,
     pub walked: usize,
@@ -177,7 +182,8 @@ impl<'f> Engine<'f> {
         let dominators = DominatorTree::dominators(&flow);
         let post = DominatorTree::post_dominators(&flow);
         let forest = LoopForest::new(&flow);
-        let builder = GateBuilder::new(&flow, &dominators, &forest);
+        let taken = super::apart::without_ways_back(function, &flow, &forest);
+        let builder = GateBuilder::new(taken.as_ref().unwrap_or(&flow), &dominators, &forest);
         let gated = options.method != crate::model::Method::Full;
         let (tables, places, users) = Tables::new(function, &flow, &forest, &dominators, gated);
         let blocks = function.blocks.len();
@@ -237,7 +243,9 @@ impl<'f> Engine<'f> {
             given_up: false,
             visits: 0,
             walked: 0,
+            settled: FxHashSet::default(),
             flow,
+            taken,
             dominators,
             post,
             forest,

@@ -15,6 +15,7 @@ mod linear;
 mod overtake;
 #[cfg(test)]
 mod scaling;
+mod settled;
 mod shape;
 #[cfg(test)]
 mod soundness;
@@ -49,7 +50,7 @@ pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionF
         summaries = summaries::solve(module, options);
         engine.summaries = &summaries;
     }
-    facts_of(engine)
+    facts_of(engine, module)
 }
 
 /// Facts of all functions of an item, in order.
@@ -57,13 +58,18 @@ pub fn analyze_module(module: &Module, options: &Options) -> Vec<FunctionFacts> 
     let summaries = summaries::solve(module, options);
     let functions = module.functions.iter();
     functions
-        .map(|function| facts_of(Engine::new(function, module, options, &summaries)))
+        .map(|function| facts_of(Engine::new(function, module, options, &summaries), module))
         .collect()
 }
 
-fn facts_of(mut engine: Engine<'_>) -> FunctionFacts {
+fn facts_of(mut engine: Engine<'_>, module: &Module) -> FunctionFacts {
     let function = engine.function;
+    engine.settled = settled::settled(function, &engine.flow);
     engine.solve();
+    if !engine.settled.is_empty() && !settled::in_phases(&engine) {
+        engine = Engine::new(function, module, engine.options, engine.summaries);
+        engine.solve();
+    }
     let causes = causes::find(&engine);
     let mut values = EntityVec::new();
     values.reserve(function.values.len());

@@ -86,14 +86,15 @@ pub(crate) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
         }
     }
     for (number, &result) in data.results.iter().enumerate() {
-        let level = rule(engine, block, data, number, least).min(guard);
+        let level = rule(engine, block, inst, number, least).min(guard);
         engine.opaque(result, level, engine.type_range(result));
     }
 }
 
 /// The level that the operation alone justifies.
-fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least: Level) -> Level {
+fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Level) -> Level {
     let function = engine.function;
+    let data = &function.insts[inst];
     let arg = |index: usize| {
         data.args
             .get(index)
@@ -153,6 +154,7 @@ fn rule(engine: &Engine<'_>, block: Block, data: &InstData, number: usize, least
             match access.space {
                 _ if access.read_only || engine.options.favourable => level,
                 Space::Constant => level,
+                Space::Shared if level >= WORKGROUP && engine.settled.contains(&inst) => WORKGROUP,
                 Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart_at(block)),
                 Space::Generic | Space::Local => DIVERGENT,
             }

@@ -30,7 +30,8 @@ impl Engine<'_> {
         }
         self.branch_level[block] = level;
         if self.gate_of[block] == NONE {
-            let gates = self.builder.gates(&self.flow, &self.forest, block);
+            let taken = self.taken.as_ref().unwrap_or(&self.flow);
+            let gates = self.builder.gates(taken, &self.forest, block);
             self.exits.extend(gates.exits.iter().map(|e| (e.1, block)));
             self.gate_of[block] = self.gates.len() as u32;
             self.gates.push(gates);

@@ -112,6 +112,8 @@ pub struct Frame {
     /// Where `break` goes, and how many scopes are open there.
     pub breaks: Vec<(Block, usize)>,
     pub continues: Vec<(Block, usize)>,
+    /// Loops whose bodies are being lowered, innermost last.
+    pub loops: Vec<super::leaving::OpenLoop>,
     /// Objects with destructors, in the order of declaration.
     pub owned: Vec<super::lifetimes::Owned>,
     pub labels: FxHashMap<SmolStr, Block>,
@@ -625,6 +627,7 @@ impl Frame {
             owned: Vec::new(),
             breaks: Vec::new(),
             continues: Vec::new(),
+            loops: Vec::new(),
             labels: FxHashMap::default(),
             captured: None,
             class: None,

@@ -19,6 +19,7 @@ pub mod dispatch;
 pub mod env;
 pub mod expr;
 pub mod launches;
+pub mod leaving;
 pub mod lifetimes;
 pub mod members;
 pub mod names;

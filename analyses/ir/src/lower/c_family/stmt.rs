@@ -138,7 +138,8 @@ impl Context<'_> {
                 match self.frame().breaks.last().copied() {
                     Some((target, depth)) => {
                         self.leave_scopes(depth);
-                        self.builder.jump(target);
+                        let leaves = self.frame().loops.last().is_some_and(|l| l.exit == target);
+                        self.jump_out(target, leaves);
                     }
                     None => self.problem(statement.span, "`break` outside of a loop"),
                 }
@@ -352,14 +353,14 @@ impl Context<'_> {
             }
         }
         self.builder.switch_to(inside);
-        let depth = self.frame().scopes.len();
-        self.frame().breaks.push((exit, depth));
-        self.frame().continues.push((next, depth));
+        self.open_loop(exit, next);
         self.push_scope();
         self.statement(body, false);
         self.pop_scope();
-        self.frame().breaks.pop();
-        self.frame().continues.pop();
+        if test_first && condition.is_none() {
+            self.end_unconditional(header, inside, exit);
+        }
+        self.close_loop();
         self.builder.jump(next);
         if let Some(step) = step {
             self.builder.switch_to(next);
@@ -481,12 +482,9 @@ impl Context<'_> {
                 self.declare_variable(ident, &own, Some(value), false);
             }
         }
-        let depth = self.frame().scopes.len();
-        self.frame().breaks.push((exit, depth));
-        self.frame().continues.push((next, depth));
+        self.open_loop(exit, next);
         self.statement(body, false);
-        self.frame().breaks.pop();
-        self.frame().continues.pop();
+        self.close_loop();
         self.pop_scope();
         self.builder.jump(next);
         self.builder.switch_to(next);
@@ -683,7 +681,7 @@ impl Context<'_> {
         if !tail {
             self.leave_scopes(0);
             self.frame().exit_used = true;
-            self.builder.jump(exit);
+            self.jump_out(exit, true);
             self.dead();
         }
     }
