@@ -140,7 +140,10 @@ fn notes_of(
             (Class::Affine, false) => {
                 format!("{} = {}", value.name, text::shortened(&value.form, 48))
             }
-            (Class::Uniform, false) if value.form.len() <= 24 && value.form != value.name => {
+            (Class::Uniform, false)
+                if value.form.len() <= 24
+                    && value.form.strip_suffix(".x").unwrap_or(&value.form) != value.name =>
+            {
                 format!("{} = {}", value.name, value.form)
             }
             _ => format!("{} {}", value.name, views::rows::class_name(value.class)),

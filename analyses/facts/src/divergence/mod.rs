@@ -121,7 +121,12 @@ impl Engine<'_> {
             (Class::Uniform | Class::Affine, Some(b))
                 if !self.cells[value].form.assumed && self.ty(value).is_integral() =>
             {
-                self.form_text(&self.cells[value].form, b, wanted)
+                let text = self.form_text(&self.cells[value].form, b, wanted);
+                if text == "?" {
+                    SmolStr::default()
+                } else {
+                    text
+                }
             }
             _ => SmolStr::default(),
         };
@@ -276,8 +281,15 @@ impl Engine<'_> {
             return None;
         }
         self.tables
-            .name(value)
-            .map(|v| self.function.variables[v].name.clone())
+            .bound(value)
+            .map(|(binding, place)| {
+                let binding = &self.function.bindings[binding];
+                let name = &self.function.variables[binding.variable].name;
+                match component(self.function, binding, place) {
+                    part if part.is_empty() => name.clone(),
+                    part => smol_str::format_smolstr!("{name}{part}"),
+                }
+            })
             .or_else(|| {
                 self.function
                     .parameters
@@ -341,4 +353,28 @@ fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<Tempor
         });
     }
     found
+}
+
+/// `.x`, `.pos.y`; empty when the binding has one value of the whole variable, or more than a vector has.
+fn component(function: &ir::Function, binding: &ir::Binding, number: usize) -> SmolStr {
+    let part = &binding.part;
+    let count = binding.values.len();
+    let written = function.variables[binding.variable].type_text.as_str();
+    let vector = written.ends_with(|c: char| c.to_digit(10) == Some(count as u32));
+    match count {
+        2..=4 if part.is_empty() && !vector => SmolStr::default(),
+        1 => part.clone(),
+        2..=4 => {
+            let swizzle = part
+                .strip_prefix('.')
+                .filter(|s| s.len() == count && s.bytes().all(|b| b"xyzwrgba".contains(&b)));
+            let letters = swizzle.unwrap_or("xyzw");
+            let letter = letters.get(number..number + 1).unwrap_or_default();
+            match swizzle {
+                Some(_) => smol_str::format_smolstr!(".{letter}"),
+                None => smol_str::format_smolstr!("{part}.{letter}"),
+            }
+        }
+        _ => SmolStr::default(),
+    }
 }

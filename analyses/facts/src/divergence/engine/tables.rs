@@ -100,8 +100,8 @@ pub(crate) struct Tables {
     pub has_calls: bool,
     /// There is something that was not understood.
     pub has_unknowns: bool,
-    /// By value the variable it was first bound to; empty when there are no bindings.
-    names: Vec<u32>,
+    /// By value the binding that it was first part of, and at which place; empty when there are no bindings.
+    names: Vec<(u32, u32)>,
 }
 
 impl Tables {
@@ -161,12 +161,12 @@ impl Tables {
         let Lists { bounds, items } = Lists::new(values, 0, all.map(|&(v, node)| (v.0, node)));
         tables.users = items;
         if !function.bindings.is_empty() {
-            tables.names = vec![NONE; values];
-            for binding in &function.bindings {
-                for &value in &binding.values {
+            tables.names = vec![(NONE, 0); values];
+            for (which, binding) in (0..).zip(&function.bindings) {
+                for (place, &value) in (0..).zip(&binding.values) {
                     let name = &mut tables.names[value.0 as usize];
-                    if *name == NONE {
-                        *name = binding.variable.0;
+                    if name.0 == NONE {
+                        *name = (which, place);
                     }
                 }
             }
@@ -435,9 +435,10 @@ impl Tables {
         let rest = &self.effects[first..];
         &rest[..rest.partition_point(|&n| n < nodes.end)]
     }
-    pub(crate) fn name(&self, value: Value) -> Option<ir::Variable> {
-        let name = self.names.get(value.0 as usize).copied()?;
-        (name != NONE).then_some(ir::Variable(name))
+    /// The binding that a value was first part of, and its place there.
+    pub(crate) fn bound(&self, value: Value) -> Option<(usize, usize)> {
+        let (binding, place) = self.names.get(value.0 as usize).copied()?;
+        (binding != NONE).then_some((binding as usize, place as usize))
     }
 }
 
