@@ -193,6 +193,8 @@ pub struct Context<'a> {
     pub(super) sources: Vec<super::classes::StructOrigin>,
     pub(super) globals: FxHashMap<SmolStr, LValue>,
     pub(super) alias_depth: u32,
+    /// Members of classes whose values are being computed.
+    pub(super) open_symbols: Vec<(super::types::StructId, SmolStr)>,
     origins: FxHashMap<Slot, SlotOrigin>,
     written: FxHashSet<Slot>,
     /// Functions that remain calls: their names, and the module's functions to be lowered.
@@ -254,6 +256,7 @@ impl<'a> Context<'a> {
             demotions,
             again: false,
             closures: Vec::new(),
+            open_symbols: Vec::new(),
             depth: 0,
             fetched: FxHashMap::default(),
             instances: FxHashMap::default(),

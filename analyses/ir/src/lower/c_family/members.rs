@@ -13,6 +13,9 @@ use syntax::c_family::ast::{
     TemplateArgument, TypeKind,
 };
 
+/// Members that are computed from one another at a time.
+const OPEN_SYMBOLS: usize = 12;
+
 impl Context<'_> {
     /// A type declared in the class whose method is being lowered, or in a base of it.
     pub fn member_type_of_class(
@@ -183,11 +186,19 @@ impl Context<'_> {
         name: &str,
         depth: u32,
     ) -> Option<super::value::RValue> {
-        if depth > 16 || self.depth > 180 {
+        // A member that is computed from itself has no value; one that is computed from a long chain of others, each
+        // used twice, is not worth its time.
+        let open = self
+            .open_symbols
+            .iter()
+            .any(|(of, one)| *of == id && one == name);
+        if depth > 16 || self.depth > 180 || open || self.open_symbols.len() > OPEN_SYMBOLS {
             return None;
         }
         self.depth += 1;
+        self.open_symbols.push((id, name.into()));
         let found = self.struct_symbol_at(id, name, depth);
+        self.open_symbols.pop();
         self.depth -= 1;
         found
     }

@@ -185,8 +185,24 @@ fn group_method(
             uint(cx.builder.special(Special::OtherWorkgroup(0), Type::I32))
         }
         "num_blocks" | "is_valid" => uint(cx.builder.special(Special::OtherDispatch(0), Type::I32)),
-        // The same place in the memory of another block of the cluster.
-        "map_shared_rank" => Some(rest.first()?.value.clone()),
+        // The same place in the memory of another block of the cluster: which block decides what is read there.
+        "map_shared_rank" => {
+            let [place, rank, ..] = rest else { return None };
+            let address = cx
+                .convert(place.value.clone(), &place.value.ty, span)
+                .first()?;
+            let rank = rank.value.first()?;
+            let op = crate::inst::Op::CallUnknown {
+                name: "map_shared_rank".into(),
+                pure: true,
+            };
+            let mapped = cx.builder.value(
+                op,
+                &[address, rank],
+                Type::Ptr(crate::types::Space::Generic),
+            );
+            Some(RValue::new(place.value.ty.clone(), vec![mapped]))
+        }
         "shfl" | "shfl_down" | "shfl_up" | "shfl_xor" => {
             let lanes = if let Group::Tile(lanes) = group {
                 lanes
