@@ -185,7 +185,7 @@ fn bytes_that_are_no_utf8_are_a_problem_and_the_rest_is_read() {
 fn check_formats_and_exit_codes() {
     let place = Place::new("check");
     let file = place.file("scale.cu", KERNEL);
-    let plain = lockstep(&["check", &file]);
+    let plain = lockstep(&["check", &file, "--notes"]);
     assert_eq!(
         plain.status.code(),
         Some(0),
@@ -290,6 +290,19 @@ fn denied_findings_silence_and_baseline() {
         "[diagnostics]\nuncoalesced-access = \"error\"\n",
     );
     assert_eq!(lockstep(&["check", &file]).status.code(), Some(1));
+    let noted = place.file(
+        "noted.cu",
+        "#include \"nowhere.h\"\n__global__ void k(int* p) { p[threadIdx.x] = 1; }\n",
+    );
+    let counted = text(&lockstep(&["check", &noted]));
+    assert!(
+        !counted.contains("include-not-found") && counted.contains("1 note(s)"),
+        "{counted}"
+    );
+    for arguments in [["--notes", &noted], ["--deny=include-not-found", &noted]] {
+        let listed = text(&lockstep(&["check", arguments[0], arguments[1]]));
+        assert!(listed.contains("include-not-found"), "{listed}");
+    }
     place.file("lockstep.toml", "warp_size = [[[");
     let output = lockstep(&["check", &file]);
     assert!(

@@ -73,7 +73,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     }
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     match args.format {
-        CheckFormat::Text => text(&mut out, &found)?,
+        CheckFormat::Text => text(&mut out, &found, args)?,
         CheckFormat::Json => as_json(&mut out, &found)?,
         CheckFormat::Sarif => sarif(&mut out, &found)?,
         CheckFormat::Github => github(&mut out, &found)?,
@@ -185,14 +185,23 @@ fn progress(files: usize) -> indicatif::ProgressBar {
     bar
 }
 
-fn text(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
+fn text(out: &mut impl Write, found: &[Found], args: &CheckArgs) -> std::io::Result<()> {
     const BOLD: Style = Style::new().bold();
     const DIM: Style = Style::new().dimmed();
     let mut counts = [0usize; 3];
+    let mut notes = 0usize;
     for one in found {
         let path = one.path.display();
         for (diagnostic, (row, line)) in one.diagnostics.iter().zip(one.rows.iter().zip(&one.lines))
         {
+            let note = diagnostic.finding.is_none()
+                && !matches!(diagnostic.level, Level::Error | Level::Warning);
+            if note {
+                notes += 1;
+                if !args.notes && !denied(diagnostic, &args.deny) {
+                    continue;
+                }
+            }
             let style = match diagnostic.level {
                 Level::Error => AnsiColor::Red.on_default().bold(),
                 Level::Warning => AnsiColor::Yellow.on_default().bold(),
@@ -202,7 +211,7 @@ fn text(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
                 Level::Error => 0,
                 Level::Warning => 1,
                 _ => 2,
-            }] += 1;
+            }] += usize::from(!note);
             let level = row.tier;
             writeln!(
                 out,
@@ -231,9 +240,16 @@ fn text(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
         }
     }
     let files = found.len();
+    let hidden = match notes {
+        0 => String::new(),
+        _ if args.notes => format!(", {notes} note(s)"),
+        _ => format!(
+            ", {notes} note(s) on what was not found, not understood or assumed (--notes shows them)"
+        ),
+    };
     writeln!(
         out,
-        "{files} file(s): {} error(s), {} warning(s), {} hint(s)",
+        "{files} file(s): {} error(s), {} warning(s), {} hint(s){hidden}",
         counts[0], counts[1], counts[2]
     )
 }

@@ -135,6 +135,9 @@ struct CheckArgs {
     /// Writes today's findings as accepted
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
+    /// Text: shows also what was not found, not understood or assumed; otherwise these are counted
+    #[arg(long)]
+    notes: bool,
     #[command(flatten)]
     analysis: AnalysisArgs,
 }
