@@ -195,6 +195,7 @@ pub struct Context<'a> {
     pub(super) alias_depth: u32,
     /// Members of classes whose values are being computed.
     pub(super) open_symbols: Vec<(super::types::StructId, SmolStr)>,
+    pub(super) symbols_computed: u32,
     origins: FxHashMap<Slot, SlotOrigin>,
     written: FxHashSet<Slot>,
     /// Functions that remain calls: their names, and the module's functions to be lowered.
@@ -256,6 +257,7 @@ impl<'a> Context<'a> {
             demotions,
             again: false,
             closures: Vec::new(),
+            symbols_computed: 0,
             open_symbols: Vec::new(),
             depth: 0,
             fetched: FxHashMap::default(),

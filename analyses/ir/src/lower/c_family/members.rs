@@ -15,6 +15,8 @@ use syntax::c_family::ast::{
 
 /// Members that are computed from one another at a time.
 const OPEN_SYMBOLS: usize = 12;
+/// Members whose values are computed for one item: instances of templates that name each other are new classes each time.
+const SYMBOLS: u32 = 4000;
 
 impl Context<'_> {
     /// A type declared in the class whose method is being lowered, or in a base of it.
@@ -192,10 +194,16 @@ impl Context<'_> {
             .open_symbols
             .iter()
             .any(|(of, one)| *of == id && one == name);
-        if depth > 16 || self.depth > 180 || open || self.open_symbols.len() > OPEN_SYMBOLS {
+        if depth > 16
+            || self.depth > 180
+            || open
+            || self.open_symbols.len() > OPEN_SYMBOLS
+            || self.symbols_computed > SYMBOLS
+        {
             return None;
         }
         self.depth += 1;
+        self.symbols_computed += 1;
         self.open_symbols.push((id, name.into()));
         let found = self.struct_symbol_at(id, name, depth);
         self.open_symbols.pop();
