@@ -11,7 +11,7 @@ mod mutate;
 // What the regression list wants is told by value numbers, which printing changes.
 #[allow(dead_code)]
 mod oracle;
-#[path = "soundness_ptx/text.rs"]
+#[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
 use facts::{Method, Options, Scope};

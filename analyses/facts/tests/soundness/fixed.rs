@@ -13,9 +13,24 @@ pub(crate) type Wanted = (Value, Block, bool);
 #[derive(Debug)]
 pub(crate) struct Fixed {
     pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
-    pub(crate) arguments: &'static [u64],
+    /// Of the parameters.
+    arguments: &'static [u64],
     pub(crate) wanted: &'static [Wanted],
+    blocks: &'static str,
+}
+
+const fn program(
+    name: &'static str,
+    arguments: &'static [u64],
+    wanted: &'static [Wanted],
+    blocks: &'static str,
+) -> Fixed {
+    Fixed {
+        name,
+        arguments,
+        wanted,
+        blocks,
+    }
 }
 
 const fn v(value: u32, block: u32, uniform: bool) -> Wanted {
@@ -23,10 +38,11 @@ const fn v(value: u32, block: u32, uniform: bool) -> Wanted {
 }
 
 pub(crate) const ALL: &[Fixed] = &[
-    Fixed {
-        name: "T6 two exits of one loop, constants merged",
-        text: r#"function "t6" kernel text -> i32 {
-  parameter "n" "int" (v0)
+    program(
+        "T6 two exits of one loop, constants merged",
+        &[3],
+        &[v(4, 1, true), v(8, 3, false)],
+        "\
 b0(v0: i32):
   v1: i32 = const 0
   v2: i32 = const 1
@@ -40,15 +56,13 @@ b2:
   v7: bool = icmp.eq v3, v1
   branch v7, b3(v2), b1(v6)
 b3(v8: i32):
-  return v8
-}"#,
-        arguments: &[3],
-        wanted: &[v(4, 1, true), v(8, 3, false)],
-    },
-    Fixed {
-        name: "T6 with equal constants",
-        text: r#"function "t6_equal" kernel text -> i32 {
-  parameter "n" "int" (v0)
+  return v8",
+    ),
+    program(
+        "T6 with equal constants",
+        &[3],
+        &[v(9, 3, true)],
+        "\
 b0(v0: i32):
   v1: i32 = const 0
   v2: i32 = const 1
@@ -63,16 +77,13 @@ b2:
   v8: bool = icmp.eq v4, v1
   branch v8, b3(v3), b1(v7)
 b3(v9: i32):
-  return v9
-}"#,
-        arguments: &[3],
-        wanted: &[v(9, 3, true)],
-    },
-    Fixed {
-        name: "T7 exit of two loops at once",
-        text: r#"function "t7" kernel text -> i32 {
-  parameter "n" "int" (v0)
-  parameter "m" "int" (v1)
+  return v9",
+    ),
+    program(
+        "T7 exit of two loops at once",
+        &[2, 2],
+        &[v(5, 1, true), v(7, 2, true), v(12, 5, false)],
+        "\
 b0(v0: i32, v1: i32):
   v2: i32 = const 0
   v3: i32 = const 1
@@ -92,16 +103,13 @@ b4:
   v11: i32 = add v5, v3
   jump b1(v11)
 b5(v12: i32):
-  return v12
-}"#,
-        arguments: &[2, 2],
-        wanted: &[v(5, 1, true), v(7, 2, true), v(12, 5, false)],
-    },
-    Fixed {
-        name: "T7b a divergent exit that goes elsewhere",
-        text: r#"function "t7b" kernel text -> i32 {
-  parameter "n" "int" (v0)
-  parameter "m" "int" (v1)
+  return v12",
+    ),
+    program(
+        "T7b a divergent exit that goes elsewhere",
+        &[4, 2],
+        &[v(10, 5, true)],
+        "\
 b0(v0: i32, v1: i32):
   v2: i32 = const 0
   v3: i32 = const 1
@@ -120,15 +128,13 @@ b3:
 b4:
   return v2
 b5(v10: i32):
-  return v10
-}"#,
-        arguments: &[4, 2],
-        wanted: &[v(10, 5, true)],
-    },
-    Fixed {
-        name: "T8 a join before the post-dominator",
-        text: r#"function "t8" kernel text -> i32 {
-  parameter "n" "int" (v0)
+  return v10",
+    ),
+    program(
+        "T8 a join before the post-dominator",
+        &[1],
+        &[v(7, 3, false), v(9, 5, false)],
+        "\
 b0(v0: i32):
   v1: i32 = const 1
   v2: i32 = const 2
@@ -147,14 +153,13 @@ b3(v7: i32):
 b4:
   jump b5(v1)
 b5(v9: i32):
-  return v9
-}"#,
-        arguments: &[1],
-        wanted: &[v(7, 3, false), v(9, 5, false)],
-    },
-    Fixed {
-        name: "T9 a plain use after a divergent exit",
-        text: r#"function "t9" kernel text -> i32 {
+  return v9",
+    ),
+    program(
+        "T9 a plain use after a divergent exit",
+        &[],
+        &[v(4, 1, true), v(4, 3, false), v(7, 3, false)],
+        "\
 b0:
   v0: i32 = const 0
   v1: i32 = const 1
@@ -169,15 +174,13 @@ b2:
   jump b1(v6)
 b3:
   v7: i32 = mul v4, v2
-  return v7
-}"#,
-        arguments: &[],
-        wanted: &[v(4, 1, true), v(4, 3, false), v(7, 3, false)],
-    },
-    Fixed {
-        name: "T9 two exits bring the same operand",
-        text: r#"function "t9_twice" kernel text -> i32 {
-  parameter "n" "int" (v0)
+  return v7",
+    ),
+    program(
+        "T9 two exits bring the same operand",
+        &[3],
+        &[v(4, 1, true), v(8, 3, false)],
+        "\
 b0(v0: i32):
   v1: i32 = const 0
   v2: i32 = const 1
@@ -191,14 +194,13 @@ b2:
   v7: bool = icmp.lt_s v6, v0
   branch v7, b1(v6), b3(v4)
 b3(v8: i32):
-  return v8
-}"#,
-        arguments: &[3],
-        wanted: &[v(4, 1, true), v(8, 3, false)],
-    },
-    Fixed {
-        name: "T10 a switch that falls through",
-        text: r#"function "t10" kernel text -> i32 {
+  return v8",
+    ),
+    program(
+        "T10 a switch that falls through",
+        &[],
+        &[v(4, 2, false), v(6, 3, false), v(7, 4, true)],
+        "\
 b0:
   v0: i32 = const 3
   v1: i32 = special tid.x
@@ -213,14 +215,13 @@ b2(v4: i32):
 b3(v6: i32):
   jump b4(v0)
 b4(v7: i32):
-  return v7
-}"#,
-        arguments: &[],
-        wanted: &[v(4, 2, false), v(6, 3, false), v(7, 4, true)],
-    },
-    Fixed {
-        name: "T11 an early return with a common end",
-        text: r#"function "t11" kernel text -> i32 {
+  return v7",
+    ),
+    program(
+        "T11 an early return with a common end",
+        &[],
+        &[v(4, 3, false)],
+        "\
 b0:
   v0: i32 = const 1
   v1: i32 = const 2
@@ -232,15 +233,13 @@ b1:
 b2:
   jump b3(v1)
 b3(v4: i32):
-  return v4
-}"#,
-        arguments: &[],
-        wanted: &[v(4, 3, false)],
-    },
-    Fixed {
-        name: "T11 an early return without one",
-        text: r#"function "t11_apart" kernel text -> i32 {
-  parameter "n" "int" (v0)
+  return v4",
+    ),
+    program(
+        "T11 an early return without one",
+        &[9],
+        &[v(5, 3, true)],
+        "\
 b0(v0: i32):
   v1: i32 = const 2
   v2: i32 = special tid.x
@@ -252,15 +251,13 @@ b2:
   v4: bool = icmp.lt_s v0, v1
   branch v4, b3(v1), b3(v0)
 b3(v5: i32):
-  return v5
-}"#,
-        arguments: &[9],
-        wanted: &[v(5, 3, true)],
-    },
-    Fixed {
-        name: "T12 two latches",
-        text: r#"function "t12" kernel text -> i32 {
-  parameter "n" "int" (v0)
+  return v5",
+    ),
+    program(
+        "T12 two latches",
+        &[3],
+        &[v(8, 1, false), v(8, 5, false)],
+        "\
 b0(v0: i32):
   v1: i32 = const 0
   v2: i32 = const 1
@@ -280,14 +277,13 @@ b3:
 b4:
   jump b1(v10, v3)
 b5:
-  return v8
-}"#,
-        arguments: &[3],
-        wanted: &[v(8, 1, false), v(8, 5, false)],
-    },
-    Fixed {
-        name: "T13 long arms",
-        text: r#"function "t13" kernel text -> i32 {
+  return v8",
+    ),
+    program(
+        "T13 long arms",
+        &[],
+        &[v(4, 7, false)],
+        "\
 b0:
   v0: i32 = const 1
   v1: i32 = const 2
@@ -307,14 +303,13 @@ b5:
 b6:
   jump b7(v1)
 b7(v4: i32):
-  return v4
-}"#,
-        arguments: &[],
-        wanted: &[v(4, 7, false)],
-    },
-    Fixed {
-        name: "T14 wrap-around of eight bits",
-        text: r#"function "t14" kernel text -> i32 {
+  return v4",
+    ),
+    program(
+        "T14 wrap-around of eight bits",
+        &[],
+        &[v(8, 0, false)],
+        "\
 b0:
   v0: i8 = const 126
   v1: i8 = const 127
@@ -326,14 +321,13 @@ b0:
   v7: i8 = add v5, v1
   v8: bool = icmp.lt_s v6, v7
   v9: i32 = select v8, v2, v3
-  return v9
-}"#,
-        arguments: &[],
-        wanted: &[v(8, 0, false)],
-    },
-    Fixed {
-        name: "T15 a divergent branch in the header, the exit elsewhere",
-        text: r#"function "t15" kernel text -> i32 {
+  return v9",
+    ),
+    program(
+        "T15 a divergent branch in the header, the exit elsewhere",
+        &[],
+        &[v(5, 5, false)],
+        "\
 b0:
   v0: i32 = const 0
   v1: i32 = const 1
@@ -354,18 +348,21 @@ b3:
 b4:
   jump b1(v5)
 b5:
-  return v5
-}"#,
-        arguments: &[],
-        wanted: &[v(5, 5, false)],
-    },
+  return v5",
+    ),
 ];
 
 impl Fixed {
     /// On two warps of eight lanes.
     pub(crate) fn case(&self) -> Case {
-        let module = ir::text::parse_module(self.text)
-            .unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let mut text = String::from("function \"f\" kernel text -> i32 {\n");
+        for number in 0..self.arguments.len() {
+            text.push_str(&format!("  parameter \"p{number}\" \"int\" (v{number})\n"));
+        }
+        text.push_str(self.blocks);
+        text.push_str("\n}\n");
+        let module =
+            ir::text::parse_module(&text).unwrap_or_else(|error| panic!("{}: {error}", self.name));
         if let Err(errors) = ir::verify_module(&module) {
             panic!("{}: {}", self.name, errors[0]);
         }
