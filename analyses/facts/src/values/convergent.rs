@@ -71,6 +71,8 @@ pub struct ConvergentProfiler {
     since_test: u64,
     off_at: u64,
     wait: u64,
+    last: Option<u64>,
+    repeats: u64,
 }
 
 impl ConvergentProfiler {
@@ -89,6 +91,8 @@ impl ConvergentProfiler {
             since_test: 0,
             off_at: 0,
             wait: 0,
+            last: None,
+            repeats: 0,
         }
     }
 
@@ -103,6 +107,8 @@ impl ConvergentProfiler {
             self.woken = true;
         }
         self.table.insert(value, 1);
+        self.repeats += u64::from(self.last == Some(value));
+        self.last = Some(value);
         self.profiled += 1;
         self.after_wake += u64::from(self.woken);
         self.since_test += 1;
@@ -119,6 +125,7 @@ impl ConvergentProfiler {
         self.before = now;
         if !goes_on {
             self.on = false;
+            self.last = None;
             self.off_at = self.executions;
             // A back-off that is no number, or negative, waits not at all.
             self.wait = (self.executions as f64 * self.schedule.back_off) as u64;
@@ -137,6 +144,11 @@ impl ConvergentProfiler {
     #[must_use]
     pub const fn profiled(&self) -> u64 {
         self.profiled
+    }
+    /// Of those, the ones whose value was that of the execution before (MRV-1), as far as that one was entered too.
+    #[must_use]
+    pub const fn repeats(&self) -> u64 {
+        self.repeats
     }
     /// Of those, the ones after the first time that the place was looked at again.
     #[must_use]

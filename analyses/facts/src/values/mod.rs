@@ -2,7 +2,7 @@
 //!
 //! The seed's profiler complete: tables of top values (`tnv`), the profile of one place (`profiler`), the comparison of
 //! two runs (`compare`), the profiler that stops when it has converged (`convergent`), and the estimate from loads only
-//! (`propagate`).
+//! (`propagate`). `record` profiles a run of the interpreter; `stored` is the profile as it is kept on disk.
 //!
 //! Source: Calder, Feller, Eustace, *Value Profiling*, MICRO-30, 1997.
 
@@ -10,6 +10,8 @@ pub mod compare;
 pub mod convergent;
 pub mod profiler;
 pub mod propagate;
+pub mod record;
+pub mod stored;
 #[cfg(test)]
 mod tests;
 pub mod tnv;

@@ -1,0 +1,201 @@
+//! Stored items from counts: of a recorded run, or of single values that instrumented code or a table counted.
+
+use super::shape::{code_hash, names, shape};
+use super::{StoredBlock, StoredItem, StoredJoint, StoredTop, StoredValue, hex};
+use crate::values::record::Recorded;
+use ir::{Function, Loc, Value, ValueDef};
+
+/// Where something stands, from 1, relative to the first line of its item.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+    /// The item, where it is not the function's own.
+    pub of: Option<String>,
+}
+
+/// Resolves the positions of a function; only the caller has the text.
+pub type Positions<'a> = &'a dyn Fn(Loc) -> Place;
+
+/// An item without counts but for what `recorded` has.
+#[must_use]
+pub fn item_of(
+    function: &Function,
+    ordinal: u32,
+    recorded: &Recorded,
+    positions: Positions<'_>,
+) -> StoredItem {
+    let known = names(function);
+    let values = recorded.values.iter().map(|(value, counts)| {
+        let mut stored = describe(function, *value, &known, positions);
+        stored.executions = counts.executions;
+        stored.zeros = counts.zeros;
+        stored.uniform = counts.uniform;
+        stored.lanes = counts.lanes;
+        stored.profiled = counts.profiled;
+        stored.repeats = counts.repeats;
+        stored.top = counts
+            .top
+            .iter()
+            .map(|entry| StoredTop {
+                bits: entry.value,
+                count: entry.count,
+            })
+            .collect();
+        stored
+    });
+    StoredItem {
+        values: values.collect(),
+        blocks: recorded
+            .blocks
+            .iter()
+            .filter(|&(_, &executions)| executions > 0)
+            .map(|(block, &executions)| StoredBlock {
+                id: block.0,
+                executions,
+            })
+            .collect(),
+        joint: recorded
+            .joint
+            .iter()
+            .map(|joint| StoredJoint {
+                members: joint.members.iter().map(|value| value.0).collect(),
+                executions: joint.executions,
+                zeros: joint.zeros,
+            })
+            .collect(),
+        warps: recorded.warps,
+        ..empty(function, ordinal)
+    }
+}
+
+/// An item from executions and zeros of values and of vectors (several values), such as counters give. `warps` is the
+/// least that explains them.
+#[must_use]
+pub fn stored_item(
+    function: &Function,
+    ordinal: u32,
+    counted: &[(Vec<Value>, u64, u64)],
+    positions: Positions<'_>,
+) -> StoredItem {
+    let known = names(function);
+    let mut item = empty(function, ordinal);
+    let mut values: Vec<StoredValue> = Vec::new();
+    for (members, executions, zeros) in counted {
+        for &member in members {
+            // Members of a vector are zero at least as often as the vector; their own count says more.
+            let alone = members.len() == 1;
+            match values.iter_mut().find(|value| value.id == member.0) {
+                Some(value) if alone => {
+                    value.executions = *executions;
+                    value.zeros = *zeros;
+                }
+                Some(_) => {}
+                None => {
+                    let mut value = describe(function, member, &known, positions);
+                    value.executions = *executions;
+                    value.zeros = *zeros;
+                    values.push(value);
+                }
+            }
+        }
+        if members.len() > 1 {
+            item.joint.push(StoredJoint {
+                members: members.iter().map(|value| value.0).collect(),
+                executions: *executions,
+                zeros: *zeros,
+            });
+        }
+        item.warps = item.warps.max(*executions);
+    }
+    values.sort_by_key(|value| value.id);
+    item.values = values;
+    item
+}
+
+/// Adds the counts of one item to those of another of the same code.
+pub fn aggregate(into: &mut StoredItem, other: &StoredItem) {
+    into.warps = into.warps.saturating_add(other.warps);
+    for block in &other.blocks {
+        match into.blocks.iter_mut().find(|known| known.id == block.id) {
+            Some(known) => known.executions = known.executions.saturating_add(block.executions),
+            None => into.blocks.push(*block),
+        }
+    }
+    into.blocks.sort_by_key(|block| block.id);
+    for value in &other.values {
+        match into
+            .values
+            .binary_search_by_key(&value.id, |known| known.id)
+        {
+            Ok(at) => add(&mut into.values[at], value),
+            Err(at) => into.values.insert(at, value.clone()),
+        }
+    }
+    for joint in &other.joint {
+        match into
+            .joint
+            .iter_mut()
+            .find(|known| known.members == joint.members)
+        {
+            Some(known) => {
+                known.executions = known.executions.saturating_add(joint.executions);
+                known.zeros = known.zeros.saturating_add(joint.zeros);
+            }
+            None => into.joint.push(joint.clone()),
+        }
+    }
+}
+
+fn add(into: &mut StoredValue, other: &StoredValue) {
+    let sum = |a: &mut u64, b: u64| *a = a.saturating_add(b);
+    sum(&mut into.executions, other.executions);
+    sum(&mut into.zeros, other.zeros);
+    sum(&mut into.uniform, other.uniform);
+    sum(&mut into.lanes, other.lanes);
+    sum(&mut into.profiled, other.profiled);
+    sum(&mut into.repeats, other.repeats);
+    for top in &other.top {
+        match into.top.iter_mut().find(|known| known.bits == top.bits) {
+            Some(known) => sum(&mut known.count, top.count),
+            None => into.top.push(*top),
+        }
+    }
+    into.top
+        .sort_by(|a, b| b.count.cmp(&a.count).then(a.bits.cmp(&b.bits)));
+    into.top.truncate(crate::values::tnv::CAPACITY);
+}
+
+fn empty(function: &Function, ordinal: u32) -> StoredItem {
+    StoredItem {
+        name: function.name.to_string(),
+        ordinal,
+        code: hex(code_hash(function)),
+        ..StoredItem::default()
+    }
+}
+
+fn describe(
+    function: &Function,
+    value: Value,
+    known: &rustc_hash::FxHashMap<Value, (String, Loc)>,
+    positions: Positions<'_>,
+) -> StoredValue {
+    let named = known.get(&value);
+    let loc = match (named, function.values[value].def) {
+        (Some((_, loc)), _) => *loc,
+        (None, ValueDef::Result(inst, _)) => function.insts[inst].loc,
+        (None, ValueDef::Param(block, _)) => function.blocks[block].loc,
+    };
+    let place = positions(loc);
+    let limited = |text: String| -> String { text.chars().take(super::LONGEST_NAME / 4).collect() };
+    StoredValue {
+        id: value.0,
+        name: limited(named.map_or_else(String::new, |(name, _)| name.clone())),
+        shape: limited(shape(function, value)),
+        of: place.of.map(limited),
+        line: place.line,
+        column: place.column,
+        ..StoredValue::default()
+    }
+}

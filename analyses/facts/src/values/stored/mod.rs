@@ -1,0 +1,374 @@
+//! The value profile of a program as plain data, versioned, as it is written to disk: what the interpreter, instrumented
+//! code or a table of counts says of the values of each item.
+//!
+//! ```text
+//! item "shade": value 17 `ndotl` float saturate, line 4: 1000 warps, 620 all zero  ->  P(0) = .62
+//! ```
+//!
+//! `shape` names values so that they are found again, `build` makes an item from counts, `map` finds its values in a
+//! function that may have changed since. Reading and writing is the caller's; `StoredProfile::check` must hold of what
+//! was read before anything else looks at it. Nothing here is more than linear in the profile and the function.
+
+mod build;
+mod map;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use build::{Place, Positions, aggregate, item_of, stored_item};
+pub use map::{Lost, Mapped, Why, map};
+pub use shape::{code_hash, names, shape, text_hash};
+
+use serde::{Deserialize, Serialize};
+
+/// What the first member of every profile says.
+pub const FORMAT: &str = "lockstep value profile";
+/// Changes with the meaning of a member; new members alone do not change it.
+pub const VERSION: u32 = 1;
+
+/// Sizes beyond which a profile is refused.
+pub const MOST_ITEMS: usize = 10_000;
+pub const MOST_VALUES: usize = 1_000_000;
+pub const MOST_TOP: usize = 64;
+pub const LONGEST_NAME: usize = 1024;
+
+/// A profile of one source file. Unknown members are passed over, so that later versions can add some.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredProfile {
+    /// `FORMAT`.
+    pub format: String,
+    /// `VERSION`.
+    pub version: u32,
+    pub source: SourceStamp,
+    /// Lanes of a warp, 1 to 128: probabilities of whole warps hold for this size.
+    pub warp_size: u32,
+    #[serde(default)]
+    pub origin: Origin,
+    /// Sorted by name and ordinal.
+    pub items: Vec<StoredItem>,
+}
+
+/// The text that was profiled.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SourceStamp {
+    /// For people: the file's name.
+    pub file: String,
+    /// `text_hash` of the whole text, 16 hexadecimal digits.
+    pub hash: String,
+}
+
+/// Where the counts come from.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Origin {
+    /// `interpreter`, `instrumented` or `import`.
+    pub kind: String,
+    /// What was run or read, for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
+    /// Workgroups that ran, and those that the launch has.
+    #[serde(default)]
+    pub sampled: u64,
+    #[serde(default)]
+    pub of: u64,
+}
+
+/// What is known of one function of the source.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredItem {
+    pub name: String,
+    /// The number among the items of that name.
+    #[serde(default)]
+    pub ordinal: u32,
+    /// `code_hash` of its function, 16 hexadecimal digits: equal hashes mean that ids are still right.
+    pub code: String,
+    /// Warps that entered it.
+    pub warps: u64,
+    #[serde(default)]
+    pub blocks: Vec<StoredBlock>,
+    /// Sorted by id.
+    pub values: Vec<StoredValue>,
+    /// Source vectors of which all members were zero together.
+    #[serde(default)]
+    pub joint: Vec<StoredJoint>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredBlock {
+    pub id: u32,
+    /// By warps.
+    pub executions: u64,
+}
+
+/// A value of a function. Counts are of warps unless they say lanes.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredValue {
+    /// The number of the value in its function.
+    pub id: u32,
+    /// The variable that holds it with its component (`c.x`); empty of a temporary.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Type and operation with the operations of its operands, to find it after an edit.
+    #[serde(default)]
+    pub shape: String,
+    /// The item that its position is in, where that is an inlined callee.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// From 1; line 1 is the item's first. 0 where it has no place.
+    pub line: u32,
+    pub column: u32,
+    /// Times that a warp computed it.
+    pub executions: u64,
+    /// Of those, the ones where all active lanes had zero.
+    pub zeros: u64,
+    /// Of those, the ones where all active lanes had one value; 0 where that was not counted.
+    #[serde(default)]
+    pub uniform: u64,
+    /// Times that a lane computed it; 0 where lanes were not counted.
+    #[serde(default)]
+    pub lanes: u64,
+    /// Lane executions that the table of top values saw.
+    #[serde(default)]
+    pub profiled: u64,
+    /// Of those, the ones that gave the same as the one before (MRV-1).
+    #[serde(default)]
+    pub repeats: u64,
+    /// The most frequent values by falling count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top: Vec<StoredTop>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredTop {
+    /// The bit pattern, zero-extended; integers sign-extended.
+    pub bits: u64,
+    /// Lane executions.
+    pub count: u64,
+}
+
+/// Values that were one vector of the source.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct StoredJoint {
+    /// Ids of values of the item.
+    pub members: Vec<u32>,
+    /// Times that a warp computed the last of them.
+    pub executions: u64,
+    /// Of those, the ones where all members were zero in all active lanes.
+    pub zeros: u64,
+}
+
+/// Why a profile is not used.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ProfileError {
+    #[error("not a profile of Lockstep: `format` is `{found}`, not `{FORMAT}`")]
+    Format { found: String },
+    #[error("a profile of version {found}; this Lockstep reads version {VERSION}")]
+    Version { found: u32 },
+    #[error("`warp_size` is {found}; 1 to 128 can be")]
+    WarpSize { found: u32 },
+    #[error(
+        "profiled with {found} lanes a warp, and {wanted} are asked for: probabilities of whole warps differ"
+    )]
+    OtherWarpSize { found: u32, wanted: u32 },
+    #[error("{found} {what}; at most {limit} are read")]
+    TooLarge {
+        what: &'static str,
+        found: usize,
+        limit: usize,
+    },
+    #[error("item `{item}`{}: {why}", value_phrase(*.value))]
+    Inconsistent {
+        item: String,
+        value: Option<u32>,
+        why: &'static str,
+    },
+}
+
+fn value_phrase(value: Option<u32>) -> String {
+    value.map_or_else(String::new, |id| format!(", value {id}"))
+}
+
+impl StoredProfile {
+    #[must_use]
+    pub fn new(file: &str, text: &str, warp_size: u32) -> Self {
+        StoredProfile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            source: SourceStamp {
+                file: file.to_owned(),
+                hash: hex(text_hash(text)),
+            },
+            warp_size,
+            ..StoredProfile::default()
+        }
+    }
+
+    /// Whether it is one, and makes sense.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, in order of the members.
+    pub fn check(&self) -> Result<(), ProfileError> {
+        if self.format != FORMAT {
+            return Err(ProfileError::Format {
+                found: self.format.chars().take(60).collect(),
+            });
+        }
+        if self.version != VERSION {
+            return Err(ProfileError::Version {
+                found: self.version,
+            });
+        }
+        if !(1..=128).contains(&self.warp_size) {
+            return Err(ProfileError::WarpSize {
+                found: self.warp_size,
+            });
+        }
+        let bounded = |what, found, limit| match found > limit {
+            true => Err(ProfileError::TooLarge { what, found, limit }),
+            false => Ok(()),
+        };
+        bounded("items", self.items.len(), MOST_ITEMS)?;
+        let values = self.items.iter().map(|item| item.values.len()).sum();
+        bounded("values", values, MOST_VALUES)?;
+        for item in &self.items {
+            bounded("bytes of a name", item.name.len(), LONGEST_NAME)?;
+            bounded("blocks of an item", item.blocks.len(), MOST_VALUES)?;
+            bounded("vectors of an item", item.joint.len(), MOST_VALUES)?;
+            item.check()?;
+        }
+        Ok(())
+    }
+
+    /// Whether probabilities are those of the warps that are asked for.
+    ///
+    /// # Errors
+    /// `OtherWarpSize`.
+    pub fn check_warp_size(&self, wanted: u32) -> Result<(), ProfileError> {
+        match self.warp_size == wanted {
+            true => Ok(()),
+            false => Err(ProfileError::OtherWarpSize {
+                found: self.warp_size,
+                wanted,
+            }),
+        }
+    }
+
+    /// The item of a function, by the last part of its name.
+    #[must_use]
+    pub fn item(&self, name: &str) -> Option<&StoredItem> {
+        let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+        let named = |item: &&StoredItem| item.name == name;
+        self.items.iter().find(named).or_else(|| {
+            self.items
+                .iter()
+                .find(|item| last(&item.name) == last(name))
+        })
+    }
+
+    /// Whether the text is not the one that was profiled.
+    #[must_use]
+    pub fn is_stale(&self, text: &str) -> bool {
+        self.source.hash != hex(text_hash(text))
+    }
+}
+
+impl StoredItem {
+    fn check(&self) -> Result<(), ProfileError> {
+        let fail = |value, why| {
+            Err(ProfileError::Inconsistent {
+                item: self.name.clone(),
+                value,
+                why,
+            })
+        };
+        let mut before = None;
+        for value in &self.values {
+            let id = Some(value.id);
+            if before >= id {
+                return fail(id, "values are not sorted by `id`, or one is there twice");
+            }
+            before = id;
+            let long = value.name.len().max(value.shape.len()) > LONGEST_NAME
+                || value.of.as_ref().is_some_and(|of| of.len() > LONGEST_NAME);
+            if long {
+                return fail(id, "a name is too long");
+            }
+            if value.zeros > value.executions || value.uniform > value.executions {
+                return fail(id, "more zeros or uniform warps than executions");
+            }
+            if value.top.len() > MOST_TOP {
+                return fail(id, "too many top values");
+            }
+            let tops = value
+                .top
+                .iter()
+                .try_fold(0u64, |sum, top| sum.checked_add(top.count));
+            if tops.is_none_or(|sum| sum > value.profiled)
+                || value.repeats > value.profiled
+                || (value.lanes > 0 && value.profiled > value.lanes)
+            {
+                return fail(id, "top values or repeats count more than was profiled");
+            }
+            if value.top.windows(2).any(|two| two[0].count < two[1].count) {
+                return fail(id, "top values are not sorted by falling count");
+            }
+        }
+        for joint in &self.joint {
+            let known = |id: &u32| {
+                self.values
+                    .binary_search_by_key(id, |value| value.id)
+                    .is_ok()
+            };
+            if joint.members.is_empty() || joint.members.len() > 16 {
+                return fail(None, "a vector has 1 to 16 members");
+            }
+            if !joint.members.iter().all(known) {
+                return fail(None, "a vector has a member that is no value of the item");
+            }
+            if joint.zeros > joint.executions {
+                return fail(None, "a vector has more zeros than executions");
+            }
+        }
+        Ok(())
+    }
+
+    #[must_use]
+    pub fn value(&self, id: u32) -> Option<&StoredValue> {
+        let at = self
+            .values
+            .binary_search_by_key(&id, |value| value.id)
+            .ok()?;
+        self.values.get(at)
+    }
+}
+
+impl StoredValue {
+    /// The share of warps that held zero in all active lanes; `None` of a value that was never computed.
+    #[must_use]
+    pub fn zero_share(&self) -> Option<f64> {
+        (self.executions > 0).then(|| self.zeros as f64 / self.executions as f64)
+    }
+
+    /// For metrics and comparisons: what the table saw of it. Executions are those that were profiled, so that a
+    /// profiler that stopped does not lower the invariance.
+    #[must_use]
+    pub fn profile(&self) -> super::profiler::ValueProfile {
+        super::profiler::ValueProfile {
+            executions: self.profiled,
+            top: self
+                .top
+                .iter()
+                .map(|top| super::tnv::Entry {
+                    value: top.bits,
+                    count: top.count,
+                })
+                .collect(),
+            recent: vec![self.repeats],
+        }
+    }
+}
+
+/// A hash as it is written.
+#[must_use]
+pub fn hex(hash: u64) -> String {
+    format!("{hash:016x}")
+}

@@ -1,0 +1,190 @@
+//! Profiles as data: what goes out comes in, what makes no sense is refused, and values are found after an edit.
+
+use super::*;
+use crate::values::record::{Recorder, Stream};
+use ir::interp::{Launch, run_with};
+use ir::{Function, Module, Value};
+
+const SHADE: &str = r#"
+function "shade" kernel text {
+  parameter "p" "float*" (v0)
+  variable x0 "n" "float" local @5..6
+  variable x1 "c" "float2" local @7..8
+
+b0(v0: ptr.global):
+  v1: i32 = special tid.x
+  v2: i64 = zext v1
+  v3: i64 = const 4
+  v4: i64 = mul v2, v3
+  v5: ptr.global = ptr_add v0, v4
+  v6: f32 = load.global v5 @10..12
+  v7: f32 = saturate v6 @14..16
+  v8: f32 = fmul v7, v6 @18..20
+  v9: f32 = fmul v7, v7 @22..24
+  store.global v5, v8
+  return
+  bind x0 declare b0 (v7) @5..6
+  bind x1 declare b0 (v8, v9) @7..8
+}
+"#;
+
+fn parsed(text: &str) -> Function {
+    ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn profiled(function: &Function) -> StoredItem {
+    let mut launch = Launch::new(64);
+    // The first warp looks away from the light.
+    let words = (0..64).map(|i| if i < 32 { -1.0 - i as f32 } else { 0.5 });
+    launch.buffers.push(ir::interp::Buffer::of_f32(words));
+    launch.parameters.push(ir::interp::Argument::Pointer {
+        buffer: 0,
+        offset: 0,
+    });
+    let mut recorder = Recorder::new(function, Stream::Every);
+    let module = Module {
+        functions: vec![function.clone()],
+    };
+    let outcome = run_with(&module, &launch, &mut recorder, &());
+    assert_eq!(outcome.error, None);
+    item_of(function, 0, &recorder.finish(), &|loc| Place {
+        line: loc.span.start,
+        column: 1,
+        of: None,
+    })
+}
+
+#[test]
+fn a_run_is_counted_by_warps_and_by_lanes() {
+    let item = profiled(&parsed(SHADE));
+    assert_eq!(item.warps, 2);
+    let n = item.value(7).expect("v7");
+    assert_eq!(
+        (n.name.as_str(), n.shape.as_str()),
+        ("n", "f32 Saturate(load Global)")
+    );
+    assert_eq!((n.executions, n.zeros, n.uniform, n.lanes), (2, 1, 2, 64));
+    assert_eq!(n.zero_share(), Some(0.5));
+    assert_eq!(n.profile().invariance(1), 0.5);
+    assert_eq!(n.profile().most_recent(1), 62.0 / 64.0);
+    let x = item.value(6).expect("v6");
+    assert_eq!((x.zeros, x.uniform), (0, 1));
+    assert_eq!(item.value(8).map(|c| c.name.as_str()), Some("c.x"));
+    assert_eq!(item.joint.len(), 1);
+    assert_eq!(
+        item.joint[0],
+        StoredJoint {
+            members: vec![8, 9],
+            executions: 2,
+            zeros: 1
+        }
+    );
+    assert_eq!(
+        item.blocks,
+        [StoredBlock {
+            id: 0,
+            executions: 2
+        }]
+    );
+}
+
+fn whole(item: StoredItem) -> StoredProfile {
+    StoredProfile {
+        items: vec![item],
+        ..StoredProfile::new("shade.lir", SHADE, 32)
+    }
+}
+
+#[test]
+fn what_goes_out_comes_in() {
+    let profile = whole(profiled(&parsed(SHADE)));
+    let text = serde_json::to_string(&profile).expect("plain data");
+    let back: StoredProfile = serde_json::from_str(&text).expect("as written");
+    assert_eq!(back, profile);
+    assert_eq!(back.check(), Ok(()));
+    assert!(!back.is_stale(SHADE));
+    assert!(!back.is_stale(&SHADE.replace('\n', "\r\n")));
+    assert!(back.is_stale(&SHADE.replace("saturate", "floor")));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let good = whole(profiled(&parsed(SHADE)));
+    let wrong = |change: &dyn Fn(&mut StoredProfile)| {
+        let mut profile = good.clone();
+        change(&mut profile);
+        profile.check().expect_err("wrong").to_string()
+    };
+    assert!(wrong(&|p| p.format = "x".into()).contains("not a profile"));
+    assert!(wrong(&|p| p.version = 9).contains("version 9"));
+    assert!(wrong(&|p| p.warp_size = 0).contains("warp_size"));
+    assert!(wrong(&|p| p.items[0].values[0].zeros = u64::MAX).contains("more zeros"));
+    assert!(wrong(&|p| p.items[0].values[0].id = 99).contains("not sorted"));
+    assert!(wrong(&|p| p.items[0].values[1].top.clear_and_fill()).contains("too many top"));
+    assert!(wrong(&|p| p.items[0].joint[0].members = vec![77]).contains("no value of the item"));
+    assert!(wrong(&|p| p.items = vec![StoredItem::default(); MOST_ITEMS + 1]).contains("at most"));
+    assert!(
+        good.check_warp_size(64)
+            .is_err_and(|e| e.to_string().contains("32 lanes"))
+    );
+}
+
+trait Fill {
+    fn clear_and_fill(&mut self);
+}
+impl Fill for Vec<StoredTop> {
+    fn clear_and_fill(&mut self) {
+        *self = vec![StoredTop::default(); MOST_TOP + 1];
+    }
+}
+
+#[test]
+fn values_are_found_again() {
+    let item = profiled(&parsed(SHADE));
+    let same = parsed(SHADE);
+    let mapped = map(&item, &same);
+    assert!(mapped.exact && mapped.lost.is_empty());
+    let probabilities = mapped.probabilities(&item, &same);
+    assert_eq!(probabilities.of(&[Value(7)]), Some(0.5));
+    assert_eq!(probabilities.of(&[Value(8), Value(9)]), Some(0.5));
+    assert_eq!(mapped.weights(&item, &same)[same.entry()], Some(1.0));
+
+    // Positions do not count.
+    let moved = parsed(&SHADE.replace("@14..16", "@114..116"));
+    assert!(map(&item, &moved).exact);
+
+    // Another instruction moves the ids; one operation has changed.
+    let edited = SHADE
+        .replace("  v1: i32", "  v20: f32 = const 1.0\n  v1: i32")
+        .replace("v9: f32 = fmul v7, v7", "v9: f32 = fadd v7, v7");
+    let edited = parsed(&edited);
+    let mapped = map(&item, &edited);
+    assert!(!mapped.exact);
+    let n = edited.bindings[0].values[0];
+    assert_eq!(mapped.of(&item, n).map(|value| value.zeros), Some(1));
+    let lost: Vec<_> = mapped
+        .lost
+        .iter()
+        .map(|lost| (lost.name.as_str(), lost.why))
+        .collect();
+    assert_eq!(lost, [("c.y", Why::Gone)]);
+    assert_eq!(mapped.weights(&item, &edited)[edited.entry()], Some(1.0));
+    assert_eq!(mapped.probabilities(&item, &edited).joint.len(), 0);
+}
+
+#[test]
+fn counted_values_make_an_item() {
+    let function = parsed(SHADE);
+    let counted = [(vec![Value(7)], 10, 4), (vec![Value(8), Value(9)], 10, 3)];
+    let item = stored_item(&function, 0, &counted, &|_| Place::default());
+    assert_eq!(whole(item.clone()).check(), Ok(()));
+    let probabilities = map(&item, &function).probabilities(&item, &function);
+    assert_eq!(probabilities.of(&[Value(7)]), Some(0.4));
+    assert_eq!(probabilities.of(&[Value(8), Value(9)]), Some(0.3));
+    let mut twice = item.clone();
+    aggregate(&mut twice, &item);
+    assert_eq!(
+        (twice.warps, twice.value(7).map(|v| v.zeros)),
+        (20, Some(8))
+    );
+}
