@@ -353,9 +353,8 @@ fn lower_ir(text: &str) -> Lowered {
     if text.len() > LARGEST_IR {
         let message = format!("a module has at most {LARGEST_IR} bytes; this one is not looked at");
         return Lowered {
-            module: ir::Module::default(),
             problems: vec![Problem::new(ProblemKind::Limit, Span::at(0), message)],
-            assumed: Default::default(),
+            ..Lowered::default()
         };
     }
     match ir::text::parse_module(text) {

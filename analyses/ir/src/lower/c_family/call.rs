@@ -2,31 +2,25 @@
 //!
 //! Candidates are ranked by the sum of their argument conversions, then by how little of them is template, then by the
 //! nearness of their scope. The chosen body is lowered in place: references are the caller's places, results go to a
-//! place of the call. Recursion, and whatever exceeds the budget, remains a call of a function of the module.
+//! place of the call. Recursion, and whatever exceeds the budget, remains a call (`outlined`).
 
 use super::classes::{Callee, FunctionRef};
 use super::context::*;
-use super::templates::same_type;
+use super::outlined::Kept;
 use super::types::*;
+use super::unseen::{Prototype, Unseen};
 use super::value::*;
-use super::visit;
 use crate::entity::Value;
 use crate::function::*;
-use crate::inst::*;
-use crate::types::Type;
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
-use std::rc::Rc;
 use syntax::Span;
-use syntax::c_family::ast::{self, Expr, ExprKind, FunctionBody, ItemKind};
+use syntax::c_family::ast::{self, Expr, FunctionBody, ItemKind};
 
 /// Inlined calls on top of each other.
 pub const MAX_INLINE_DEPTH: usize = 40;
 /// Instructions of one function above which calls are no longer inlined.
 pub const MAX_INSTRUCTIONS: usize = 20_000;
-/// Functions of a module beside its own; calls of further ones are unknown.
-pub const MAX_OUTLINED: usize = 16;
 
 /// An expression's result before it is known whether its value or its place is wanted.
 #[derive(Clone, Debug)]
@@ -51,30 +45,6 @@ pub struct Arg<'e> {
     pub span: Span,
     /// `{...}`: initialises the parameter once its type is known.
     pub list: Option<&'e Expr>,
-}
-
-/// A function that remains a call.
-#[derive(Clone, Debug)]
-pub struct Outlined {
-    pub id: CalleeId,
-    pub callee: Callee,
-    pub template: Vec<(SmolStr, Local)>,
-}
-
-/// Identity of a function with its template arguments.
-pub type CalleeId = String;
-
-/// Why a callee is not entered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unseen {
-    /// Declared; the definition is in another translation unit.
-    Body,
-    /// No declaration of this name is in sight.
-    Name,
-    /// There are definitions of this name, and none is taken to fit.
-    Overload,
-    /// A pointer to a function whose value is not known.
-    Pointer,
 }
 
 /// A candidate that fits.
@@ -111,24 +81,44 @@ impl Context<'_> {
         let name = callee.name.clone();
         let Some(full) = self.with_body(&callee) else {
             let return_type = self.return_type_of(&callee, &scopes);
-            return self.unseen_call(&name, Unseen::Body, this, arguments, return_type, span);
+            let Some(function) = callee.function.function() else {
+                return self.unseen_call(&name, Unseen::Body, this, arguments, return_type, span);
+            };
+            let prototype = Prototype {
+                function,
+                parameters: &parameters,
+                return_type,
+            };
+            return self.prototype_call(&name, Unseen::Body, this, arguments, &prototype, span);
         };
         let class_changed = full.item != callee.item;
         let callee = full;
         let Some(function) = callee.function.function() else {
             return self.unknown_call(&name, this, arguments, None, span);
         };
+        let class = callee
+            .class
+            .map(|id| self.structs.display(&CType::Struct(id)));
         let id = format!(
             "{:?}{}{:?}{:?}",
             callee.item,
             name,
-            callee.class,
+            class,
             bindings_text(&scopes, function)
         );
         let recursive = self.callees.contains(&id);
         let large = self.builder.function.insts.len() > MAX_INSTRUCTIONS;
         if recursive || large || self.callees.len() >= MAX_INLINE_DEPTH || self.depth > 150 {
-            return self.outlined_call(&callee, id, &scopes, this, arguments, &parameters, span);
+            let kept = Kept {
+                callee: &callee,
+                id,
+                scopes: &scopes,
+                this,
+                arguments,
+                parameters: &parameters,
+                recursive,
+            };
+            return self.outlined_call(kept, span);
         }
         // The arguments' places, by parameter, before the callee's names come into scope.
         let mut passed: Vec<(Bound, Option<Arg<'_>>)> = Vec::new();
@@ -304,419 +294,6 @@ impl Context<'_> {
         }
     }
 
-    /// The scalars that a place holds now, without reading memory.
-    pub fn known_parts(&mut self, place: &LValue) -> Parts {
-        match &place.place {
-            Place::Slots(slots) => {
-                let slots = slots.clone();
-                slots.iter().map(|&s| self.builder.read(s)).collect()
-            }
-            Place::Value(value) => value.parts.clone(),
-            Place::Memory { address, .. } => Parts::from_slice(&[*address]),
-            _ => Parts::new(),
-        }
-    }
-
-    /// The place that a parameter is inside the callee.
-    pub(super) fn bind_argument(
-        &mut self,
-        parameter: &ast::Parameter,
-        ty: &CType,
-        argument: Option<Arg<'_>>,
-        changed: &Changed,
-        caller: usize,
-    ) -> LValue {
-        let span = argument.as_ref().map_or(parameter.span, |a| a.span);
-        let direction = parameter.direction;
-        // Defaults and lists are read where they stand.
-        let operand = match argument {
-            Some(Arg { list: Some(e), .. }) => {
-                let callee = self.frames.split_off(caller);
-                let value = self.initialise_value(ty.value_type(), e);
-                self.frames.extend(callee);
-                Operand::Value(value)
-            }
-            Some(argument) => argument.operand,
-            None => match &parameter.default {
-                Some(e) => {
-                    if let ExprKind::List(_) = e.kind {
-                        Operand::Value(self.initialise_value(ty.value_type(), e))
-                    } else {
-                        self.expr(e)
-                    }
-                }
-                None => Operand::Value(self.undefined(ty.value_type())),
-            },
-        };
-        let Some(ident) = parameter.name.clone() else {
-            return match operand {
-                Operand::Place(place) => place,
-                Operand::Value(value) => LValue::value(value),
-            };
-        };
-        let by_reference = matches!(ty, CType::Reference { .. })
-            || matches!(direction, ast::Direction::Out | ast::Direction::InOut);
-        let target = ty.value_type().clone();
-        let is_const = matches!(ty, CType::Reference { is_const: true, .. });
-        if by_reference && let Operand::Place(place) = &operand {
-            let mut place = place.clone();
-            let fits = same_type(&place.ty, &target)
-                || target.is_unknown()
-                || matches!(
-                    (&place.ty, &target),
-                    (CType::Array { .. }, CType::Array { .. })
-                );
-            if !fits
-                && let (CType::Struct(derived), CType::Struct(base)) = (&place.ty, &target)
-                && let Some(found) = self.base_place(&place, *derived, *base)
-            {
-                place = found;
-            } else if !fits {
-                let value = self.load_at(caller, &place, span);
-                let value = self.convert(value, &target, span);
-                let written = self.is_hlsl() && direction != ast::Direction::In;
-                let own = self.fresh_parameter(&ident, &target, value, changed, !written);
-                if written {
-                    place.name = None;
-                    self.frame().copy_out.push((place, own.clone()));
-                }
-                return own;
-            }
-            let variable = self.new_variable(&ident, &target, VariableKind::Parameter);
-            let values = self.known_parts(&place);
-            let at = self.at(ident.span);
-            let shown: Parts = if matches!(place.place, Place::Memory { .. }) {
-                Parts::new()
-            } else {
-                values
-            };
-            self.builder
-                .bind(variable, BindingKind::Declaration, &shown, "", at);
-            // A slot reached through the reference belongs to the caller's variable: its name decides on memory.
-            if let Some(name) = &place.name
-                && let Some(key) = self.variable_keys.get(&name.variable).cloned()
-            {
-                self.variable_keys.insert(variable, key);
-            }
-            place.name = Some(NamedPart {
-                variable,
-                part: SmolStr::default(),
-                at,
-            });
-            place.is_const |= is_const;
-            return place;
-        }
-        let value = match operand {
-            Operand::Place(place) => self.load_at(caller, &place, span),
-            Operand::Value(value) => value,
-        };
-        let keep = matches!(target, CType::Opaque(_))
-            && matches!(value.ty, CType::Lambda(_) | CType::Function(..));
-        let value = if keep || target.is_unknown() {
-            value
-        } else {
-            self.convert(value, &target, span)
-        };
-        let target = if target.is_unknown() || keep {
-            value.ty.clone()
-        } else {
-            target
-        };
-        let copy = by_reference && !is_const;
-        self.fresh_parameter(&ident, &target, value, changed, !copy)
-    }
-
-    /// Reads a place with positions of the caller.
-    pub(super) fn load_at(&mut self, caller: usize, place: &LValue, span: Span) -> RValue {
-        let callee = self.frames.split_off(caller);
-        let value = self.load(place, span);
-        self.frames.extend(callee);
-        value
-    }
-
-    pub fn fresh_parameter(
-        &mut self,
-        ident: &ast::Ident,
-        ty: &CType,
-        value: RValue,
-        changed: &Changed,
-        may_alias: bool,
-    ) -> LValue {
-        let variable = self.new_variable(ident, ty, VariableKind::Parameter);
-        let at = self.at(ident.span);
-        let key = self.key(ident.span);
-        let name = Some(NamedPart {
-            variable,
-            part: SmolStr::default(),
-            at,
-        });
-        self.here(ident.span);
-        self.builder
-            .bind(variable, BindingKind::Declaration, &value.parts, "", at);
-        if may_alias
-            && !changed.names.contains(&ident.name)
-            && !self.demotions.memory.contains(&key)
-            && !self.demotions.storage.contains(&key)
-        {
-            let mut place = LValue::value(value);
-            place.ty = ty.clone();
-            place.name = name;
-            place.is_const = false;
-            return place;
-        }
-        let value = if value.ty.is_pointer() {
-            self.with_address(value, ident.span)
-        } else {
-            value
-        };
-        let place = self.new_place(ty, &key, Some(&value.parts));
-        let mut place = LValue {
-            ty: ty.clone(),
-            place,
-            name: None,
-            is_const: false,
-        };
-        self.store_silently(&place, value, ident.span);
-        place.name = name;
-        place
-    }
-
-    pub fn new_variable(
-        &mut self,
-        ident: &ast::Ident,
-        ty: &CType,
-        kind: VariableKind,
-    ) -> crate::entity::Variable {
-        let text = self.structs.display(ty);
-        let at = self.at(ident.span);
-        let variable = self.builder.variable(ident.name.clone(), text, kind, at);
-        let key = self.key(ident.span);
-        self.variable_keys.insert(variable, key);
-        variable
-    }
-
-    /// Names that a function's body may change directly.
-    pub fn changed_names(&mut self, function: &ast::Function) -> Rc<Changed> {
-        let label = self.frame().label.clone();
-        let span = function.signature_span;
-        if let Some(known) = self.changed.get(&(label.clone(), span)) {
-            return known.clone();
-        }
-        let mut changed = Changed::default();
-        if let FunctionBody::Block(body) = &function.body {
-            visit::block(body, &mut |e| changed.note(e));
-        }
-        let changed = Rc::new(changed);
-        self.changed.insert((label, span), changed.clone());
-        changed
-    }
-
-    /// A call of a function of which no definition is found under its name.
-    pub fn unknown_call(
-        &mut self,
-        name: &str,
-        this: Option<&LValue>,
-        arguments: &[Arg<'_>],
-        return_type: Option<CType>,
-        span: Span,
-    ) -> Operand {
-        let last = SmolStr::new(name.rsplit("::").next().unwrap_or(name));
-        let mut why = Unseen::Name;
-        for entry in self.env.lookup(&[], &[last]) {
-            if let (ItemKind::Function(function), super::env::EntryKind::Function) =
-                (&self.env.item(entry).kind, entry.what)
-            {
-                if matches!(function.body, FunctionBody::Block(_)) {
-                    why = Unseen::Overload;
-                    break;
-                }
-                why = Unseen::Body;
-            }
-        }
-        self.unseen_call(name, why, this, arguments, return_type, span)
-    }
-
-    /// Says why a call stays one.
-    fn report_unseen(&mut self, name: &str, why: Unseen, span: Span) {
-        let effect = "what it returns and writes is not known";
-        match why {
-            Unseen::Body => self.remark(span, format!("`{name}` is defined elsewhere: {effect}")),
-            Unseen::Pointer => self.remark(
-                span,
-                format!("a call through `{name}` may reach any function: {effect}"),
-            ),
-            Unseen::Overload => self.problem(
-                span,
-                format!("no `{name}` in sight is understood to take these arguments: {effect}"),
-            ),
-            Unseen::Name => match self.env.missing_headers.as_slice() {
-                [] => self.problem(span, format!("`{name}` is not visible here: {effect}")),
-                [header] => {
-                    let message = format!(
-                        "`{name}` is not visible here (`{header}` was not found): {effect}"
-                    );
-                    self.remark(span, message);
-                }
-                [header, rest @ ..] => {
-                    let message = format!(
-                        "`{name}` is not visible here (`{header}` and {} more headers were not found): {effect}",
-                        rest.len()
-                    );
-                    self.remark(span, message);
-                }
-            },
-        }
-    }
-
-    /// A call whose callee is not entered: its result is unknown, and it may write whatever it can reach.
-    pub fn unseen_call(
-        &mut self,
-        name: &str,
-        why: Unseen,
-        this: Option<&LValue>,
-        arguments: &[Arg<'_>],
-        return_type: Option<CType>,
-        span: Span,
-    ) -> Operand {
-        let mut values: Parts = Parts::new();
-        let mut written: Vec<LValue> = Vec::new();
-        let mut guess = CType::INT;
-        for argument in arguments {
-            let value = match &argument.operand {
-                Operand::Place(place) => {
-                    if let Place::Slots(_) = &place.place
-                        && !place.is_const
-                    {
-                        written.push(place.clone());
-                    }
-                    self.load(place, argument.span)
-                }
-                Operand::Value(value) => value.clone(),
-            };
-            if value.ty.element().is_float() && guess == CType::INT {
-                guess = value.ty.clone();
-            }
-            let value = self.with_address(value, argument.span);
-            values.extend(value.parts.iter().copied());
-        }
-        if let Some(this) = this
-            && let Place::Slots(_) = &this.place
-        {
-            written.push(this.clone());
-        }
-        let ty = return_type.unwrap_or(guess);
-        let ty = if ty.is_unknown() { CType::INT } else { ty };
-        let result_ty = match &ty {
-            CType::Reference { to, .. } => (**to).clone(),
-            other => other.clone(),
-        };
-        let mut types: SmallVec<[Type; 4]> = self.structs.parts(&result_ty).unwrap_or_default();
-        let own = types.len();
-        for place in &written {
-            types.extend(self.structs.parts(&place.ty).unwrap_or_default());
-        }
-        self.here(span);
-        self.report_unseen(name, why, span);
-        let op = Op::CallUnknown {
-            name: SmolStr::new(name),
-            pure: false,
-        };
-        let inst = self.builder.inst(op, &values, &types);
-        let results: Parts = self.builder.results(inst).iter().copied().collect();
-        let mut at = own;
-        for place in written {
-            let count = self.structs.parts(&place.ty).map_or(0, |p| p.len());
-            let parts = results.get(at..at + count).unwrap_or(&[]).iter().copied();
-            let value = RValue::new(place.ty.clone(), parts);
-            at += count;
-            self.store_silently(&place, value, span);
-        }
-        Operand::Value(RValue::new(result_ty, results.iter().take(own).copied()))
-    }
-
-    /// A recursive call, or one beyond the budget.
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn outlined_call(
-        &mut self,
-        callee: &Callee,
-        id: CalleeId,
-        scopes: &[Scope],
-        this: Option<&LValue>,
-        arguments: &[Arg<'_>],
-        parameters: &[Bound],
-        span: Span,
-    ) -> Operand {
-        let return_type = self.return_type_of(callee, scopes);
-        let simple = |ty: &CType| {
-            ty.is_numeric()
-                || ty.is_pointer()
-                    && !matches!(ty, CType::Pointer { to, .. } if matches!(**to, CType::Struct(_) | CType::Lambda(_)))
-        };
-        let plain = this.is_none()
-            && callee.class.is_none()
-            && callee.bindings.is_empty()
-            && callee.scopes.is_none()
-            && arguments.len() == parameters.len()
-            && parameters.iter().all(|p| simple(&p.ty) && !p.pack)
-            && return_type
-                .as_ref()
-                .is_some_and(|t| t.is_void() || simple(t));
-        let template: Option<Vec<(SmolStr, Local)>> = scopes
-            .iter()
-            .flatten()
-            .map(|(n, l)| match l {
-                // Template arguments of functions are kept by one lowering only.
-                Local::Constant(number) if !matches!(number.ty, CType::Function(_, 1..)) => {
-                    Some((n.clone(), l.clone()))
-                }
-                Local::Type(ty) if simple(ty) => Some((n.clone(), l.clone())),
-                _ => None,
-            })
-            .collect();
-        let (true, Some(mut template), Some(return_type)) = (plain, template, return_type.clone())
-        else {
-            return self.unknown_call(&callee.name, this, arguments, return_type, span);
-        };
-        template.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut values = Parts::new();
-        for (argument, bound) in arguments.iter().zip(parameters) {
-            let value = match &argument.operand {
-                Operand::Place(place) => self.load(place, argument.span),
-                Operand::Value(value) => value.clone(),
-            };
-            let value = self.convert(value, &bound.ty, argument.span);
-            let value = self.with_address(value, argument.span);
-            let types = self.structs.parts(&bound.ty).unwrap_or_default();
-            for (&part, &ty) in value.parts.iter().zip(&types) {
-                let part = self.adapt(part, ty);
-                values.push(part);
-            }
-        }
-        let index = match self.outlined.iter().position(|o| o.id == id) {
-            Some(index) => index,
-            None if self.outlined.len() >= MAX_OUTLINED => {
-                let return_type = Some(return_type);
-                return self.unknown_call(&callee.name, this, arguments, return_type, span);
-            }
-            None => {
-                self.outlined.push(Outlined {
-                    id,
-                    callee: callee.clone(),
-                    template,
-                });
-                self.outlined.len() - 1
-            }
-        };
-        self.here(span);
-        let types = self.structs.parts(&return_type).unwrap_or_default();
-        // Function 0 of the module is the item itself.
-        let inst = self
-            .builder
-            .inst(Op::Call(index as u32 + 1), &values, &types);
-        let results: Parts = self.builder.results(inst).iter().copied().collect();
-        Operand::Value(RValue::new(return_type, results))
-    }
-
     /// The functions that a name can mean.
     pub fn functions_named(&mut self, path: &[SmolStr]) -> Vec<Callee> {
         let namespace = self.frame().namespace.clone();
@@ -741,46 +318,6 @@ impl Context<'_> {
             }
         }
         found
-    }
-}
-
-/// Names that a body assigns, increments, takes the address of, or calls a method on.
-#[derive(Clone, Debug, Default)]
-pub struct Changed {
-    pub names: FxHashSet<SmolStr>,
-}
-
-impl Changed {
-    pub fn note(&mut self, e: &Expr) {
-        let target = match &e.kind {
-            ExprKind::Assign { left, .. } => left,
-            ExprKind::Unary {
-                op:
-                    ast::UnaryOp::PreIncrement
-                    | ast::UnaryOp::PreDecrement
-                    | ast::UnaryOp::PostIncrement
-                    | ast::UnaryOp::PostDecrement
-                    | ast::UnaryOp::AddressOf,
-                operand,
-            } => operand,
-            _ => return,
-        };
-        let mut current: &Expr = target;
-        for _ in 0..64 {
-            current = match &current.kind {
-                ExprKind::Paren(inner) => inner,
-                ExprKind::Member {
-                    base, arrow: false, ..
-                } => base,
-                ExprKind::Name(name) => {
-                    if let [only] = name.segments.as_slice() {
-                        self.names.insert(only.ident.name.clone());
-                    }
-                    return;
-                }
-                _ => return,
-            };
-        }
     }
 }
 

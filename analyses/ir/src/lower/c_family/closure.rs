@@ -1,6 +1,7 @@
 //! Calls of lambdas.
 
-use super::call::{Arg, Changed, MAX_INLINE_DEPTH, Operand};
+use super::arguments::Changed;
+use super::call::{Arg, MAX_INLINE_DEPTH, Operand};
 use super::context::*;
 use super::types::*;
 use super::visit;

@@ -182,6 +182,10 @@ pub struct Context<'a> {
     pub structs: StructTable,
     pub frames: Vec<Frame>,
     pub problems: Vec<Problem>,
+    /// Functions that are called, declared, and defined in another translation unit; sorted.
+    pub external: Vec<SmolStr>,
+    /// Calls of functions not entered that may assign private globals.
+    pub(super) reaches_globals: Vec<crate::entity::Inst>,
     pub demotions: Demotions,
     /// Something was added to `demotions`: lower again.
     pub again: bool,
@@ -199,8 +203,8 @@ pub struct Context<'a> {
     origins: FxHashMap<Slot, SlotOrigin>,
     written: FxHashSet<Slot>,
     /// Functions that remain calls: their names, and the module's functions to be lowered.
-    pub(super) outlined: Vec<super::call::Outlined>,
-    pub(super) callees: Vec<super::call::CalleeId>,
+    pub(super) outlined: Vec<super::outlined::Outlined>,
+    pub(super) callees: Vec<super::outlined::CalleeId>,
     /// Problems reported once: message.
     said: FxHashSet<String>,
     pub(super) counter: u32,
@@ -213,7 +217,7 @@ pub struct Context<'a> {
     pub(super) runtime_structs: FxHashMap<SmolStr, CType>,
     /// Instances of templates that have specialisations alone, by name and arguments.
     pub(super) undecided: FxHashMap<SmolStr, CType>,
-    pub(super) changed: FxHashMap<DemotionKey, Rc<super::call::Changed>>,
+    pub(super) changed: FxHashMap<DemotionKey, Rc<super::arguments::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
     /// What is taken for granted of the function that is lowered.
@@ -254,6 +258,8 @@ impl<'a> Context<'a> {
             },
             frames: Vec::new(),
             problems: Vec::new(),
+            external: Vec::new(),
+            reaches_globals: Vec::new(),
             demotions,
             again: false,
             closures: Vec::new(),
@@ -359,7 +365,7 @@ impl<'a> Context<'a> {
     pub fn remark(&mut self, span: Span, message: impl Into<String>) {
         self.report(ProblemKind::Note, span, message.into());
     }
-    fn report(&mut self, kind: ProblemKind, span: Span, message: String) {
+    pub(super) fn report(&mut self, kind: ProblemKind, span: Span, message: String) {
         if self.said.insert(message.clone()) {
             // A problem inside an inlined callee is shown at the call in the item's own text.
             let mut place = self.at(span);

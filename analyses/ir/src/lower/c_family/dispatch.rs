@@ -1,11 +1,12 @@
 //! What a call expression calls: a lambda, a method, a function of the unit, a builtin, a type, or something unknown.
 
 use super::builtins;
-use super::call::{Arg, Operand, Unseen};
+use super::call::{Arg, Operand};
 use super::classes::Callee;
 use super::context::*;
 use super::resolve::joined;
 use super::types::*;
+use super::unseen::Unseen;
 use super::value::*;
 use smallvec::SmallVec;
 use smol_str::SmolStr;

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod address;
+pub mod arguments;
 pub mod assumed;
 pub mod builtins;
 pub mod call;
@@ -25,6 +26,7 @@ pub mod members;
 pub mod names;
 pub mod objects;
 pub mod operators;
+pub mod outlined;
 pub mod overload;
 pub mod place;
 pub mod resolve;
@@ -35,6 +37,7 @@ pub mod stages;
 pub mod stmt;
 pub mod templates;
 pub mod types;
+pub mod unseen;
 pub mod value;
 pub mod visit;
 
@@ -82,4 +85,6 @@ pub struct Lowered {
     pub problems: Vec<Problem>,
     /// What the facts of the first function rest on beyond the source.
     pub assumed: Assumed,
+    /// Functions that it calls, of which a prototype is in sight and the definition in another translation unit; sorted.
+    pub external: Vec<SmolStr>,
 }

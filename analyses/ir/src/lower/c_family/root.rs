@@ -8,6 +8,7 @@ use super::types::*;
 use super::value::*;
 use super::{Bodies, LowerOptions, Lowered, resources};
 use crate::builder::FunctionBuilder;
+use crate::entity::Value;
 use crate::function::*;
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
@@ -160,9 +161,13 @@ fn lower_function(
     callee: &Callee,
     kind: FunctionKind,
 ) -> Lowered {
-    let mut registry: Vec<super::call::Outlined> = Vec::new();
-    let (first, mut problems, assumed) =
-        attempts(env, bodies, options, callee, kind, None, &mut registry);
+    let mut registry: Vec<super::outlined::Outlined> = Vec::new();
+    let (first, said) = attempts(env, bodies, options, callee, kind, None, &mut registry);
+    let Said {
+        mut problems,
+        assumed,
+        mut external,
+    } = said;
     let mut module = Module {
         functions: vec![first],
     };
@@ -170,7 +175,7 @@ fn lower_function(
     while next < registry.len() {
         let outlined = registry[next].clone();
         next += 1;
-        let (function, more, _) = attempts(
+        let (function, more) = attempts(
             env,
             bodies,
             options,
@@ -181,16 +186,27 @@ fn lower_function(
         );
         module.functions.push(function);
         if outlined.callee.item == callee.item {
-            problems.extend(more);
+            problems.extend(more.problems);
         }
+        external.extend(more.external);
     }
     problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
     problems.dedup();
+    external.sort();
+    external.dedup();
     Lowered {
         module,
         problems,
         assumed,
+        external,
     }
+}
+
+/// What is said of a function beside its instructions.
+struct Said {
+    problems: Vec<Problem>,
+    assumed: Assumed,
+    external: Vec<SmolStr>,
 }
 
 fn attempts(
@@ -199,9 +215,9 @@ fn attempts(
     options: &LowerOptions,
     callee: &Callee,
     kind: FunctionKind,
-    outlined: Option<&super::call::Outlined>,
-    registry: &mut Vec<super::call::Outlined>,
-) -> (Function, Vec<Problem>, Assumed) {
+    outlined: Option<&super::outlined::Outlined>,
+    registry: &mut Vec<super::outlined::Outlined>,
+) -> (Function, Said) {
     let mut demotions = Demotions::default();
     let mut attempt = 0;
     loop {
@@ -228,7 +244,12 @@ fn attempts(
         if options.language == Language::Hlsl {
             resources::mark_non_uniform(&mut function);
         }
-        return (function, cx.problems, cx.assumed);
+        let said = Said {
+            problems: cx.problems,
+            assumed: cx.assumed,
+            external: cx.external,
+        };
+        return (function, said);
     }
 }
 
@@ -237,7 +258,7 @@ impl Context<'_> {
         &mut self,
         callee: &Callee,
         kind: FunctionKind,
-        outlined: Option<&super::call::Outlined>,
+        outlined: Option<&super::outlined::Outlined>,
     ) {
         let Some(callee) = self.with_body(callee) else {
             return;
@@ -346,7 +367,29 @@ impl Context<'_> {
             let message = format!("facts are given for {text}");
             self.remark(self.builder.function.name_span, message);
         }
+        self.globals_reached();
         self.callees.pop();
+    }
+
+    /// Calls that may assign private globals are given their addresses.
+    fn globals_reached(&mut self) {
+        let calls = std::mem::take(&mut self.reaches_globals);
+        if calls.is_empty() {
+            return;
+        }
+        let mut addresses: Vec<Value> = Vec::new();
+        for (_, place) in self.global_variables.values() {
+            if let Place::Memory { address, access } = &place.place
+                && access.space == Space::Local
+            {
+                addresses.push(*address);
+            }
+        }
+        addresses.sort_unstable();
+        for call in calls {
+            let data = &mut self.builder.function.insts[call];
+            data.args.extend(addresses.iter().copied());
+        }
     }
 
     /// The instance of the structure whose method is lowered on its own.
@@ -432,7 +475,7 @@ impl Context<'_> {
         &mut self,
         parameter: &ast::Parameter,
         kind: FunctionKind,
-        changed: &super::call::Changed,
+        changed: &super::arguments::Changed,
     ) {
         let span = parameter.name.as_ref().map_or(parameter.span, |n| n.span);
         self.here(span);

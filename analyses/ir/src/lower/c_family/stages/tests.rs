@@ -169,7 +169,16 @@ fn fixtures_have_nothing_unknown() {
         for (key, lowered) in lower_unit(&items, &LowerOptions::new(Language::Hlsl)) {
             let first = &lowered.module.functions[0];
             entries += usize::from(first.kind != FunctionKind::Device);
-            assert_eq!(lowered.problems, [], "{path:?} {}", key.name);
+            // A library's calls of other files are no gap.
+            let external = |p: &&syntax::Problem| {
+                let names = &mut lowered.external.iter();
+                names.any(|n| {
+                    p.message
+                        .starts_with(&format!("`{n}` is defined elsewhere"))
+                })
+            };
+            let problems: Vec<_> = lowered.problems.iter().filter(|p| !external(p)).collect();
+            assert!(problems.is_empty(), "{path:?} {}: {problems:?}", key.name);
             assert_eq!(
                 crate::verify_module(&lowered.module),
                 Ok(()),

@@ -1,0 +1,294 @@
+//! Calls whose callee is not entered: their results are unknown, and whatever the callee can reach may have changed.
+//!
+//! A callee reaches memory, the places that it is given by reference, and what a lambda that it is given has captured.
+//! A variable that has no memory is taken to be assigned by the call. Where a prototype is in sight, arguments by value
+//! are only read; without one, every argument with a place may be written.
+
+use super::call::{Arg, Bound, Operand};
+use super::context::*;
+use super::types::*;
+use super::value::*;
+use super::visit;
+use crate::inst::*;
+use crate::types::Type;
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use syntax::c_family::ast::{self, CaptureMode, ExprKind, FunctionBody, ItemKind};
+use syntax::{ProblemKind, Span};
+
+/// Why a callee is not entered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unseen {
+    /// Declared; the definition is in another translation unit.
+    Body,
+    /// No declaration of this name is in sight.
+    Name,
+    /// There are definitions of this name, and none is taken to fit.
+    Overload,
+    /// A pointer to a function whose value is not known.
+    Pointer,
+    /// It calls itself, and cannot be a function of the module.
+    Recursive,
+    /// What is entered already has reached the budget.
+    Budget,
+}
+
+/// What is known of a callee's signature.
+pub(super) struct Prototype<'a> {
+    pub(super) function: &'a ast::Function,
+    pub(super) parameters: &'a [Bound],
+    pub(super) return_type: Option<CType>,
+}
+
+impl Context<'_> {
+    /// A call of a function of which no definition is found under its name.
+    pub fn unknown_call(
+        &mut self,
+        name: &str,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        return_type: Option<CType>,
+        span: Span,
+    ) -> Operand {
+        let last = SmolStr::new(name.rsplit("::").next().unwrap_or(name));
+        let mut why = Unseen::Name;
+        for entry in self.env.lookup(&[], &[last]) {
+            if let (ItemKind::Function(function), super::env::EntryKind::Function) =
+                (&self.env.item(entry).kind, entry.what)
+            {
+                if matches!(function.body, FunctionBody::Block(_)) {
+                    why = Unseen::Overload;
+                    break;
+                }
+                why = Unseen::Body;
+            }
+        }
+        self.unseen_call(name, why, this, arguments, return_type, span)
+    }
+
+    /// Says why a call stays one.
+    fn report_unseen(&mut self, name: &str, why: Unseen, span: Span) {
+        let effect = "what it returns and writes is not known";
+        match why {
+            Unseen::Body => {
+                self.remark(span, format!("`{name}` is defined elsewhere: {effect}"));
+                let name = SmolStr::new(name);
+                if let Err(at) = self.external.binary_search(&name) {
+                    self.external.insert(at, name);
+                }
+            }
+            Unseen::Pointer => self.remark(
+                span,
+                format!("a call through `{name}` may reach any function: {effect}"),
+            ),
+            Unseen::Overload => self.problem(
+                span,
+                format!("no `{name}` in sight is understood to take these arguments: {effect}"),
+            ),
+            Unseen::Recursive => self.problem(
+                span,
+                format!("`{name}` calls itself in a way that is not followed: {effect}"),
+            ),
+            Unseen::Budget => {
+                let budget = super::call::MAX_INSTRUCTIONS;
+                let message = format!(
+                    "`{name}` is not entered, for the calls before it have more than {budget} instructions or nest too deeply: {effect}"
+                );
+                self.report(ProblemKind::Limit, span, message);
+            }
+            Unseen::Name => match self.env.missing_headers.as_slice() {
+                [] => self.problem(span, format!("`{name}` is not visible here: {effect}")),
+                [header] => {
+                    let message = format!(
+                        "`{name}` is not visible here (`{header}` was not found): {effect}"
+                    );
+                    self.remark(span, message);
+                }
+                [header, rest @ ..] => {
+                    let message = format!(
+                        "`{name}` is not visible here (`{header}` and {} more headers were not found): {effect}",
+                        rest.len()
+                    );
+                    self.remark(span, message);
+                }
+            },
+        }
+    }
+
+    /// A call whose callee is not entered and whose signature is not known.
+    pub fn unseen_call(
+        &mut self,
+        name: &str,
+        why: Unseen,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        return_type: Option<CType>,
+        span: Span,
+    ) -> Operand {
+        self.not_entered(name, why, this, arguments, None, return_type, span)
+    }
+
+    /// A call whose callee is not entered, by its prototype.
+    pub(super) fn prototype_call(
+        &mut self,
+        name: &str,
+        why: Unseen,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        prototype: &Prototype<'_>,
+        span: Span,
+    ) -> Operand {
+        let return_type = prototype.return_type.clone();
+        let known = Some(prototype);
+        self.not_entered(name, why, this, arguments, known, return_type, span)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn not_entered(
+        &mut self,
+        name: &str,
+        why: Unseen,
+        this: Option<&LValue>,
+        arguments: &[Arg<'_>],
+        prototype: Option<&Prototype<'_>>,
+        return_type: Option<CType>,
+        span: Span,
+    ) -> Operand {
+        let mut values: Parts = Parts::new();
+        let mut written: Vec<LValue> = Vec::new();
+        let mut guess = CType::INT;
+        for (number, argument) in arguments.iter().enumerate() {
+            let bound = prototype.and_then(|p| Some((p, p.parameters.get(number)?)));
+            let by_value = bound.is_some_and(|(p, bound)| {
+                let direction = p.function.parameters.get(bound.index);
+                !matches!(bound.ty, CType::Reference { .. } | CType::Unknown)
+                    && direction.is_some_and(|p| p.direction == ast::Direction::In)
+            });
+            let value = match &argument.operand {
+                Operand::Place(place) => {
+                    if !by_value {
+                        self.reached(place, &mut values, &mut written);
+                    }
+                    self.load(place, argument.span)
+                }
+                Operand::Value(value) => value.clone(),
+            };
+            if value.ty.element().is_float() && guess == CType::INT {
+                guess = value.ty.clone();
+            }
+            if let CType::Lambda(id) = value.ty {
+                self.captured_places(id, &mut values, &mut written);
+            }
+            let value = match bound {
+                Some((_, bound))
+                    if by_value && convertible(&value.ty) && convertible(&bound.ty) =>
+                {
+                    self.convert(value, &bound.ty, argument.span)
+                }
+                _ => value,
+            };
+            let value = self.with_address(value, argument.span);
+            values.extend(value.parts.iter().copied());
+        }
+        if let Some(this) = this {
+            self.reached(this, &mut values, &mut written);
+        }
+        let ty = return_type.unwrap_or(guess);
+        let ty = if ty.is_unknown() { CType::INT } else { ty };
+        let result_ty = match &ty {
+            CType::Reference { to, .. } => (**to).clone(),
+            other => other.clone(),
+        };
+        let mut types: SmallVec<[Type; 4]> = self.structs.parts(&result_ty).unwrap_or_default();
+        let own = types.len();
+        for place in &written {
+            types.extend(self.structs.parts(&place.ty).unwrap_or_default());
+        }
+        self.here(span);
+        self.report_unseen(name, why, span);
+        let op = Op::CallUnknown {
+            name: SmolStr::new(name),
+            pure: false,
+        };
+        let inst = self.builder.inst(op, &values, &types);
+        if self.is_hlsl() && why != Unseen::Body {
+            // A function of this text may assign its `static` globals, whichever come into sight later.
+            self.reaches_globals.push(inst);
+        }
+        let results: Parts = self.builder.results(inst).iter().copied().collect();
+        let mut at = own;
+        for place in written {
+            let count = self.structs.parts(&place.ty).map_or(0, |p| p.len());
+            let parts = results.get(at..at + count).unwrap_or(&[]).iter().copied();
+            let value = RValue::new(place.ty.clone(), parts);
+            at += count;
+            self.store_silently(&place, value, span);
+        }
+        Operand::Value(RValue::new(result_ty, results.iter().take(own).copied()))
+    }
+
+    /// A place that the callee may write: memory is given to it, of anything else the call is an assignment.
+    fn reached(&mut self, place: &LValue, values: &mut Parts, written: &mut Vec<LValue>) {
+        if place.is_const {
+            return;
+        }
+        match &place.place {
+            Place::Value(value) => {
+                if place.name.is_some()
+                    && !matches!(value.ty, CType::Lambda(_) | CType::Function(..))
+                {
+                    self.give_storage(place);
+                }
+            }
+            Place::Memory { address, .. } => values.push(*address),
+            Place::MemorySwizzle { address, .. } | Place::Packed { address, .. } => {
+                values.push(*address);
+            }
+            Place::BitField { inner, .. } => {
+                if let Place::Memory { address, .. } = **inner {
+                    values.push(address);
+                }
+                written.push(place.clone());
+            }
+            Place::Slots(_) | Place::Texel(_) | Place::TexelSwizzle { .. } => {
+                written.push(place.clone());
+            }
+        }
+    }
+
+    /// What a lambda holds by reference may be written by whoever has the lambda.
+    fn captured_places(&mut self, id: ClosureId, values: &mut Parts, written: &mut Vec<LValue>) {
+        let Some(closure) = self.closures.get(id.0 as usize).cloned() else {
+            return;
+        };
+        let mut names: Vec<SmolStr> = Vec::new();
+        let lambda = closure.lambda.clone();
+        for capture in &lambda.captures {
+            if capture.mode == CaptureMode::Reference {
+                names.push(capture.name.name.clone());
+            }
+        }
+        if lambda.default_capture == Some(CaptureMode::Reference) {
+            visit::block(&lambda.body, &mut |e| {
+                if let ExprKind::Name(name) = &e.kind
+                    && let [only] = name.segments.as_slice()
+                {
+                    names.push(only.ident.name.clone());
+                }
+            });
+        }
+        names.sort();
+        names.dedup();
+        for name in names {
+            let found = closure.scopes.iter().rev().find_map(|s| s.get(&name));
+            if let Some(Local::Variable(place)) = found.cloned() {
+                self.reached(&place, values, written);
+            }
+        }
+    }
+}
+
+/// Conversions between these need no class.
+fn convertible(ty: &CType) -> bool {
+    ty.is_numeric() || ty.is_pointer()
+}
