@@ -10,5 +10,6 @@ pub mod documents;
 pub mod explain;
 pub mod host;
 pub mod lsp;
+pub mod profile;
 pub mod program;
 pub mod views;

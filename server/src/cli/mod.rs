@@ -8,6 +8,7 @@ mod check;
 mod dump;
 mod execute;
 mod input;
+mod profile;
 
 use crate::lsp;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -41,6 +42,8 @@ enum Command {
     Apply(ApplyArgs),
     /// Executes a workgroup of a function on the reference interpreter
     Run(RunArgs),
+    /// Runs a kernel or shader stage on described inputs and stores which values it computed; shows and compares profiles
+    Profile(ProfileArgs),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
@@ -216,6 +219,66 @@ struct RunArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+struct ProfileArgs {
+    #[command(subcommand)]
+    command: Option<ProfileCommand>,
+    file: Option<PathBuf>,
+    /// What it runs on: grid, values, buffers, textures, stage inputs, as TOML; what it leaves out is chosen at random
+    #[arg(long, value_name = "FILE.toml")]
+    inputs: Option<PathBuf>,
+    /// The function; needed where the file has several entry points
+    #[arg(long)]
+    item: Option<String>,
+    /// Where the profile goes, `-` for standard output [default: FILE.lockstep-profile.json, where the editor looks]
+    #[arg(short, long, value_name = "OUT.json")]
+    output: Option<PathBuf>,
+    /// Profiles every value of every lane, however long the run; otherwise a value whose profile has converged rests
+    #[arg(long)]
+    every: bool,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Subcommand, Debug)]
+enum ProfileCommand {
+    /// Prints a profile: executions by warps, warps that hold zero, top values
+    Show {
+        file: PathBuf,
+        /// Only this function
+        #[arg(long)]
+        item: Option<String>,
+        /// Values without a name and values that were never computed, too
+        #[arg(long)]
+        all: bool,
+    },
+    /// Compares two profiles: Overlap, Diff, Same-1, Find-N, and the values whose zeros differ
+    Diff { first: PathBuf, second: PathBuf },
+    /// Makes a profile from counts: a table name,line,executions,zeros, or the counters of `lockstep instrument`
+    Import(ProfileImportArgs),
+}
+
+#[derive(Args, Debug)]
+struct ProfileImportArgs {
+    /// The table, with commas
+    file: Option<PathBuf>,
+    /// The file that was counted
+    #[arg(long)]
+    source: Option<PathBuf>,
+    /// The counters after the run: as binary, or numbers in text
+    #[arg(long, value_name = "RAW", requires = "map", conflicts_with = "file")]
+    counters: Option<PathBuf>,
+    /// The map that `lockstep instrument` wrote
+    #[arg(long, value_name = "MAP.json", requires = "counters")]
+    map: Option<PathBuf>,
+    /// Where the profile goes, `-` for standard output [default: SOURCE.lockstep-profile.json]
+    #[arg(short, long, value_name = "OUT.json")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
 struct DumpArgs {
     #[arg(value_enum)]
     what: DumpWhat,
@@ -286,6 +349,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Actions(args) => actions::actions(&args),
         Command::Apply(args) => actions::apply(&args),
         Command::Run(args) => execute::run(&args),
+        Command::Profile(args) => profile::profile(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
         Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),

@@ -13,6 +13,9 @@ use std::rc::Rc;
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub grid: [u32; 3],
+    /// Workgroups that run, by number, in ascending order; empty: all. Others leave no results. Not obeyed where the
+    /// module has a grid barrier, for which all workgroups are needed.
+    pub workgroups: Vec<u64>,
     pub block: [u32; 3],
     /// 1 to 64.
     pub warp_size: u32,
@@ -141,6 +144,13 @@ pub enum Inputs {
     Function(Rc<dyn Fn(&InputQuery<'_>) -> u64>),
 }
 
+impl InputQuery<'_> {
+    /// What `Inputs::Procedural` answers.
+    pub fn procedural(&self) -> u64 {
+        procedural_input(self)
+    }
+}
+
 impl std::fmt::Debug for Inputs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -216,6 +226,7 @@ impl Launch {
     pub fn new(lanes: u32) -> Self {
         Launch {
             grid: [1, 1, 1],
+            workgroups: Vec::new(),
             block: [lanes, 1, 1],
             warp_size: 32,
             parameters: Vec::new(),

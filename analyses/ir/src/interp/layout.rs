@@ -117,7 +117,7 @@ impl SymbolSource for Layout<'_> {
     }
 }
 
-/// The handle of a resource by name.
-pub(super) fn handle(name: &str) -> u64 {
+/// The handle of a resource by name, which texture queries have.
+pub fn handle(name: &str) -> u64 {
     1 << 48 | (text(name) & 0xffff_ffff) << 16
 }

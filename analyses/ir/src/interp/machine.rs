@@ -187,7 +187,9 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             ]
         };
         if !together {
-            for index in 0..count {
+            let chosen = &self.launch.workgroups;
+            let all = if chosen.is_empty() { count } else { 0 };
+            for index in (0..all).chain(chosen.iter().copied().filter(|&index| index < count)) {
                 let mut group = self.new_workgroup(id(index), index)?;
                 if !self.run_workgroup(&mut group, checkpoint)? {
                     return Err(self.stuck(&group));

@@ -40,6 +40,7 @@ mod tests;
 pub use access::space_of;
 pub use error::{BarrierFault, Error, Event, EventKind, Fault, Place};
 pub use launch::{Argument, Buffer, InputQuery, Inputs, Launch, Limits, Mode};
+pub use layout::handle as resource_handle;
 pub use observe::{AccessKind, Instance, Observer, lanes};
 pub use outcome::{BufferAfter, Outcome, Texel};
 pub use simple::DescribedArgument;

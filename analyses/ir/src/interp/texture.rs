@@ -40,6 +40,10 @@ impl std::fmt::Debug for Textures {
 }
 
 impl Textures {
+    /// One component of a read.
+    pub fn at(&self, query: &TextureQuery<'_>) -> f64 {
+        self.value(query)
+    }
     pub(super) fn value(&self, query: &TextureQuery<'_>) -> f64 {
         match self {
             Textures::Function(function) => function(query),

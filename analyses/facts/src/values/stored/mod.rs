@@ -20,6 +20,7 @@ pub use map::{Lost, Mapped, Why, map};
 pub use shape::{code_hash, names, shape, text_hash};
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the first member of every profile says.
 pub const FORMAT: &str = "lockstep value profile";
@@ -79,6 +80,12 @@ pub struct StoredItem {
     /// The number among the items of that name.
     #[serde(default)]
     pub ordinal: u32,
+    /// The line of the file, from 1, on which it began when it was profiled; 0 where that is not known.
+    #[serde(default)]
+    pub line: u32,
+    /// The same of the items of inlined callees that stand in the same file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inlined: BTreeMap<String, u32>,
     /// `code_hash` of its function, 16 hexadecimal digits: equal hashes mean that ids are still right.
     pub code: String,
     /// Warps that entered it.
@@ -329,6 +336,16 @@ impl StoredItem {
             }
         }
         Ok(())
+    }
+
+    /// The line of the file, from 1, where a value stood.
+    #[must_use]
+    pub fn file_line(&self, value: &StoredValue) -> Option<u32> {
+        let start = match &value.of {
+            Some(of) => *self.inlined.get(of)?,
+            None => self.line,
+        };
+        (start > 0 && value.line > 0).then(|| start.saturating_add(value.line - 1))
     }
 
     #[must_use]

@@ -1,0 +1,240 @@
+//! `lockstep profile`: runs code on described inputs and stores what its values were; shows, compares and imports
+//! profiles.
+
+use super::{CliError, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
+use crate::db::Database;
+use crate::profile::run::{self, Progress, Ran, Request};
+use crate::profile::{self, import, inputs, show};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+pub(super) fn profile(args: &ProfileArgs) -> Result<u8, CliError> {
+    match &args.command {
+        Some(ProfileCommand::Show { file, item, all }) => {
+            let profile = load(file)?;
+            if let Some(item) = item.as_deref().filter(|item| profile.item(item).is_none()) {
+                let known: Vec<&str> = profile
+                    .items
+                    .iter()
+                    .map(|item| item.name.as_str())
+                    .collect();
+                return Err(CliError::Usage(format!(
+                    "{}: there is no item `{item}`; there are: {}",
+                    file.display(),
+                    known.join(", ")
+                )));
+            }
+            let mut out = std::io::stdout().lock();
+            out.write_all(show::show(&profile, item.as_deref(), *all).as_bytes())?;
+            Ok(0)
+        }
+        Some(ProfileCommand::Diff { first, second }) => {
+            let (first, second) = (load(first)?, load(second)?);
+            let mut out = std::io::stdout().lock();
+            out.write_all(show::diff(&first, &second).as_bytes())?;
+            Ok(0)
+        }
+        Some(ProfileCommand::Import(args)) => import(args),
+        None => run_file(args),
+    }
+}
+
+fn load(path: &Path) -> Result<facts::values::stored::StoredProfile, CliError> {
+    profile::load(path).map_err(|error| CliError::Usage(error.to_string()))
+}
+
+fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
+    let Some(path) = &args.file else {
+        return Err(CliError::Usage(
+            "a file to profile, or one of `show`, `diff` and `import`".into(),
+        ));
+    };
+    let mut db = Database::default();
+    let file = input::open(&mut db, path, &args.analysis)?;
+    let (description, directory, name) = match &args.inputs {
+        Some(inputs) => {
+            let text = crate::host::read(inputs)?.text;
+            let description =
+                inputs::parse(&text, inputs).map_err(|error| CliError::Usage(error.to_string()))?;
+            let directory = inputs.parent().unwrap_or(Path::new("")).to_owned();
+            let name = inputs
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            (description, directory, name)
+        }
+        None => (
+            inputs::Description::default(),
+            PathBuf::new(),
+            String::new(),
+        ),
+    };
+    let config = input::config_for(&std::path::absolute(path)?, &args.analysis)?;
+    let request = Request {
+        description: &description,
+        directory: &directory,
+        inputs: name,
+        warp_size: config.analysis.options.warp_size,
+        item: args.item.as_deref(),
+        every: args.every,
+    };
+    let mut bar = Bar(indicatif::ProgressBar::hidden());
+    let (new, ran) = match run::run(&db, file, &request, &mut bar, &()) {
+        Ok(done) => done,
+        Err(error) => {
+            bar.0.finish_and_clear();
+            let prefix = match (&error, &args.inputs) {
+                (run::RunError::Input(_), Some(inputs)) => inputs.display().to_string(),
+                _ => path.display().to_string(),
+            };
+            eprintln!("lockstep: {prefix}: {error}");
+            if matches!(error, run::RunError::Execution { .. }) {
+                eprintln!("lockstep: no profile was written");
+            }
+            return Ok(2);
+        }
+    };
+    bar.0.finish_and_clear();
+    let target = args.output.clone().unwrap_or_else(|| profile::beside(path));
+    tell(&ran, &new.source.file);
+    // Items profiled before, on other inputs, stay: a file may have several entry points.
+    let mut whole = match args.output.is_none() && target.exists() {
+        true => profile::load(&target)
+            .ok()
+            .filter(|old| old.warp_size == new.warp_size),
+        false => None,
+    }
+    .unwrap_or_else(|| facts::values::stored::StoredProfile {
+        items: Vec::new(),
+        ..new.clone()
+    });
+    run::merge(&mut whole, new);
+    write(&target, &whole)
+}
+
+fn write(target: &Path, profile: &facts::values::stored::StoredProfile) -> Result<u8, CliError> {
+    if target == Path::new("-") {
+        let mut out = std::io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, profile)?;
+        writeln!(out)?;
+        return Ok(0);
+    }
+    profile::save(target, profile)
+        .map_err(|error| CliError::Usage(format!("cannot write {}: {error}", target.display())))?;
+    eprintln!("wrote {}", target.display());
+    Ok(0)
+}
+
+fn tell(ran: &Ran, file: &str) {
+    let sampled = match ran.runs < ran.of {
+        true => format!(
+            "{} of {} workgroups (a sample, evenly spread)",
+            ran.runs, ran.of
+        ),
+        false => format!("{} workgroups", ran.runs),
+    };
+    eprintln!(
+        "{file}: `{}`, {sampled}, {} threads, {} warp instructions",
+        ran.item, ran.threads, ran.steps
+    );
+    if ran.profiled < ran.lanes && ran.lanes > 0 {
+        eprintln!(
+            "values of lanes: {:.1} % were profiled, until they converged (--every for all); zeros of warps are exact",
+            ran.profiled as f64 * 100.0 / ran.lanes as f64
+        );
+    }
+    if !ran.open.is_empty() {
+        eprintln!("not given, chosen by the seed: {}", ran.open.join(", "));
+    }
+    for note in ran.notes.iter().take(8) {
+        eprintln!("note: {note}");
+    }
+    if ran.notes.len() > 8 {
+        eprintln!("and {} more notes", ran.notes.len() - 8);
+    }
+}
+
+struct Bar(indicatif::ProgressBar);
+
+impl Progress for Bar {
+    fn starts(&mut self, workgroups: u64) {
+        self.0 = indicatif::ProgressBar::new(workgroups);
+        if let Ok(style) =
+            indicatif::ProgressStyle::with_template("{bar:24} {pos}/{len} workgroups, {eta} left")
+        {
+            self.0.set_style(style);
+        }
+    }
+    fn workgroup(&mut self, done: u64) {
+        self.0.set_position(done);
+    }
+}
+
+fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
+    let usage = |error: String| CliError::Usage(error);
+    let counted = match (&args.counters, &args.map) {
+        (Some(counters), Some(map)) => {
+            let text = crate::host::read(map)?.text;
+            let read =
+                import::map(&text).map_err(|error| usage(format!("{}: {error}", map.display())))?;
+            let bytes = std::fs::read(counters)
+                .map_err(|error| usage(format!("cannot read {}: {error}", counters.display())))?;
+            let numbers = import::counters(&bytes, &read)
+                .map_err(|error| usage(format!("{}: {error}", counters.display())))?;
+            let source = map.parent().unwrap_or(Path::new("")).join(&read.file);
+            Some((read, numbers, source))
+        }
+        _ => None,
+    };
+    let source = match (&args.source, &counted) {
+        (Some(source), _) => source.clone(),
+        (None, Some((.., source))) => source.clone(),
+        (None, None) => return Err(usage("--source names the file that was counted".into())),
+    };
+    let mut db = Database::default();
+    let file = input::open(&mut db, &source, &args.analysis)?;
+    let config = input::config_for(&std::path::absolute(&source)?, &args.analysis)?;
+    let warp_size = config.analysis.options.warp_size;
+    let (imported, from) = match (&counted, &args.file) {
+        (Some((map, numbers, _)), _) => (
+            import::counted(&db, file, map, numbers, warp_size),
+            args.counters.clone(),
+        ),
+        (None, Some(table)) => {
+            let text = crate::host::read(table)?.text;
+            (
+                import::csv(&db, file, &text, warp_size),
+                Some(table.clone()),
+            )
+        }
+        (None, None) => {
+            return Err(usage(
+                "a table name,line,executions,zeros, or --counters with --map".into(),
+            ));
+        }
+    };
+    let from = from.unwrap_or_default();
+    let imported = imported.map_err(|error| usage(format!("{}: {error}", from.display())))?;
+    for lost in &imported.lost {
+        eprintln!("lockstep: {lost}");
+    }
+    if imported.profile.items.is_empty() {
+        return Err(usage(format!(
+            "{}: nothing of it is in {}",
+            from.display(),
+            source.display()
+        )));
+    }
+    let mut profile = imported.profile;
+    profile.origin.inputs = from
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let target = args
+        .output
+        .clone()
+        .unwrap_or_else(|| profile::beside(&source));
+    write(&target, &profile)
+}

@@ -1,0 +1,769 @@
+//! A description as a launch of a module: which argument, buffer or texture a name means, the grid, what of it runs.
+//!
+//! A name that means nothing in this function is an error that lists those that do; what the description leaves out is
+//! chosen by the seed and told.
+
+use super::data::{self, Random, draw};
+use super::inputs::{Description, Fill, Input, InputError, Number, Varying};
+use super::textures;
+use facts::values::record::significant;
+use ir::interp::{Argument, Buffer, InputQuery, Inputs, Launch, scalar};
+use ir::{
+    BindingKind, Function, FunctionKind, Module, Op, ShaderStage, Space, SymbolKind, Type, Value,
+    ValueDef, VariableKind,
+};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Steps where the description gives no limit.
+const MAX_STEPS: u64 = 500_000_000;
+/// Threads that run where the description does not say how many workgroups.
+const MOST_THREADS: u64 = 1 << 20;
+/// Bytes of values, buffers and memory.
+const MOST_MEMORY: u64 = 3 << 30;
+
+/// A launch, and what to tell of it.
+#[derive(Debug)]
+pub struct Described {
+    pub launch: Launch,
+    /// Workgroups that run.
+    pub runs: u64,
+    /// Workgroups that the description asks for.
+    pub of: u64,
+    /// What was not given.
+    pub open: Vec<String>,
+}
+
+/// Where a member of a constant buffer or a global variable stands: by name, then by component.
+type Members = BTreeMap<String, BTreeMap<usize, (usize, u64, Type)>>;
+
+pub fn described(
+    module: &Module,
+    description: &Description,
+    warp_size: u32,
+    directory: &Path,
+) -> Result<Described, InputError> {
+    let Some(kernel) = module.functions.first().filter(|f| !f.layout.is_empty()) else {
+        return Err(InputError::new("item", "the function has no body"));
+    };
+    let seed = description.launch.seed;
+    let block = block(kernel, description, warp_size)?;
+    let lanes: u64 = block.iter().map(|&size| u64::from(size)).product();
+    let mut launch = Launch::for_function(kernel, 1, seed);
+    launch.block = block;
+    if kernel.launch.warp_size.is_none() {
+        launch.warp_size = warp_size;
+    }
+    if !(1..=64).contains(&launch.warp_size) {
+        return Err(InputError::new(
+            "launch.warp_size",
+            "the interpreter runs warps of 1 to 64 lanes",
+        ));
+    }
+    launch.ended_lanes_arrive = true;
+    launch.limits.steps = description.launch.max_steps.unwrap_or(MAX_STEPS);
+    launch.limits.memory = MOST_MEMORY;
+    launch.limits.lanes = u64::MAX;
+    let grid = grid(kernel, description, block)?;
+    let of: u64 = grid.iter().map(|&size| u64::from(size)).product();
+    let limit = description
+        .launch
+        .workgroups
+        .unwrap_or_else(|| (MOST_THREADS / lanes.max(1)).max(1));
+    let runs = of.min(limit.max(1));
+    // Evenly spread: the middle of each of `runs` equal parts.
+    let chosen: Vec<u64> = (0..runs)
+        .map(|number| {
+            ((u128::from(number) * 2 + 1) * u128::from(of) / (u128::from(runs) * 2)) as u64
+        })
+        .collect();
+    launch.grid = grid;
+    if runs < of {
+        launch.workgroups = chosen.clone();
+    }
+    let mut open: BTreeSet<String> = BTreeSet::new();
+    let pixels = matches!(kernel.kind, FunctionKind::Stage(_)) && !kernel.inputs.is_empty();
+    if pixels {
+        // Results are kept by thread: a sample of a frame is a small grid whose inputs come from the frame.
+        launch.grid = [runs as u32, 1, 1];
+        launch.workgroups = Vec::new();
+        launch.inputs = inputs(kernel, description, &launch, chosen, &mut open)?;
+    } else if let Some(name) = description.inputs.keys().next() {
+        return Err(InputError::new(
+            format!("inputs.{name}"),
+            "this function has no stage inputs",
+        ));
+    }
+    let threads = of.saturating_mul(lanes);
+    let handles = contents(
+        kernel,
+        module,
+        description,
+        directory,
+        threads,
+        &mut launch,
+        &mut open,
+    )?;
+    let known: Vec<String> = resources(module, SymbolKind::Texture)
+        .into_iter()
+        .chain(handles.keys().cloned())
+        .collect();
+    unknown("textures", description.textures.keys(), &known)?;
+    for name in known {
+        if !description.textures.contains_key(&name) {
+            open.insert(name);
+        }
+    }
+    launch.textures = textures::textures(&description.textures, &handles, directory)?;
+    Ok(Described {
+        launch,
+        runs,
+        of,
+        open: open.into_iter().collect(),
+    })
+}
+
+fn three(place: &str, list: &[u32], limit: u32) -> Result<[u32; 3], InputError> {
+    if list.is_empty() || list.len() > 3 || list.iter().any(|&size| size == 0 || size > limit) {
+        return Err(InputError::new(
+            place,
+            format!("one to three numbers from 1 to {limit}"),
+        ));
+    }
+    Ok(std::array::from_fn(|axis| {
+        list.get(axis).copied().unwrap_or(1)
+    }))
+}
+
+fn block(
+    kernel: &Function,
+    description: &Description,
+    warp_size: u32,
+) -> Result<[u32; 3], InputError> {
+    let given = match &description.launch.block {
+        Some(list) => Some(three("launch.block", list, 1024)?),
+        None => None,
+    };
+    if let [Some(x), y, z] = kernel.launch.block {
+        let fixed = [x, y.unwrap_or(1), z.unwrap_or(1)];
+        if given.is_some_and(|given| given != fixed) {
+            return Err(InputError::new(
+                "launch.block",
+                format!("the source fixes the workgroup's size as {fixed:?}"),
+            ));
+        }
+        return Ok(fixed);
+    }
+    if matches!(kernel.kind, FunctionKind::Stage(_)) {
+        return Ok([kernel.launch.warp_size.unwrap_or(warp_size), 1, 1]);
+    }
+    let block = given.unwrap_or([256, 1, 1]);
+    if block.iter().map(|&size| u64::from(size)).product::<u64>() > 1024 {
+        return Err(InputError::new(
+            "launch.block",
+            "a workgroup has at most 1024 threads",
+        ));
+    }
+    Ok(block)
+}
+
+fn grid(
+    kernel: &Function,
+    description: &Description,
+    block: [u32; 3],
+) -> Result<[u32; 3], InputError> {
+    let asked = &description.launch;
+    let ways = [
+        asked.grid.is_some(),
+        asked.threads.is_some(),
+        asked.pixels.is_some(),
+    ];
+    if ways.iter().filter(|&&way| way).count() > 1 {
+        return Err(InputError::new(
+            "launch",
+            "one of `grid`, `threads` and `pixels`",
+        ));
+    }
+    let pixel = kernel.kind == FunctionKind::Stage(ShaderStage::Pixel);
+    if asked.pixels.is_some() && !pixel {
+        return Err(InputError::new(
+            "launch.pixels",
+            "this is no pixel shader; `grid` or `threads`",
+        ));
+    }
+    if pixel {
+        let frame = frame(description);
+        let tile = tile(block[0]);
+        let tiles = u64::from(frame[0].div_ceil(tile[0])) * u64::from(frame[1].div_ceil(tile[1]));
+        return match u32::try_from(tiles) {
+            Ok(tiles) if tiles > 0 => Ok([tiles, 1, 1]),
+            _ => Err(InputError::new(
+                "launch.pixels",
+                "two numbers above 0, not more than 2^32 warps",
+            )),
+        };
+    }
+    if let Some(list) = &asked.grid {
+        return three("launch.grid", list, u32::MAX);
+    }
+    let threads = match &asked.threads {
+        Some(list) => three("launch.threads", list, u32::MAX)?,
+        None => [4096.max(block[0]), block[1], block[2]],
+    };
+    Ok(std::array::from_fn(|axis| {
+        threads[axis].div_ceil(block[axis])
+    }))
+}
+
+fn frame(description: &Description) -> [u32; 2] {
+    let given = description.launch.pixels;
+    given.unwrap_or_else(|| match &description.launch.threads {
+        Some(list) => [
+            list.first().copied().unwrap_or(256),
+            list.get(1).copied().unwrap_or(1),
+        ],
+        None => [256, 256],
+    })
+}
+
+/// The pixels that a warp covers, in quads: 8 by 4 for 32 lanes.
+fn tile(lanes: u32) -> [u32; 2] {
+    let quads = lanes.div_ceil(4);
+    let wide = quads.min(4);
+    [wide * 2, quads.div_ceil(wide) * 2]
+}
+
+fn inputs(
+    kernel: &Function,
+    description: &Description,
+    launch: &Launch,
+    chosen: Vec<u64>,
+    open: &mut BTreeSet<String>,
+) -> Result<Inputs, InputError> {
+    let semantics: BTreeSet<&str> = kernel
+        .inputs
+        .iter()
+        .map(|input| input.semantic.as_str())
+        .collect();
+    let named = |key: &str| {
+        let upper = key.to_ascii_uppercase();
+        semantics
+            .iter()
+            .copied()
+            .find(|semantic| **semantic == upper || **semantic == format!("{upper}0"))
+            .or_else(|| {
+                let by_name = kernel.inputs.iter().find(|input| input.name == key)?;
+                semantics.get(by_name.semantic.as_str()).copied()
+            })
+    };
+    let mut by_semantic: FxHashMap<String, Input> = FxHashMap::default();
+    for (key, input) in &description.inputs {
+        let Some(semantic) = named(key) else {
+            return Err(InputError::new(
+                format!("inputs.{key}"),
+                format!(
+                    "there is no such input; there are: {}",
+                    semantics.into_iter().collect::<Vec<_>>().join(", ")
+                ),
+            ));
+        };
+        by_semantic.insert(semantic.to_owned(), input.clone());
+    }
+    for semantic in &semantics {
+        if !by_semantic.contains_key(*semantic) && !semantic.starts_with("SV_") {
+            open.insert((*semantic).to_owned());
+        }
+    }
+    let pixel = kernel.kind == FunctionKind::Stage(ShaderStage::Pixel);
+    let frame = frame(description);
+    let lanes = u64::from(launch.block[0].max(1));
+    let tile = tile(launch.block[0]);
+    let tiles_wide = u64::from(frame[0].div_ceil(tile[0])).max(1);
+    let seed = description.launch.seed;
+    Ok(Inputs::Function(Rc::new(move |query: &InputQuery<'_>| {
+        let number = chosen
+            .get((query.thread / lanes) as usize)
+            .copied()
+            .unwrap_or(0);
+        let lane = query.thread % lanes;
+        let thread = number * lanes + lane;
+        let (x, y) = match pixel {
+            true => {
+                let (quad, wide) = (lane / 4, u64::from(tile[0] / 2));
+                (
+                    number % tiles_wide * u64::from(tile[0]) + quad % wide * 2 + (lane & 1),
+                    number / tiles_wide * u64::from(tile[1]) + quad / wide * 2 + (lane >> 1 & 1),
+                )
+            }
+            false => (
+                thread % u64::from(frame[0].max(1)),
+                thread / u64::from(frame[0].max(1)),
+            ),
+        };
+        let at = At {
+            x: x as f64 + 0.5,
+            y: y as f64 + 0.5,
+            u: (x as f64 + 0.5) / f64::from(frame[0]),
+            v: (y as f64 + 0.5) / f64::from(frame[1]),
+            thread,
+            seed,
+        };
+        let component = usize::from(query.input.component);
+        let ty = query.input.ty;
+        let semantic = query.input.semantic.as_str();
+        let value = match by_semantic.get(semantic) {
+            Some(input) => at.value(input, component, semantic),
+            None if semantic.starts_with("SV_POSITION") && pixel => {
+                [at.x, at.y, 0.5, 1.0][component.min(3)]
+            }
+            None if semantic == "TEXCOORD0" => [at.u, at.v, 0.0, 1.0][component.min(3)],
+            None if semantic.starts_with("NORMAL") => at.sphere()[component.min(2)],
+            None if !ty.is_float() && !pixel && semantic.starts_with("SV_VERTEXID") => {
+                thread as f64
+            }
+            None => return query.procedural(),
+        };
+        scalar::from_f64(ty, value)
+    })))
+}
+
+/// A point of the frame.
+struct At {
+    x: f64,
+    y: f64,
+    u: f64,
+    v: f64,
+    thread: u64,
+    seed: u64,
+}
+
+impl At {
+    fn sphere(&self) -> [f64; 3] {
+        let (x, y) = (self.u * 2.0 - 1.0, 1.0 - self.v * 2.0);
+        let rest = 1.0 - x * x - y * y;
+        match rest > 0.0 {
+            true => [x, y, rest.sqrt()],
+            false => [0.0, 0.0, 1.0],
+        }
+    }
+
+    fn value(&self, input: &Input, component: usize, semantic: &str) -> f64 {
+        let drawn = |fill: Fill| {
+            let mut random =
+                Random::new(self.seed ^ (self.thread << 3) ^ component as u64, semantic);
+            draw(fill, &input.shape(), self.thread, false, &mut random)
+        };
+        let last = input.values.last().copied().unwrap_or(0.0);
+        match input.fill {
+            Varying::Constant => input.values.get(component).copied().unwrap_or(last),
+            Varying::Uv => [self.u * input.scale, self.v * input.scale, 0.0, 1.0][component.min(3)],
+            Varying::Pixel => [self.x, self.y, 0.5, 1.0][component.min(3)],
+            Varying::Sphere => self
+                .sphere()
+                .get(component)
+                .map_or(1.0, |n| n * input.scale),
+            Varying::Noise => {
+                let shift = component as f64 * 31.7;
+                let (low, high) = (input.low.unwrap_or(0.0), input.high.unwrap_or(1.0));
+                low + (high - low)
+                    * textures::noise(self.u * input.cells + shift, self.v * input.cells)
+            }
+            Varying::Uniform => drawn(Fill::Uniform),
+            Varying::Normal => drawn(Fill::Normal),
+            Varying::Sparse => drawn(Fill::Sparse),
+            Varying::Sequence => drawn(Fill::Sequence),
+        }
+    }
+}
+
+fn resources(module: &Module, kind: SymbolKind) -> BTreeSet<String> {
+    let symbols = module
+        .functions
+        .iter()
+        .flat_map(|function| function.symbols.values());
+    symbols
+        .filter(|symbol| symbol.kind == kind)
+        .map(|symbol| symbol.name.to_string())
+        .collect()
+}
+
+fn unknown<'n>(
+    what: &str,
+    given: impl Iterator<Item = &'n String>,
+    known: &[String],
+) -> Result<(), InputError> {
+    for name in given {
+        if !known.contains(name) {
+            let near = similar::get_close_matches(
+                name.as_str(),
+                &known.iter().map(String::as_str).collect::<Vec<_>>(),
+                1,
+                0.6,
+            );
+            let near = near
+                .first()
+                .map_or(String::new(), |near| format!(" (`{near}`?)"));
+            let list = if known.is_empty() {
+                "none".to_owned()
+            } else {
+                known.join(", ")
+            };
+            return Err(InputError::new(
+                format!("{what}.{name}"),
+                format!("the function has no such name{near}; it has: {list}"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Sets arguments, buffers and constants; gives the handles of parameters that are textures.
+fn contents(
+    kernel: &Function,
+    module: &Module,
+    description: &Description,
+    directory: &Path,
+    threads: u64,
+    launch: &mut Launch,
+    open: &mut BTreeSet<String>,
+) -> Result<FxHashMap<String, u64>, InputError> {
+    let seed = description.launch.seed;
+    let entry = &kernel.blocks[kernel.entry()].params;
+    let place = |value: Value| entry.iter().position(|&param| param == value);
+    let mut handles = FxHashMap::default();
+    let mut pointers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut numbers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for parameter in &kernel.parameters {
+        let name = parameter.name.to_string();
+        let places: Vec<usize> = parameter
+            .values
+            .iter()
+            .filter_map(|&value| place(value))
+            .collect();
+        let mut plain = Vec::new();
+        for &at in &places {
+            match kernel.ty(entry[at]) {
+                Type::Handle => {
+                    if let Some(Argument::Handle(handle)) = launch.parameters.get(at) {
+                        handles.insert(name.clone(), u64::from(*handle));
+                    }
+                }
+                ty => {
+                    let pointer =
+                        matches!(launch.parameters.get(at), Some(Argument::Pointer { .. }));
+                    if pointer || matches!(ty, Type::Ptr(_)) {
+                        pointers.entry(name.clone()).or_insert(at);
+                    }
+                    if !pointer {
+                        plain.push(at);
+                    }
+                }
+            }
+        }
+        if !plain.is_empty() {
+            numbers.insert(name, plain);
+        }
+    }
+    let members = members(module);
+    let symbols: BTreeMap<String, Space> = module
+        .functions
+        .iter()
+        .flat_map(|function| function.symbols.values())
+        .filter(|symbol| {
+            matches!(symbol.kind, SymbolKind::Memory | SymbolKind::Buffer)
+                && !matches!(symbol.space, Space::Local | Space::Shared)
+        })
+        .map(|symbol| (symbol.name.to_string(), symbol.space))
+        .collect();
+    let constants: BTreeSet<String> = module
+        .functions
+        .iter()
+        .flat_map(|function| function.insts.values())
+        .filter_map(|inst| match &inst.op {
+            Op::Parameter(name) => Some(name.to_string()),
+            _ => None,
+        })
+        .collect();
+    // Buffers.
+    let known: Vec<String> = pointers.keys().chain(symbols.keys()).cloned().collect();
+    // An address that assembly passes as a number is a buffer when the description says so.
+    let addresses: Vec<String> = numbers
+        .iter()
+        .filter(|(_, places)| places.len() == 1 && kernel.ty(entry[places[0]]) == Type::I64)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let all: Vec<String> = known.iter().chain(&addresses).cloned().collect();
+    unknown("buffers", description.buffers.keys(), &all)?;
+    let mut as_buffers: FxHashMap<String, usize> = FxHashMap::default();
+    for (name, described) in &description.buffers {
+        let bytes = data::bytes(name, described, threads, seed, directory)?;
+        let space = symbols.get(name).copied().unwrap_or(Space::Global);
+        let buffer = Buffer {
+            space: if space == Space::Constant {
+                Space::Constant
+            } else {
+                Space::Global
+            },
+            bytes,
+            writable: space != Space::Constant,
+        };
+        let at = pointers
+            .get(name)
+            .or_else(|| numbers.get(name).and_then(|places| places.first()));
+        let number = match at.and_then(|&at| launch.parameters.get(at)) {
+            Some(&Argument::Pointer { buffer: old, .. }) => {
+                launch.buffers[old] = buffer;
+                old
+            }
+            _ => {
+                launch.buffers.push(buffer);
+                launch.buffers.len() - 1
+            }
+        };
+        match at {
+            Some(&at) => {
+                if let Some(argument) = launch.parameters.get_mut(at) {
+                    *argument = Argument::Pointer {
+                        buffer: number,
+                        offset: 0,
+                    };
+                }
+            }
+            None => launch.bindings.push((name.as_str().into(), number)),
+        }
+        as_buffers.insert(name.clone(), number);
+    }
+    // Numbers.
+    let known: Vec<String> = numbers
+        .keys()
+        .chain(members.keys())
+        .chain(&constants)
+        .cloned()
+        .collect();
+    unknown("values", description.values.keys(), &known)?;
+    for (name, places) in &numbers {
+        if as_buffers.contains_key(name) {
+            continue;
+        }
+        let Some(given) = description.values.get(name) else {
+            open.insert(name.clone());
+            continue;
+        };
+        for (component, &at) in places.iter().enumerate() {
+            let value = component_of(given, component, places.len(), name)?;
+            let argument = match given {
+                Number::Int(value) if !kernel.ty(entry[at]).is_float() => {
+                    Argument::Bits(*value as u64)
+                }
+                _ if kernel.ty(entry[at]).is_float() => Argument::Float(value),
+                _ => Argument::Bits(data::bits(kernel.ty(entry[at]), value)),
+            };
+            if let Some(place) = launch.parameters.get_mut(at) {
+                *place = argument;
+            }
+        }
+    }
+    for name in &constants {
+        match description.values.get(name) {
+            Some(given) => {
+                let value = component_of(given, 0, 1, name)?;
+                let bits = match given {
+                    Number::Float(value) => u64::from((*value as f32).to_bits()),
+                    _ => value as i64 as u64,
+                };
+                launch.constants.push((name.as_str().into(), bits));
+            }
+            None => {
+                open.insert(name.clone());
+            }
+        }
+    }
+    fill_members(module, description, &members, launch, open, &as_buffers)?;
+    for name in pointers.keys().chain(symbols.keys()) {
+        if !as_buffers.contains_key(name) && !launch.bindings.iter().any(|(bound, _)| bound == name)
+        {
+            open.insert(name.clone());
+        }
+    }
+    Ok(handles)
+}
+
+fn component_of(
+    given: &Number,
+    component: usize,
+    count: usize,
+    name: &str,
+) -> Result<f64, InputError> {
+    let list = given.list();
+    match (list.as_slice(), given) {
+        ([one], _) => Ok(*one),
+        (several, _) if several.len() == count => Ok(several[component]),
+        (several, _) => Err(InputError::new(
+            format!("values.{name}"),
+            format!("{} numbers; it has {count}", several.len()),
+        )),
+    }
+}
+
+/// Members of constant buffers and plain global variables, found by what reads of their names load.
+fn members(module: &Module) -> Members {
+    let mut members = Members::new();
+    let Some(kernel) = module.functions.first() else {
+        return members;
+    };
+    for binding in &kernel.bindings {
+        let variable = &kernel.variables[binding.variable];
+        if binding.kind != BindingKind::Read || variable.kind != VariableKind::Global {
+            continue;
+        }
+        let letters = binding.part.strip_prefix('.').unwrap_or("");
+        let swizzle = !letters.is_empty()
+            && letters.len() == binding.values.len()
+            && letters.chars().all(|c| "xyzwrgba".contains(c));
+        let name = match swizzle {
+            true => variable.name.to_string(),
+            false => format!("{}{}", variable.name, binding.part),
+        };
+        for (at, &value) in binding.values.iter().enumerate() {
+            let component = match swizzle {
+                true => letters
+                    .chars()
+                    .nth(at)
+                    .and_then(|c| "xyzw".find(c).or_else(|| "rgba".find(c)))
+                    .unwrap_or(at),
+                false => at,
+            };
+            if let Some(found) = constant_place(kernel, value) {
+                members
+                    .entry(name.clone())
+                    .or_default()
+                    .insert(component, found);
+            }
+        }
+    }
+    members
+}
+
+/// Symbol and offset of a load from a constant place of read-only memory.
+fn constant_place(function: &Function, value: Value) -> Option<(usize, u64, Type)> {
+    let ValueDef::Result(inst, number) = function.values[value].def else {
+        return None;
+    };
+    let data = &function.insts[inst];
+    let Op::Load(access) = &data.op else {
+        return None;
+    };
+    if !access.read_only && access.space != Space::Constant {
+        return None;
+    }
+    let before: u64 = data
+        .results
+        .iter()
+        .take(usize::from(number))
+        .map(|&result| u64::from(function.ty(result).bytes()))
+        .sum();
+    let (mut address, mut offset) = (*data.args.first()?, before);
+    for _ in 0..16 {
+        let inst = function.defining(address)?;
+        match inst.op {
+            Op::SymbolAddress(symbol) => {
+                let ty = function.ty(value);
+                significant(ty)?;
+                return Some((symbol.0 as usize, offset, ty));
+            }
+            Op::PtrAdd => {
+                let step = function.int_constant(*inst.args.get(1)?)?;
+                offset = offset.checked_add_signed(step)?;
+                address = *inst.args.first()?;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Gives the members of constant buffers their values; those that are not given get small numbers of their type.
+fn fill_members(
+    module: &Module,
+    description: &Description,
+    members: &Members,
+    launch: &mut Launch,
+    open: &mut BTreeSet<String>,
+    as_buffers: &FxHashMap<String, usize>,
+) -> Result<(), InputError> {
+    let Some(kernel) = module.functions.first() else {
+        return Ok(());
+    };
+    for (name, components) in members {
+        let count = components.keys().next_back().map_or(0, |last| last + 1);
+        let given = description.values.get(name);
+        let mut random = Random::new(description.launch.seed, name);
+        for (&component, &(symbol, offset, ty)) in components {
+            let symbol = &kernel.symbols.as_slice()[symbol];
+            let value = match given {
+                Some(given) => {
+                    // What is not read need not be given, and may be.
+                    let list = given.list();
+                    match list.len() {
+                        1 => list[0],
+                        len if len >= count => list[component],
+                        len => {
+                            return Err(InputError::new(
+                                format!("values.{name}"),
+                                format!("{len} numbers; it has {count}"),
+                            ));
+                        }
+                    }
+                }
+                None if as_buffers.contains_key(symbol.name.as_str()) => continue,
+                None if ty.is_float() => random.unit(),
+                None => 1.0,
+            };
+            let buffer = match launch
+                .bindings
+                .iter()
+                .find(|(bound, _)| *bound == symbol.name)
+            {
+                Some(&(_, buffer)) => buffer,
+                None => {
+                    let size = symbol
+                        .size
+                        .or(symbol.initial.as_ref().map(|i| i.len() as u32))
+                        .unwrap_or(launch.default_bytes);
+                    let mut bytes = symbol.initial.clone().unwrap_or_default();
+                    bytes.resize(size as usize, 0);
+                    launch.buffers.push(Buffer {
+                        space: Space::Constant,
+                        bytes,
+                        writable: false,
+                    });
+                    launch
+                        .bindings
+                        .push((symbol.name.clone(), launch.buffers.len() - 1));
+                    launch.buffers.len() - 1
+                }
+            };
+            if symbol.initial.is_some() && given.is_none() {
+                continue;
+            }
+            let word = data::bits(ty, value).to_le_bytes();
+            let (from, size) = (offset as usize, ty.bytes() as usize);
+            let bytes = &mut launch.buffers[buffer].bytes;
+            if let Some(place) = from
+                .checked_add(size)
+                .and_then(|end| bytes.get_mut(from..end))
+            {
+                place.copy_from_slice(&word[..size]);
+            }
+        }
+        let whole = components.values().all(|&(symbol, ..)| {
+            as_buffers.contains_key(kernel.symbols.as_slice()[symbol].name.as_str())
+        });
+        if given.is_none() && !whole {
+            open.insert(name.clone());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! Runs an entry point in the interpreter and makes its stored item.
+
+use super::inputs::{Description, InputError};
+use super::launch::described;
+use super::{place_of, set_lines};
+use crate::db::{self, Database, File, Item};
+use crate::views;
+use facts::values::convergent::Schedule;
+use facts::values::record::{Recorder, Stream};
+use facts::values::stored::{Origin, StoredItem, StoredProfile, item_of};
+use ir::checkpoint::Checkpoint;
+use ir::interp::{Instance, Observer, run_with};
+use ir::{FunctionKind, Value};
+use std::path::Path;
+
+/// Threads above which the values of lanes go through the convergent profiler.
+const LONG: u64 = 1 << 14;
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("{0}")]
+    NoItem(String),
+    #[error("{message}{}", place.as_ref().map_or(String::new(), |place| format!("\n  at {place}")))]
+    Execution {
+        message: String,
+        place: Option<String>,
+    },
+}
+
+/// What is told besides the profile.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Ran {
+    pub item: String,
+    pub runs: u64,
+    pub of: u64,
+    pub steps: u64,
+    pub threads: u64,
+    /// What the description does not say.
+    pub open: Vec<String>,
+    /// Stand-ins and other notes of the run, each once.
+    pub notes: Vec<String>,
+    /// Lane executions, and how many entered the tables of top values.
+    pub lanes: u64,
+    pub profiled: u64,
+}
+
+/// How to run.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub description: &'a Description,
+    /// Files of the description are relative to it.
+    pub directory: &'a Path,
+    pub inputs: String,
+    pub warp_size: u32,
+    /// The function; else the description's, else the only entry point.
+    pub item: Option<&'a str>,
+    /// Every value of every lane, however long the run.
+    pub every: bool,
+}
+
+/// Told how far the run is.
+pub trait Progress {
+    fn starts(&mut self, workgroups: u64);
+    fn workgroup(&mut self, done: u64);
+}
+
+impl Progress for () {
+    fn starts(&mut self, _: u64) {}
+    fn workgroup(&mut self, _: u64) {}
+}
+
+/// Records, and counts workgroups.
+struct Watched<'p, P> {
+    recorder: Recorder,
+    progress: &'p mut P,
+    last: Option<u64>,
+    done: u64,
+}
+
+impl<P: Progress> Observer for Watched<'_, P> {
+    fn block(&mut self, instance: &Instance<'_>) {
+        if self.last != Some(instance.workgroup_index) {
+            self.last = Some(instance.workgroup_index);
+            self.progress.workgroup(self.done);
+            self.done += 1;
+        }
+        self.recorder.block(instance);
+    }
+    fn values(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], mask: u64) {
+        self.recorder.values(instance, value, lanes, mask);
+    }
+}
+
+/// The function that is meant, of the file's own items.
+pub fn find<'db>(
+    db: &'db Database,
+    file: File,
+    wanted: Option<&str>,
+) -> Result<(Item<'db>, usize), RunError> {
+    let mut known: Vec<String> = Vec::new();
+    let mut found = Vec::new();
+    for (_, item) in views::own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        for (number, lowered) in db::lowered(db, item).iter().enumerate() {
+            let Some(function) = lowered
+                .module
+                .functions
+                .first()
+                .filter(|f| !f.layout.is_empty())
+            else {
+                continue;
+            };
+            let short = function.name.rsplit("::").next().unwrap_or(&function.name);
+            let entry = matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
+                && function.kind != FunctionKind::Stage(ir::ShaderStage::Library);
+            match wanted {
+                Some(name) if function.name == name || short == name => found.push((item, number)),
+                None if entry => found.push((item, number)),
+                _ => {}
+            }
+            if entry {
+                known.push(short.to_owned());
+            }
+        }
+    }
+    match (found.as_slice(), wanted) {
+        ([one], _) => Ok(*one),
+        ([first, ..], Some(_)) => Ok(*first),
+        ([], Some(name)) => Err(RunError::NoItem(format!(
+            "there is no function `{name}`; entry points are: {}",
+            known.join(", ")
+        ))),
+        ([], None) => Err(RunError::NoItem(
+            "there is no kernel and no shader stage; --item names a function, --entry NAME=STAGE makes it an entry point".into(),
+        )),
+        (_, None) => Err(RunError::NoItem(format!(
+            "several entry points, choose one with --item: {}",
+            known.join(", ")
+        ))),
+    }
+}
+
+/// Runs a function as described.
+pub fn run(
+    db: &Database,
+    file: File,
+    request: &Request<'_>,
+    progress: &mut impl Progress,
+    checkpoint: &dyn Checkpoint,
+) -> Result<(StoredProfile, Ran), RunError> {
+    let wanted = request.item.or(request.description.item.as_deref());
+    let (item, number) = find(db, file, wanted)?;
+    let lowered = db::lowered(db, item);
+    let Some(lowered) = lowered.get(number) else {
+        return Err(RunError::NoItem("the function could not be lowered".into()));
+    };
+    let Some(function) = lowered.module.functions.first() else {
+        return Err(RunError::NoItem("the function could not be lowered".into()));
+    };
+    let warp_size = request
+        .description
+        .launch
+        .warp_size
+        .unwrap_or(request.warp_size);
+    let launched = described(
+        &lowered.module,
+        request.description,
+        warp_size,
+        request.directory,
+    )?;
+    let launch = &launched.launch;
+    let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product::<u64>() * launched.runs;
+    let stream = match threads > LONG && !request.every {
+        true => Stream::Convergent(Schedule::default()),
+        false => Stream::Every,
+    };
+    progress.starts(launched.runs);
+    let mut watched = Watched {
+        recorder: Recorder::new(function, stream),
+        progress,
+        last: None,
+        done: 0,
+    };
+    let outcome = run_with(&lowered.module, launch, &mut watched, checkpoint);
+    if let Some(error) = &outcome.error {
+        let place = error.place().and_then(|place| {
+            let at = place_of_error(db, file, item, function, place.loc)?;
+            Some(format!(
+                "{at}, lane {} of warp {} of workgroup {:?}",
+                place.lane, place.warp, place.workgroup
+            ))
+        });
+        return Err(RunError::Execution {
+            message: error.to_string(),
+            place,
+        });
+    }
+    let recorded = watched.recorder.finish();
+    let lanes = recorded.values.iter().map(|(_, counts)| counts.lanes).sum();
+    let profiled = recorded
+        .values
+        .iter()
+        .map(|(_, counts)| counts.profiled)
+        .sum();
+    let positions = |loc| place_of(db, file, item, function, loc);
+    let mut stored: StoredItem = item_of(function, item.ordinal(db), &recorded, &positions);
+    set_lines(db, file, item, function, &mut stored);
+    let path = file.path(db);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = crate::program::text(file.source(db));
+    let mut notes: Vec<String> = Vec::new();
+    for event in &outcome.events {
+        let note = format!("{} ({} times)", event.kind, event.count);
+        let at = place_of_error(db, file, item, function, event.place.loc);
+        notes.push(at.map_or(note.clone(), |at| format!("{at}: {note}")));
+    }
+    let profile = StoredProfile {
+        origin: Origin {
+            kind: "interpreter".into(),
+            inputs: request.inputs.clone(),
+            sampled: launched.runs,
+            of: launched.of,
+        },
+        items: vec![stored],
+        ..StoredProfile::new(&name, text, launch.warp_size)
+    };
+    let ran = Ran {
+        item: function.name.to_string(),
+        runs: launched.runs,
+        of: launched.of,
+        steps: outcome.steps,
+        threads,
+        open: launched.open,
+        notes,
+        lanes,
+        profiled,
+    };
+    Ok((profile, ran))
+}
+
+fn place_of_error(
+    db: &Database,
+    file: File,
+    item: Item<'_>,
+    function: &ir::Function,
+    loc: ir::Loc,
+) -> Option<String> {
+    let (id, span) = crate::program::absolute(db, file, item, function, loc)?;
+    let of = crate::program::unit_file(db, file, id)?;
+    let (line, column) = db::line_index(db, of).line_column(span.start);
+    let name = of
+        .path(db)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    Some(format!("{name}:{}:{}", line + 1, column + 1))
+}
+
+/// Puts the items of one profile into another of the same source; newer counts replace older ones of an item.
+pub fn merge(into: &mut StoredProfile, newer: StoredProfile) {
+    for item in newer.items {
+        into.items
+            .retain(|known| (&known.name, known.ordinal) != (&item.name, item.ordinal));
+        into.items.push(item);
+    }
+    into.items
+        .sort_by(|a, b| (&a.name, a.ordinal).cmp(&(&b.name, b.ordinal)));
+    into.source = newer.source;
+    into.origin = newer.origin;
+}
