@@ -43,7 +43,7 @@ enum Command {
     /// Executes a workgroup of a function on the reference interpreter
     Run(RunArgs),
     /// Runs a kernel or shader stage on described inputs and stores which values it computed; shows and compares profiles
-    Profile(ProfileArgs),
+    Profile(Box<ProfileArgs>),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
@@ -255,7 +255,7 @@ enum ProfileCommand {
     /// Compares two profiles: Overlap, Diff, Same-1, Find-N, and the values whose zeros differ
     Diff { first: PathBuf, second: PathBuf },
     /// Makes a profile from counts: a table name,line,executions,zeros, or the counters of `lockstep instrument`
-    Import(ProfileImportArgs),
+    Import(Box<ProfileImportArgs>),
 }
 
 #[derive(Args, Debug)]

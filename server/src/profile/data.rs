@@ -149,7 +149,7 @@ pub fn bytes(
     };
     if let Some(file) = &contents.binary {
         let mut data = read(file)?;
-        if data.len() as u64 % size != 0 {
+        if !(data.len() as u64).is_multiple_of(size) {
             return Err(fail(format!(
                 "{file} has {} bytes, which is no multiple of {size}, the size of {}",
                 data.len(),

@@ -66,6 +66,9 @@ pub struct Imported {
     pub lost: Vec<String>,
 }
 
+/// Values that were tested together, their executions and zeros.
+type Counted = (Vec<Value>, u64, u64);
+
 struct Row {
     name: String,
     /// From 1.
@@ -145,10 +148,7 @@ fn functions(db: &Database, file: File) -> Vec<(Item<'_>, usize)> {
     found
 }
 
-fn function_of<'l>(
-    lowered: &'l [ir::lower::c_family::Lowered],
-    number: usize,
-) -> Option<&'l Function> {
+fn function_of(lowered: &[ir::lower::c_family::Lowered], number: usize) -> Option<&Function> {
     lowered
         .get(number)?
         .module
@@ -169,7 +169,7 @@ pub fn csv(db: &Database, file: File, text: &str, warp_size: u32) -> Result<Impo
         };
         let start = item.place(db).start;
         let lines = db::line_index(db, file);
-        let mut counted: Vec<(Vec<Value>, u64, u64)> = Vec::new();
+        let mut counted: Vec<Counted> = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             if used[at] {
                 continue;
@@ -285,7 +285,7 @@ pub fn counted(
     counters: &[u64],
     warp_size: u32,
 ) -> Result<Imported, ImportError> {
-    let mut by_item: BTreeMap<(&str, u32, &str), Vec<(Vec<Value>, u64, u64)>> = BTreeMap::new();
+    let mut by_item: BTreeMap<(&str, u32, &str), Vec<Counted>> = BTreeMap::new();
     for (site, pair) in map.sites.iter().zip(counters.chunks_exact(2)) {
         if pair[1] > pair[0] {
             return Err(ImportError::Map(format!(
@@ -309,7 +309,7 @@ pub fn counted(
                 && item.ordinal(db) == ordinal
                 && hex(code_hash(function)) == code)
                 .then(|| {
-                    let known = |(values, ..): &&(Vec<Value>, u64, u64)| {
+                    let known = |(values, ..): &&Counted| {
                         values
                             .iter()
                             .all(|value| (value.0 as usize) < function.values.len())
@@ -334,7 +334,7 @@ fn item_from(
     file: File,
     item: Item<'_>,
     function: &Function,
-    counted: &[(Vec<Value>, u64, u64)],
+    counted: &[Counted],
 ) -> StoredItem {
     let positions = |loc| place_of(db, file, item, function, loc);
     let mut stored = stored_item(function, item.ordinal(db), counted, &positions);

@@ -7,8 +7,10 @@ pub mod data;
 pub mod import;
 pub mod inputs;
 pub mod launch;
+mod members;
 pub mod run;
 pub mod show;
+mod stage;
 pub mod textures;
 
 use crate::db::{self, Db, File, Item};

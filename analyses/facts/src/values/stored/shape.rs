@@ -162,6 +162,25 @@ fn operation(op: &Op) -> String {
 #[must_use]
 pub fn names(function: &Function) -> FxHashMap<Value, (String, ir::Loc)> {
     let mut names: FxHashMap<Value, (String, ir::Loc)> = FxHashMap::default();
+    // What the stage gets has the name of the input, whatever structure carries it.
+    for (value, data) in function.values.iter() {
+        let ValueDef::Result(inst, _) = data.def else {
+            continue;
+        };
+        let Op::StageInput(number) = function.insts[inst].op else {
+            continue;
+        };
+        let Some(input) = function.inputs.get(number as usize) else {
+            continue;
+        };
+        let same = |one: &&ir::StageInput| one.name == input.name && one.semantic == input.semantic;
+        let count = function.inputs.iter().filter(same).count();
+        let part = component("", count, usize::from(input.component));
+        names.insert(
+            value,
+            (format!("{}{part}", input.name), function.insts[inst].loc),
+        );
+    }
     for reads in [false, true] {
         for binding in &function.bindings {
             let variable = &function.variables[binding.variable];
