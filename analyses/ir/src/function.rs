@@ -124,6 +124,8 @@ pub enum BranchKind {
     #[default]
     Implied,
     If,
+    /// `[flatten] if`: all lanes execute both sides.
+    Flattened,
     /// Decides whether a loop goes on.
     Loop,
     Switch,

@@ -1,12 +1,12 @@
 //! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
 
 use super::partial::Partial;
-use super::{Context, finding};
+use super::{Context, finding, rounds};
 use crate::model::*;
 use crate::words;
 use ir::{
-    Barrier, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, ShaderStage, Special,
-    TextureOp, Value, ValueDef, WarpKind,
+    Barrier, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
+    ShaderStage, Special, TextureOp, Value, WarpKind,
 };
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -30,15 +30,35 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 }
 
 fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    // CUDA: "enforced per thread: will not succeed until reached by all non-exited threads in the block".
+    let only_running = matches!(cx.function.language, Language::Cuda | Language::Ptx);
+    let mut group_wide = None;
+    let mut told: Vec<Block> = Vec::new();
     for barrier in &cx.facts.barriers {
-        let Some((branch, in_loop)) = barrier.divergent else {
+        let Some((mut branch, in_loop)) = barrier.divergent else {
             guarded_barrier(cx, barrier, out);
             continue;
         };
+        let name = barrier_name(cx.function, barrier.inst);
+        if only_running
+            && !in_loop
+            && let Some(block) = cx.block_of[barrier.inst]
+        {
+            let partial = group_wide.get_or_insert_with(|| cx.partial(Scope::Workgroup));
+            match partial.branch_with_live_lanes(block) {
+                Some(other) => branch = other,
+                None => {
+                    if !told.contains(&branch) && !cx.branch_left_to_callers(branch) {
+                        told.push(branch);
+                        out.push(ends_before(cx, barrier.loc, branch, name));
+                    }
+                    continue;
+                }
+            }
+        }
         if cx.branch_left_to_callers(branch) {
             continue;
         }
-        let name = barrier_name(cx.function, barrier.inst);
         let group = words::workgroup(cx.function.language);
         let mut related = cx.branch_chain(branch);
         let because = Context::because(&related);
@@ -46,6 +66,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             0..0,
             cx.calls_to(barrier.loc, cx.function.blocks[branch].loc),
         );
+        let tiles = |l: &LoopFact| rounds::whole_tiles(cx, l.header, branch);
+        if in_loop && cx.facts.loops.iter().any(tiles) {
+            continue;
+        }
         let (code, message) = if in_loop {
             let text = format!(
                 "{name} stands in a loop that the threads of the {group} leave in different iterations{because}"
@@ -64,6 +88,17 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         };
         out.push(finding(code, tier, barrier.loc, message, related));
     }
+}
+
+/// Threads that have ended are not waited for: what they would have written is missing, that is all.
+fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, name: &str) -> Finding {
+    let related = cx.branch_chain(branch);
+    let message = format!(
+        "some threads of the {} end before {name}, which waits for the others only{}",
+        words::workgroup(cx.function.language),
+        Context::because(&related)
+    );
+    finding(Code::DivergentBarrier, Tier::Hint, loc, message, related)
 }
 
 /// A barrier under a predicate that lanes may disagree on.
@@ -202,7 +237,13 @@ fn inactive_source(
     let Some(branch) = warp.branch(block) else {
         return;
     };
-    if cx.branch_left_to_callers(branch) {
+    if cx.branch_left_to_callers(branch)
+        || lane == 0
+            && warp
+                .edges_to(block)
+                .iter()
+                .all(|&(branch, target)| rounds::first_lane_stays(cx, branch, target))
+    {
         return;
     }
     let related = cx.branch_chain(branch);
@@ -246,6 +287,11 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let Some(branch) = quad.branch(block) else {
             continue;
         };
+        // All pixels execute both sides of a flattened branch.
+        let flattened = |b: Block| cx.function.blocks[b].branch == BranchKind::Flattened;
+        if flattened(branch) && quad.edges_to(block).iter().all(|&(b, _)| flattened(b)) {
+            continue;
+        }
         // Pixels that were discarded go on as helpers of their quad.
         if leaves_by_discard(cx, branch) && quad.branch_with_live_lanes(block).is_none() {
             continue;
@@ -290,7 +336,8 @@ fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let Some(exit) = exit else { continue };
         if cx.branch_left_to_callers(exit)
             || !heavy(cx, fact.header, exit)
-            || strides_by_the_group(cx, fact.header, exit)
+            || rounds::shared_by_the_warp(cx, fact.header, exit)
+            || rounds::serves_in_groups(cx, exit)
         {
             continue;
         }
@@ -341,91 +388,4 @@ fn heavy(cx: &Context<'_>, header: Block, exit: Block) -> bool {
         });
     }
     memory || weight > 40
-}
-
-/// `for (i = tid; i < n; i += blockDim.x)`, `for (e = start + lane; e < end; e += 32)`: the lanes share the rounds of one
-/// range, their trip counts differ by at most one.
-fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
-    let function = cx.function;
-    let Some(compare) = function.blocks[exit]
-        .terminator
-        .selector()
-        .and_then(|s| function.defining(s))
-    else {
-        return false;
-    };
-    if !matches!(compare.op, Op::IntCompare(_)) {
-        return false;
-    }
-    compare.args.iter().any(|&side| {
-        let Some(param) = header_parameter(function, side, header) else {
-            return false;
-        };
-        let ValueDef::Param(_, number) = function.values[param].def else {
-            return false;
-        };
-        cx.flow.predecessors[header].iter().all(|&before| {
-            function.blocks[before]
-                .terminator
-                .edges()
-                .iter()
-                .filter(|e| e.block == header)
-                .all(|edge| {
-                    let Some(&arg) = edge.args.get(number as usize) else {
-                        return false;
-                    };
-                    if cx.flow.position[before] < cx.flow.position[header] {
-                        // Where the lanes begin does not matter: the warp walks on together.
-                        return true;
-                    }
-                    step_covers_a_warp(cx, param, arg, before)
-                })
-        })
-    })
-}
-
-/// Looks through conversions and the step of a loop that is tested at its end to the header's parameter.
-fn header_parameter(function: &Function, mut value: Value, header: Block) -> Option<Value> {
-    let of_header = |value: Value| matches!(function.values[value].def, ValueDef::Param(block, _) if block == header);
-    for _ in 0..8 {
-        if of_header(value) {
-            return Some(value);
-        }
-        let data = function.defining(value)?;
-        value = match data.op {
-            Op::Convert(_) => data.args[0],
-            Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd => {
-                *data.args.iter().find(|&&arg| of_header(arg))?
-            }
-            _ => return None,
-        };
-    }
-    None
-}
-
-/// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
-fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
-    let below = |mut value: Value| {
-        while let Some(data) = cx.function.defining(value)
-            && matches!(data.op, Op::Convert(_))
-        {
-            value = data.args[0];
-        }
-        value
-    };
-    let Some(data) = cx.function.defining(below(next)) else {
-        return false;
-    };
-    if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
-        return false;
-    }
-    let step = match (below(data.args[0]) == param, below(data.args[1]) == param) {
-        (true, false) => data.args[1],
-        (false, true) => data.args[0],
-        _ => return false,
-    };
-    match cx.function.int_constant(step) {
-        Some(step) => step.unsigned_abs() >= u64::from(cx.facts.options.warp_size),
-        None => cx.uniform(step, block, Scope::Subgroup),
-    }
 }

@@ -325,7 +325,8 @@ fn picks_a_thread(cx: &Context<'_>, value: Value) -> bool {
 
 /// Private arrays with an index that stays unknown after unrolling.
 fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    let mut told: FxHashSet<Inst> = FxHashSet::default();
+    // Arrays of which nothing is to be told, or no more.
+    let mut told: FxHashSet<Inst> = tables_of_constants(cx);
     for (_, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
@@ -361,6 +362,36 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// Private arrays that hold constants and are written nowhere else than where they begin: compilers lay them into
+/// constant memory.
+fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
+    let function = cx.function;
+    let mut tables: FxHashSet<Inst> = FxHashSet::default();
+    let mut others: FxHashSet<Inst> = FxHashSet::default();
+    let mut written: FxHashSet<(Inst, i64)> = FxHashSet::default();
+    for (_, inst) in cx.instructions() {
+        let data = &function.insts[inst];
+        if !matches!(&data.op, Op::Store(a) if a.space == Space::Local) {
+            continue;
+        }
+        let Some((alloca, offsets)) = private_array(function, data.args[0]) else {
+            continue;
+        };
+        let at = offsets.iter().try_fold(0i64, |sum, &offset| {
+            sum.checked_add(function.int_constant(offset)?)
+        });
+        let mut values = data.args[1..].iter();
+        let constant =
+            values.all(|&v| matches!(function.defining(v).map(|d| &d.op), Some(Op::Const(_))));
+        match at {
+            Some(at) if constant && written.insert((alloca, at)) => tables.insert(alloca),
+            _ => others.insert(alloca),
+        };
+    }
+    tables.retain(|alloca| !others.contains(alloca));
+    tables
 }
 
 /// The array below an address, and the offsets added on the way.

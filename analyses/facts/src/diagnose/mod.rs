@@ -12,6 +12,7 @@ mod convergence;
 mod memory;
 mod partial;
 mod resources;
+mod rounds;
 mod work;
 
 use crate::causes::cause_chain;
@@ -88,6 +89,16 @@ impl<'a> Context<'a> {
 
     fn uniform(&self, value: Value, block: Block, scope: Scope) -> bool {
         self.facts.at(value, block).uniform_at >= Some(scope)
+    }
+
+    /// The workgroup's threads along an axis.
+    fn size(&self, axis: u8) -> Option<u32> {
+        let axis = usize::from(axis);
+        let declared = self.function.launch.block.get(axis).copied().flatten();
+        let options = &self.facts.options;
+        declared
+            .or(options.block.get(axis).copied().flatten())
+            .or(options.assumed_block.get(axis).copied().flatten())
     }
 
     fn partial(&self, scope: Scope) -> Partial {

@@ -4,42 +4,68 @@
 
 use super::Context;
 use crate::model::Scope;
-use ir::{Block, EntityVec, Op, Terminator};
+use ir::{Block, EntityVec, FunctionKind, Op, Terminator};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 /// For each block the branches that keep lanes of the scope away from it.
 pub(super) struct Partial {
     /// A divergent branch on which the block depends, nearest first; `None`: all lanes that entered come here.
     witness: EntityVec<Block, Option<Block>>,
-    /// The same without branches whose other side only ends the lane.
+    /// The same without branches whose other side only ends the lane: an early return.
     witness_alive: EntityVec<Block, Option<Block>>,
+    controlled_by: EntityVec<Block, SmallVec<[Control; 2]>>,
+}
+
+/// A branch on which a block depends, by the edge to `target`.
+#[derive(Clone, Copy)]
+struct Control {
+    branch: Block,
+    target: Block,
+    divergent: bool,
+    /// Lanes that take another edge go on.
+    alive: bool,
 }
 
 impl Partial {
     pub(super) fn new(cx: &Context<'_>, scope: Scope) -> Self {
         let count = cx.function.blocks.len();
-        let mut controlled_by: EntityVec<Block, SmallVec<[(Block, bool); 2]>> =
+        let mut controlled_by: EntityVec<Block, SmallVec<[Control; 2]>> =
             EntityVec::with_len(SmallVec::new(), count);
-        let ends = ending_blocks(cx);
+        let quiet = ending_quietly(cx);
+        let ends = ending_without_waiting(cx, scope);
         for &branch in &cx.flow.order {
             let targets = &cx.flow.successors[branch];
             if targets.len() < 2 {
                 continue;
             }
             let stop = cx.post_dominators.immediate(branch);
+            let selector = cx.function.blocks[branch].terminator.selector();
+            let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope));
             for &target in targets {
-                let alive = targets.iter().any(|&other| other != target && !ends[other]);
+                let alive = targets.iter().any(|&other| {
+                    // Lanes that go another way to a common end skip what they should have come to.
+                    let ended = stop.is_none() && ends[other] && scope != Scope::Quad
+                        || quiet[other] && scope <= Scope::Subgroup;
+                    other != target && !ended
+                });
                 let mut at = Some(target);
                 while at != stop {
                     let Some(block) = at else { break };
-                    controlled_by[block].push((branch, alive));
+                    controlled_by[block].push(Control {
+                        branch,
+                        target,
+                        divergent,
+                        alive,
+                    });
                     at = cx.post_dominators.immediate(block);
                 }
             }
         }
         Partial {
-            witness: spread(cx, scope, &controlled_by, false),
-            witness_alive: spread(cx, scope, &controlled_by, true),
+            witness: spread(&controlled_by, false),
+            witness_alive: spread(&controlled_by, true),
+            controlled_by,
         }
     }
 
@@ -51,12 +77,27 @@ impl Partial {
     pub(super) fn branch_with_live_lanes(&self, block: Block) -> Option<Block> {
         self.witness_alive[block]
     }
+    /// The edges of divergent branches by which lanes come to a block, whatever branches they depend on themselves.
+    pub(super) fn edges_to(&self, block: Block) -> Vec<(Block, Block)> {
+        let mut edges = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![block];
+        while let Some(at) = work.pop() {
+            for control in &self.controlled_by[at] {
+                if control.divergent {
+                    edges.push((control.branch, control.target));
+                }
+                if seen.insert(control.branch) {
+                    work.push(control.branch);
+                }
+            }
+        }
+        edges
+    }
 }
 
 fn spread(
-    cx: &Context<'_>,
-    scope: Scope,
-    controlled_by: &EntityVec<Block, SmallVec<[(Block, bool); 2]>>,
+    controlled_by: &EntityVec<Block, SmallVec<[Control; 2]>>,
     only_alive: bool,
 ) -> EntityVec<Block, Option<Block>> {
     let mut dependents: EntityVec<Block, Vec<Block>> =
@@ -65,16 +106,14 @@ fn spread(
         EntityVec::with_len(None, controlled_by.len());
     let mut work = Vec::new();
     for (block, branches) in controlled_by.iter() {
-        for &(branch, alive) in branches {
-            let selector = cx.function.blocks[branch].terminator.selector();
-            let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope));
-            if divergent && (alive || !only_alive) {
+        for control in branches {
+            if control.divergent && (control.alive || !only_alive) {
                 if witness[block].is_none() {
-                    witness[block] = Some(branch);
+                    witness[block] = Some(control.branch);
                     work.push(block);
                 }
             } else {
-                dependents[branch].push(block);
+                dependents[control.branch].push(block);
             }
         }
     }
@@ -90,7 +129,7 @@ fn spread(
 }
 
 /// Blocks from which a lane does nothing more that anyone could observe before it ends.
-fn ending_blocks(cx: &Context<'_>) -> EntityVec<Block, bool> {
+fn ending_quietly(cx: &Context<'_>) -> EntityVec<Block, bool> {
     let mut ends = EntityVec::with_len(false, cx.function.blocks.len());
     for &block in cx.flow.order.iter().rev() {
         let data = &cx.function.blocks[block];
@@ -104,6 +143,38 @@ fn ending_blocks(cx: &Context<'_>) -> EntityVec<Block, bool> {
                 Terminator::Jump(edge) => ends[edge.block],
                 _ => false,
             };
+    }
+    ends
+}
+
+/// Blocks from which a lane ends without coming to anything at which lanes of the scope wait for each other. A device
+/// function's `return` ends no lane.
+fn ending_without_waiting(cx: &Context<'_>, scope: Scope) -> EntityVec<Block, bool> {
+    let device = cx.function.kind == FunctionKind::Device;
+    let mut ends = EntityVec::with_len(true, cx.function.blocks.len());
+    let mut work = Vec::new();
+    for &block in &cx.flow.order {
+        let data = &cx.function.blocks[block];
+        let waits = data
+            .insts
+            .iter()
+            .any(|&inst| match &cx.function.insts[inst].op {
+                Op::Barrier(_) | Op::Call(_) => true,
+                Op::Warp(op) => op.mask && scope == Scope::Subgroup,
+                Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => !pure,
+                _ => false,
+            });
+        if waits || device && matches!(data.terminator, Terminator::Return(_)) {
+            ends[block] = false;
+            work.push(block);
+        }
+    }
+    while let Some(block) = work.pop() {
+        for &before in &cx.flow.predecessors[block] {
+            if std::mem::replace(&mut ends[before], false) {
+                work.push(before);
+            }
+        }
     }
     ends
 }

@@ -216,7 +216,7 @@ fn binary(
             if mask == -1 || (low && range.0 >= 0 && range.1 <= mask) {
                 return Some(Outcome::Form(engine.cells[other].form.clone(), range));
             }
-            if low && let Some(lane) = lane_of_warp(engine, other, mask, block) {
+            if low && let Some(lane) = lane_of_warp(engine, other, mask, result, block) {
                 return Some(lane);
             }
             let zeros = mask.trailing_zeros();
@@ -288,7 +288,7 @@ fn binary(
             };
             let mut level = engine.level_at(a, block);
             if let Some(power) = power
-                && (shift || ra.0 >= 0)
+                && (shift || !signed || ra.0 >= 0)
                 && within_block(engine, a, power, block)
             {
                 level = level.max(SUBGROUP);
@@ -314,9 +314,9 @@ fn binary(
             if aligned {
                 return Some(Outcome::Form(Form::constant(0), (0, 0)));
             }
-            if ra.0 >= 0
+            if (ra.0 >= 0 || op == BinaryOp::RemUnsigned)
                 && by & (by - 1) == 0
-                && let Some(lane) = lane_of_warp(engine, a, by - 1, block)
+                && let Some(lane) = lane_of_warp(engine, a, by - 1, result, block)
             {
                 return Some(lane);
             }
@@ -486,9 +486,18 @@ fn aligned_rest(engine: &Engine<'_>, form: &Form, block: Block) -> u64 {
     })
 }
 
-/// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane.
-fn lane_of_warp(engine: &Engine<'_>, value: Value, mask: i64, block: Block) -> Option<Outcome> {
-    if mask + 1 != i64::from(engine.shape.warp) || engine.cells[value].form.assumed {
+/// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane, and what is
+/// uniform over the warp where there are more bits than lanes need.
+fn lane_of_warp(
+    engine: &mut Engine<'_>,
+    value: Value,
+    mask: i64,
+    result: Value,
+    block: Block,
+) -> Option<Outcome> {
+    let lanes = i64::from(engine.shape.warp);
+    let power = mask.checked_add(1).filter(|k| k & (k - 1) == 0 && *k > 0)?;
+    if power % lanes != 0 || engine.cells[value].form.assumed {
         return None;
     }
     let form = &engine.cells[value].form;
@@ -499,7 +508,12 @@ fn lane_of_warp(engine: &Engine<'_>, value: Value, mask: i64, block: Block) -> O
     }
     let index = engine.shape.atom(Special::LaneId)?;
     let lane = Form::atom(engine.function.values.len() as u32 + index);
-    Some(Outcome::Form(lane, (0, mask)))
+    if power == lanes {
+        return Some(Outcome::Form(lane, (0, mask)));
+    }
+    engine.set_atom(result, SUBGROUP);
+    let form = lane.plus(1, &Form::atom(result.0), 64)?;
+    Some(Outcome::Form(form, (0, mask)))
 }
 
 /// How uniformly `d < 0` holds for an exact difference.

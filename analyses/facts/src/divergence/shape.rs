@@ -65,6 +65,11 @@ impl Shape {
     pub(crate) fn is_line(&self) -> bool {
         self.block[1] == Some(1) && self.block[2] == Some(1)
     }
+    /// The workgroup is known to consist of whole warps.
+    pub(crate) fn warps_are_full(&self) -> bool {
+        self.size(3)
+            .is_some_and(|n| n > 0 && n.is_multiple_of(u64::from(self.warp)))
+    }
     fn size(&self, axes: usize) -> Option<u64> {
         self.block[..axes]
             .iter()

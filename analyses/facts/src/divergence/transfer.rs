@@ -211,6 +211,15 @@ fn stage_input(function: &Function, index: u32) -> Level {
     if pixel && primitive { QUAD } else { DIVERGENT }
 }
 
+/// No lane of the warp is missing in a block; `from_below`: none with a lower number than one that is there. What is
+/// read from a missing lane is undefined.
+fn all_lanes_here(engine: &Engine<'_>, block: Block, from_below: bool) -> bool {
+    engine.asks_who_executes(block) >= SUBGROUP
+        && engine.apart_at(block) >= SUBGROUP
+        && engine.function.kind != FunctionKind::Device
+        && (from_below || engine.options.favourable || engine.shape.warps_are_full())
+}
+
 fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number: usize) -> Level {
     let level = |index: usize| {
         data.args
@@ -235,7 +244,23 @@ fn warp(engine: &Engine<'_>, block: Block, data: &InstData, op: &WarpOp, number:
     let shared = SUBGROUP.min(engine.apart_at(block));
     let same = value.max(shared);
     let width = i64::from(engine.shape.warp);
+    let whole = |from_below: bool| all_lanes_here(engine, block, from_below);
     match op.kind {
+        // Every lane gets what another one holds, or its own: all hold one value.
+        WarpKind::ShuffleIndex
+        | WarpKind::ShuffleUp
+        | WarpKind::ShuffleDown
+        | WarpKind::ShuffleXor
+        | WarpKind::ShufflePtx(_)
+            if number == 0
+                && value >= SUBGROUP
+                && whole(matches!(
+                    op.kind,
+                    WarpKind::ShuffleUp | WarpKind::ShufflePtx(ShuffleMode::Up)
+                )) =>
+        {
+            value
+        }
         WarpKind::ShuffleIndex => {
             let full = constant(2).is_some_and(|w| w >= width) || data.args.len() < 3;
             if full && level(1) >= SUBGROUP {

@@ -97,7 +97,7 @@ names! {
     BindingKind { Declaration "declare", Assignment "assign", Read "read", }
     BranchKind {
         Implied "implied", If "if", Loop "loop", Switch "switch", Conditional "conditional",
-        ShortCircuit "short_circuit", Jump "jump",
+        ShortCircuit "short_circuit", Jump "jump", Flattened "flattened",
     }
 }
 

@@ -145,6 +145,7 @@ impl Engine<'_> {
                         break;
                     }
                     self.executed[block] = level;
+                    self.sweep_again |= self.tables.has_shuffles;
                     for &node in self.tables.effects(self.function, block) {
                         self.dirty.insert(node as usize);
                     }
@@ -180,6 +181,12 @@ impl Engine<'_> {
             at = next;
         }
         (top != TOP).then_some(Block(top))
+    }
+
+    /// How uniformly a block is executed; who asks is visited again when that falls.
+    pub(in crate::divergence) fn asks_who_executes(&self, block: Block) -> Level {
+        self.asks.set(true);
+        self.executed[block]
     }
 
     pub(super) fn find_worst_exits(&mut self) {

@@ -95,6 +95,8 @@ pub(crate) struct Tables {
     /// Builtin values in the order of the function's layout.
     pub specials: Vec<Special>,
     pub has_arrays: bool,
+    /// There are operations that depend on which lanes are there.
+    pub has_shuffles: bool,
     /// Every variable that leaves a loop has an η, whatever it is computed from.
     gated: bool,
     pub has_calls: bool,
@@ -134,6 +136,7 @@ impl Tables {
             crossing: Vec::new(),
             specials: Vec::new(),
             has_arrays: false,
+            has_shuffles: false,
             gated,
             has_calls: false,
             has_unknowns: flow.order.len() != function.layout.len(),
@@ -288,6 +291,7 @@ impl Tables {
                         specials.push((block, *special));
                     }
                     Op::Alloca { .. } => self.has_arrays = true,
+                    Op::Warp(_) => self.has_shuffles = true,
                     Op::Barrier(_) => self.barriers.push((block, inst)),
                     Op::Call(_) => self.has_calls = true,
                     Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. } => {

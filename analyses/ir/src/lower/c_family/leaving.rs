@@ -1,19 +1,26 @@
-//! Jumps out of loops behind operations across lanes.
+//! Jumps out of loops behind operations that depend on who comes together, or when.
 //!
 //! ```text
 //! for (;;) { f = WaveReadLaneFirst(v); if (f == v) { n = WaveActiveCountBits(true); break; } }
 //! ```
 //! The lanes that are served in an iteration count themselves and leave. As a graph the block that counts lies behind
-//! the loop, where all lanes have met again; in the source it belongs to the iteration. So that it does in the graph as
-//! well, such a `break` (or `return` from an inlined function) ends in a branch that is always taken, with the way back
-//! into the loop as the other side, and a loop without a condition has a way out of its header that is never taken.
-//! Loops without such operations keep their plain jumps.
+//! the loop, where all lanes have met again; in the source it belongs to the iteration, and machines execute it there. So
+//! that it does in the graph as well, such a `break` or `return` ends in a branch that is always taken, with the way back
+//! into the loop as the other side, and a loop without a condition has a way out of its header that is never taken. The
+//! same for what is read on the way out from memory that others write: lanes that stay in the loop may write it before
+//! the next ones leave. Loops without either keep their plain jumps.
+//!
+//! The ways out are the blocks of the body from which no way leads to its next iteration; in bodies of more than `BLOCKS`
+//! all are taken to be such. Not done: jumps by `goto`.
 //! Source: DirectXShaderCompiler's `dx.break`, for the same reason.
 
 use super::context::*;
 use crate::entity::{Block, Inst};
 use crate::function::{BranchKind, Edge, Terminator};
-use crate::inst::Op;
+use crate::inst::{Op, TextureOp};
+use crate::types::Space;
+
+const BLOCKS: usize = 256;
 
 /// A loop whose body is being lowered.
 #[derive(Clone, Copy, Debug)]
@@ -22,15 +29,21 @@ pub struct OpenLoop {
     pub exit: Block,
     /// Where `continue` goes.
     pub next: Block,
+    /// The first block of the body, and the number of the first block that was made in it.
+    body: Block,
+    first: usize,
     /// The instructions of the body before this one were looked at.
     looked: usize,
     /// One of them works across lanes.
     across: bool,
+    /// A way out belongs to its iteration.
+    kept: bool,
 }
 
 impl Context<'_> {
     pub(super) fn open_loop(&mut self, exit: Block, next: Block) {
         let looked = self.builder.function.insts.len();
+        let (body, first) = (self.builder.current(), self.builder.function.blocks.len());
         let frame = self.frame();
         let depth = frame.scopes.len();
         frame.breaks.push((exit, depth));
@@ -38,8 +51,11 @@ impl Context<'_> {
         frame.loops.push(OpenLoop {
             exit,
             next,
+            body,
+            first,
             looked,
             across: false,
+            kept: false,
         });
     }
 
@@ -52,7 +68,7 @@ impl Context<'_> {
 
     /// Gives a loop without a condition a way out that is never taken.
     pub(super) fn end_unconditional(&mut self, header: Block, inside: Block, exit: Block) {
-        if self.open_across_lanes().is_none() {
+        if !self.open().is_some_and(|open| open.across || open.kept) {
             return;
         }
         let condition = self.builder.bool(true);
@@ -66,18 +82,30 @@ impl Context<'_> {
 
     /// Jumps to `target`, which lies outside of the innermost loop if `leaves`.
     pub(super) fn jump_out(&mut self, target: Block, leaves: bool) {
-        match self.open_across_lanes().filter(|_| leaves) {
-            Some(open) => {
+        match self.open().filter(|_| leaves) {
+            Some(open) if open.across || self.reads_on_the_way_out(&open) => {
+                if let Some(open) = self.frame().loops.last_mut() {
+                    open.kept = true;
+                }
                 let always = self.builder.bool(true);
                 self.builder
                     .branch(always, target, open.next, BranchKind::Implied);
             }
-            None => self.builder.jump(target),
+            _ => self.builder.jump(target),
         }
     }
 
-    /// The innermost loop, if its body has worked across lanes so far.
-    fn open_across_lanes(&mut self) -> Option<OpenLoop> {
+    /// Where the function is left from inside of a loop: what follows is behind it.
+    pub(super) fn leave_loops(&mut self) {
+        if !self.frame().loops.is_empty() && !self.builder.is_terminated() {
+            let behind = self.builder.create_block();
+            self.jump_out(behind, true);
+            self.builder.switch_to(behind);
+        }
+    }
+
+    /// The innermost loop, and whether its body has worked across lanes so far.
+    fn open(&mut self) -> Option<OpenLoop> {
         let mut open = self.frame().loops.last().copied()?;
         let insts = &self.builder.function.insts;
         open.across |= (open.looked..insts.len()).any(|at| {
@@ -88,6 +116,58 @@ impl Context<'_> {
         if let Some(last) = self.frame().loops.last_mut() {
             *last = open;
         }
-        open.across.then_some(open)
+        Some(open)
+    }
+
+    /// Whether memory that others may write is read in a block from which no way leads to the next iteration.
+    fn reads_on_the_way_out(&self, open: &OpenLoop) -> bool {
+        let function = &self.builder.function;
+        let count = 1 + function.blocks.len() - open.first;
+        if count > BLOCKS {
+            return true;
+        }
+        let block = |at: usize| match at {
+            0 => open.body,
+            _ => Block((open.first + at - 1) as u32),
+        };
+        let number = |b: Block| match b {
+            b if b == open.body => Some(0),
+            b => (b.0 as usize).checked_sub(open.first).map(|at| at + 1),
+        };
+        // Blocks that are not ended, but for this one, go on in the loop as far as is known.
+        let mut stays = [false; BLOCKS + 1];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for at in (0..count).rev() {
+                let data = &function.blocks[block(at)];
+                let goes_on = match &data.terminator {
+                    Terminator::None => block(at) != self.builder.current(),
+                    terminator => terminator
+                        .edges()
+                        .iter()
+                        .any(|e| e.block == open.next || number(e.block).is_some_and(|n| stays[n])),
+                };
+                changed |= goes_on && !stays[at];
+                stays[at] |= goes_on;
+            }
+        }
+        (0..count).filter(|&at| !stays[at]).any(|at| {
+            let insts = &function.blocks[block(at)].insts;
+            insts
+                .iter()
+                .any(|&i| reads_what_others_write(&function.insts[i].op))
+        })
+    }
+}
+
+fn reads_what_others_write(op: &Op) -> bool {
+    match op {
+        Op::Load(access) => {
+            !access.read_only
+                && matches!(access.space, Space::Shared | Space::Global | Space::Generic)
+        }
+        Op::Texture(access) => !access.read_only && access.op == TextureOp::Load,
+        _ => false,
     }
 }

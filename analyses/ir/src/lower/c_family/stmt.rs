@@ -84,7 +84,12 @@ impl Context<'_> {
                 if let Some(first) = initializer {
                     self.statement(first, false);
                 }
-                self.if_statement(condition, then, otherwise.as_deref(), *constexpr);
+                let flatten = statement.attributes.iter().any(|a| a.name == "flatten");
+                let kind = match flatten {
+                    true => BranchKind::Flattened,
+                    false => BranchKind::If,
+                };
+                self.if_statement(condition, then, otherwise.as_deref(), *constexpr, kind);
                 self.pop_scope();
             }
             StmtKind::For {
@@ -239,6 +244,7 @@ impl Context<'_> {
         then: &Stmt,
         otherwise: Option<&Stmt>,
         constexpr: bool,
+        kind: BranchKind,
     ) {
         if let Condition::Expr(e) = condition {
             let known = self.constant(e);
@@ -275,7 +281,7 @@ impl Context<'_> {
             Some(_) => self.builder.create_block(),
             None => join,
         };
-        self.builder.branch(bit, first, second, BranchKind::If);
+        self.builder.branch(bit, first, second, kind);
         self.builder.switch_to(first);
         self.push_scope();
         self.statement(then, false);
@@ -716,6 +722,7 @@ impl Context<'_> {
                 .collect();
         }
         self.leave_scopes(0);
+        self.leave_loops();
         self.finish_return(parts, span);
         self.dead();
     }

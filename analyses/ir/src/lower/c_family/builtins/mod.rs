@@ -148,6 +148,9 @@ fn opaque_library(
         "__float_to_tf32" => (false, CType::FLOAT),
         _ => return None,
     };
+    if last.ends_with("memcpy_async") {
+        cuda::synchronization::copy(cx, arguments, span);
+    }
     let mut values: Vec<crate::entity::Value> = Vec::new();
     for argument in arguments {
         let value = cx.with_address(argument.value.clone(), span);

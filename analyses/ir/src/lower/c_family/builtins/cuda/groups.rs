@@ -3,6 +3,7 @@
 //! `coalesced_group<active>` until a declared type forgets it.
 
 use super::super::BuiltinTemplateArgument;
+use super::synchronization;
 use super::warp::{operate, reduce_op, shuffled};
 use super::{Call, plain};
 use crate::entity::Value;
@@ -117,7 +118,7 @@ pub fn method(
     span: Span,
 ) -> Option<RValue> {
     cx.here(span);
-    group_method(cx, name, arguments, span)
+    group_method(cx, name, arguments, span).or_else(|| synchronization::method(cx, name, arguments))
 }
 
 fn group_method(
@@ -130,7 +131,13 @@ fn group_method(
     let rest = &arguments[1..];
     let uint = |value: Value| Some(RValue::scalar(CType::UINT, value));
     match name {
-        "sync" | "barrier_arrive" | "barrier_wait" => {
+        "barrier_arrive" | "barrier_wait" => synchronization::split(
+            cx,
+            name,
+            group == Group::Block,
+            matches!(group, Group::Grid | Group::Cluster),
+        ),
+        "sync" => {
             let full = cx.builder.int(Type::I32, -1);
             match group {
                 Group::Block => cx.builder.inst(Op::Barrier(Barrier::Workgroup), &[], &[]),
@@ -321,7 +328,7 @@ fn size(cx: &mut Context<'_>, group: Group) -> Value {
     }
 }
 
-fn block_size(cx: &mut Context<'_>) -> Value {
+pub(super) fn block_size(cx: &mut Context<'_>) -> Value {
     let [x, y, z] = [0, 1, 2].map(|axis| cx.builder.special(Special::BlockDim(axis), Type::I32));
     let area = cx.builder.binary(BinaryOp::Mul, Wrap::NO_SIGNED, x, y);
     cx.builder.binary(BinaryOp::Mul, Wrap::NO_SIGNED, area, z)

@@ -12,6 +12,7 @@ mod integer;
 mod math;
 mod memory;
 mod names;
+pub(super) mod synchronization;
 mod texture;
 mod warp;
 
@@ -52,6 +53,7 @@ pub fn call(
         .or_else(|| half::call(cx, &call))
         .or_else(|| texture::call(cx, &call))
         .or_else(|| groups::call(cx, &call))
+        .or_else(|| synchronization::call(cx, &call))
 }
 
 /// A call of a builtin.

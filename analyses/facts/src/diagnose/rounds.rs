@@ -1,0 +1,450 @@
+//! How the lanes of a warp share the rounds of a loop, and which of them stays the longest.
+//!
+//! ```text
+//! for (i = tid; i < n; i += blockDim.x)                              one range, trip counts differ by at most one
+//! for (c = 0; c < n; c += 32) { if (c + lane >= n) break; .. }       the same
+//! for (;;) { u = readfirstlane(x); if (x == u) { ..; break; } }      lanes with one value are served together
+//! ```
+//!
+//! A side of the loop's comparison is looked through down to the header's parameters, coordinates and constants: what it
+//! grows by from round to round, and from lane to lane. Bounded by `DEPTH`. In 32 lanes the coordinate differs by 31 at most.
+
+use super::Context;
+use crate::model::*;
+use ir::{
+    BinaryOp, Block, Function, IntCondition, Op, Special, Terminator, Value, ValueDef, WarpKind,
+};
+
+const DEPTH: u32 = 12;
+
+/// The lanes share the rounds of one range.
+pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    strides_by_the_group(cx, header, exit)
+        || grows_by_a_warp(cx, header, exit)
+        || whole_tiles(cx, header, exit)
+}
+
+/// Growth of a value.
+#[derive(Clone, Copy, Default)]
+struct Growth {
+    /// From round to round.
+    round: i64,
+    /// The rounds add something uniform that is no constant.
+    symbolic: bool,
+    /// From lane to lane, at least; a value that repeats (`tid % 32`) is smallest in the first lane.
+    lane: i64,
+}
+
+impl Growth {
+    fn plus(self, factor: i64, other: Growth) -> Option<Growth> {
+        Some(Growth {
+            round: self.round.checked_add(other.round.checked_mul(factor)?)?,
+            symbolic: self.symbolic || other.symbolic,
+            lane: self.lane.checked_add(other.lane.checked_mul(factor)?)?,
+        })
+    }
+    fn times(self, factor: i64) -> Option<Growth> {
+        Some(Growth {
+            symbolic: self.symbolic,
+            ..Growth::default().plus(factor, self)?
+        })
+    }
+}
+
+/// What a value grows by; `header`: that of the loop whose rounds count.
+fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> Option<Growth> {
+    let function = cx.function;
+    if function.int_constant(value).is_some() {
+        return Some(Growth::default());
+    }
+    let depth = depth.checked_sub(1)?;
+    let data = match function.values[value].def {
+        ValueDef::Param(block, _) if Some(block) == header => {
+            return of_header(cx, value, block, depth);
+        }
+        ValueDef::Param(..) => return unchanged(cx, value, header),
+        ValueDef::Result(inst, _) => &function.insts[inst],
+    };
+    let arg = |number: usize| growth(cx, *data.args.get(number)?, header, depth);
+    let constant = |number: usize| function.int_constant(*data.args.get(number)?);
+    match data.op {
+        Op::Special(Special::ThreadId(0) | Special::LaneId) => Some(Growth {
+            lane: 1,
+            ..Growth::default()
+        }),
+        Op::Convert(_) => arg(0),
+        Op::Binary(BinaryOp::Add, _) | Op::PtrAdd => arg(0)?.plus(1, arg(1)?),
+        Op::Binary(BinaryOp::Sub, _) => arg(0)?.plus(-1, arg(1)?),
+        Op::Binary(BinaryOp::Mul, _) => match (constant(0), constant(1)) {
+            (_, Some(factor)) => arg(0)?.times(factor),
+            (Some(factor), _) => arg(1)?.times(factor),
+            _ => unchanged(cx, value, header),
+        },
+        Op::Binary(BinaryOp::Shl, _) => match constant(1) {
+            Some(by @ 0..=30) => arg(0)?.times(1 << by),
+            _ => unchanged(cx, value, header),
+        },
+        Op::Binary(
+            BinaryOp::And
+            | BinaryOp::RemUnsigned
+            | BinaryOp::RemSigned
+            | BinaryOp::ShrUnsigned
+            | BinaryOp::ShrSigned
+            | BinaryOp::DivUnsigned
+            | BinaryOp::DivSigned,
+            _,
+        ) => match (arg(0), constant(1)) {
+            (Some(inner), Some(1..)) if inner.round == 0 && !inner.symbolic => Some(inner),
+            _ => unchanged(cx, value, header),
+        },
+        _ => unchanged(cx, value, header),
+    }
+}
+
+/// Uniform and computed before the loop.
+fn unchanged(cx: &Context<'_>, value: Value, header: Option<Block>) -> Option<Growth> {
+    let block = match cx.function.values[value].def {
+        ValueDef::Param(block, _) => block,
+        ValueDef::Result(inst, _) => cx.block_of[inst]?,
+    };
+    let before = header.is_none_or(|header| cx.flow.position[block] < cx.flow.position[header]);
+    (before && cx.uniform(value, block, Scope::Subgroup)).then(Growth::default)
+}
+
+fn of_header(cx: &Context<'_>, param: Value, header: Block, depth: u32) -> Option<Growth> {
+    let ValueDef::Param(_, number) = cx.function.values[param].def else {
+        return None;
+    };
+    let mut found: Option<Growth> = None;
+    let mut step: Option<Growth> = None;
+    for &before in &cx.flow.predecessors[header] {
+        for edge in cx.function.blocks[before].terminator.edges() {
+            if edge.block != header {
+                continue;
+            }
+            let &arg = edge.args.get(number as usize)?;
+            if cx.flow.position[before] < cx.flow.position[header] {
+                found = Some(growth(cx, arg, None, depth)?);
+            } else if arg != param {
+                let by = added(cx, param, arg, before)?;
+                if step.is_some_and(|s| s.symbolic || by.symbolic || s.round != by.round) {
+                    return None;
+                }
+                step = Some(by);
+            }
+        }
+    }
+    Some(Growth {
+        lane: found?.lane,
+        ..step?
+    })
+}
+
+/// What `next` has more than `param`, the same in all lanes.
+fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Growth> {
+    let data = cx.function.defining(below(cx.function, next))?;
+    let sign = match data.op {
+        Op::Binary(BinaryOp::Add, _) | Op::PtrAdd => 1,
+        Op::Binary(BinaryOp::Sub, _) => -1,
+        _ => return None,
+    };
+    let of_param = |number: usize| below(cx.function, data.args[number]) == param;
+    let step = match (of_param(0), of_param(1)) {
+        (true, false) => data.args[1],
+        (false, true) if sign > 0 => data.args[0],
+        _ => return None,
+    };
+    match cx.function.int_constant(step) {
+        Some(step) => Some(Growth {
+            round: step.checked_mul(sign)?,
+            ..Growth::default()
+        }),
+        None => cx.uniform(step, block, Scope::Subgroup).then_some(Growth {
+            symbolic: true,
+            ..Growth::default()
+        }),
+    }
+}
+
+fn below(function: &Function, mut value: Value) -> Value {
+    while let Some(data) = function.defining(value)
+        && matches!(data.op, Op::Convert(_))
+    {
+        value = data.args[0];
+    }
+    value
+}
+
+/// From round to round the comparison moves on by at least as much as from the first lane to the last.
+fn grows_by_a_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let selector = cx.function.blocks[exit].terminator.selector();
+    let Some(data) = selector.and_then(|s| cx.function.defining(s)) else {
+        return false;
+    };
+    if !matches!(data.op, Op::IntCompare(_)) {
+        return false;
+    }
+    let side = |number: usize| growth(cx, data.args[number], Some(header), DEPTH);
+    let difference = side(0).and_then(|a| a.plus(-1, side(1)?));
+    difference.is_some_and(|d| {
+        let warp = cx.facts.options.warp_size;
+        let lanes = u64::from(cx.size(0).map_or(warp, |x| x.min(warp)).max(1) - 1);
+        let width = d.lane.unsigned_abs().saturating_mul(lanes);
+        d.symbolic && d.lane.unsigned_abs() <= 8 || d.round != 0 && d.round.unsigned_abs() >= width
+    })
+}
+
+/// `for (k = tid; k < n / W * W; k += W)` in a group of `W` threads along that coordinate: all threads go the same number
+/// of rounds.
+pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let function = cx.function;
+    let selector = function.blocks[exit].terminator.selector();
+    let Some(data) = selector.and_then(|s| function.defining(s)) else {
+        return false;
+    };
+    let (counter, limit) = match data.op {
+        Op::IntCompare(IntCondition::LessSigned | IntCondition::LessUnsigned) => {
+            (data.args[0], data.args[1])
+        }
+        Op::IntCompare(IntCondition::GreaterSigned | IntCondition::GreaterUnsigned) => {
+            (data.args[1], data.args[0])
+        }
+        _ => return false,
+    };
+    let param = below(function, counter);
+    let ValueDef::Param(at, number) = function.values[param].def else {
+        return false;
+    };
+    if at != header {
+        return false;
+    }
+    let Some(step) = of_header(cx, param, header, DEPTH).filter(|g| !g.symbolic && g.round > 0)
+    else {
+        return false;
+    };
+    let starts_at_thread = cx.flow.predecessors[header].iter().all(|&before| {
+        cx.flow.position[before] >= cx.flow.position[header]
+            || function.blocks[before]
+                .terminator
+                .edges()
+                .iter()
+                .all(|edge| {
+                    edge.block != header || edge.args.get(number as usize).is_some_and(|&first| {
+                        matches!(
+                            function.defining(below(function, first)).map(|d| &d.op),
+                            Some(&Op::Special(Special::ThreadId(axis)))
+                                if cx.size(axis).is_none_or(|size| i64::from(size) <= step.round)
+                        )
+                    })
+                })
+    });
+    let whole = match function.int_constant(limit) {
+        Some(limit) => limit % step.round == 0,
+        None => function.defining(below(function, limit)).is_some_and(|d| {
+            matches!(d.op, Op::Binary(BinaryOp::Mul, _))
+                && d.args.iter().any(|&arg| {
+                    function
+                        .int_constant(arg)
+                        .is_some_and(|factor| factor % step.round == 0)
+                })
+        }),
+    };
+    starts_at_thread && whole && cx.uniform(limit, exit, Scope::Workgroup)
+}
+
+/// Whether the first lane takes this edge of the branch if any lane does.
+pub(super) fn first_lane_stays(cx: &Context<'_>, branch: Block, target: Block) -> bool {
+    let Terminator::Branch {
+        condition,
+        then,
+        otherwise,
+        ..
+    } = &cx.function.blocks[branch].terminator
+    else {
+        return false;
+    };
+    then.block != otherwise.block && holds_first(cx, *condition, branch, then.block == target, 4)
+}
+
+/// Whether the condition is as wanted in the first lane if it is in any.
+fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, depth: u32) -> bool {
+    if cx.uniform(condition, at, Scope::Subgroup) {
+        return true;
+    }
+    let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(condition)) else {
+        return false;
+    };
+    let both = |wanted| {
+        let mut args = data.args.iter();
+        args.all(|&arg| holds_first(cx, arg, at, wanted, depth))
+    };
+    match data.op {
+        Op::Binary(BinaryOp::And, _) if wanted => both(true),
+        Op::Binary(BinaryOp::Or, _) if !wanted => both(false),
+        Op::Unary(ir::UnaryOp::Not) => both(!wanted),
+        Op::IntCompare(kind) => {
+            use IntCondition::*;
+            let rounds = cx.facts.loops.iter().map(|l| Some(l.header));
+            let mut headers = rounds.chain([None]);
+            let found = headers.find_map(|header| {
+                let side = |number: usize| growth(cx, data.args[number], header, DEPTH);
+                side(0)?.plus(-1, side(1)?)
+            });
+            let Some(difference) = found else {
+                return false;
+            };
+            match (kind, wanted) {
+                (LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned, true)
+                | (
+                    GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned,
+                    false,
+                ) => difference.lane > 0,
+                (
+                    GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned,
+                    true,
+                )
+                | (LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned, false) => {
+                    difference.lane < 0
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// The lanes leave with those that hold the same as one of them: each round serves one value, as many rounds as there
+/// are values.
+pub(super) fn serves_in_groups(cx: &Context<'_>, exit: Block) -> bool {
+    let mut work: Vec<Value> = cx.function.blocks[exit]
+        .terminator
+        .selector()
+        .into_iter()
+        .collect();
+    for _ in 0..32 {
+        let Some(value) = work.pop() else {
+            return false;
+        };
+        let Some(data) = cx.function.defining(value) else {
+            continue;
+        };
+        match &data.op {
+            Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
+            Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual)
+            | Op::FloatCompare(ir::FloatCondition::Equal | ir::FloatCondition::NotEqual) => {
+                let [a, b] = [0, 1].map(|number| below(cx.function, data.args[number]));
+                if gives_one_of(cx, a, b) || gives_one_of(cx, b, a) {
+                    return true;
+                }
+            }
+            Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(ir::UnaryOp::Not) => {
+                work.extend(data.args.iter().copied());
+            }
+            Op::Convert(_) => work.push(data.args[0]),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// `one` is what one of the lanes holds as `all`.
+fn gives_one_of(cx: &Context<'_>, one: Value, all: Value) -> bool {
+    cx.function.defining(one).is_some_and(|data| {
+        let picks = matches!(&data.op, Op::Warp(op) if matches!(
+            op.kind,
+            WarpKind::ReadFirstLane | WarpKind::ReadLaneAt | WarpKind::ShuffleIndex
+        ));
+        picks
+            && data
+                .args
+                .first()
+                .is_some_and(|&a| below(cx.function, a) == all)
+    })
+}
+
+/// `for (i = tid; i < n; i += blockDim.x)`, `for (e = start + lane; e < end; e += 32)`: the lanes share the rounds of one
+/// range, their trip counts differ by at most one.
+fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let function = cx.function;
+    let Some(compare) = function.blocks[exit]
+        .terminator
+        .selector()
+        .and_then(|s| function.defining(s))
+    else {
+        return false;
+    };
+    if !matches!(compare.op, Op::IntCompare(_)) {
+        return false;
+    }
+    compare.args.iter().any(|&side| {
+        let Some(param) = header_parameter(function, side, header) else {
+            return false;
+        };
+        let ValueDef::Param(_, number) = function.values[param].def else {
+            return false;
+        };
+        cx.flow.predecessors[header].iter().all(|&before| {
+            function.blocks[before]
+                .terminator
+                .edges()
+                .iter()
+                .filter(|e| e.block == header)
+                .all(|edge| {
+                    let Some(&arg) = edge.args.get(number as usize) else {
+                        return false;
+                    };
+                    if cx.flow.position[before] < cx.flow.position[header] {
+                        // Where the lanes begin does not matter: the warp walks on together.
+                        return true;
+                    }
+                    step_covers_a_warp(cx, param, arg, before)
+                })
+        })
+    })
+}
+
+/// Looks through conversions and the step of a loop that is tested at its end to the header's parameter.
+fn header_parameter(function: &Function, mut value: Value, header: Block) -> Option<Value> {
+    let of_header = |value: Value| matches!(function.values[value].def, ValueDef::Param(block, _) if block == header);
+    for _ in 0..8 {
+        if of_header(value) {
+            return Some(value);
+        }
+        let data = function.defining(value)?;
+        value = match data.op {
+            Op::Convert(_) => data.args[0],
+            Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd => {
+                *data.args.iter().find(|&&arg| of_header(arg))?
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
+fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
+    let below = |mut value: Value| {
+        while let Some(data) = cx.function.defining(value)
+            && matches!(data.op, Op::Convert(_))
+        {
+            value = data.args[0];
+        }
+        value
+    };
+    let Some(data) = cx.function.defining(below(next)) else {
+        return false;
+    };
+    if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
+        return false;
+    }
+    let step = match (below(data.args[0]) == param, below(data.args[1]) == param) {
+        (true, false) => data.args[1],
+        (false, true) => data.args[0],
+        _ => return false,
+    };
+    match cx.function.int_constant(step) {
+        Some(step) => step.unsigned_abs() >= u64::from(cx.facts.options.warp_size),
+        None => cx.uniform(step, block, Scope::Subgroup),
+    }
+}
