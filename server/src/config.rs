@@ -10,6 +10,7 @@
 //! warp_size = 32                            # 1 to 128
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
 //! target = "sm_80"
+//! fast_math = true                          # 0 * x may be taken for 0; without it HLSL permits that and CUDA does not
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
 //! entry_points = { main_ps = "pixel", "*_CS" = "compute" }   # functions without a telling attribute; `*` is any text
@@ -55,6 +56,8 @@ pub struct AnalysisConfig {
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
     /// before a shorter one.
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
+    /// Whether 0 * x may be taken for 0; `None`: as the language has it.
+    pub fast_math: Option<bool>,
 }
 
 /// What only the presentation depends on.
@@ -341,6 +344,10 @@ fn apply_key(
             }
             analysis.options.block = block;
         }
+        "fast_math" => match placed.value {
+            Setting::Bool(flag) => analysis.fast_math = Some(flag),
+            _ => return Err("`fast_math` is true or false".into()),
+        },
         "target" => analysis.options.target = SmolStr::from(text(placed)?),
         "method" => {
             analysis.options.method = method_from_name(&text(placed)?)

@@ -4,10 +4,12 @@
 mod assumed;
 mod passed;
 mod problems;
+mod rewritten;
 
 use assumed::{analysis_options, lower_options};
 pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
 pub use problems::{item_problems, problems, tree_problems};
+pub use rewritten::{Rewritten, bodies, rewritten};
 
 use crate::db::{self, Db, File, Item, ItemPlace, Source};
 use crate::host;

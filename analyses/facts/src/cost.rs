@@ -85,7 +85,8 @@ impl Machine {
             .unwrap_or(&MACHINES[0])
     }
 
-    fn cycles(&self, function: &ir::Function, inst: &ir::InstData) -> f64 {
+    /// Issue cycles of a warp for one instruction; an estimate.
+    pub fn cycles(&self, function: &ir::Function, inst: &ir::InstData) -> f64 {
         let double = inst
             .results
             .first()

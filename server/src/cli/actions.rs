@@ -46,7 +46,10 @@ fn row(action: &Action) -> serde_json::Value {
     json!({
         "id": action.id,
         "title": action.title,
-        "kind": "quickfix",
+        "kind": match action.kind {
+            actions::ActionKind::QuickFix => "quickfix",
+            actions::ActionKind::Rewrite => "refactor.rewrite",
+        },
         "preferred": action.preferred,
         "effect": if refused { None } else { Some(&action.effect) },
         "refused": if refused { Some(&action.effect) } else { None },
@@ -75,9 +78,12 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             let Some(path) = &file.settings(&db).view(&db).baseline else {
                 return Err(CliError::Usage("no baseline is configured".into()));
             };
+            let Some(diagnostic) = &action.diagnostic else {
+                return Err(CliError::Usage("there is no finding here".into()));
+            };
             crate::baseline::add(
                 path,
-                actions::baseline_entry(&db, file, &action.diagnostic, fingerprint),
+                actions::baseline_entry(&db, file, diagnostic, fingerprint),
             )?;
             eprintln!("{} now accepts it", path.display());
             return Ok(0);

@@ -10,7 +10,7 @@ use super::question::{self, CancelOnDrop, Question, Shared, locked};
 use crate::db::{Database, File};
 use crate::documents::Change;
 use crate::views;
-use crate::views::actions::Doing;
+use crate::views::actions::{ActionKind, Doing};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -548,18 +548,28 @@ impl LanguageServer for Backend {
         let uri = params.text_document.uri.clone();
         let range = params.range;
         let wanted = params.context.only.clone();
-        let quick = |kinds: &Vec<CodeActionKind>| {
-            kinds
-                .iter()
-                .any(|kind| matches!(kind.as_str(), "" | "quickfix"))
+        let asked = |names: &[&str]| {
+            wanted
+                .as_ref()
+                .is_none_or(|kinds| kinds.iter().any(|kind| names.contains(&kind.as_str())))
         };
-        if wanted.as_ref().is_some_and(|kinds| !quick(kinds)) {
+        let quick = asked(&["", "quickfix"]);
+        let rewrites = asked(&["", "refactor", "refactor.rewrite"]);
+        if !quick && !rewrites {
             return Ok(Some(Vec::new()));
         }
         self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            views::actions::actions(db, file, text.span(range))
+            let mut found = Vec::new();
+            if quick {
+                found.extend(views::actions::fixes(db, file, text.span(range)));
+            }
+            if rewrites {
+                found.extend(views::versions::actions(db, file, text.span(range)));
+            }
+            found
                 .iter()
+                .filter(|action| !action.quiet)
                 .filter_map(|action| code_action(db, file, &text, snapshot, &uri, features, action))
                 .collect()
         })
@@ -625,13 +635,14 @@ fn code_action(
 ) -> Option<CodeActionOrCommand> {
     let mut out = CodeAction {
         title: action.title.clone(),
-        kind: Some(CodeActionKind::QUICKFIX),
-        diagnostics: Some(vec![convert::diagnostic(
-            db,
-            file,
-            &action.diagnostic,
-            snapshot,
-        )]),
+        kind: Some(match action.kind {
+            ActionKind::QuickFix => CodeActionKind::QUICKFIX,
+            ActionKind::Rewrite => CodeActionKind::REFACTOR_REWRITE,
+        }),
+        diagnostics: action
+            .diagnostic
+            .as_ref()
+            .map(|one| vec![convert::diagnostic(db, file, one, snapshot)]),
         is_preferred: Some(action.preferred),
         ..CodeAction::default()
     };
@@ -642,23 +653,52 @@ fn code_action(
                 .map(|(span, new)| TextEdit::new(text.range(*span), new.clone()))
                 .collect();
             // With the version, so that a client refuses it when the text has moved on.
-            out.edit = Some(if features.document_changes {
-                WorkspaceEdit {
-                    document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
-                        text_document: OptionalVersionedTextDocumentIdentifier {
-                            uri: uri.clone(),
-                            version: Some(snapshot.version),
-                        },
-                        edits: edits.into_iter().map(OneOf::Left).collect(),
-                    }])),
-                    ..WorkspaceEdit::default()
-                }
-            } else {
-                WorkspaceEdit {
-                    changes: Some(HashMap::from([(uri.clone(), edits)])),
-                    ..WorkspaceEdit::default()
-                }
-            });
+            out.edit = Some(
+                if action.kind == ActionKind::Rewrite && features.annotations {
+                    // Shown before it is made.
+                    let name = "lockstep".to_owned();
+                    let edits = edits.into_iter().map(|text_edit| {
+                        OneOf::Right(AnnotatedTextEdit {
+                            text_edit,
+                            annotation_id: name.clone(),
+                        })
+                    });
+                    WorkspaceEdit {
+                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
+                            text_document: OptionalVersionedTextDocumentIdentifier {
+                                uri: uri.clone(),
+                                version: Some(snapshot.version),
+                            },
+                            edits: edits.collect(),
+                        }])),
+                        change_annotations: Some(HashMap::from([(
+                            name.clone(),
+                            ChangeAnnotation {
+                                label: action.title.clone(),
+                                needs_confirmation: Some(true),
+                                description: Some(action.effect.clone()),
+                            },
+                        )])),
+                        ..WorkspaceEdit::default()
+                    }
+                } else if features.document_changes {
+                    WorkspaceEdit {
+                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
+                            text_document: OptionalVersionedTextDocumentIdentifier {
+                                uri: uri.clone(),
+                                version: Some(snapshot.version),
+                            },
+                            edits: edits.into_iter().map(OneOf::Left).collect(),
+                        }])),
+                        ..WorkspaceEdit::default()
+                    }
+                } else {
+                    WorkspaceEdit {
+                        changes: Some(HashMap::from([(uri.clone(), edits)])),
+                        ..WorkspaceEdit::default()
+                    }
+                },
+            );
         }
         Doing::Baseline { fingerprint } => {
             let path = file
@@ -668,7 +708,8 @@ fn code_action(
                 .as_ref()?
                 .display()
                 .to_string();
-            let entry = views::actions::baseline_entry(db, file, &action.diagnostic, fingerprint);
+            let diagnostic = action.diagnostic.as_ref()?;
+            let entry = views::actions::baseline_entry(db, file, diagnostic, fingerprint);
             out.command = Some(Command {
                 title: action.title.clone(),
                 command: ADD_TO_BASELINE.to_owned(),

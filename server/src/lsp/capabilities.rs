@@ -32,6 +32,8 @@ pub(super) struct ClientFeatures {
     pub(super) markdown: bool,
     pub(super) disabled_actions: bool,
     pub(super) document_changes: bool,
+    /// Edits that the client shows before it makes them.
+    pub(super) annotations: bool,
 }
 
 pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
@@ -67,6 +69,11 @@ pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
             .and_then(|workspace| workspace.workspace_edit.as_ref())
             .and_then(|edit| edit.document_changes)
             == Some(true),
+        annotations: workspace
+            .and_then(|workspace| workspace.workspace_edit.as_ref())
+            .is_some_and(|edit| {
+                edit.document_changes == Some(true) && edit.change_annotation_support.is_some()
+            }),
     }
 }
 
@@ -112,7 +119,10 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
             resolve_provider: Some(false),
         }),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            code_action_kinds: Some(vec![
+                CodeActionKind::QUICKFIX,
+                CodeActionKind::REFACTOR_REWRITE,
+            ]),
             ..CodeActionOptions::default()
         })),
         execute_command_provider: Some(ExecuteCommandOptions {

@@ -17,12 +17,16 @@ pub struct Action {
     /// What it changes, in words; the reason of a refusal.
     pub effect: String,
     /// The diagnostic that it answers.
-    pub diagnostic: Diagnostic,
+    pub diagnostic: Option<Diagnostic>,
+    /// A refusal that says nothing an author would want to read in an editor.
+    pub quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ActionKind {
     QuickFix,
+    /// Asked for by the author, at a place without a finding.
+    Rewrite,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,8 +78,15 @@ fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
     }
 }
 
-/// Actions for the findings that touch a range.
+/// Everything that can be done at a range.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let mut all = fixes(db, file, range);
+    all.extend(super::versions::actions(db, file, range));
+    all
+}
+
+/// Actions for the findings that touch a range.
+pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
     let settings = file.settings(db);
@@ -103,7 +114,8 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
                 kind: ActionKind::QuickFix,
                 preferred,
                 what,
-                diagnostic: diagnostic.clone(),
+                diagnostic: Some(diagnostic.clone()),
+                quiet: false,
             });
         };
         match &diagnostic.fix {

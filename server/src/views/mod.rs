@@ -14,6 +14,7 @@ pub mod rows;
 pub mod symbols;
 pub mod text;
 pub mod tokens;
+pub mod versions;
 
 use crate::db::{self, Db, File, Item, ItemPlace};
 use syntax::FileId;

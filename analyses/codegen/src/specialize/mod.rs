@@ -19,6 +19,7 @@ pub mod greedy;
 pub mod live;
 pub mod place;
 pub mod refine;
+pub mod source;
 #[cfg(test)]
 mod tests;
 pub mod transform;

@@ -1,0 +1,333 @@
+use super::*;
+use ir::lower::c_family::UnitBodies;
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_unit};
+use syntax::preprocess::preprocess_text;
+
+fn language(dialect: Dialect) -> Language {
+    match dialect {
+        Dialect::Hlsl => Language::Hlsl,
+        _ => Language::Cuda,
+    }
+}
+
+/// Versions the variable whose definition begins at `/*!*/`, which is taken out first.
+fn versioned(dialect: Dialect, marked: &str, settings: Settings) -> Result<String, Refusal> {
+    let at = marked.find("/*!*/").unwrap_or(0) as u32;
+    let text = marked.replacen("/*!*/", "", 1);
+    let unit = preprocess_text("main", &text, dialect);
+    let parsed = parse_unit(&unit, dialect);
+    let items: Vec<Arc<ParsedItem>> = parsed.iter().map(|(_, _, i)| Arc::new(i.clone())).collect();
+    let environment = Environment::new(&items);
+    let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
+    let number = parsed
+        .iter()
+        .position(|(start, end, _)| *start <= at && at < *end)
+        .ok_or(Refusal::NoVariable)?;
+    let source = Source::new(
+        &parsed[number].2,
+        &unit.items[number].tokens,
+        &text,
+        parsed[number].0,
+        &environment,
+        &bodies,
+        language(dialect),
+    );
+    let offset = at - parsed[number].0;
+    let function = function_at(source.item, offset).ok_or(Refusal::NoVariable)?;
+    let candidate = candidate_at(&source, function, offset).ok_or(Refusal::NoVariable)?;
+    let version = version(&source, function, &candidate, settings)?;
+    let (span, new) = &version.edit;
+    let mut out = text.clone();
+    out.replace_range(span.start as usize..span.end as usize, new);
+    check::check(&text, &out, (*span, new.len()), &|name| {
+        harmless(&source, name)
+    })
+    .unwrap_or_else(|violation| panic!("{violation}\n{out}"));
+    // The inverse gives the text back.
+    let removal = remove(&out, span.start).unwrap_or_else(|| panic!("not removable:\n{out}"));
+    let mut back = out.clone();
+    back.replace_range(
+        removal.edit.0.start as usize..removal.edit.0.end as usize,
+        &removal.edit.1,
+    );
+    assert_eq!(back, text, "{out}");
+    Ok(out)
+}
+
+const FAST: Settings = Settings {
+    absorb: true,
+    whole_warps: false,
+};
+
+fn hlsl(text: &str, expected: &str) {
+    let out = versioned(Dialect::Hlsl, text, FAST).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert_eq!(out, expected, "\n{out}");
+}
+
+#[test]
+fn a_sum_that_a_zero_leaves_alone_is_skipped() {
+    hlsl(
+        "float3 shade(float3 color, float shadow, float3 n, float3 l)
+{
+    /*!*/float s = saturate(shadow);
+
+    // Specular, the dear part.
+    float3 spec = pow(saturate(dot(n, l)), 32.0) * normalize(n + l);
+    color += spec * s;
+    return color;
+}
+",
+        "float3 shade(float3 color, float shadow, float3 n, float3 l)
+{
+    float s = saturate(shadow);
+
+    // lockstep: version on zero of s
+    if (!WaveActiveAllTrue(s == 0.0))
+    {
+        // Specular, the dear part.
+        float3 spec = pow(saturate(dot(n, l)), 32.0) * normalize(n + l);
+        color += spec * s;
+    }
+    return color;
+}
+",
+    );
+}
+
+#[test]
+fn what_lives_on_is_declared_before() {
+    hlsl(
+        "float4 main(float3 a : A, float3 n : N, float3 l : L) : SV_Target {
+  /*!*/float ndl = saturate(dot(n, l));
+  const float3 lit = a * ndl * pow(a, 5.0); // lit
+  float3 sum = lit + a;
+  return float4(sum, lit.x);
+}
+",
+        "float4 main(float3 a : A, float3 n : N, float3 l : L) : SV_Target {
+  float ndl = saturate(dot(n, l));
+  // lockstep: version on zero of ndl
+  float3 lit; // const float3 lit
+  if (WaveActiveAllTrue(ndl == 0.0)) {
+    lit = 0.0; // lit
+  } else {
+    lit = a * ndl * pow(a, 5.0); // lit
+  }
+  float3 sum = lit + a;
+  return float4(sum, lit.x);
+}
+",
+    );
+}
+
+#[test]
+fn loops_and_branches_fold() {
+    hlsl(
+        "float main(float3 n : N, float w : W, int count : C) : SV_Target {
+    float sum = 0.25;
+    /*!*/float k = max(w, 0.0);
+    for (int i = 0; i < count; ++i) {
+        sum += k * sqrt(n.x + i);
+    }
+    if (k > 0.5) {
+        sum = sqrt(sum);
+    } else {
+        sum = sum * 2;
+    }
+    return sum;
+}
+",
+        "float main(float3 n : N, float w : W, int count : C) : SV_Target {
+    float sum = 0.25;
+    float k = max(w, 0.0);
+    // lockstep: version on zero of k
+    if (!WaveActiveAllTrue(k == 0.0)) {
+        for (int i = 0; i < count; ++i) {
+            sum += k * sqrt(n.x + i);
+        }
+    }
+    if (k > 0.5) {
+        sum = sqrt(sum);
+    } else {
+        sum = sum * 2;
+    }
+    return sum;
+}
+",
+    );
+}
+
+#[test]
+fn branches_that_a_zero_decides_are_gone() {
+    hlsl(
+        "float main(float3 n : N, float w : W, bool b : B) : SV_Target {
+    /*!*/float k = max(w, 0.0);
+    float sum = n.y;
+    if (k > 0.5) {
+        sum = pow(n.x, 3.0) / n.z;
+    } else {
+        // Far away.
+        sum = sum * 2;
+    }
+    return b ? sum : sum + n.z;
+}
+",
+        "float main(float3 n : N, float w : W, bool b : B) : SV_Target {
+    float k = max(w, 0.0);
+    float sum = n.y;
+    // lockstep: version on zero of k
+    if (WaveActiveAllTrue(k == 0.0)) {
+        // Far away.
+        sum = sum * 2;
+    } else {
+        if (k > 0.5) {
+            sum = pow(n.x, 3.0) / n.z;
+        } else {
+            // Far away.
+            sum = sum * 2;
+        }
+    }
+    return b ? sum : sum + n.z;
+}
+",
+    );
+}
+
+#[test]
+fn kernels_vote_among_the_lanes_that_run_together() {
+    let text = "__global__ void k(float* out, const float* in, const float* w, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    /*!*/float mask = fmaxf(w[i], 0.0f);
+    float x = expf(in[i]);
+    float y = x * logf(x + 1.0f);
+    out[i] = mask * y;
+}
+";
+    let out = versioned(Dialect::Cuda, text, FAST).unwrap_or_else(|refusal| panic!("{refusal}"));
+    assert_eq!(
+        out,
+        "__global__ void k(float* out, const float* in, const float* w, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float mask = fmaxf(w[i], 0.0f);
+    // lockstep: version on zero of mask
+    if (__all_sync(__activemask(), mask == 0.0f))
+    {
+        out[i] = 0.0f;
+    }
+    else
+    {
+        float x = expf(in[i]);
+        float y = x * logf(x + 1.0f);
+        out[i] = mask * y;
+    }
+}
+",
+        "\n{out}"
+    );
+    assert_eq!(
+        versioned(Dialect::Cuda, text, Settings::default()),
+        Err(Refusal::Ieee)
+    );
+}
+
+fn refused(dialect: Dialect, text: &str) -> Refusal {
+    match versioned(dialect, text, FAST) {
+        Err(refusal) => refusal,
+        Ok(out) => panic!("{out}"),
+    }
+}
+
+#[test]
+fn refusals_have_names() {
+    let barrier = "__global__ void k(float* o, float* p) { __shared__ float s[32];
+    /*!*/float m = p[0];
+    float x = expf(p[1]) * m;
+    s[threadIdx.x] = x;
+    __syncthreads();
+    o[0] = m * expf(s[1]);
+}
+";
+    assert_eq!(refused(Dialect::Cuda, barrier).name(), "barrier");
+    let derivative = "Texture2D T; SamplerState S;
+float4 main(float2 uv : A, float k : B) : SV_Target {
+    /*!*/float m = saturate(k);
+    float2 at = uv + m * pow(uv, 3.0);
+    float4 c = T.Sample(S, at);
+    return c;
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, derivative).name(), "derivative");
+    let directive = "float f(float a, float b) {
+    /*!*/float m = saturate(a);
+    float x = pow(b, 3.0);
+#ifdef FOO
+    x = 1;
+#endif
+    return x * m;
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, directive).name(), "directive");
+    let made = "#define LIT float x = pow(b, 3.0);
+float f(float a, float b) {
+    /*!*/float m = saturate(a);
+    float y = m * pow(b, 4.0);
+    LIT
+    return x * y * pow(b, 5.0);
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, made).name(), "macro");
+    let precise = "float f(float a, float b) {
+    /*!*/float m = saturate(a);
+    precise float x = pow(b, 3.0) * m;
+    return x;
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, precise).name(), "precise");
+    let unknown = "float f(float a, float b) {
+    /*!*/float m = saturate(a);
+    float y = pow(b, 3.0);
+    float x = unseen(b);
+    return x * m * y;
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, unknown).name(), "unknown-call");
+    let nothing = "float f(float a, float b) {
+    /*!*/float m = saturate(a);
+    return pow(b, 3.0) + m;
+}
+";
+    assert_eq!(refused(Dialect::Hlsl, nothing).name(), "nothing-saved");
+}
+
+#[test]
+fn the_checker_finds_faults() {
+    let before = "float y = a * s;\nfloat z = y;\nbuf[1] = z;";
+    let good = "// lockstep: version on zero of s\nif (WaveActiveAllTrue(s == 0.0)) {\n    buf[1] = 0.0;\n} else {\n    float y = a * s;\n    float z = y;\n    buf[1] = z;\n}";
+    let judge = |after: &str| {
+        check::check(
+            before,
+            after,
+            (Span::new(0, before.len() as u32), after.len()),
+            &|_| false,
+        )
+    };
+    assert_eq!(judge(good), Ok(()));
+    for (from, to) in [
+        ("y = a * s", "y = a + s"),
+        ("s == 0.0", "t == 0.0"),
+        ("s == 0.0", "s == 1.0"),
+        ("buf[1] = 0.0;", ""),
+        ("buf[1] = 0.0;", "buf[1] = 0.0; other = 1;"),
+        ("of s", "of t"),
+    ] {
+        assert!(
+            judge(&good.replacen(from, to, 1)).is_err(),
+            "{from} -> {to}"
+        );
+    }
+}

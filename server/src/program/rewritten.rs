@@ -1,0 +1,85 @@
+//! What an item would be if the file had another text: for judging and estimating an edit before it is made. Nothing of it
+//! is kept. The declarations of the unit are taken to stay as they are.
+
+use super::{Includes, ItemBodies, key, path_text};
+use crate::db::{self, Db, File, Item};
+use ir::lower::c_family::{Bodies, Lowered};
+use std::sync::Arc;
+use syntax::ItemKey;
+use syntax::c_family::ast::ParsedItem;
+use syntax::c_family::lexer::lex_shared;
+use syntax::preprocess::{IncludedFile, PreprocessOptions, preprocess_again};
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Rewritten {
+    /// Where the item begins in the other text.
+    pub start: u32,
+    pub parsed: Arc<ParsedItem>,
+    pub lowered: Vec<Lowered>,
+}
+
+/// The bodies of a file's items.
+pub fn bodies(db: &dyn Db, file: File) -> impl Bodies + '_ {
+    ItemBodies { db, file }
+}
+
+/// The file's own bodies but for one.
+struct With<'db> {
+    others: ItemBodies<'db>,
+    changed: (ItemKey, Arc<ParsedItem>),
+}
+
+impl Bodies for With<'_> {
+    fn body(&self, key: &ItemKey) -> Option<Arc<ParsedItem>> {
+        if *key == self.changed.0 {
+            return Some(Arc::clone(&self.changed.1));
+        }
+        self.others.body(key)
+    }
+}
+
+/// `None`: the item is no longer there, or the language is not of the C family.
+pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
+    let file = item.main(db);
+    let dialect = file.language(db).c_dialect()?;
+    let config = file.settings(db).analysis(db);
+    let mut options = PreprocessOptions::new(dialect);
+    options.defines = config.defines.clone();
+    let main = IncludedFile {
+        path: path_text(file.path(db)),
+        tokens: Arc::new(lex_shared(Arc::from(text))),
+    };
+    let mut includes = Includes {
+        db,
+        include_dirs: &config.include_dirs,
+        remap: &config.path_remap,
+    };
+    let unit = preprocess_again(&main, &options, &mut includes, db::unit(db, file));
+    let key = key(db, item);
+    let at = syntax::c_family::item_names(&unit.items)
+        .iter()
+        .position(|name| *name == key)?;
+    let tokens = &unit.items[at];
+    let mut parsed = syntax::c_family::parse_item(tokens, db::type_names(db, file), dialect);
+    parsed.key = key.clone();
+    let parsed = Arc::new(parsed);
+    let language = match dialect {
+        syntax::c_family::Dialect::Hlsl => ir::Language::Hlsl,
+        _ => ir::Language::Cuda,
+    };
+    let bodies = With {
+        others: ItemBodies { db, file },
+        changed: (key.clone(), Arc::clone(&parsed)),
+    };
+    let lowered = ir::lower::c_family::lower_item(
+        db::environment(db, file),
+        &bodies,
+        &key,
+        &super::lower_options(config, language, &key.name),
+    );
+    Some(Rewritten {
+        start: tokens.start,
+        parsed,
+        lowered,
+    })
+}

@@ -1,0 +1,323 @@
+//! Versions on zero: offered where the author stands, with what they save, or with why not; and taken back.
+//!
+//! What is offered has been written, judged by the checker, read again and lowered; the figure in the title is of the
+//! rewritten function. Without a profile it is the share of warps with a zero from which on the version pays.
+
+use super::actions::{Action, ActionKind, Doing};
+use crate::db::{self, Db, File, Item, ItemPlace};
+use crate::program::{self, Body, Language};
+use codegen::specialize::accept::{LEAST_SAVED, Model};
+use codegen::specialize::source::estimate::{estimate, parts};
+use codegen::specialize::source::{
+    Candidate, Refusal, Settings, Source, Version, candidate_at, candidates, check, function_at,
+    functions_of, harmless, remove, version,
+};
+use facts::Scope;
+use facts::cost::Machine;
+use ir::lower::c_family::Lowered;
+use ir::{Function, FunctionKind};
+use syntax::Span;
+use syntax::c_family::ast::ParsedItem;
+
+const APPLY: &str = "version-on-zero";
+const FAST: &str = "version-on-zero-fast";
+const REMOVE: &str = "remove-version";
+
+/// A version that passed, and its estimate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    pub version: Version,
+    /// `None`: the function is no code that could be lowered on its own, such as a template.
+    pub model: Option<Model>,
+}
+
+/// A variable that could be tested, with what comes of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tried {
+    pub name: String,
+    /// Absolute: where the variable's name stands.
+    pub place: Span,
+    pub result: Result<Offer, Refusal>,
+}
+
+/// What versions can be made or taken back at a place.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let text = program::text(file.source(db));
+    let mut found = Vec::new();
+    if file.language(db).c_dialect().is_none() {
+        return found;
+    }
+    let offset = range.start;
+    if let Some(removal) = remove(text, offset) {
+        let lines = removal.edit.1.lines().count();
+        found.push(Action {
+            id: REMOVE.to_owned(),
+            title: format!("Remove the version on zero of `{}`", removal.name),
+            kind: ActionKind::Rewrite,
+            preferred: false,
+            effect: format!("leaves the {lines} lines of the slow path as they were"),
+            what: Doing::Edit(vec![removal.edit]),
+            diagnostic: None,
+            quiet: false,
+        });
+    }
+    let Some((place, item)) = super::item_at(db, file, offset) else {
+        return found;
+    };
+    if !item.holds(db).code {
+        return found;
+    }
+    let parsed = db::parsed(db, item);
+    with_source(db, file, item, place, parsed, |source| {
+        let inside = offset.saturating_sub(place.start);
+        let Some(function) = function_at(parsed, inside) else {
+            return;
+        };
+        let Some(candidate) = candidate_at(source, function, inside) else {
+            return;
+        };
+        let allowed = settings(db, file, item);
+        let tried = attempt(db, item, source, function, &candidate, allowed);
+        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
+        if tried == Err(Refusal::Ieee) {
+            let permitted = Settings {
+                absorb: true,
+                ..allowed
+            };
+            let fast = attempt(db, item, source, function, &candidate, permitted);
+            found.push(action(APPLY, &candidate, tried, machine, allowed));
+            found.push(action(FAST, &candidate, fast, machine, permitted));
+        } else {
+            found.push(action(APPLY, &candidate, tried, machine, allowed));
+        }
+    });
+    found
+}
+
+/// Every variable of a file's own functions, tried.
+pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
+    let mut found = Vec::new();
+    if file.language(db).c_dialect().is_none() {
+        return found;
+    }
+    for (place, item) in super::own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        let parsed = db::parsed(db, item).clone();
+        with_source(db, file, item, place, &parsed, |source| {
+            let mut allowed = settings(db, file, item);
+            allowed.absorb |= absorb;
+            for function in functions_of(&parsed) {
+                for candidate in candidates(source, function) {
+                    let result = attempt(db, item, source, function, &candidate, allowed);
+                    found.push(Tried {
+                        name: candidate.name.to_string(),
+                        place: candidate.place.shifted(place.start),
+                        result,
+                    });
+                }
+            }
+        });
+    }
+    found
+}
+
+fn with_source(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    place: ItemPlace,
+    parsed: &ParsedItem,
+    then: impl FnOnce(&Source<'_>),
+) {
+    let Body::Tokens { tokens, .. } = item.body(db) else {
+        return;
+    };
+    let language = match file.language(db) {
+        Language::Hlsl => ir::Language::Hlsl,
+        _ => ir::Language::Cuda,
+    };
+    let bodies = program::bodies(db, file);
+    then(&Source::new(
+        parsed,
+        tokens,
+        program::text(file.source(db)),
+        place.start,
+        db::environment(db, file),
+        &bodies,
+        language,
+    ));
+}
+
+/// What the configuration and the facts permit.
+fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
+    let configured = file.settings(db).analysis(db).fast_math;
+    let hlsl = file.language(db) == Language::Hlsl;
+    Settings {
+        absorb: configured.unwrap_or(hlsl),
+        whole_warps: !hlsl && whole_warps(db, item),
+    }
+}
+
+/// All lanes of every warp run every statement together: whole warps, and no branch that differs within one.
+fn whole_warps(db: &dyn Db, item: Item<'_>) -> bool {
+    let parts = program::parts(db, item);
+    !parts.is_empty()
+        && parts.iter().all(|part| {
+            let function = part.function;
+            let declared = function.launch.block;
+            let sizes: Option<Vec<u32>> = (0..3)
+                .map(|axis| declared[axis].or(part.facts.options.block[axis]))
+                .collect();
+            let whole = sizes.is_some_and(|sizes| {
+                sizes.iter().map(|&n| u64::from(n)).product::<u64>() % 32 == 0
+            });
+            let together = |at: Option<Scope>| at.is_some_and(|scope| scope >= Scope::Subgroup);
+            function.kind == FunctionKind::Kernel
+                && part.facts.options.warp_size == 32
+                && whole
+                && function.unknowns.is_empty()
+                && part.facts.branches.iter().all(|b| together(b.uniform_at))
+                && part.facts.loops.iter().all(|l| together(l.uniform_at))
+        })
+}
+
+/// Writes, judges and estimates.
+fn attempt(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    function: &syntax::c_family::ast::Function,
+    candidate: &Candidate,
+    settings: Settings,
+) -> Result<Offer, Refusal> {
+    let version = version(source, function, candidate, settings)?;
+    let (span, new) = &version.edit;
+    let refuse = |why: String| Refusal::Check(why);
+    let mut after = source.text.to_owned();
+    if span.end as usize > after.len() {
+        return Err(refuse("the edit is out of range".into()));
+    }
+    after.replace_range(span.start as usize..span.end as usize, new);
+    check::check(source.text, &after, (*span, new.len()), &|name| {
+        harmless(source, name)
+    })
+    .map_err(|violation| refuse(violation.to_string()))?;
+    let rewritten = program::rewritten(db, item, &after)
+        .ok_or_else(|| refuse("the function is not found in it".into()))?;
+    let problems = |lowered: &[Lowered]| lowered.iter().map(|l| l.problems.len()).sum::<usize>();
+    // A construct that is not understood stands twice where it stood once.
+    let before = problems(db::lowered(db, item)) * 2 + source.item.problems.len() * 2;
+    let now = problems(&rewritten.lowered) + rewritten.parsed.problems.len();
+    if now > before {
+        let first = rewritten.parsed.problems.iter().chain(
+            rewritten
+                .lowered
+                .iter()
+                .flat_map(|lowered| lowered.problems.iter()),
+        );
+        let first = first.map(|problem| problem.message.clone()).next();
+        return Err(refuse(first.unwrap_or_default()));
+    }
+    let machine = Machine::named(&item.main(db).settings(db).analysis(db).options.target);
+    let at = span.start.saturating_sub(rewritten.start);
+    let places = parts(new, &version.test, at);
+    let holds = |lowered: &&Function| {
+        places.is_some_and(|places| {
+            lowered.span.start <= places.check.start && places.check.end <= lowered.span.end
+        })
+    };
+    let model = rewritten
+        .lowered
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(holds)
+        .zip(places)
+        .map(|(lowered, places)| estimate(lowered, places, machine));
+    Ok(Offer { version, model })
+}
+
+fn action(
+    id: &str,
+    candidate: &Candidate,
+    tried: Result<Offer, Refusal>,
+    machine: &Machine,
+    settings: Settings,
+) -> Action {
+    let name = &candidate.name;
+    let mut title = format!("Version on zero of `{name}`");
+    if id == FAST {
+        title.push_str(", taking 0 * x for 0");
+    }
+    let mut out = Action {
+        id: id.to_owned(),
+        title: title.clone(),
+        kind: ActionKind::Rewrite,
+        preferred: false,
+        what: Doing::Refused {
+            reason: String::new(),
+        },
+        effect: String::new(),
+        diagnostic: None,
+        quiet: false,
+    };
+    let offer = match tried {
+        Ok(offer) => offer,
+        Err(refusal) => {
+            out.quiet = refusal.quiet();
+            out.effect = refusal.to_string();
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+            return out;
+        }
+    };
+    let version = offer.version;
+    out.effect = format!(
+        "copies {}; {} where `{name}` is zero in all lanes of a warp",
+        counted(version.lines),
+        match version.fast_lines {
+            0 => "nothing of them runs".to_owned(),
+            lines => format!("{} instead", counted(lines) + " run"),
+        }
+    );
+    if let Some(model) = offer.model {
+        let figures = format!(
+            "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
+            model.region, model.special, model.check, machine.name
+        );
+        match model.break_even() {
+            Some(share) => {
+                out.title = format!(
+                    "{title} (pays from {:.0} % zero warps, estimate for {})",
+                    (share * 100.0).ceil(),
+                    machine.name
+                );
+                out.effect = format!("{}; {figures}", out.effect);
+            }
+            None => {
+                out.effect =
+                    format!("never pays: {figures}; at least {LEAST_SAVED:.0} must be saved");
+                out.quiet = true;
+                out.what = Doing::Refused {
+                    reason: out.effect.clone(),
+                };
+                return out;
+            }
+        }
+    }
+    if version.test.contains("__activemask") && !settings.whole_warps {
+        out.effect
+            .push_str("; lanes that do not run together vote apart, which costs speed alone");
+    }
+    out.what = Doing::Edit(vec![version.edit]);
+    out
+}
+
+fn counted(lines: u32) -> String {
+    match lines {
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
