@@ -7,6 +7,7 @@
 //! defines = ["TILE=16", "DEBUG"]            # as -D
 //! include_dirs = ["include"]                # relative to this file
 //! path_remap = { "/Engine" = "shaders" }    # a prefix of what stands in an #include
+//! enable_16bit_types = false                # HLSL: as -enable-16bit-types
 //! warp_size = 32                            # 1 to 128
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
 //! target = "sm_80"
@@ -52,6 +53,8 @@ pub struct AnalysisConfig {
     pub defines: Vec<SmolStr>,
     pub include_dirs: Vec<PathBuf>,
     pub path_remap: Vec<(String, PathBuf)>,
+    /// HLSL's `half` and `min16` types have 16 bits.
+    pub native_16bit: bool,
     pub options: Options,
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
     /// before a shorter one.
@@ -328,6 +331,12 @@ fn apply_key(
             analysis
                 .path_remap
                 .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        }
+        "enable_16bit_types" => {
+            let Setting::Bool(flag) = placed.value else {
+                return Err("true or false is expected".into());
+            };
+            analysis.native_16bit = flag;
         }
         "warp_size" => analysis.options.warp_size = in_range(placed, 1, 128)? as u32,
         "block" => {

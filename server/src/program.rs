@@ -202,6 +202,9 @@ pub fn preprocess(db: &dyn Db, file: File) -> Unit {
     let config = file.settings(db).analysis(db);
     let mut options = PreprocessOptions::new(dialect);
     options.defines = config.defines.clone();
+    if config.native_16bit && dialect == Dialect::Hlsl {
+        options.defines.push("__HLSL_ENABLE_16_BIT=1".into());
+    }
     let tokens = db::lexed(db, file)
         .clone()
         .unwrap_or_else(|| Arc::new(lex_shared(Arc::from(""))));

@@ -34,6 +34,7 @@ struct Command {
     profile: String,
     entry: String,
     defines: Vec<String>,
+    native_16bit: bool,
 }
 
 fn command(text: &str) -> Option<Command> {
@@ -48,6 +49,7 @@ fn command(text: &str) -> Option<Command> {
     let mut words = line[from..].split_whitespace().peekable();
     while let Some(word) = words.next() {
         let word = word.trim_start_matches('/');
+        found.native_16bit |= word.ends_with("enable-16bit-types");
         for (flag, target) in [("-T", 0), ("-E", 1), ("-D", 2)] {
             let Some(rest) = word.strip_prefix(flag) else {
                 continue;
@@ -172,6 +174,9 @@ fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool) {
     if let Some(command) = &command {
         let defines = command.defines.iter().map(|d| d.as_str().into());
         options.defines.extend(defines);
+        if command.native_16bit {
+            options.defines.push("__HLSL_ENABLE_16_BIT=1".into());
+        }
         if !command.profile.is_empty() {
             let profile = command.profile.split('_').next().unwrap_or_default();
             let target = match profile {
@@ -204,6 +209,7 @@ fn file(path: &Path, search: &mut Search, totals: &mut Totals, verbose: bool) {
         };
         let last = name.segments.last().map(|s| s.ident.name.clone());
         let mut lower_options = LowerOptions::new(Language::Hlsl);
+        lower_options.native_16bit = command.as_ref().is_some_and(|c| c.native_16bit);
         if let (Some(command), Some(kind)) = (&command, configured) {
             if last.as_deref() != Some(command.entry.as_str()) || name.segments.len() != 1 {
                 continue;

@@ -82,6 +82,7 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
     analysis
         .defines
         .extend(args.define.iter().map(|define| define.as_str().into()));
+    analysis.native_16bit |= args.native_16bit;
     for entry in &args.entries {
         let (name, stage) = entry
             .rsplit_once('=')

@@ -77,6 +77,9 @@ pub(crate) struct AnalysisArgs {
     /// Defines a macro; of a template parameter of that name, the value or type
     #[arg(short = 'D', value_name = "N=V")]
     define: Vec<String>,
+    /// HLSL: `half` and the `min16` types have 16 bits
+    #[arg(long = "enable-16bit-types")]
+    native_16bit: bool,
     /// Makes a function an entry point: NAME=STAGE, `*` in NAME for any text
     #[arg(long = "entry", value_name = "NAME=STAGE")]
     entries: Vec<String>,

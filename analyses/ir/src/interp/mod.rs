@@ -15,6 +15,7 @@
 //! paper's own machine.
 
 mod access;
+mod addressed;
 pub mod error;
 mod execute;
 pub mod launch;

@@ -3,7 +3,7 @@
 use super::launch::{Argument, Buffer, Launch};
 use super::outcome::Outcome;
 use super::scalar;
-use crate::function::Module;
+use crate::function::{Function, Module};
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 
@@ -160,7 +160,7 @@ fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(
             Some(name) => {
                 let known = kernel.parameters.iter().find(|p| p.name == *name);
                 let Some(&value) = known.and_then(|p| p.values.first()) else {
-                    bind_by_name(&mut launch, name, &argument.value);
+                    bind_by_name(kernel, &mut launch, name, &argument.value);
                     continue;
                 };
                 params.iter().position(|&p| p == value)
@@ -219,8 +219,12 @@ fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
     }
 }
 
-/// A global, a resource or a constant of the program.
-fn bind_by_name(launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
+/// A global, a resource, a member of a constant buffer or a constant of the program.
+fn bind_by_name(kernel: &Function, launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
+    let is_symbol = kernel.symbols.values().any(|s| s.name == *name);
+    if !is_symbol && let Some(member) = super::addressed::member(kernel, name) {
+        return set_member(launch, &member, value);
+    }
     match value {
         DescribedValue::Buffer(bytes) | DescribedValue::Elements(_, bytes) => {
             launch.bindings.push((name.clone(), launch.buffers.len()));
@@ -231,6 +235,39 @@ fn bind_by_name(launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
             let bits = u64::from((*value as f32).to_bits());
             launch.constants.push((name.clone(), bits));
         }
+    }
+}
+
+/// Writes into the constant buffer of a member; the rest of it is zero.
+fn set_member(launch: &mut Launch, member: &super::addressed::Member, value: &DescribedValue) {
+    let size = launch.default_bytes as usize;
+    let buffer = match launch.bindings.iter().find(|(n, _)| *n == member.symbol) {
+        Some(&(_, buffer)) => buffer,
+        None => {
+            let buffer = launch.buffers.len();
+            launch.bindings.push((member.symbol.clone(), buffer));
+            launch.buffers.push(new_buffer(&vec![0; size], true));
+            buffer
+        }
+    };
+    let scalar = |number: f64, whole: i64| {
+        let bits = if member.ty.is_float() {
+            scalar::from_f64(member.ty, number)
+        } else {
+            whole as u64
+        };
+        bits.to_le_bytes()[..(member.ty.bytes() as usize).clamp(1, 8)].to_vec()
+    };
+    let bytes = match value {
+        DescribedValue::Int(value) => scalar(*value as f64, *value),
+        DescribedValue::Float(value) => scalar(*value, *value as i64),
+        DescribedValue::Buffer(bytes) | DescribedValue::Elements(_, bytes) => bytes.clone(),
+    };
+    let end = member.offset.saturating_add(bytes.len());
+    if let Some(buffer) = launch.buffers.get_mut(buffer)
+        && let Some(place) = buffer.bytes.get_mut(member.offset..end)
+    {
+        place.copy_from_slice(&bytes);
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::expand::{AS_WRITTEN, Instance, OutToken};
 use super::{FileId, IncludedFile, ItemTokens, Problem, Span, problem};
-use crate::c_family::token::{COLUMN_ZERO, LINE_START, SPLICED, Token, TokenKind as T};
+use crate::c_family::token::{COLUMN_ZERO, LINE_START, ROW_MAJOR, SPLICED, Token, TokenKind as T};
 use crate::error::ProblemKind;
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -79,6 +79,7 @@ pub(super) fn split(
         items: Vec::new(),
         earlier,
         left: limit,
+        row_major: false,
         told: false,
         problems,
     };
@@ -105,6 +106,8 @@ struct Splitter<'a> {
     earlier: &'a [ItemTokens],
     /// Items of the main file that may still be made.
     left: u32,
+    /// `#pragma pack_matrix` in force.
+    row_major: bool,
     told: bool,
     problems: &'a mut Vec<Problem>,
 }
@@ -146,6 +149,9 @@ impl<'a> Splitter<'a> {
             match self.kind(self.at) {
                 T::Semicolon | T::PragmaEnd => self.at += 1,
                 T::PragmaUnroll => {
+                    if self.text(self.at) == "pack_matrix" {
+                        self.row_major = self.text(self.at + 2) == "row_major";
+                    }
                     while !matches!(self.kind(self.at), T::PragmaEnd | T::Eof) {
                         self.at += 1;
                     }
@@ -577,7 +583,8 @@ impl<'a> Splitter<'a> {
     ) -> impl Iterator<Item = (&'a str, Span, T, u8)> {
         let mut last = tokens[0].place.span();
         let base = last.start;
-        tokens.iter().map(move |token| {
+        let first = if self.row_major { ROW_MAJOR } else { 0 };
+        tokens.iter().enumerate().map(move |(number, token)| {
             let at_home = token.place.instance == home;
             let place = match at_home {
                 true => token.place.span(),
@@ -585,7 +592,8 @@ impl<'a> Splitter<'a> {
             };
             last = place;
             let lines = if at_home { 0 } else { LINE_START | COLUMN_ZERO };
-            let flags = token.flags & !(super::expand::NO_EXPAND | SPLICED | lines);
+            let own = token.flags & !(super::expand::NO_EXPAND | SPLICED | ROW_MAJOR | lines);
+            let flags = if number == 0 { own | first } else { own };
             let text = self.stream.text(token);
             (text, place.relative_to(base), token.kind, flags)
         })

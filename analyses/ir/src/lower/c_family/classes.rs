@@ -439,6 +439,7 @@ impl Context<'_> {
                     offset: 0,
                     base: true,
                     bits: None,
+                    row_major: None,
                 });
             }
         }
@@ -461,6 +462,12 @@ impl Context<'_> {
                         continue;
                     }
                     let mut inline = None;
+                    let words = declaration.specifiers.words;
+                    let row_major = if words.has(SpecifierSet::ROW_MAJOR) {
+                        Some(true)
+                    } else {
+                        words.has(SpecifierSet::COLUMN_MAJOR).then_some(false)
+                    };
                     for declarator in &declaration.declarators {
                         // `struct { ... } a, b;` is one type.
                         let ty = match (&declarator.ty.kind, &inline) {
@@ -493,6 +500,7 @@ impl Context<'_> {
                             offset: 0,
                             base: false,
                             bits,
+                            row_major,
                         });
                     }
                     for attribute in &declaration.specifiers.attributes {
@@ -512,6 +520,7 @@ impl Context<'_> {
                         offset: 0,
                         base: false,
                         bits: None,
+                        row_major: None,
                     });
                 }
                 _ => {}

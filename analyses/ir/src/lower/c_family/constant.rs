@@ -147,6 +147,7 @@ impl Context<'_> {
     pub fn float_literal_type(&self, literal: &FloatLiteral) -> CType {
         match literal.suffix {
             Some('f') => CType::FLOAT,
+            Some('h') if self.is_hlsl() => self.hlsl_half(),
             Some('h') => CType::HALF,
             Some('l' | 'd') => CType::DOUBLE,
             _ if self.is_hlsl() => CType::FLOAT,

@@ -225,6 +225,8 @@ pub struct Context<'a> {
     /// The class of a method that is lowered on its own is instantiated: options name its parameters, too.
     pub(super) of_root_class: bool,
     pub(super) struct_constants: FxHashMap<(StructId, SmolStr), Option<Const>>,
+    /// Buffers whose elements are matrices by rows.
+    pub(super) row_major_buffers: FxHashSet<crate::entity::Symbol>,
     /// `out` parameters of a shader's entry point.
     pub outputs: Vec<LValue>,
     pub(super) variable_keys: FxHashMap<Variable, DemotionKey>,
@@ -289,6 +291,7 @@ impl<'a> Context<'a> {
             assumed: super::assumed::Assumed::default(),
             of_root_class: false,
             struct_constants: FxHashMap::default(),
+            row_major_buffers: FxHashSet::default(),
             outputs: Vec::new(),
             variable_keys: FxHashMap::default(),
         }

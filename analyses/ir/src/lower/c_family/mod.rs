@@ -65,6 +65,8 @@ pub struct LowerOptions {
     pub stage: Option<FunctionKind>,
     /// Values for template parameters of the item, by name: numbers or type names.
     pub template_arguments: Vec<(SmolStr, SmolStr)>,
+    /// HLSL's `-enable-16bit-types`: `half` and the `min16` types have 16 bits; otherwise they have 32.
+    pub native_16bit: bool,
 }
 
 impl LowerOptions {
@@ -74,6 +76,7 @@ impl LowerOptions {
             launch: LaunchShape::default(),
             stage: None,
             template_arguments: Vec::new(),
+            native_16bit: false,
         }
     }
 }

@@ -389,8 +389,8 @@ impl Context<'_> {
             let PackedKind::Struct(members) = &layout.kind else {
                 return None;
             };
-            let (_, offset, inner) = members.iter().find(|(n, _, _)| n == name)?;
-            let (address, access, offset, inner) = (*address, *access, *offset, inner.clone());
+            let (address, access) = (*address, *access);
+            let (offset, inner) = packed_member(members, name, 0)?;
             let ty = self.structs.field(id, name)?.ty;
             let at = self.builder.int(Type::I64, offset as i64);
             let address = self.offset_address(address, at);
@@ -693,6 +693,27 @@ pub fn named_below(base: &LValue, suffix: &str) -> Option<NamedPart> {
         variable: name.variable,
         part: smol_str::format_smolstr!("{}{suffix}", name.part),
         at: name.at,
+    })
+}
+
+/// Where a member lies, also one of a base class or of a member without a name.
+fn packed_member(
+    members: &[(SmolStr, u64, PackedLayout)],
+    name: &str,
+    depth: u32,
+) -> Option<(u64, PackedLayout)> {
+    if let Some((_, offset, inner)) = members.iter().find(|(n, _, _)| n == name) {
+        return Some((*offset, inner.clone()));
+    }
+    members.iter().find_map(|(own, offset, inner)| {
+        let PackedKind::Struct(below) = &inner.kind else {
+            return None;
+        };
+        if !own.is_empty() || depth > 16 {
+            return None;
+        }
+        let (further, found) = packed_member(below, name, depth + 1)?;
+        Some((offset + further, found))
     })
 }
 

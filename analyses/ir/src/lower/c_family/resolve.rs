@@ -27,7 +27,7 @@ impl Context<'_> {
 
     fn resolve_kind(&mut self, ty: &ast::Type) -> CType {
         match &ty.kind {
-            TypeKind::Builtin(word) if word == "half" && self.is_hlsl() => CType::FLOAT,
+            TypeKind::Builtin(word) if word == "half" && self.is_hlsl() => self.hlsl_half(),
             TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
             TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {
                 let path = joined(name);
@@ -412,10 +412,19 @@ impl Context<'_> {
 
     // -------------------------------------------------------------------------------------------- library types
 
+    /// HLSL's `half`.
+    pub(super) fn hlsl_half(&self) -> CType {
+        if self.options.native_16bit {
+            CType::HALF
+        } else {
+            CType::FLOAT
+        }
+    }
+
     fn library_type(&mut self, name: &str, arguments: Option<&[Local]>) -> Option<CType> {
         let arguments = arguments.unwrap_or(&[]);
         if self.is_hlsl() {
-            if let Some(ty) = hlsl_numeric(name) {
+            if let Some(ty) = hlsl_numeric(name, self.options.native_16bit) {
                 return Some(ty);
             }
             match (name, arguments) {
@@ -539,6 +548,7 @@ impl Context<'_> {
                 offset: 0,
                 base: false,
                 bits: None,
+                row_major: None,
             })
             .collect();
         let (size, align) = self.structs.lay_out(&mut fields, false, 1);
@@ -688,12 +698,15 @@ fn cuda_named(name: &str) -> Option<CType> {
 }
 
 /// HLSL's scalars, `floatN` and `floatNxM`.
-pub fn hlsl_numeric(name: &str) -> Option<CType> {
+pub fn hlsl_numeric(name: &str, native_16bit: bool) -> Option<CType> {
     let scalar = |name: &str| {
         Some(match name {
+            "half" | "min16float" | "min10float" if native_16bit => CType::HALF,
+            "min16int" | "min12int" if native_16bit => CType::SHORT,
+            "min16uint" if native_16bit => CType::USHORT,
             "float" | "float32_t" => CType::FLOAT,
             "double" | "float64_t" => CType::DOUBLE,
-            // Without -enable-16bit-types these are 32 bits wide, in memory in any case.
+            // Without -enable-16bit-types these are 32 bits wide in memory.
             "half" | "min16float" | "min10float" => CType::FLOAT,
             "min16int" | "min12int" => CType::INT,
             "min16uint" => CType::UINT,

@@ -340,6 +340,8 @@ pub struct Field {
     pub base: bool,
     /// Of a bit-field.
     pub bits: Option<u8>,
+    /// `row_major` or `column_major`, of HLSL's matrices.
+    pub row_major: Option<bool>,
 }
 
 /// Where a structure's declaration is found: an item and the path of nested structures below it.
@@ -696,6 +698,7 @@ mod tests {
             offset: 0,
             base: false,
             bits: None,
+            row_major: None,
         };
         let mut fields = vec![
             field("a", CType::CHAR),

@@ -46,7 +46,14 @@ const CHAIN: usize = 1024;
 /// Parses one item. Depends on its tokens and on the hints alone; the key's ordinal is 0.
 pub fn parse_item(item: &ItemTokens, names: &TypeNames, dialect: Dialect) -> ParsedItem {
     let mut parser = Parser::new(&item.tokens, names, dialect);
-    let kind = parser.item();
+    let mut kind = parser.item();
+    if item
+        .tokens
+        .first()
+        .is_some_and(|t| t.flags & crate::c_family::token::ROW_MAJOR != 0)
+    {
+        matrices_by_rows(&mut kind);
+    }
     let mut problems = parser.problems;
     for problem in &mut problems {
         problem.file = item.file;
@@ -61,6 +68,35 @@ pub fn parse_item(item: &ItemTokens, names: &TypeNames, dialect: Dialect) -> Par
         scope: item.scope.clone(),
         kind,
         problems,
+    }
+}
+
+/// Declarations behind `#pragma pack_matrix(row_major)` are as if they said so, unless they say otherwise.
+fn matrices_by_rows(kind: &mut ItemKind) {
+    use crate::c_family::ast::{Member, SpecifierSet, Struct};
+    fn say(words: &mut SpecifierSet) {
+        if !words.has(SpecifierSet::COLUMN_MAJOR) {
+            words.insert(SpecifierSet::ROW_MAJOR);
+        }
+    }
+    fn of_struct(declared: &mut Struct, depth: u32) {
+        for member in &mut declared.members {
+            match member {
+                Member::Fields(declaration) => say(&mut declaration.specifiers.words),
+                Member::Struct(inner) if depth < DEPTH => of_struct(inner, depth + 1),
+                _ => {}
+            }
+        }
+    }
+    match kind {
+        ItemKind::Struct(declared) => of_struct(declared, 0),
+        ItemKind::Variables(declaration) => say(&mut declaration.specifiers.words),
+        ItemKind::CBuffer(buffer) => {
+            for declaration in &mut buffer.members {
+                say(&mut declaration.specifiers.words);
+            }
+        }
+        _ => {}
     }
 }
 

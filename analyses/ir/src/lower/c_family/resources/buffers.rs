@@ -26,13 +26,33 @@ pub(super) fn element(
     let address = cx.element_address(base, number, &resource.element);
     Some(LValue {
         ty: resource.element.clone(),
-        place: Place::Memory {
-            address,
-            access: access(resource),
-        },
+        place: place_at(cx, resource, base, &resource.element, address),
         name: None,
         is_const: !resource.read_write,
     })
+}
+
+/// Memory of a buffer as a type: matrices may lie by columns.
+fn place_at(
+    cx: &Context<'_>,
+    resource: &ResourceType,
+    base: Value,
+    ty: &CType,
+    address: Value,
+) -> Place {
+    let access = access(resource);
+    let row_major = match cx.builder.function.defining(base).map(|d| &d.op) {
+        Some(Op::SymbolAddress(symbol)) => cx.row_major_buffers.contains(symbol),
+        _ => false,
+    };
+    match packing::in_buffer(&cx.structs, ty, row_major) {
+        Some(layout) => Place::Packed {
+            address,
+            access,
+            layout: Rc::new(layout),
+        },
+        None => Place::Memory { address, access },
+    }
 }
 
 /// Methods of buffers that have addresses.
@@ -85,12 +105,9 @@ pub(super) fn method(
         "4" => Some(CType::vector(CType::UINT, 4)),
         _ => None,
     };
-    let place = |ty: CType| LValue {
+    let place = |cx: &Context<'_>, ty: CType| LValue {
+        place: place_at(cx, resource, base, &ty, address),
         ty,
-        place: Place::Memory {
-            address,
-            access: access(resource),
-        },
         name: None,
         is_const: false,
     };
@@ -99,7 +116,8 @@ pub(super) fn method(
             ("", [BuiltinTemplateArgument::Type(ty), ..]) => ty.clone(),
             _ => of_words(count)?,
         };
-        let loaded = cx.load_silently(&place(ty), span);
+        let place = place(cx, ty);
+        let loaded = cx.load_silently(&place, span);
         mapped(cx, further.first(), &offset.parts);
         return Some(loaded);
     }
@@ -113,7 +131,8 @@ pub(super) fn method(
             }
             _ => of_words(count)?,
         };
-        cx.store_silently(&place(ty), v, span);
+        let place = place(cx, ty);
+        cx.store_silently(&place, v, span);
         return Some(RValue::void());
     }
     let operation = name.strip_prefix("Interlocked")?;
@@ -125,7 +144,8 @@ pub(super) fn method(
             && matches!(operation, "Min" | "Max" | "Min64" | "Max64");
         CType::int(if wide { 64 } else { 32 }, signed)
     };
-    interlocked(cx, operation, &place(scalar), further, span)
+    let place = place(cx, scalar);
+    interlocked(cx, operation, &place, further, span)
 }
 
 /// The `out` status of a load: it says whether the memory was mapped.

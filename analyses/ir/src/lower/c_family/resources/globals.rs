@@ -69,7 +69,17 @@ pub fn global(cx: &mut Context<'_>, name: &str, span: Span) -> Option<LValue> {
                     at: cx.at(span),
                 };
                 if object {
-                    return Some(object_place(cx, &label, &ty, named));
+                    let place = object_place(cx, &label, &ty, named);
+                    if words.has(SpecifierSet::ROW_MAJOR)
+                        && let Place::Value(value) = &place.place
+                        && let Some(value) = value.first()
+                        && let Some(Op::SymbolAddress(symbol)) =
+                            cx.builder.function.defining(value).map(|d| &d.op)
+                    {
+                        let symbol = *symbol;
+                        cx.row_major_buffers.insert(symbol);
+                    }
+                    return Some(place);
                 }
                 if object_inside(cx, &ty) {
                     // A structure that holds resources: one opaque value a scalar.

@@ -219,6 +219,7 @@ fn structure(cx: &mut Context<'_>, name: &str, fields: &[(&str, CType)]) -> CTyp
             offset: 0,
             base: false,
             bits: None,
+            row_major: None,
         })
         .collect();
     let (size, align) = cx.structs.lay_out(&mut fields, false, 4);

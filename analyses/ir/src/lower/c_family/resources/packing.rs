@@ -4,7 +4,8 @@
 //! float3 a; float b; float2 c; float3 d; float e[2]; float f;   at 0, 12, 16, 32, 48 and 64, 68
 //! ```
 //! Arrays, structures and matrices start a register; elements of an array and rows or columns of a matrix take a
-//! register each, and what follows may use the rest of the last one. Matrices are column-major unless said otherwise.
+//! register each, and what follows may use the rest of the last one. Matrices are column-major unless said otherwise,
+//! in structured and byte-address buffers, too, where nothing else is padded.
 //! Source: Microsoft's HLSL reference, "Packing Rules for Constant Variables".
 
 use crate::lower::c_family::types::*;
@@ -46,16 +47,9 @@ pub fn layout(
                 (columns, rows)
             };
             let stride = (across * size).next_multiple_of(REGISTER);
-            let mut offsets: SmallVec<[u64; 4]> = SmallVec::new();
-            for r in 0..rows {
-                for c in 0..columns {
-                    let (line, at) = if row_major { (r, c) } else { (c, r) };
-                    offsets.push(line * stride + at * size);
-                }
-            }
             PackedLayout {
                 size: (lines - 1) * stride + across * size,
-                kind: PackedKind::Scalars(offsets),
+                kind: PackedKind::Scalars(matrix_offsets(rows, columns, size, stride, row_major)),
             }
         }
         CType::Array { element, size } => {
@@ -78,6 +72,7 @@ pub fn layout(
             let mut members: Vec<(SmolStr, u64, PackedLayout)> = Vec::new();
             let mut end = 0u64;
             for field in &structs[*id].fields {
+                let row_major = field.row_major.unwrap_or(row_major);
                 let inner = layout(structs, &field.ty, row_major, depth + 1)?;
                 let offset = place(end, &field.ty, &inner);
                 end = offset.checked_add(inner.size)?;
@@ -92,6 +87,94 @@ pub fn layout(
             size: scalar_size(scalar)?,
             kind: PackedKind::Scalars(SmallVec::from_slice(&[0])),
         },
+    })
+}
+
+/// Where the scalars of a matrix lie, by rows, when its rows or columns are `stride` bytes apart.
+fn matrix_offsets(
+    rows: u64,
+    columns: u64,
+    size: u64,
+    stride: u64,
+    row_major: bool,
+) -> SmallVec<[u64; 4]> {
+    let mut offsets: SmallVec<[u64; 4]> = SmallVec::new();
+    for r in 0..rows {
+        for c in 0..columns {
+            let (line, at) = if row_major { (r, c) } else { (c, r) };
+            offsets.push(line * stride + at * size);
+        }
+    }
+    offsets
+}
+
+/// The layout of a type in a structured or byte-address buffer, where matrices lie by columns; `None`: as C has it.
+pub fn in_buffer(structs: &StructTable, ty: &CType, row_major: bool) -> Option<PackedLayout> {
+    by_columns(structs, ty, row_major, 0)
+        .then(|| tight(structs, ty, row_major, 0))
+        .flatten()
+}
+
+/// Whether a matrix that lies by columns is part of the type.
+fn by_columns(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) -> bool {
+    match ty {
+        CType::Matrix { rows, columns, .. } => !row_major && *rows > 1 && *columns > 1,
+        CType::Array { element, .. } => {
+            depth < MAX_DEPTH && by_columns(structs, element, row_major, depth + 1)
+        }
+        CType::Struct(id) => {
+            depth < MAX_DEPTH
+                && structs[*id].fields.iter().any(|field| {
+                    let row_major = field.row_major.unwrap_or(row_major);
+                    by_columns(structs, &field.ty, row_major, depth + 1)
+                })
+        }
+        _ => false,
+    }
+}
+
+/// As C lays it out, matrices by rows or by columns.
+fn tight(structs: &StructTable, ty: &CType, row_major: bool, depth: u32) -> Option<PackedLayout> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    let kind = match ty {
+        CType::Vector { element, n } => {
+            let size = structs.size_of(element)?;
+            PackedKind::Scalars((0..u64::from(*n)).map(|i| i * size).collect())
+        }
+        CType::Matrix {
+            element,
+            rows,
+            columns,
+        } => {
+            let (size, rows, columns) = (
+                structs.size_of(element)?,
+                u64::from(*rows),
+                u64::from(*columns),
+            );
+            let stride = size * if row_major { columns } else { rows };
+            PackedKind::Scalars(matrix_offsets(rows, columns, size, stride, row_major))
+        }
+        CType::Array { element, .. } => PackedKind::Array {
+            stride: structs.size_of(element)?,
+            element: Box::new(tight(structs, element, row_major, depth + 1)?),
+        },
+        CType::Struct(id) if structs[*id].union || structs[*id].incomplete => return None,
+        CType::Struct(id) => {
+            let mut members = Vec::new();
+            for field in &structs[*id].fields {
+                let row_major = field.row_major.unwrap_or(row_major);
+                let inner = tight(structs, &field.ty, row_major, depth + 1)?;
+                members.push((field.name.clone(), field.offset, inner));
+            }
+            PackedKind::Struct(members)
+        }
+        _ => PackedKind::Scalars(SmallVec::from_slice(&[0])),
+    };
+    Some(PackedLayout {
+        size: structs.size_of(ty)?,
+        kind,
     })
 }
 
@@ -130,6 +213,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn matrices_in_buffers_lie_by_columns_without_gaps() {
+        let structs = StructTable::default();
+        let matrix = CType::matrix(CType::FLOAT, 2, 3);
+        let Some(PackedLayout {
+            size: 24,
+            kind: PackedKind::Scalars(offsets),
+        }) = in_buffer(&structs, &matrix, false)
+        else {
+            panic!("a matrix is scalars");
+        };
+        assert_eq!(offsets[..], [0, 8, 16, 4, 12, 20]);
+        assert_eq!(in_buffer(&structs, &matrix, true), None);
+    }
+
+    #[test]
     fn no_vector_straddles_a_register_and_arrays_start_one() {
         let mut structs = StructTable::default();
         let field = |ty: CType| Field {
@@ -138,6 +236,7 @@ mod tests {
             offset: 0,
             base: false,
             bits: None,
+            row_major: None,
         };
         let fields = vec![
             field(CType::vector(CType::FLOAT, 3)),

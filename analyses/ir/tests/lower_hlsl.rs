@@ -1,0 +1,107 @@
+//! HLSL sources lowered and executed: what lies where in buffers, and constants given by name.
+
+use lockstep_ir::interp::{Buffer, Launch, LaunchDescription, run, run_simple};
+use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
+use lockstep_ir::verify::verify_module;
+use lockstep_ir::{FunctionKind, Language};
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_text};
+
+fn kernel(source: &str, native_16bit: bool) -> Lowered {
+    let items: Vec<Arc<_>> = parse_text(source, Dialect::Hlsl)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let mut options = LowerOptions::new(Language::Hlsl);
+    options.native_16bit = native_16bit;
+    let kernel = lower_unit(&items, &options)
+        .into_iter()
+        .map(|(_, lowered)| lowered)
+        .find(|l| l.module.functions[0].kind == FunctionKind::Kernel)
+        .expect("an entry point");
+    assert_eq!(verify_module(&kernel.module), Ok(()));
+    assert!(kernel.problems.is_empty(), "{:?}", kernel.problems);
+    kernel
+}
+
+/// Runs four lanes over a buffer `a` of the words 0, 1, 2, ...; gives what they leave in `o`.
+fn words(source: &str, native_16bit: bool) -> Vec<u32> {
+    let kernel = kernel(source, native_16bit);
+    let mut launch = Launch::for_function(&kernel.module.functions[0], 4, 0);
+    launch.buffers = vec![Buffer::of_u32(0..64), Buffer::of_u32([0; 4])];
+    launch.bindings = vec![("a".into(), 0), ("o".into(), 1)];
+    let outcome = run(&kernel.module, &launch);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    outcome.buffers[1].words()
+}
+
+fn body(declarations: &str, value: &str) -> String {
+    format!(
+        "{declarations} RWStructuredBuffer<uint> o; \
+         [numthreads(4, 1, 1)] void main(uint i : SV_GroupIndex) {{ o[i] = {value}; }}"
+    )
+}
+
+#[test]
+fn matrices_of_structured_buffers_lie_by_columns() {
+    let plain = body("StructuredBuffer<uint2x3> a;", "a[i]._m01");
+    assert_eq!(words(&plain, false), [2, 8, 14, 20]);
+    let turned = body("row_major StructuredBuffer<uint2x3> a;", "a[i]._m01");
+    assert_eq!(words(&turned, false), [1, 7, 13, 19]);
+    let member = body(
+        "struct S { uint n; row_major uint2x2 r; uint2x2 c; }; StructuredBuffer<S> a;",
+        "a[i].r._m01 * 100 + a[i].c._m01 + a[i].n * 10000",
+    );
+    assert_eq!(words(&member, false), [207, 91_116, 182_025, 272_934]);
+    let row = body("StructuredBuffer<uint4x4> a;", "a[0][1][i]");
+    assert_eq!(words(&row, false), [1, 5, 9, 13]);
+}
+
+#[test]
+fn the_pragma_holds_for_what_follows_and_gives_way_to_a_word() {
+    let pragma = "#pragma pack_matrix(row_major)\n";
+    let struct_text = "struct S { uint2x2 r; column_major uint2x2 c; };\n";
+    let text = body(
+        &format!("{pragma}{struct_text}StructuredBuffer<S> a;\n"),
+        "a[i].r._m01 * 100 + a[i].c._m01",
+    );
+    assert_eq!(words(&text, false), [106, 914, 1722, 2530]);
+    let buffer = body(
+        &format!("{pragma}StructuredBuffer<uint2x2> a;\n#pragma pack_matrix(column_major)\n"),
+        "a[i]._m01",
+    );
+    assert_eq!(words(&buffer, false), [1, 5, 9, 13]);
+}
+
+#[test]
+fn half_has_two_bytes_with_the_switch_alone() {
+    // The words 0, 1, 2 as 16-bit numbers are 0, 0, 1, 0.
+    let text = body("StructuredBuffer<min16uint> a;", "a[i]");
+    assert_eq!(words(&text, false), [0, 1, 2, 3]);
+    assert_eq!(words(&text, true), [0, 0, 1, 0]);
+    let half = body("StructuredBuffer<half> a;", "asuint(float(a[i]))");
+    assert_eq!(words(&half, false), [0, 1, 2, 3]);
+    assert_eq!(words(&half, true)[1], 0);
+    let always = body("StructuredBuffer<uint16_t> a;", "a[i]");
+    assert_eq!(words(&always, false), words(&always, true));
+}
+
+#[test]
+fn members_of_constant_buffers_are_given_by_name() {
+    let text = "cbuffer Frame { float scale; uint2 size; }; uint step; RWStructuredBuffer<uint> o; \
+        [numthreads(4, 1, 1)] void main(uint i : SV_GroupIndex) { o[i] = uint(scale * 2) + size.y * step + i; }";
+    let kernel = kernel(text, false);
+    let arguments = ["scale=1.5", "size=i32:7,10", "step=3", "o=i32[4]"];
+    let description = LaunchDescription {
+        lanes: 4,
+        arguments: arguments.iter().filter_map(|a| a.parse().ok()).collect(),
+        ..LaunchDescription::default()
+    };
+    let outcome = run_simple(&kernel.module, &description);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let out = outcome
+        .buffers
+        .iter()
+        .find(|b| b.name.as_deref() == Some("o"));
+    assert_eq!(out.map(|b| b.words()), Some(vec![33, 34, 35, 36]));
+}
