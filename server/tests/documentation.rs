@@ -215,6 +215,7 @@ fn sample(property: &Value) -> Value {
     match kind.or(property["oneOf"][0]["type"].as_str()) {
         Some("array") => Value::Array(Vec::new()),
         Some("object") => Value::Object(serde_json::Map::new()),
+        Some("boolean") => Value::Bool(true),
         _ => Value::from("x"),
     }
 }

@@ -6,7 +6,7 @@
 use super::actions::{Action, ActionKind, Doing};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Body, Language};
-use codegen::specialize::accept::{LEAST_SAVED, Model};
+use codegen::specialize::accept::{LEAST_SAVED, Model, Rule};
 use codegen::specialize::source::estimate::{estimate, parts};
 use codegen::specialize::source::{
     Candidate, Refusal, Settings, Source, Version, candidate_at, candidates, check, function_at,
@@ -15,7 +15,7 @@ use codegen::specialize::source::{
 use facts::Scope;
 use facts::cost::Machine;
 use ir::lower::c_family::Lowered;
-use ir::{Function, FunctionKind};
+use ir::{BindingKind, Function, FunctionKind, Loc};
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
 
@@ -27,6 +27,8 @@ const REMOVE: &str = "remove-version";
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
     pub version: Version,
+    /// Share of warps with a zero, of a profile beside the file.
+    pub probability: Option<f64>,
     /// `None`: the function is no code that could be lowered on its own, such as a template.
     pub model: Option<Model>,
 }
@@ -235,7 +237,51 @@ fn attempt(
         .find(holds)
         .zip(places)
         .map(|(lowered, places)| estimate(lowered, places, machine));
-    Ok(Offer { version, model })
+    Ok(Offer {
+        version,
+        probability: probability(db, item, candidate),
+        model,
+    })
+}
+
+/// How often a profile beside the file saw all lanes of a warp with a zero in the variable, where it is set.
+fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
+    let file = item.main(db);
+    let beside = db.file(&crate::profile::beside(file.path(db)));
+    let profile = crate::profile::parse(program::text(beside.source(db))).ok()?;
+    let options = &file.settings(db).analysis(db).options;
+    profile.check_warp_size(options.warp_size).ok()?;
+    let lowered = db::lowered(db, item);
+    let function = lowered
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(|function| {
+            function.span.start <= candidate.place.start && candidate.place.end <= function.span.end
+        })?;
+    let stored = profile.item(&function.name)?;
+    let set = function.bindings.iter().find(|binding| {
+        binding.loc == Loc::here(candidate.place)
+            && binding.part.is_empty()
+            && !binding.values.is_empty()
+            && binding.kind != BindingKind::Read
+    })?;
+    let mapped = facts::values::stored::map(stored, function);
+    let mut members = Vec::new();
+    for value in &set.values {
+        let at = mapped
+            .values
+            .binary_search_by_key(value, |(value, _)| *value)
+            .ok()?;
+        members.push(&stored.values[mapped.values[at].1]);
+    }
+    let share =
+        |zeros: u64, executions: u64| (executions > 0).then(|| zeros as f64 / executions as f64);
+    if let [one] = members.as_slice() {
+        return share(one.zeros, one.executions);
+    }
+    let ids: Vec<u32> = members.iter().map(|one| one.id).collect();
+    let joint = stored.joint.iter().find(|joint| joint.members == ids)?;
+    share(joint.zeros, joint.executions)
 }
 
 fn action(
@@ -287,8 +333,33 @@ fn action(
             "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
             model.region, model.special, model.check, machine.name
         );
-        match model.break_even() {
-            Some(share) => {
+        let known = offer.probability.map(|probability| Model {
+            probability,
+            ..model
+        });
+        match (known, model.break_even()) {
+            (Some(known), _) if known.accepted(Rule::Corrected) => {
+                out.title = format!(
+                    "{title} (saves {:.0} of {:.0} cycles a warp at {:.0} % zero warps, estimate for {})",
+                    known.saved(),
+                    known.region,
+                    known.probability * 100.0,
+                    machine.name
+                );
+                out.effect = format!("{}; {figures}", out.effect);
+            }
+            (Some(known), _) => {
+                out.effect = format!(
+                    "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; at least {LEAST_SAVED:.0} must be saved",
+                    known.saved(),
+                    known.probability * 100.0,
+                );
+                out.what = Doing::Refused {
+                    reason: out.effect.clone(),
+                };
+                return out;
+            }
+            (None, Some(share)) => {
                 out.title = format!(
                     "{title} (pays from {:.0} % zero warps, estimate for {})",
                     (share * 100.0).ceil(),
@@ -296,7 +367,7 @@ fn action(
                 );
                 out.effect = format!("{}; {figures}", out.effect);
             }
-            None => {
+            (None, None) => {
                 out.effect =
                     format!("never pays: {figures}; at least {LEAST_SAVED:.0} must be saved");
                 out.quiet = true;

@@ -11,6 +11,7 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.2; notes, section 7.2 and 7.3 (the split of multiply-add).
 
 use super::Zeros;
+use facts::zeros::{Propagation, propagation};
 use ir::interp::scalar;
 use ir::{BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -242,23 +243,14 @@ fn simplify(op: &Op, args: &[Known], types: &[Type], ty: Type, zeros: Zeros) -> 
     let zero = |at: usize| constant(at).is_some_and(|bits| is_zero(types[at], bits));
     let free = zeros == Zeros::Absorb;
     let nothing = Some(Known::Constant(0));
+    let permitted = free || !ty.is_float();
+    match propagation(op) {
+        Propagation::Any { from, to } if permitted && (from..to).any(zero) => return nothing,
+        Propagation::Product if permitted && (zero(0) || zero(1)) => return args.get(2).copied(),
+        _ => {}
+    }
     match op {
         Op::Binary(op, _) => match op {
-            BinaryOp::Mul
-            | BinaryOp::MulHighSigned
-            | BinaryOp::MulHighUnsigned
-            | BinaryOp::Mul24Signed
-            | BinaryOp::Mul24Unsigned
-            | BinaryOp::And
-            | BinaryOp::MinUnsigned
-                if zero(0) || zero(1) =>
-            {
-                nothing
-            }
-            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned if zero(0) => nothing,
-            BinaryOp::RotateLeft if zero(0) => nothing,
-            BinaryOp::FloatMul if free && (zero(0) || zero(1)) => nothing,
-            BinaryOp::FloatDiv if free && zero(0) => nothing,
             BinaryOp::Mul if constant(0) == Some(1) => Some(args[1]),
             BinaryOp::Mul if constant(1) == Some(1) => Some(args[0]),
             BinaryOp::FloatMul if free && constant(0) == Some(scalar::from_f64(ty, 1.0)) => {
@@ -288,7 +280,6 @@ fn simplify(op: &Op, args: &[Known], types: &[Type], ty: Type, zeros: Zeros) -> 
             BinaryOp::FloatAdd | BinaryOp::FloatSub if free && zero(1) => Some(args[0]),
             _ => None,
         },
-        Op::Fma if free && (zero(0) || zero(1)) => Some(args[2]),
         Op::Select => match constant(0) {
             Some(0) => Some(args[2]),
             Some(_) => Some(args[1]),

@@ -42,6 +42,15 @@ impl Case {
         cx.evaluate(&members, 0.5)
     }
 
+    /// Where zeros absorb, a version on `members` does without the instructions that give `dead`, among them `memory`
+    /// memory operations.
+    fn saves(&self, members: &[u32], dead: &[u32], memory: usize) -> Estimate {
+        let estimate = self.evaluate(members, Zeros::Absorb).unwrap();
+        assert_eq!(self.results(&estimate.dead), dead, "{members:?}");
+        assert_eq!(estimate.model.memory_killed, memory, "{members:?}");
+        estimate
+    }
+
     /// First results of instructions.
     fn results(&self, insts: &[Inst]) -> Vec<u32> {
         let mut values: Vec<u32> = insts
@@ -76,9 +85,7 @@ b0(v0: ptr.global, v1: f32):
 #[test]
 fn figure_3() {
     let case = Case::new(FIGURE_3);
-    let estimate = case.evaluate(&[4], Zeros::Absorb).unwrap();
-    assert_eq!(case.results(&estimate.dead), [2, 3, 5, 6, 7, 8, 9, 10]);
-    assert_eq!(estimate.model.memory_killed, 2);
+    let estimate = case.saves(&[4], &[2, 3, 5, 6, 7, 8, 9, 10], 2);
     // The check stands right after `r0`, moved to the top; r6 becomes a literal.
     assert_eq!(case.results(&estimate.refined.before), [4]);
     assert!((estimate.model.region - 260.0).abs() < 1e-9);
@@ -108,14 +115,10 @@ b0(v0: ptr.global):
   return
 "#,
     );
-    for (member, dead) in [(1, vec![5]), (2, vec![]), (3, vec![])] {
-        let estimate = case.evaluate(&[member], Zeros::Absorb).unwrap();
-        assert_eq!(case.results(&estimate.dead), dead, "v{member}");
-        assert_eq!(estimate.model.memory_killed, 0);
-    }
-    let estimate = case.evaluate(&[1, 2, 3], Zeros::Absorb).unwrap();
-    assert_eq!(case.results(&estimate.dead), [4, 5, 6, 7]);
-    assert_eq!(estimate.model.memory_killed, 1);
+    case.saves(&[1], &[5], 0);
+    case.saves(&[2], &[], 0);
+    case.saves(&[3], &[], 0);
+    case.saves(&[1, 2, 3], &[4, 5, 6, 7], 1);
 }
 
 /// `r0 = sat x; b = tex u; d = fma r0, b, c; e = d*q`.
@@ -137,13 +140,8 @@ b0(v0: ptr.global, v1: f32):
 "#
         )
     };
-    let case = Case::new(&body("v1"));
-    let estimate = case.evaluate(&[2], Zeros::Absorb).unwrap();
-    assert_eq!(case.results(&estimate.dead), [3]);
-    assert_eq!(estimate.model.memory_killed, 1);
-    let case = Case::new(&body("v4"));
-    let estimate = case.evaluate(&[2], Zeros::Absorb).unwrap();
-    assert_eq!(case.results(&estimate.dead), [3, 5, 6]);
+    Case::new(&body("v1")).saves(&[2], &[3], 1);
+    Case::new(&body("v4")).saves(&[2], &[3, 5, 6], 1);
 }
 
 /// A gray block: the zero of one texture makes the other useless, and the merge takes a literal.
@@ -169,9 +167,7 @@ b2(v7: f32):
   return
 "#,
     );
-    let estimate = case.evaluate(&[3], Zeros::Absorb).unwrap();
-    assert_eq!(case.results(&estimate.dead), [4, 5, 6]);
-    assert_eq!(estimate.model.memory_killed, 1);
+    let estimate = case.saves(&[3], &[4, 5, 6], 1);
     assert_eq!(estimate.refined.blocks, [Block(1)]);
     assert_eq!(case.results(&estimate.refined.before), [3]);
 }

@@ -3,7 +3,7 @@
 use super::Source;
 use super::effects::mentioned;
 use super::flow::{Edit, Forward, Node, NodeKind, Simple, assigned_in, named, node};
-use super::fold::{Abs, Env};
+use super::fold::{Abs, Env, Known};
 use super::names::VarId;
 use super::types::Ty;
 use syntax::Span;
@@ -44,7 +44,7 @@ impl Forward<'_> {
                     original += source.effects(names, e).weight;
                     weight += out.effects.weight;
                     simple.keep |= !self.removable(&out.effects);
-                    self.know(env, id, out.abs, e);
+                    self.know(env, id, out.abs, out.derived, e);
                     simple.uses.extend(out.uses);
                     simple.defs.push((id, true));
                     edits.extend(out.text.map(|(text, _)| (e.span, text)));
@@ -78,7 +78,7 @@ impl Forward<'_> {
     }
 
     /// A variable holds what an expression is, if its type can.
-    fn know(&self, env: &mut Env, id: VarId, abs: Abs, value: &Expr) {
+    fn know(&self, env: &mut Env, id: VarId, abs: Abs, derived: bool, value: &Expr) {
         let (source, names) = (self.folder.source, self.folder.names);
         let variable = names.variable(id);
         let ty = source.type_of(&variable.ty);
@@ -111,7 +111,7 @@ impl Forward<'_> {
         if fits == Abs::Top || variable.escapes || variable.volatile {
             env.remove(&id);
         } else {
-            env.insert(id, fits);
+            env.insert(id, Known { abs: fits, derived });
         }
     }
 
@@ -175,9 +175,11 @@ impl Forward<'_> {
                         }
                         simple.defs.push((id, all));
                         match op {
-                            None => self.store(env, id, left, value.abs, right),
+                            None => self.store(env, id, left, value.abs, value.derived, right),
                             Some(op) => {
-                                let before = self.folder.fold(env, left, false, 0).abs;
+                                let old = self.folder.fold(env, left, false, 0);
+                                let before = old.abs;
+                                let derived = old.derived || value.derived;
                                 let after = self.folder.combined(*op, before, value.abs, &to);
                                 let from = source.type_of_expr(names, right, 0);
                                 let free = self.folder.zeros == super::super::Zeros::Absorb
@@ -187,6 +189,7 @@ impl Forward<'_> {
                                 let nothing = numbers
                                     && droppable
                                     && free
+                                    && derived
                                     && match op {
                                         BinaryOp::Add
                                         | BinaryOp::Sub
@@ -201,6 +204,9 @@ impl Forward<'_> {
                                         _ => false,
                                     };
                                 if nothing {
+                                    if let Some(known) = env.get_mut(&id) {
+                                        known.derived = true;
+                                    }
                                     simple.noop = true;
                                     edits.clear();
                                     return node(
@@ -212,7 +218,7 @@ impl Forward<'_> {
                                     );
                                 }
                                 match after.all() {
-                                    Some(number) if droppable && all && numbers => {
+                                    Some(number) if droppable && all && numbers && derived => {
                                         if let Some((text, _)) = source.literal(&to, number, true) {
                                             let name = source.slice(left.span);
                                             edits = vec![(e.span, format!("{name} = {text}"))];
@@ -224,7 +230,7 @@ impl Forward<'_> {
                                     }
                                     _ => simple.uses.push(id),
                                 }
-                                self.store(env, id, left, after, left);
+                                self.store(env, id, left, after, derived, left);
                             }
                         }
                     }
@@ -300,17 +306,19 @@ impl Forward<'_> {
         }
     }
 
-    fn store(&self, env: &mut Env, id: VarId, left: &Expr, abs: Abs, value: &Expr) {
+    fn store(&self, env: &mut Env, id: VarId, left: &Expr, abs: Abs, derived: bool, value: &Expr) {
         let (source, names) = (self.folder.source, self.folder.names);
         match &left.kind {
-            ExprKind::Name(_) => self.know(env, id, abs, value),
+            ExprKind::Name(_) => self.know(env, id, abs, derived, value),
             ExprKind::Member { base, member, .. } if matches!(base.kind, ExprKind::Name(_)) => {
                 let ty = source.type_of(&names.variable(id).ty);
                 let places = member
                     .segments
                     .last()
                     .and_then(|last| Source::swizzle(&ty, &last.ident.name));
-                let before = env.get(&id).copied().unwrap_or_default();
+                let old = env.get(&id).copied();
+                let before = old.map_or(Abs::Top, |known| known.abs);
+                let derived = derived || old.is_some_and(|known| known.derived);
                 let (Some(places), Some(count)) = (places, ty.lanes()) else {
                     env.remove(&id);
                     return;
@@ -325,7 +333,7 @@ impl Forward<'_> {
                 if now == Abs::Top || names.variable(id).escapes {
                     env.remove(&id);
                 } else {
-                    env.insert(id, now);
+                    env.insert(id, Known { abs: now, derived });
                 }
             }
             _ => {

@@ -176,8 +176,7 @@ pub fn check(
     if let Some(name) = added.first() {
         return Err(Violation::Added((*name).clone()));
     }
-    let known: FxHashSet<String> = slow_sets.iter().cloned().collect();
-    effects_kept(slow, fast, &known, harmless)
+    effects_kept(slow, fast, harmless)
 }
 
 /// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, and the test compares parts of the variable with zero.
@@ -236,17 +235,25 @@ fn same_but_types(
     let mut used = vec![false; declared.len()];
     let (mut a, mut b) = (0, 0);
     while a < original.len() || b < slow.len() {
-        if a < original.len() && b < slow.len() && original[a].text == slow[b].text {
+        // Of two declarations without values, one moved and the other stayed.
+        let moved = declared.iter().zip(&used).any(|(one, used)| {
+            let whole = |tokens: &[Tok]| {
+                tokens.len() > one.len()
+                    && tokens
+                        .iter()
+                        .zip(one)
+                        .all(|(token, text)| token.text == *text)
+                    && tokens[one.len()].text == ";"
+            };
+            !used && whole(&original[a.min(original.len())..]) && !whole(&slow[b.min(slow.len())..])
+        });
+        if !moved && a < original.len() && b < slow.len() && original[a].text == slow[b].text {
             a += 1;
             b += 1;
             continue;
         }
         // A whole declaration that moved, or a type that did.
         let rest = texts(original.get(a..).unwrap_or_default());
-        let consts = original[a.min(original.len())..]
-            .iter()
-            .take_while(|t| t.text == "const")
-            .count();
         let matched = declared.iter().enumerate().find_map(|(number, one)| {
             if used[number] {
                 return None;
@@ -281,7 +288,6 @@ fn same_but_types(
             }
             a += 1;
         }
-        let _ = consts;
         while original.get(a).is_some_and(|t| t.text == "const") {
             a += 1;
         }
@@ -376,7 +382,8 @@ fn assigned(tokens: &[Tok]) -> FxHashSet<String> {
 /// Names that a path declares: a word after a word or the end of a type.
 fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
     let mut found = FxHashSet::default();
-    let mut in_declaration = false;
+    // The nesting of the declaration that is being read.
+    let mut declaration: Option<i32> = None;
     let mut depth = 0i32;
     for at in 0..tokens.len() {
         let token = &tokens[at];
@@ -384,7 +391,7 @@ fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
             "(" | "[" => depth += 1,
             ")" | "]" => depth -= 1,
             ";" | "{" | "}" => {
-                in_declaration = false;
+                declaration = None;
                 depth = 0;
             }
             _ => {}
@@ -406,8 +413,8 @@ fn declared_in(tokens: &[Tok]) -> FxHashSet<String> {
             && matches!(next, "=" | ";" | "," | "[" | "(" | "{" | ":")
         {
             found.insert(token.text.clone());
-            in_declaration = depth <= 1;
-        } else if in_declaration && before.text == "," && depth <= 1 {
+            declaration = Some(depth);
+        } else if before.text == "," && declaration == Some(depth) {
             found.insert(token.text.clone());
         }
     }
@@ -524,7 +531,6 @@ fn skip_statement(tokens: &[Tok], at: usize) -> usize {
 fn effects_kept(
     slow: &[Tok],
     fast: &[Tok],
-    _known: &FxHashSet<String>,
     harmless: &dyn Fn(&str) -> bool,
 ) -> Result<(), Violation> {
     // Arrays that the path itself declares are its own.

@@ -252,6 +252,10 @@ impl Source<'_> {
                     return unknown(word);
                 }
                 let functions = self.functions(name);
+                if word == "__activemask" || votes_among_the_active(word, arguments) {
+                    // Right for any grouping of the lanes.
+                    return CallEffects::default();
+                }
                 if functions.is_empty() {
                     return match intrinsics::kind(word, self.language) {
                         Some(kind) => of_intrinsic(word, kind, self.language, arguments.len()),
@@ -479,6 +483,17 @@ fn of_resource(word: &str, arguments: usize) -> CallEffects {
         _ => out.effects.writes = true,
     }
     out
+}
+
+/// `__all_sync(__activemask(), ...)`: asks whoever is there.
+fn votes_among_the_active(word: &str, arguments: &[Expr]) -> bool {
+    word == "__all_sync"
+        && matches!(
+            arguments.first().map(|mask| &mask.kind),
+            Some(ExprKind::Call { callee, .. })
+                if matches!(&callee.kind, ExprKind::Name(name)
+                    if name.segments.last().is_some_and(|s| s.ident.name == "__activemask"))
+        )
 }
 
 /// Variables that an expression reads or stores to, in order.

@@ -10,7 +10,7 @@
 
 use super::Source;
 use super::effects::{Effects, mentioned};
-use super::fold::{Abs, Env, Folder, Out};
+use super::fold::{Abs, Env, Folder, Known, Out};
 use super::names::{Names, VarId};
 use super::types::Ty;
 use ir::lower::c_family::visit;
@@ -237,9 +237,13 @@ fn join(one: Option<Env>, other: Option<Env>) -> Option<Env> {
         (None, env) | (env, None) => env,
         (Some(one), Some(other)) => Some(
             one.into_iter()
-                .filter_map(|(id, abs)| match abs.join(*other.get(&id)?) {
-                    Abs::Top => None,
-                    abs => Some((id, abs)),
+                .filter_map(|(id, one)| {
+                    let other = other.get(&id)?;
+                    let derived = one.derived || other.derived;
+                    match one.abs.join(other.abs) {
+                        Abs::Top => None,
+                        abs => Some((id, Known { abs, derived })),
+                    }
                 })
                 .collect(),
         ),
@@ -347,7 +351,9 @@ impl<'a> Forward<'a> {
             } if assigned_in(source, names, condition).is_empty() => {
                 let out = self.folder.fold(known, condition, false, 0);
                 let decided = match out.abs.all() {
-                    Some(number) if self.removable(&source.effects(names, condition)) => {
+                    Some(number)
+                        if out.derived && self.removable(&source.effects(names, condition)) =>
+                    {
                         Some(number != 0.0)
                     }
                     _ => None,
@@ -504,7 +510,9 @@ impl<'a> Forward<'a> {
         let mut skipped = false;
         if let (Some(e), true) = (condition, tested_first) {
             let first = self.folder.fold(&start, e, false, 0);
-            skipped = first.abs.all() == Some(0.0) && self.removable(&source.effects(names, e));
+            skipped = first.derived
+                && first.abs.all() == Some(0.0)
+                && self.removable(&source.effects(names, e));
         }
         let changes = assigned(source, names, stmt);
         let mut header = start.clone();

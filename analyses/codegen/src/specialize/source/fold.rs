@@ -73,8 +73,16 @@ impl Abs {
     }
 }
 
+/// What a variable is known to be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Known {
+    pub(super) abs: Abs,
+    /// Because of the tested zero, not by the source's own constants alone.
+    pub(super) derived: bool,
+}
+
 /// What variables are known to be.
-pub(super) type Env = FxHashMap<VarId, Abs>;
+pub(super) type Env = FxHashMap<VarId, Known>;
 
 /// How tightly a text binds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -137,6 +145,8 @@ fn level(e: &Expr) -> Level {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Out {
     pub abs: Abs,
+    /// Something in it is known because of the tested zero: what the source's constants alone decide is left as written.
+    pub derived: bool,
     /// `None`: as written.
     pub text: Option<(String, u8)>,
     /// Variables of the function that the text reads.
@@ -165,6 +175,7 @@ impl Folder<'_> {
             let mut out = self.as_written(env, e);
             if let ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_) = e.kind {
                 out.abs = self.atom(env, e);
+                out.derived = self.derived(env, e);
             }
             return out;
         }
@@ -172,6 +183,7 @@ impl Folder<'_> {
             ExprKind::Name(name) => {
                 return Out {
                     abs: self.atom(env, e),
+                    derived: self.derived(env, e),
                     uses: self.names.meant(name).into_iter().collect(),
                     effects: own,
                     ..Out::default()
@@ -229,7 +241,9 @@ impl Folder<'_> {
         if written {
             return self.as_written(env, e);
         }
+        let derived = outs.iter().any(|out| out.derived);
         let (abs, choice) = self.decide(e, &outs);
+        let choice = if derived { choice } else { Choice::Same };
         let all = self.source.effects(self.names, e);
         match choice {
             Choice::Constant(number) if self.droppable(&all) => {
@@ -237,6 +251,7 @@ impl Folder<'_> {
                 if let Some((text, level)) = self.source.literal(&ty, number, root) {
                     return Out {
                         abs: Abs::All(number),
+                        derived,
                         text: Some((text, level.0)),
                         ..Out::default()
                     };
@@ -259,6 +274,7 @@ impl Folder<'_> {
                     };
                     return Out {
                         abs,
+                        derived,
                         text: Some((text, part_level)),
                         uses: part.uses.clone(),
                         effects: part.effects.clone(),
@@ -269,6 +285,7 @@ impl Folder<'_> {
         }
         let mut out = Out {
             abs,
+            derived,
             effects: own,
             ..Out::default()
         };
@@ -298,6 +315,7 @@ impl Folder<'_> {
     fn as_written(&self, _env: &Env, e: &Expr) -> Out {
         Out {
             abs: Abs::Top,
+            derived: false,
             text: None,
             uses: mentioned(self.names, e),
             effects: self.source.effects(self.names, e),
@@ -318,6 +336,17 @@ impl Folder<'_> {
         }
     }
 
+    fn derived(&self, env: &Env, e: &Expr) -> bool {
+        match &e.kind {
+            ExprKind::Name(name) => self
+                .names
+                .meant(name)
+                .and_then(|id| env.get(&id))
+                .is_some_and(|known| known.derived),
+            _ => false,
+        }
+    }
+
     fn atom(&self, env: &Env, e: &Expr) -> Abs {
         // Numbers that flushing to zero would change are not known.
         let sure = |value: f64| {
@@ -329,7 +358,7 @@ impl Folder<'_> {
         };
         match &e.kind {
             ExprKind::Name(name) => match self.names.meant(name) {
-                Some(id) => env.get(&id).copied().unwrap_or_default(),
+                Some(id) => env.get(&id).map_or(Abs::Top, |known| known.abs),
                 None => Abs::Top,
             },
             ExprKind::Int(literal) if literal.value < 1 << 24 => sure(literal.value as f64),
@@ -601,7 +630,7 @@ impl Folder<'_> {
                 });
                 match (left.all(), right.all()) {
                     _ if abs.all().is_some() => finish(abs),
-                    (Some(1.0), _) => (abs.join(abs), Choice::Part(1)),
+                    (Some(1.0), _) => (abs, Choice::Part(1)),
                     (_, Some(1.0)) => (abs, Choice::Part(0)),
                     _ => (abs, Choice::Same),
                 }
@@ -631,12 +660,16 @@ impl Folder<'_> {
             B::LogicalAnd => match (left.all(), right.all()) {
                 (Some(0.0), _) | (_, Some(0.0)) => constant(0.0),
                 (Some(_), Some(_)) => constant(1.0),
+                (Some(_), None) => (Abs::Top, Choice::Part(1)),
+                (None, Some(_)) => (Abs::Top, Choice::Part(0)),
                 _ => (Abs::Top, Choice::Same),
             },
             B::LogicalOr => match (left.all(), right.all()) {
                 (Some(a), _) if a != 0.0 => constant(1.0),
                 (_, Some(b)) if b != 0.0 => constant(1.0),
                 (Some(_), Some(_)) => constant(0.0),
+                (Some(_), None) => (Abs::Top, Choice::Part(1)),
+                (None, Some(_)) => (Abs::Top, Choice::Part(0)),
                 _ => (Abs::Top, Choice::Same),
             },
             _ => (Abs::Top, Choice::Same),

@@ -6,7 +6,7 @@
 use super::effects::{Effects, numeric};
 use super::emit::{all_statements, full_span};
 use super::flow::{self, Forward, Node, assigned};
-use super::fold::{Abs, Env, Folder};
+use super::fold::{Abs, Env, Folder, Known};
 use super::names::{Names, VarId};
 use super::needed::{Backward, Live};
 use super::types::{Base, Shape, Ty};
@@ -290,7 +290,11 @@ fn choose<'s>(
         zeros,
     };
     let mut env = Env::default();
-    env.insert(id, Abs::All(0.0));
+    let zero = Known {
+        abs: Abs::All(0.0),
+        derived: true,
+    };
+    env.insert(id, zero);
     let mut env = Some(env);
     let mut forward = Forward::new(folder, returns.clone());
     let nodes: Vec<Node<'s>> = statements

@@ -1,0 +1,396 @@
+//! Versions on zero in the source against the interpreter: the rewritten kernel computes what the original did, bit for
+//! bit but for the sign of zero and for what was infinite or a NaN before.
+//!
+//! Inputs are zero in whole warps, in single lanes, and nowhere. `LOCKSTEP_SOURCE_PROGRAMS=N` makes N random kernels
+//! instead of the default number.
+
+#[path = "versioned_source/generate.rs"]
+mod generate;
+
+use generate::{INPUTS, Language, OUTPUTS, kernel};
+use ir::interp::{self, Buffer, Inputs, Launch, Outcome, Textures};
+use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
+use ir::random::Random;
+use ir::{FunctionKind, Module, SymbolKind, Type};
+use lockstep_codegen::specialize::source::{
+    Refusal, Settings, Source, candidates, check, functions_of, harmless, remove, version,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use syntax::c_family::ast::ParsedItem;
+use syntax::c_family::{Dialect, parse_unit};
+use syntax::preprocess::{Unit, preprocess_text};
+
+const PROGRAMS: u64 = 150;
+/// Versions tried of one kernel.
+const TRIES: usize = 5;
+const LANES: u32 = 64;
+
+const FREE: Settings = Settings {
+    absorb: true,
+    whole_warps: false,
+};
+
+struct Read {
+    unit: Unit,
+    parsed: Vec<(u32, u32, ParsedItem)>,
+    items: Vec<Arc<ParsedItem>>,
+    environment: Environment,
+    bodies: UnitBodies,
+}
+
+const fn dialect(language: Language) -> Dialect {
+    match language {
+        Language::Cuda => Dialect::Cuda,
+        Language::Hlsl => Dialect::Hlsl,
+    }
+}
+
+const fn ir_language(language: Language) -> ir::Language {
+    match language {
+        Language::Cuda => ir::Language::Cuda,
+        Language::Hlsl => ir::Language::Hlsl,
+    }
+}
+
+fn read(text: &str, language: Language) -> Read {
+    let unit = preprocess_text("main", text, dialect(language));
+    let parsed = parse_unit(&unit, dialect(language));
+    let items: Vec<Arc<ParsedItem>> = parsed
+        .iter()
+        .map(|(_, _, item)| Arc::new(item.clone()))
+        .collect();
+    Read {
+        environment: Environment::new(&items),
+        bodies: UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect()),
+        unit,
+        parsed,
+        items,
+    }
+}
+
+/// The modules of kernels and entry points, and the problems of all.
+fn lowered(text: &str, language: Language) -> (Vec<Module>, usize) {
+    let read = read(text, language);
+    let mut problems = 0;
+    let mut modules = Vec::new();
+    for item in &read.items {
+        problems += item.problems.len();
+        let options = LowerOptions::new(ir_language(language));
+        for one in lower_item(&read.environment, &read.bodies, &item.key, &options) {
+            problems += one.problems.len();
+            let runs = one.module.functions.first().is_some_and(|function| {
+                function.kind != FunctionKind::Device && !function.layout.is_empty()
+            });
+            if runs {
+                modules.push(one.module);
+            }
+        }
+    }
+    (modules, problems)
+}
+
+/// Zero in whole warps (0), in some lanes (1), nowhere (2), by the seed of a value's name.
+fn number(seed: u64, slot: u64, lane: u64) -> f32 {
+    let pattern = Random::new(seed ^ (slot << 8) ^ (lane / 32)).below(3);
+    let mut of_lane = Random::new(seed ^ (slot << 32) ^ (lane << 3) ^ 0x9e37);
+    let value = (of_lane.below(4096) as f32 - 2048.0) / 1024.0;
+    let value = if value == 0.0 { 1.0 } else { value };
+    match pattern {
+        0 => 0.0,
+        1 if of_lane.percent(50) => 0.0,
+        _ => value,
+    }
+}
+
+fn launch(module: &Module, seed: u64) -> Launch {
+    let function = &module.functions[0];
+    let mut launch = Launch::for_function(function, LANES, seed);
+    launch.default_bytes = 8 << 10;
+    launch.limits.steps = 2_000_000;
+    launch.inputs = Inputs::Function(Rc::new(move |query: &interp::InputQuery<'_>| {
+        let value = number(seed ^ 77, u64::from(query.index), query.thread);
+        match query.input.ty {
+            Type::F32 if query.input.semantic.starts_with("SV_POSITION") => {
+                f64_bits(Type::F32, (query.thread % 8) as f32 + 0.5)
+            }
+            Type::F32 => f64_bits(Type::F32, value),
+            _ => query.thread % 7,
+        }
+    }));
+    launch.textures = Textures::Function(Rc::new(move |query: &interp::TextureQuery<'_>| {
+        let at = query.coordinates.first().copied().unwrap_or(0.0);
+        if at.sin() * (query.handle % 3) as f64 > 0.4 {
+            0.0
+        } else {
+            f64::from(number(seed ^ 99, query.handle, (at.abs() * 8.0) as u64)).abs()
+        }
+    }));
+    let floats = |slot: u64, count: u64| {
+        Buffer::of_f32((0..count).map(|at| {
+            number(
+                seed,
+                slot ^ (at % u64::from(INPUTS)),
+                at / u64::from(INPUTS),
+            )
+        }))
+    };
+    for buffer in &mut launch.buffers {
+        *buffer = floats(1, 2048);
+    }
+    for (at, symbol) in function.symbols.values().enumerate() {
+        if symbol.kind == SymbolKind::Buffer {
+            let read_only = symbol.space == ir::Space::Constant;
+            launch
+                .bindings
+                .push((symbol.name.clone(), launch.buffers.len()));
+            let mut buffer = floats(at as u64, 2048);
+            if read_only {
+                buffer.space = ir::Space::Constant;
+                buffer.writable = false;
+            }
+            launch.buffers.push(buffer);
+        }
+    }
+    launch
+}
+
+fn f64_bits(ty: Type, value: f32) -> u64 {
+    debug_assert_eq!(ty, Type::F32);
+    u64::from(value.to_bits())
+}
+
+/// The rule for zeros: equal, or zeros of either sign, or no number before.
+fn same_word(before: u32, after: u32) -> bool {
+    let (a, b) = (f32::from_bits(before), f32::from_bits(after));
+    before == after || (a == 0.0 && b == 0.0) || !a.is_finite()
+}
+
+fn same(before: &Outcome, after: &Outcome) -> Result<(), String> {
+    if before.error.is_some() != after.error.is_some() {
+        return Err(format!("{:?} and {:?}", before.error, after.error));
+    }
+    for (number, (a, b)) in before.returned.iter().zip(&after.returned).enumerate() {
+        for (lane, (a, b)) in a.iter().zip(b).enumerate() {
+            if !same_word(*a as u32, *b as u32) {
+                return Err(format!(
+                    "result {number}, lane {lane}: {} and {}",
+                    f32::from_bits(*a as u32),
+                    f32::from_bits(*b as u32)
+                ));
+            }
+        }
+    }
+    for (number, (a, b)) in before.buffers.iter().zip(&after.buffers).enumerate() {
+        for (word, (a, b)) in a.words().into_iter().zip(b.words()).enumerate() {
+            if !same_word(a, b) {
+                return Err(format!(
+                    "buffer {number}, word {word}: {} and {}",
+                    f32::from_bits(a),
+                    f32::from_bits(b)
+                ));
+            }
+        }
+    }
+    if before.texels.len() != after.texels.len() {
+        return Err("texels".to_owned());
+    }
+    Ok(())
+}
+
+#[derive(Default, Debug)]
+struct Count {
+    kernels: u64,
+    offered: u64,
+    nested: u64,
+    refused: BTreeMap<&'static str, u64>,
+    faster: u64,
+    runs: u64,
+    compared: u64,
+}
+
+/// Every version of a text's functions: the new text of each.
+fn versions(
+    text: &str,
+    language: Language,
+    count: &mut Count,
+    what: &str,
+    one_of: usize,
+) -> Vec<String> {
+    let read = read(text, language);
+    let mut out = Vec::new();
+    for (number, (start, _, item)) in read.parsed.iter().enumerate() {
+        let source = Source::new(
+            item,
+            &read.unit.items[number].tokens,
+            text,
+            *start,
+            &read.environment,
+            &read.bodies,
+            ir_language(language),
+        );
+        for function in functions_of(item) {
+            let all = candidates(&source, function);
+            let from = what.len() % one_of;
+            for candidate in all.into_iter().skip(from).step_by(one_of) {
+                match version(&source, function, &candidate, FREE) {
+                    Ok(version) => {
+                        let (span, new) = &version.edit;
+                        let mut after = text.to_owned();
+                        after.replace_range(span.start as usize..span.end as usize, new);
+                        if let Err(violation) =
+                            check::check(text, &after, (*span, new.len()), &|name| {
+                                harmless(&source, name)
+                            })
+                        {
+                            panic!("{what}: {violation}\n{after}");
+                        }
+                        let removal = remove(&after, span.start)
+                            .unwrap_or_else(|| panic!("{what}: can't be removed\n{after}"));
+                        let (place, old) = removal.edit;
+                        let mut back = after.clone();
+                        back.replace_range(place.start as usize..place.end as usize, &old);
+                        assert_eq!(back, text, "{what}\n{after}");
+                        out.push(after);
+                    }
+                    Err(Refusal::Check(why)) => panic!("{what}: {why}\n{text}"),
+                    Err(refusal) => *count.refused.entry(refusal.name()).or_default() += 1,
+                }
+            }
+        }
+    }
+    count.offered += out.len() as u64;
+    out
+}
+
+/// Runs both and compares.
+fn judge(
+    before: &str,
+    after: &str,
+    language: Language,
+    seeds: &[u64],
+    count: &mut Count,
+    what: &str,
+) {
+    let (old, problems) = lowered(before, language);
+    let (new, problems_now) = lowered(after, language);
+    assert!(
+        problems_now <= problems * 2,
+        "{what}: {problems} problems became {problems_now}\n{after}"
+    );
+    assert_eq!(old.len(), new.len(), "{what}\n{after}");
+    for (old, new) in old.iter().zip(&new) {
+        for &seed in seeds {
+            let first = interp::run(old, &launch(old, seed));
+            let second = interp::run(new, &launch(new, seed));
+            count.runs += 1;
+            count.compared += u64::from(first.error.is_none());
+            if let Err(why) = same(&first, &second) {
+                panic!("{what}, seed {seed}: {why}\n{before}\n---\n{after}");
+            }
+            count.faster += u64::from(second.steps < first.steps);
+        }
+    }
+}
+
+fn random_kernels(language: Language) -> Count {
+    // A test may be asked for more by its environment.
+    #[allow(clippy::disallowed_methods)]
+    let programs = std::env::var("LOCKSTEP_SOURCE_PROGRAMS")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(PROGRAMS);
+    let mut count = Count::default();
+    for seed in 0..programs {
+        let what = format!("kernel {seed}");
+        let text = kernel(seed, language);
+        count.kernels += 1;
+        let mut random = Random::new(seed);
+        let mut now = versions(&text, language, &mut count, &what, 1);
+        for _ in 0..TRIES.min(now.len()) {
+            let picked = now.swap_remove(random.below(now.len() as u32) as usize);
+            judge(
+                &text,
+                &picked,
+                language,
+                &[seed, seed ^ 1],
+                &mut count,
+                &what,
+            );
+            // And a version of the version.
+            if random.percent(30) {
+                let mut twice = versions(&picked, language, &mut count, &what, 5);
+                if !twice.is_empty() {
+                    let at = random.below(twice.len() as u32) as usize;
+                    let nested = twice.swap_remove(at);
+                    judge(&text, &nested, language, &[seed], &mut count, &what);
+                    count.nested += 1;
+                }
+            }
+        }
+    }
+    println!("{language:?}: {count:?}");
+    let _ = OUTPUTS;
+    count
+}
+
+#[test]
+fn random_cuda_kernels_compute_the_same() {
+    let count = random_kernels(Language::Cuda);
+    assert!(count.offered > count.kernels, "{count:?}");
+    assert!(count.compared * 10 > count.runs * 9, "{count:?}");
+    assert!(count.faster * 8 > count.runs, "{count:?}");
+}
+
+#[test]
+fn random_hlsl_kernels_compute_the_same() {
+    let count = random_kernels(Language::Hlsl);
+    assert!(count.offered > count.kernels, "{count:?}");
+    assert!(count.compared * 10 > count.runs * 9, "{count:?}");
+    assert!(count.faster * 8 > count.runs, "{count:?}");
+}
+
+#[allow(clippy::disallowed_methods)]
+fn fixtures(folder: &str, language: Language, least: u64) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures")
+        .join(folder);
+    let entries = std::fs::read_dir(&folder).expect("the fixtures are there");
+    let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let mut count = Count::default();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a fixture is text");
+        let what = file.display().to_string();
+        let (modules, _) = lowered(&text, language);
+        let assembly = modules.iter().any(|module| {
+            module.functions.iter().any(|f| {
+                f.insts
+                    .values()
+                    .any(|data| matches!(data.op, ir::Op::Asm { .. } | ir::Op::CallUnknown { .. }))
+            })
+        });
+        let found = versions(&text, language, &mut count, &what, 1);
+        if assembly {
+            continue;
+        }
+        for after in found {
+            judge(&text, &after, language, &[1, 2, 3], &mut count, &what);
+        }
+    }
+    println!("{}: {count:?}", folder.display());
+    assert!(count.offered >= least, "{count:?}");
+    assert!(count.faster > 0, "{count:?}");
+}
+
+#[test]
+fn fixtures_in_hlsl_compute_the_same() {
+    fixtures("hlsl", Language::Hlsl, 12);
+}
+
+#[test]
+fn fixtures_in_cuda_compute_the_same() {
+    fixtures("cuda", Language::Cuda, 12);
+}
