@@ -2,11 +2,30 @@
 
 #![allow(missing_docs)]
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{
+    BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
+};
 use ir::Module;
 use ir::random::{Extreme, Shape, extreme, program};
 use lockstep_facts::{Options, analyze};
 use std::hint::black_box;
+
+/// What the machine's memory does to any pass over a function of this size: the verifier, which reads every instruction
+/// and operand once and keeps a bit or two a value.
+fn yardstick(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, values: u32, module: &Module) {
+    let count = module.functions[0].values.len() as u64;
+    group.throughput(Throughput::Elements(count));
+    group.bench_function(BenchmarkId::new(format!("{name}/verify"), values), |b| {
+        b.iter(|| black_box(ir::verify::verify_module(module)));
+    });
+    group.bench_function(BenchmarkId::new(format!("{name}/dominators"), values), |b| {
+        b.iter(|| {
+            let flow = ir::cfg::ControlFlow::new(&module.functions[0]);
+            black_box(ir::dominators::DominatorTree::dominators(&flow))
+        });
+    });
+}
 
 fn divergence(c: &mut Criterion) {
     let mut group = c.benchmark_group("divergence");
@@ -18,6 +37,7 @@ fn divergence(c: &mut Criterion) {
             let module = Module {
                 functions: vec![function],
             };
+            yardstick(&mut group, &format!("{kind:?}"), values, &module);
             group.throughput(Throughput::Elements(count));
             group.bench_function(BenchmarkId::new(format!("{kind:?}"), values), |b| {
                 b.iter(|| black_box(analyze(0, &module, &Options::default())));
@@ -29,7 +49,7 @@ fn divergence(c: &mut Criterion) {
             ..Shape::default()
         };
         let module = program(1, &shape).module;
-        group.throughput(Throughput::Elements(module.functions[0].values.len() as u64));
+        yardstick(&mut group, "Random", values, &module);
         group.bench_function(BenchmarkId::new("Random", values), |b| {
             b.iter(|| black_box(analyze(0, &module, &Options::default())));
         });
