@@ -19,12 +19,15 @@ fn yardstick(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, values: u32, 
     group.bench_function(BenchmarkId::new(format!("{name}/verify"), values), |b| {
         b.iter(|| black_box(ir::verify::verify_module(module)));
     });
-    group.bench_function(BenchmarkId::new(format!("{name}/dominators"), values), |b| {
-        b.iter(|| {
-            let flow = ir::cfg::ControlFlow::new(&module.functions[0]);
-            black_box(ir::dominators::DominatorTree::dominators(&flow))
-        });
-    });
+    group.bench_function(
+        BenchmarkId::new(format!("{name}/dominators"), values),
+        |b| {
+            b.iter(|| {
+                let flow = ir::cfg::ControlFlow::new(&module.functions[0]);
+                black_box(ir::dominators::DominatorTree::dominators(&flow))
+            });
+        },
+    );
 }
 
 fn divergence(c: &mut Criterion) {

@@ -7,6 +7,7 @@ use crate::builder;
 use crate::entity::{Symbol, UnknownId};
 use crate::inst::*;
 use crate::types::{Space, Type};
+use smallvec::SmallVec;
 
 impl Parser<'_, '_> {
     /// The operation and what it needs besides its operands; `None` where the words name none.
@@ -46,7 +47,20 @@ impl Parser<'_, '_> {
                 .map(|[non_uniform_marked]| Op::ResourceElement { non_uniform_marked }),
             ("texture", [op, rest @ ..]) => {
                 let op = names::texture_of(op);
-                match op.zip(modifiers(rest, ["sampler", "offset", "read_only"])) {
+                let mut geometry = Geometry::Unknown;
+                let mut component = 0;
+                let mut plain: SmallVec<[&str; 4]> = SmallVec::new();
+                for &word in rest {
+                    let wanted = ["red", "green", "blue", "alpha"];
+                    if let Some(named) = Geometry::from_name(word) {
+                        geometry = named;
+                    } else if let Some(number) = wanted.iter().position(|&w| w == word) {
+                        component = number as u8;
+                    } else {
+                        plain.push(word);
+                    }
+                }
+                match op.zip(modifiers(&plain, ["sampler", "offset", "read_only"])) {
                     Some((op, [has_sampler, has_offset, read_only])) => {
                         Some(Op::Texture(TextureAccess {
                             op,
@@ -54,6 +68,8 @@ impl Parser<'_, '_> {
                             has_sampler,
                             has_offset,
                             read_only,
+                            geometry,
+                            component,
                         }))
                     }
                     None => None,

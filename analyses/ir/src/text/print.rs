@@ -282,6 +282,13 @@ impl Printer<'_, '_> {
                 self.modifier(access.has_sampler, "sampler");
                 self.modifier(access.has_offset, "offset");
                 self.modifier(access.read_only, "read_only");
+                let geometry = access.geometry.name();
+                self.modifier(!geometry.is_empty(), geometry);
+                let component =
+                    ["red", "green", "blue", "alpha"].get(usize::from(access.component));
+                if let (Some(component), 1..) = (component, access.component) {
+                    self.modifier(true, component);
+                }
                 put!(self, " {}", access.coordinates);
             }
             Op::Warp(op) => {

@@ -1,51 +1,86 @@
-//! Modules, functions, blocks, memory.
+//! Modules, functions, registers, constants: the frame that the other files print into.
 
+use super::needed::Needed;
 use super::registers::{CLASSES, Class, Register, memory_type, space_name};
+use super::{Code, Target};
 use crate::refusal::Refusal;
 use ir::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 use std::fmt::Write;
 
-/// Prints a verified module: function 0 as an entry (when it is a kernel), the others as functions.
+/// Prints a verified module for `Target::default()`: function 0 as an entry (when it is a kernel or a shader stage), the
+/// others as functions.
 pub fn emit(module: &Module) -> Result<String, Refusal> {
-    let mut symbols: Vec<&SymbolData> = Vec::new();
+    Ok(generate(module, &Target::default())?.text)
+}
+
+/// Prints a verified module, with the place in the source that each line comes from.
+pub fn generate(module: &Module, target: &Target<'_>) -> Result<Code, Refusal> {
+    let mut text = format!(
+        ".version {}\n.target sm_{}\n.address_size 64\n\n",
+        target.version(),
+        target.sm
+    );
+    for (number, file) in (1..).zip(target.files) {
+        let _ = writeln!(
+            text,
+            ".file {number} \"{}\"",
+            file.replace(['"', '\n'], "_")
+        );
+    }
+    let mut known: Vec<&SymbolData> = Vec::new();
     for function in &module.functions {
         for symbol in function.symbols.values() {
-            if !symbols.iter().any(|known| known.name == symbol.name) {
-                symbols.push(symbol);
+            let memory = symbol.kind == SymbolKind::Memory;
+            // Resources of an entry are its parameters; one that callees name too has its handle in constant memory.
+            let parameter = !memory && module.functions.len() == 1;
+            if !parameter && !known.iter().any(|k| k.name == symbol.name) {
+                known.push(symbol);
+                declare_symbol(&mut text, symbol)?;
             }
         }
     }
-    let mut text = String::from(".version 7.8\n.target sm_75\n.address_size 64\n\n");
-    for symbol in symbols {
-        declare_symbol(&mut text, symbol)?;
-    }
     // Callees may call each other, so all are declared first.
+    let mut externals: Vec<External> = Vec::new();
     let mut bodies = Vec::with_capacity(module.functions.len());
+    let mut declarations = String::new();
     for (number, function) in module.functions.iter().enumerate() {
-        let mut emitter = Emitter::new(module, function, number);
-        let header = emitter.header();
-        if function.kind != FunctionKind::Kernel {
-            let _ = writeln!(text, "{header};");
-        }
+        let mut emitter = Emitter::new(module, function, number, target);
+        emitter.externals = std::mem::take(&mut externals);
         emitter.body()?;
+        let header = emitter.header();
+        if !emitter.is_entry() {
+            let _ = writeln!(declarations, "{header};");
+        }
+        externals = std::mem::take(&mut emitter.externals);
         bodies.push((header, emitter));
     }
-    for (header, emitter) in bodies.into_iter().rev() {
-        emitter.finish(&mut text, &header);
+    for external in &externals {
+        text.push_str(&external.declaration());
     }
-    Ok(text)
+    text.push_str(&declarations);
+    let mut code = Code {
+        text,
+        places: Vec::new(),
+        externals: externals.into_iter().map(|e| e.name).collect(),
+    };
+    for (header, emitter) in bodies.into_iter().rev() {
+        emitter.finish(&mut code, &header);
+    }
+    Ok(code)
 }
 
 fn declare_symbol(text: &mut String, symbol: &SymbolData) -> Result<(), Refusal> {
-    if symbol.kind != SymbolKind::Memory && symbol.kind != SymbolKind::Buffer {
-        return Err(refuse("resource", "handle"));
+    let name = identifier(&symbol.name);
+    if symbol.kind != SymbolKind::Memory {
+        let _ = writeln!(text, ".const .align 8 .u64 {name};");
+        return Ok(());
     }
     let space = match symbol.space {
         Space::Local | Space::Generic => return Err(refuse("symbol", "ptr.local")),
         space => space_name(space),
     };
-    let name = identifier(&symbol.name);
     let align = symbol.align.max(1).next_power_of_two();
     match symbol.size {
         None => {
@@ -69,12 +104,12 @@ pub(super) fn refuse(operation: &str, ty: &str) -> Refusal {
     Refusal::NoForm {
         operation: operation.into(),
         ty: ty.into(),
-        target: "PTX 7.8 for sm_75",
+        target: "PTX",
     }
 }
 
 /// Characters that PTX does not take become `_`.
-fn identifier(name: &str) -> String {
+pub(super) fn identifier(name: &str) -> String {
     let mut out: String = name
         .chars()
         .map(|c| {
@@ -91,43 +126,94 @@ fn identifier(name: &str) -> String {
     out
 }
 
+/// A function that another module defines: one of the device library, or one that the source only declares.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct External {
+    pub(super) name: SmolStr,
+    pub(super) results: Vec<Type>,
+    pub(super) arguments: Vec<Type>,
+}
+
+impl External {
+    fn declaration(&self) -> String {
+        let list = |types: &[Type], name: &str| {
+            let each = types.iter().enumerate();
+            let each = each.map(|(n, &ty)| format!(".param .{} {name}{n}", parameter_type(ty)));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let results = match self.results.as_slice() {
+            [] => String::new(),
+            some => format!("({}) ", list(some, "ret")),
+        };
+        let arguments = list(&self.arguments, "arg");
+        format!(".extern .func {results}{} ({arguments});\n", self.name)
+    }
+}
+
 pub(super) struct Emitter<'f> {
-    module: &'f Module,
+    pub(super) module: &'f Module,
     pub(super) function: &'f Function,
-    name: String,
+    pub(super) target: &'f Target<'f>,
+    pub(super) name: String,
+    pub(super) needed: Needed,
     registers: FxHashMap<Value, Register>,
+    /// Constants that were put into registers in this block.
+    constants: FxHashMap<Value, Register>,
     counts: [u32; CLASSES.len()],
     locals: Vec<(u32, u32)>,
-    text: String,
-    calls: u32,
+    pub(super) text: String,
+    /// By line of `text`, where it comes from.
+    lines: Vec<(u32, Loc)>,
+    printed: u32,
+    here: Loc,
+    pub(super) calls: u32,
     /// `@%p1 ` of the instruction being printed.
     pub(super) guard: String,
+    /// The block that is printed after this one.
+    pub(super) next: Option<Block>,
+    pub(super) externals: Vec<External>,
+    /// Further parameters of an entry: resources, the records of a stage, numbers that are not known yet.
+    extra: Vec<(String, Type)>,
+    pub(super) record: Option<Register>,
+    labels: FxHashSet<Block>,
 }
 
 impl<'f> Emitter<'f> {
-    fn new(module: &'f Module, function: &'f Function, number: usize) -> Self {
-        let mut name = identifier(&function.name);
-        let clash = module.functions[..number]
-            .iter()
-            .any(|other| identifier(&other.name) == name);
-        if clash {
-            let _ = write!(name, "_{number}");
-        }
+    fn new(
+        module: &'f Module,
+        function: &'f Function,
+        number: usize,
+        target: &'f Target<'f>,
+    ) -> Self {
         Emitter {
             module,
             function,
-            name,
+            target,
+            name: function_name(module, number),
+            needed: Needed::of(function),
             registers: FxHashMap::default(),
+            constants: FxHashMap::default(),
             counts: [0; CLASSES.len()],
             locals: Vec::new(),
             text: String::new(),
+            lines: Vec::new(),
+            printed: 0,
+            here: Loc::NONE,
             calls: 0,
             guard: String::new(),
+            next: None,
+            externals: Vec::new(),
+            extra: Vec::new(),
+            record: None,
+            labels: FxHashSet::default(),
         }
     }
 
-    fn is_entry(&self) -> bool {
-        self.function.kind == FunctionKind::Kernel
+    pub(super) fn is_entry(&self) -> bool {
+        matches!(
+            self.function.kind,
+            FunctionKind::Kernel | FunctionKind::Stage(_)
+        )
     }
     fn params(&self) -> &'f [Value] {
         &self.function.blocks[self.function.entry()].params
@@ -150,12 +236,14 @@ impl<'f> Emitter<'f> {
             let _ = write!(text, "({}) ", list.join(", "));
         }
         text.push_str(&self.name);
-        let list: Vec<String> = self
-            .params()
-            .iter()
-            .enumerate()
-            .map(|(number, &value)| {
-                let ty = self.function.ty(value);
+        let own = self.params().iter().enumerate();
+        let own = own.map(|(number, &value)| {
+            let name = format!("{}_param_{number}", self.name);
+            (name, self.function.ty(value))
+        });
+        let list: Vec<String> = own
+            .chain(self.extra.iter().cloned())
+            .map(|(name, ty)| {
                 let pointer = match ty {
                     Type::Ptr(space) if entry => match space {
                         Space::Generic => " .ptr .align 1".to_string(),
@@ -163,15 +251,15 @@ impl<'f> Emitter<'f> {
                     },
                     _ => String::new(),
                 };
-                let ty = parameter_type(ty);
-                format!("\n\t.param .{ty}{pointer} {}_param_{number}", self.name)
+                format!("\n\t.param .{}{pointer} {name}", parameter_type(ty))
             })
             .collect();
         let _ = write!(text, "({})", list.join(","));
         text
     }
 
-    fn finish(self, text: &mut String, header: &str) {
+    fn finish(self, code: &mut Code, header: &str) {
+        let text = &mut code.text;
         text.push('\n');
         text.push_str(header);
         text.push('\n');
@@ -196,8 +284,48 @@ impl<'f> Emitter<'f> {
                 "\t.local .align {align} .b8 __local_{number}[{size}];"
             );
         }
+        let first = text.bytes().filter(|&b| b == b'\n').count() as u32;
+        let own = self.lines.iter().map(|&(line, loc)| (first + line, loc));
+        code.places.extend(own);
         text.push_str(&self.text);
         text.push_str("}\n");
+    }
+
+    // ---------------------------------------------------------------------------------------------- lines
+
+    /// Prints one instruction, under the guard of the operation.
+    pub(super) fn line(&mut self, instruction: impl std::fmt::Display) {
+        let guard = std::mem::take(&mut self.guard);
+        self.raw(format_args!("\t{guard}{instruction};"));
+        self.guard = guard;
+    }
+    /// Prints one instruction without the guard: for what an operation needs besides.
+    pub(super) fn plain(&mut self, instruction: impl std::fmt::Display) {
+        self.raw(format_args!("\t{instruction};"));
+    }
+    pub(super) fn label(&mut self, name: impl std::fmt::Display) {
+        self.raw(format_args!("{name}:"));
+    }
+    pub(super) fn raw(&mut self, line: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "{line}");
+        if self.here != Loc::NONE {
+            self.lines.push((self.printed, self.here));
+        }
+        self.printed += 1;
+    }
+    /// What is printed from here on comes from this place.
+    pub(super) fn at(&mut self, loc: Loc) {
+        if loc == self.here || loc == Loc::NONE {
+            return;
+        }
+        let line = |place: Loc| self.target.place.and_then(|of| of(place));
+        let (before, now) = (line(self.here), line(loc));
+        self.here = loc;
+        if let Some((file, line, column)) = now
+            && before.is_none_or(|b| (b.0, b.1) != (file, line))
+        {
+            self.raw(format_args!("\t.loc {file} {line} {column}"));
+        }
     }
 
     // ---------------------------------------------------------------------------------------------- registers
@@ -208,50 +336,101 @@ impl<'f> Emitter<'f> {
         self.counts[at] += 1;
         Register { class, number }
     }
+    /// The register of a value; a constant is put into one here, for this block.
     pub(super) fn register(&mut self, value: Value) -> Register {
         if let Some(&register) = self.registers.get(&value) {
             return register;
+        }
+        if let Some(bits) = self.constant_bits(value) {
+            return self.constant_register(value, bits);
         }
         let register = self.fresh(Class::of(self.function.ty(value)));
         self.registers.insert(value, register);
         register
     }
-    /// Prints one instruction, under the guard of the operation.
-    pub(super) fn line(&mut self, instruction: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "\t{}{instruction};", self.guard);
+    /// A register, or a constant as it is written in an instruction.
+    pub(super) fn operand(&mut self, value: Value) -> SmolStr {
+        let class = Class::of(self.ty(value));
+        match self.constant_bits(value) {
+            Some(bits) if !matches!(class, Class::Predicate | Class::Half) => {
+                literal(class, bits).into()
+            }
+            _ => smol_str::format_smolstr!("{}", self.register(value)),
+        }
     }
-    /// Prints one instruction without the guard: for what an operation needs besides.
-    pub(super) fn plain(&mut self, instruction: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "\t{instruction};");
+    fn constant_bits(&self, value: Value) -> Option<u64> {
+        match self.function.defining(value)?.op {
+            Op::Const(bits) => Some(bits),
+            _ => None,
+        }
     }
-    fn label(&mut self, name: impl std::fmt::Display) {
-        let _ = writeln!(self.text, "{name}:");
+    fn constant_register(&mut self, value: Value, bits: u64) -> Register {
+        if let Some(&register) = self.constants.get(&value) {
+            return register;
+        }
+        let to = self.fresh(Class::of(self.ty(value)));
+        match to.class {
+            Class::Predicate => {
+                let relation = if bits & 1 == 1 { "eq" } else { "ne" };
+                self.plain(format_args!("setp.{relation}.s32 {to}, 0, 0"));
+            }
+            class => {
+                let (ty, bits) = (class.type_name(), literal(class, bits));
+                self.plain(format_args!("mov.{ty} {to}, {bits}"));
+            }
+        }
+        self.constants.insert(value, to);
+        to
+    }
+    /// Where ways meet or part: constants are put into registers anew.
+    pub(super) fn forget_constants(&mut self) {
+        self.constants.clear();
     }
     pub(super) fn ty(&self, value: Value) -> Type {
         self.function.ty(value)
     }
 
-    // ---------------------------------------------------------------------------------------------- control flow
+    // ---------------------------------------------------------------------------------------------- the body
 
     fn body(&mut self) -> Result<(), Refusal> {
-        for (number, &value) in self.params().iter().enumerate() {
-            let place = format!("{}_param_{number}", self.name);
-            self.load_parameter(value, &place);
-        }
         let function = self.function;
-        for &block in &function.layout {
-            if block != function.entry() {
+        for (number, &value) in self.params().iter().enumerate() {
+            if self.needed.value(value) {
+                let place = format!("{}_param_{number}", self.name);
+                self.load_parameter(value, &place);
+            }
+        }
+        self.open_inputs();
+        self.find_labels();
+        for (at, &block) in function.layout.iter().enumerate() {
+            self.next = function.layout.get(at + 1).copied();
+            self.forget_constants();
+            if self.labels.contains(&block) {
                 self.label(format_args!("$B{}", block.0));
             }
             for &inst in &function.blocks[block].insts {
-                self.inst(&function.insts[inst])?;
+                let data = &function.insts[inst];
+                if self.needed.instruction(data) {
+                    self.inst(data)?;
+                }
             }
+            self.at(function.blocks[block].loc);
             self.terminator(block)?;
         }
         Ok(())
     }
 
-    fn load_parameter(&mut self, value: Value, place: &str) {
+    /// Blocks that something jumps to.
+    fn find_labels(&mut self) {
+        let function = self.function;
+        for &block in &function.layout {
+            for edge in function.blocks[block].terminator.edges() {
+                self.labels.insert(edge.block);
+            }
+        }
+    }
+
+    pub(super) fn load_parameter(&mut self, value: Value, place: &str) {
         let register = self.register(value);
         match self.ty(value) {
             Type::Bool => {
@@ -265,116 +444,33 @@ impl<'f> Emitter<'f> {
             }
         }
     }
-    fn store_parameter(&mut self, value: Value, place: &str) {
-        let register = self.register(value);
+    pub(super) fn store_parameter(&mut self, value: Value, place: &str) {
         let ty = self.ty(value);
         if ty == Type::Bool {
+            let register = self.register(value);
             let word = self.fresh(Class::Word);
             self.plain(format_args!("selp.b32 {word}, 1, 0, {register}"));
             self.plain(format_args!("st.param.u8 [{place}], {word}"));
             return;
         }
+        let operand = self.operand(value);
         let ty = memory_type(ty);
-        self.plain(format_args!("st.param.{ty} [{place}], {register}"));
+        self.plain(format_args!("st.param.{ty} [{place}], {operand}"));
     }
-
-    fn terminator(&mut self, block: Block) -> Result<(), Refusal> {
-        self.guard.clear();
-        match &self.function.blocks[block].terminator {
-            Terminator::Jump(edge) => self.edge(edge),
-            Terminator::Branch {
-                condition,
-                then,
-                otherwise,
-                uniform,
-            } => {
-                let p = self.register(*condition);
-                let uni = if *uniform { ".uni" } else { "" };
-                if then.args.is_empty() {
-                    self.plain(format_args!("@{p} bra{uni} $B{}", then.block.0));
-                } else {
-                    // The edge's copies need a place of their own.
-                    self.plain(format_args!("@{p} bra{uni} $B{}_then", block.0));
-                }
-                self.edge(otherwise);
-                if !then.args.is_empty() {
-                    self.label(format_args!("$B{}_then", block.0));
-                    self.edge(then);
-                }
-            }
-            Terminator::Switch {
-                value,
-                cases,
-                default,
-            } => {
-                let selector = self.register(*value);
-                let ty = if selector.class == Class::Double {
-                    "s64"
-                } else {
-                    "s32"
-                };
-                for (number, (case, _)) in cases.iter().enumerate() {
-                    let p = self.fresh(Class::Predicate);
-                    self.plain(format_args!("setp.eq.{ty} {p}, {selector}, {case}"));
-                    self.plain(format_args!("@{p} bra $B{}_case{number}", block.0));
-                }
-                self.edge(default);
-                for (number, (_, edge)) in cases.iter().enumerate() {
-                    self.label(format_args!("$B{}_case{number}", block.0));
-                    self.edge(edge);
-                }
-            }
-            Terminator::Return(values) => {
-                if !self.is_entry() {
-                    for (number, &value) in values.iter().enumerate() {
-                        let place = format!("{}_ret_{number}", self.name);
-                        self.store_parameter(value, &place);
-                    }
-                }
-                self.plain("ret");
-            }
-            Terminator::Kill => self.plain("exit"),
-            Terminator::Unreachable | Terminator::None => self.plain("trap"),
+    /// A further parameter of the entry, once.
+    pub(super) fn parameter(&mut self, name: &str, ty: Type) -> String {
+        let name = format!("{}_{}", self.name, identifier(name));
+        if !self.extra.iter().any(|known| known.0 == name) {
+            self.extra.push((name.clone(), ty));
         }
-        Ok(())
+        name
     }
-
-    /// The copies of an edge, all at once, and the jump.
-    fn edge(&mut self, edge: &Edge) {
-        let params = &self.function.blocks[edge.block].params;
-        let mut moves: Vec<(Register, Register)> = Vec::new();
-        for (&param, &arg) in params.iter().zip(&edge.args) {
-            let (to, from) = (self.register(param), self.register(arg));
-            if to != from {
-                moves.push((to, from));
-            }
-        }
-        // A register that is read after it was written goes through a copy.
-        let mut written: Vec<Register> = Vec::new();
-        let mut sources = Vec::with_capacity(moves.len());
-        for &(to, from) in &moves {
-            let clobbered = written.contains(&from);
-            written.push(to);
-            let source = if clobbered {
-                let copy = self.fresh(from.class);
-                let ty = from.class.type_name();
-                self.plain(format_args!("mov.{ty} {copy}, {from}"));
-                copy
-            } else {
-                from
-            };
-            sources.push(source);
-        }
-        for (&(to, _), source) in moves.iter().zip(sources) {
-            let ty = to.class.type_name();
-            self.plain(format_args!("mov.{ty} {to}, {source}"));
-        }
-        self.plain(format_args!("bra $B{}", edge.block.0));
-    }
-
-    // ---------------------------------------------------------------------------------------------- instructions
 
     fn inst(&mut self, data: &'f InstData) -> Result<(), Refusal> {
+        if matches!(data.op, Op::Const(_)) {
+            return Ok(());
+        }
+        self.at(data.loc);
         self.guard = match data.guard {
             None => String::new(),
             Some(guard) => {
@@ -383,16 +479,11 @@ impl<'f> Emitter<'f> {
             }
         };
         match &data.op {
-            Op::Const(bits) => self.constant(data.results[0], *bits),
             Op::Undef => {
                 // Read before it is written: undefined here as there.
                 self.register(data.results[0]);
             }
-            Op::SymbolAddress(symbol) => {
-                let name = identifier(&self.function.symbols[*symbol].name);
-                let to = self.register(data.results[0]);
-                self.plain(format_args!("mov.u64 {to}, {name}"));
-            }
+            Op::SymbolAddress(symbol) => self.symbol(data.results[0], *symbol),
             Op::Alloca { size, align } => {
                 let number = self.locals.len();
                 self.locals
@@ -403,7 +494,11 @@ impl<'f> Emitter<'f> {
             Op::Load(access) => self.load(data, access)?,
             Op::Store(access) => self.store(data, access)?,
             Op::Atomic(op, access) => self.atomic(data, *op, access)?,
-            Op::Call(callee) => self.call(data, *callee)?,
+            Op::Call(callee) => self.call(data, *callee),
+            Op::CallUnknown { name, .. } => {
+                let name = identifier(name);
+                self.call_external(&name, &data.args, &data.results);
+            }
             Op::Fence => self.line("membar.gl"),
             Op::Warp(op) => self.warp(data, op)?,
             Op::Barrier(barrier) => self.barrier(data, *barrier)?,
@@ -413,287 +508,51 @@ impl<'f> Emitter<'f> {
                     reason: self.function.unknowns[*id].reason.clone(),
                 });
             }
+            Op::Parameter(name) if self.is_entry() => {
+                let result = data.results[0];
+                let place = self.parameter(name, self.ty(result));
+                self.load_parameter(result, &place);
+            }
             Op::Parameter(name) => {
                 return Err(Refusal::SymbolicParameter { name: name.clone() });
             }
-            Op::StageInput(_)
-            | Op::ResourceElement { .. }
-            | Op::Texture(_)
-            | Op::Derivative(_)
-            | Op::CallUnknown { .. }
-            | Op::Asm { .. } => {
-                let name = format!("{:?}", data.op);
-                let name = name.split([' ', '(', '{']).next().unwrap_or("operation");
-                return Err(refuse(name, "any type"));
-            }
+            Op::StageInput(index) => self.stage_input(data.results[0], *index)?,
+            Op::ResourceElement { .. } => self.resource_element(data),
+            Op::Texture(access) => self.texture(data, access)?,
+            Op::Derivative(derivative) => self.derivative(data, *derivative)?,
+            Op::Asm { template, .. } => self.assembly(data, template)?,
             _ => self.operation(data)?,
         }
         Ok(())
     }
+}
 
-    fn constant(&mut self, value: Value, bits: u64) {
-        let to = self.register(value);
-        match to.class {
-            Class::Predicate => {
-                let relation = if bits & 1 == 1 { "eq" } else { "ne" };
-                self.plain(format_args!("setp.{relation}.s32 {to}, 0, 0"));
-            }
-            Class::Half => self.plain(format_args!("mov.b16 {to}, 0x{:04X}", bits & 0xffff)),
-            Class::Word => self.plain(format_args!("mov.b32 {to}, {}", bits as i32)),
-            Class::Double => self.plain(format_args!("mov.b64 {to}, {}", bits as i64)),
-            Class::Float => self.plain(format_args!("mov.f32 {to}, 0f{:08X}", bits as u32)),
-            Class::DoubleFloat => self.plain(format_args!("mov.f64 {to}, 0d{bits:016X}")),
-        }
-    }
-
-    /// The space that an access names, and the register with an address of that space.
-    fn address(&mut self, pointer: Value, access: &MemoryAccess) -> (Space, Register) {
-        let register = self.register(pointer);
-        let Type::Ptr(have) = self.ty(pointer) else {
-            return (access.space, register);
-        };
-        if have != Space::Generic || access.space == Space::Generic {
-            return (have, register);
-        }
-        let converted = self.fresh(Class::Double);
-        let space = space_name(access.space);
-        self.plain(format_args!("cvta.to{space}.u64 {converted}, {register}"));
-        (access.space, converted)
-    }
-
-    /// The vector suffix when the elements can go at once.
-    fn vector(&self, types: &[Type]) -> Option<&'static str> {
-        let first = *types.first()?;
-        let same = types.iter().all(|&ty| ty == first) && first != Type::Bool;
-        match types.len() {
-            2 if same => Some(".v2"),
-            4 if same && first.bytes() <= 4 => Some(".v4"),
-            _ => None,
-        }
-    }
-
-    fn load(&mut self, data: &InstData, access: &MemoryAccess) -> Result<(), Refusal> {
-        let (space, address) = self.address(data.args[0], access);
-        let mut name = String::from("ld");
-        if access.volatile && space != Space::Constant {
-            name.push_str(".volatile");
-        }
-        name.push_str(space_name(space));
-        if access.read_only && space == Space::Global && !access.volatile {
-            name.push_str(".nc");
-        }
-        let types: Vec<Type> = data.results.iter().map(|&v| self.ty(v)).collect();
-        if let Some(vector) = self.vector(&types) {
-            let list: Vec<String> = data
-                .results
-                .iter()
-                .map(|&v| self.register(v).to_string())
-                .collect();
-            let ty = memory_type(types[0]);
-            let list = list.join(", ");
-            self.line(format_args!("{name}{vector}.{ty} {{{list}}}, [{address}]"));
-            return Ok(());
-        }
-        let mut offset = 0;
-        for (&result, ty) in data.results.iter().zip(types) {
-            let to = self.register(result);
-            let suffix = memory_type(ty);
-            if ty == Type::Bool {
-                let word = self.fresh(Class::Word);
-                self.line(format_args!("{name}.{suffix} {word}, [{address}+{offset}]"));
-                self.plain(format_args!("setp.ne.s32 {to}, {word}, 0"));
-            } else {
-                self.line(format_args!("{name}.{suffix} {to}, [{address}+{offset}]"));
-            }
-            offset += ty.bytes();
-        }
-        Ok(())
-    }
-
-    fn store(&mut self, data: &InstData, access: &MemoryAccess) -> Result<(), Refusal> {
-        let (space, address) = self.address(data.args[0], access);
-        let mut name = String::from("st");
-        if access.volatile {
-            name.push_str(".volatile");
-        }
-        name.push_str(space_name(space));
-        let values = &data.args[1..];
-        let types: Vec<Type> = values.iter().map(|&v| self.ty(v)).collect();
-        if let Some(vector) = self.vector(&types) {
-            let list: Vec<String> = values
-                .iter()
-                .map(|&v| self.register(v).to_string())
-                .collect();
-            let ty = memory_type(types[0]);
-            let list = list.join(", ");
-            self.line(format_args!("{name}{vector}.{ty} [{address}], {{{list}}}"));
-            return Ok(());
-        }
-        let mut offset = 0;
-        for (&value, ty) in values.iter().zip(types) {
-            let mut from = self.register(value);
-            if ty == Type::Bool {
-                let word = self.fresh(Class::Word);
-                self.plain(format_args!("selp.b32 {word}, 1, 0, {from}"));
-                from = word;
-            }
-            let suffix = memory_type(ty);
-            self.line(format_args!("{name}.{suffix} [{address}+{offset}], {from}"));
-            offset += ty.bytes();
-        }
-        Ok(())
-    }
-
-    fn atomic(
-        &mut self,
-        data: &InstData,
-        op: AtomicOp,
-        access: &MemoryAccess,
-    ) -> Result<(), Refusal> {
-        let ty = self.ty(data.args[1]);
-        let (bits, signed, unsigned) = match ty {
-            Type::I32 => ("b32", "s32", "u32"),
-            Type::I64 => ("b64", "s64", "u64"),
-            Type::F32 => ("b32", "f32", "f32"),
-            Type::F64 => ("b64", "f64", "f64"),
-            _ => return Err(refuse("atomic", &ty.to_string())),
-        };
-        let (name, suffix) = match op {
-            AtomicOp::Add | AtomicOp::Sub => ("add", unsigned),
-            AtomicOp::FloatAdd => ("add", signed),
-            AtomicOp::MinSigned => ("min", signed),
-            AtomicOp::MaxSigned => ("max", signed),
-            AtomicOp::MinUnsigned => ("min", unsigned),
-            AtomicOp::MaxUnsigned => ("max", unsigned),
-            AtomicOp::And => ("and", bits),
-            AtomicOp::Or => ("or", bits),
-            AtomicOp::Xor => ("xor", bits),
-            AtomicOp::Exchange => ("exch", bits),
-            AtomicOp::CompareExchange => ("cas", bits),
-            AtomicOp::IncrementWrap if ty == Type::I32 => ("inc", unsigned),
-            AtomicOp::DecrementWrap if ty == Type::I32 => ("dec", unsigned),
-            _ => return Err(refuse(&format!("atomic {op:?}"), &ty.to_string())),
-        };
-        let (space, address) = self.address(data.args[0], access);
-        if !matches!(space, Space::Global | Space::Shared | Space::Generic) {
-            return Err(refuse("atomic", "ptr.local"));
-        }
-        let mut operands = Vec::new();
-        for &value in &data.args[1..] {
-            let register = self.register(value);
-            let class = if ty == Type::F32 {
-                Class::Word
-            } else {
-                Class::Double
-            };
-            // Exchanges take untyped bits.
-            let operand = if ty.is_float() && suffix == bits {
-                let word = self.fresh(class);
-                self.plain(format_args!("mov.{bits} {word}, {register}"));
-                word
-            } else {
-                register
-            };
-            operands.push(operand.to_string());
-        }
-        if op == AtomicOp::Sub {
-            let negative = self.fresh(Class::of(ty));
-            self.plain(format_args!("neg.{signed} {negative}, {}", operands[0]));
-            operands[0] = negative.to_string();
-        }
-        let space = space_name(space);
-        let list = operands.join(", ");
-        let exchange = matches!(op, AtomicOp::Exchange | AtomicOp::CompareExchange);
-        match data.results.first() {
-            None if !exchange => {
-                self.line(format_args!(
-                    "red{space}.{name}.{suffix} [{address}], {list}"
-                ));
-            }
-            result => {
-                let class = match (ty.is_float() && suffix == bits, ty) {
-                    (true, Type::F32) => Class::Word,
-                    (true, _) => Class::Double,
-                    (false, ty) => Class::of(ty),
-                };
-                let to = match result {
-                    Some(&result) if Class::of(ty) == class => self.register(result),
-                    _ => self.fresh(class),
-                };
-                self.line(format_args!(
-                    "atom{space}.{name}.{suffix} {to}, [{address}], {list}"
-                ));
-                if let Some(&result) = result
-                    && Class::of(ty) != class
-                {
-                    let result = self.register(result);
-                    self.plain(format_args!("mov.{bits} {result}, {to}"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn call(&mut self, data: &InstData, callee: u32) -> Result<(), Refusal> {
-        let callee_name = {
-            let callee = &self.module.functions[callee as usize];
-            Emitter::new(self.module, callee, data_index(callee, self.module)).name
-        };
-        let number = self.calls;
-        self.calls += 1;
-        let guard = std::mem::take(&mut self.guard);
-        if !guard.is_empty() {
-            // A guarded call is a branch around it: its parameters are not stored either.
-            let inverse = match guard.strip_prefix("@!") {
-                Some(p) => format!("@{p}"),
-                None => guard.replacen('@', "@!", 1),
-            };
-            self.plain(format_args!("{inverse}bra $C{number}"));
-        }
-        self.text.push_str("\t{\n");
-        let mut arguments = Vec::new();
-        for (at, &value) in data.args.iter().enumerate() {
-            let ty = parameter_type(self.ty(value));
-            self.plain(format_args!(".param .{ty} arg{at}"));
-            self.store_parameter(value, &format!("arg{at}"));
-            arguments.push(format!("arg{at}"));
-        }
-        let mut results = Vec::new();
-        for (at, &value) in data.results.iter().enumerate() {
-            let ty = parameter_type(self.ty(value));
-            self.plain(format_args!(".param .{ty} ret{at}"));
-            results.push(format!("ret{at}"));
-        }
-        let results_list = if results.is_empty() {
-            String::new()
-        } else {
-            format!("({}), ", results.join(", "))
-        };
-        self.plain(format_args!(
-            "call {results_list}{callee_name}, ({})",
-            arguments.join(", ")
-        ));
-        for (at, &value) in data.results.iter().enumerate() {
-            self.load_parameter(value, &format!("ret{at}"));
-        }
-        self.text.push_str("\t}\n");
-        if !guard.is_empty() {
-            self.label(format_args!("$C{number}"));
-        }
-        Ok(())
+/// A constant as a source operand.
+fn literal(class: Class, bits: u64) -> String {
+    match class {
+        Class::Predicate => (bits & 1).to_string(),
+        Class::Half => format!("0x{:04X}", bits & 0xffff),
+        Class::Word => (bits as i32).to_string(),
+        Class::Double => (bits as i64).to_string(),
+        Class::Float => format!("0f{:08X}", bits as u32),
+        Class::DoubleFloat => format!("0d{bits:016X}"),
     }
 }
 
-fn data_index(function: &Function, module: &Module) -> usize {
-    module
-        .functions
+/// The name of a function of a module; later ones of the same name are numbered.
+pub(super) fn function_name(module: &Module, number: usize) -> String {
+    let mut name = identifier(&module.functions[number].name);
+    let clash = module.functions[..number]
         .iter()
-        .position(|other| std::ptr::eq(other, function))
-        .unwrap_or(0)
+        .any(|other| identifier(&other.name) == name);
+    if clash {
+        let _ = write!(name, "_{number}");
+    }
+    name
 }
 
 /// The type of a `.param` variable.
-fn parameter_type(ty: Type) -> &'static str {
+pub(super) fn parameter_type(ty: Type) -> &'static str {
     match ty {
         Type::Bool | Type::I8 => "u8",
         Type::I16 => "u16",

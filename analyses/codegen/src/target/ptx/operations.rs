@@ -4,6 +4,7 @@ use super::emit::{Emitter, refuse};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
+use smol_str::SmolStr;
 
 /// The width in the names of integer instructions: narrow integers compute in 32 bits.
 fn width(ty: Type) -> u32 {
@@ -29,9 +30,10 @@ impl Emitter<'_> {
                 self.float_compare(*condition, result, data.args[0], data.args[1])
             }
             Op::Select => {
-                let [c, a, b] = [0, 1, 2].map(|n| self.register(data.args[n]));
+                let c = self.register(data.args[0]);
                 let to = self.register(result);
                 if to.class == Class::Predicate {
+                    let (a, b) = (self.register(data.args[1]), self.register(data.args[2]));
                     let (yes, no, not) = (
                         self.fresh(Class::Predicate),
                         self.fresh(Class::Predicate),
@@ -43,19 +45,30 @@ impl Emitter<'_> {
                     self.plain(format_args!("or.pred {to}, {yes}, {no}"));
                 } else {
                     let ty = to.class.type_name();
+                    let (a, b) = (self.operand(data.args[1]), self.operand(data.args[2]));
                     self.plain(format_args!("selp.{ty} {to}, {a}, {b}, {c}"));
                 }
                 Ok(())
             }
             Op::Fma => {
-                let [a, b, c] = [0, 1, 2].map(|n| self.register(data.args[n]));
+                if self.ty(result) == Type::BF16 {
+                    // sm_80 fuses in bf16, and nothing before it does.
+                    if self.target.sm < 80 {
+                        return Err(refuse("fma before sm_80", "bf16"));
+                    }
+                    let [a, b, c] = [0, 1, 2].map(|n| self.register(data.args[n]));
+                    let to = self.register(result);
+                    self.plain(format_args!("fma.rn.bf16 {to}, {a}, {b}, {c}"));
+                    return Ok(());
+                }
+                let [a, b, c] = [0, 1, 2].map(|n| self.operand(data.args[n]));
                 let to = self.register(result);
                 let ty = self.float_name("fma", self.ty(result))?;
                 self.plain(format_args!("fma.rn.{ty} {to}, {a}, {b}, {c}"));
                 Ok(())
             }
             Op::PtrAdd => {
-                let (a, b) = (self.register(data.args[0]), self.register(data.args[1]));
+                let (a, b) = (self.operand(data.args[0]), self.operand(data.args[1]));
                 let to = self.register(result);
                 self.plain(format_args!("add.s64 {to}, {a}, {b}"));
                 Ok(())
@@ -64,7 +77,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn float_name(&self, operation: &str, ty: Type) -> Result<&'static str, Refusal> {
+    pub(super) fn float_name(&self, operation: &str, ty: Type) -> Result<&'static str, Refusal> {
         match ty {
             Type::F16 => Ok("f16"),
             Type::F32 => Ok("f32"),
@@ -94,16 +107,21 @@ impl Emitter<'_> {
         to
     }
     /// A shift amount or bit position in 32 bits; larger ones stay larger than any width.
-    fn amount(&mut self, value: Value) -> Register {
-        if self.ty(value).bits() < 64 {
-            return self.zero_extended(value);
+    fn amount(&mut self, value: Value) -> SmolStr {
+        let bits = self.ty(value).bits();
+        if let Some(known) = self.function.int_constant(value) {
+            let known = known as u64 & (u64::MAX >> (64 - bits.clamp(1, 64)));
+            return smol_str::format_smolstr!("{}", known.min(u64::from(u32::MAX)));
+        }
+        if bits < 64 {
+            return smol_str::format_smolstr!("{}", self.zero_extended(value));
         }
         let from = self.register(value);
         let clamped = self.fresh(Class::Double);
         let to = self.fresh(Class::Word);
         self.plain(format_args!("min.u64 {clamped}, {from}, 0xffffffff"));
         self.plain(format_args!("cvt.u32.u64 {to}, {clamped}"));
-        to
+        smol_str::format_smolstr!("{to}")
     }
     /// The low 32 bits of an integer.
     fn low_word(&mut self, value: Value) -> Register {
@@ -133,6 +151,7 @@ impl Emitter<'_> {
         let from = self.register(a);
         let bits = width(ty);
         let rounding = match op {
+            _ if !matches!(ty, Type::F16 | Type::F32 | Type::F64) => None,
             UnaryOp::Floor => Some("rmi"),
             UnaryOp::Ceil => Some("rpi"),
             UnaryOp::TruncFloat => Some("rzi"),
@@ -273,44 +292,36 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// An f16 as f32, which holds it exactly.
-    fn as_single(&mut self, value: Value) -> Register {
+    /// A 16-bit float as f32, which holds it exactly.
+    pub(super) fn as_single(&mut self, value: Value) -> Register {
         let from = self.register(value);
-        if self.ty(value) != Type::F16 {
-            return from;
-        }
-        let to = self.fresh(Class::Float);
-        self.plain(format_args!("cvt.f32.f16 {to}, {from}"));
-        to
-    }
-
-    fn float_unary(&mut self, op: UnaryOp, result: Value, a: Value) -> Result<(), Refusal> {
-        let ty = self.ty(a);
-        let no_form = || refuse(&format!("{op:?}"), &ty.to_string());
-        let name = match (op, ty) {
-            (UnaryOp::FloatNeg, Type::F32 | Type::F64) => "neg",
-            (UnaryOp::FloatAbs, Type::F32 | Type::F64) => "abs",
-            (UnaryOp::FloatNeg, Type::F16) => "neg",
-            (UnaryOp::FloatAbs, Type::F16) => {
-                let from = self.register(a);
-                let to = self.register(result);
-                self.plain(format_args!("and.b16 {to}, {from}, 0x7fff"));
-                return Ok(());
+        match self.ty(value) {
+            Type::F16 => {
+                let to = self.fresh(Class::Float);
+                self.plain(format_args!("cvt.f32.f16 {to}, {from}"));
+                to
             }
-            (UnaryOp::Sqrt, Type::F32 | Type::F64) => "sqrt.rn",
-            (UnaryOp::Reciprocal, Type::F32 | Type::F64) => "rcp.rn",
-            (UnaryOp::Rsqrt, Type::F32 | Type::F64) => "rsqrt.approx",
-            (UnaryOp::Sin, Type::F32) => "sin.approx",
-            (UnaryOp::Cos, Type::F32) => "cos.approx",
-            (UnaryOp::Log2, Type::F32) => "lg2.approx",
-            (UnaryOp::Exp2, Type::F32) => "ex2.approx",
-            (UnaryOp::Tanh, Type::F32) => "tanh.approx",
-            (UnaryOp::Saturate, Type::F32) => "cvt.sat.f32",
-            _ => return Err(no_form()),
-        };
-        let from = self.register(a);
+            Type::BF16 => {
+                let (word, to) = (self.fresh(Class::Word), self.fresh(Class::Float));
+                self.plain(format_args!("cvt.u32.u16 {word}, {from}"));
+                self.plain(format_args!("shl.b32 {word}, {word}, 16"));
+                self.plain(format_args!("mov.b32 {to}, {word}"));
+                to
+            }
+            _ => from,
+        }
+    }
+    /// An f32 rounded to the type of a result.
+    pub(super) fn from_single(&mut self, result: Value, single: Register) -> Result<(), Refusal> {
         let to = self.register(result);
-        self.plain(format_args!("{name}.{ty} {to}, {from}"));
+        match self.ty(result) {
+            Type::F16 => self.plain(format_args!("cvt.rn.f16.f32 {to}, {single}")),
+            Type::BF16 if self.target.sm >= 80 => {
+                self.plain(format_args!("cvt.rn.bf16.f32 {to}, {single}"));
+            }
+            Type::F32 => self.plain(format_args!("mov.f32 {to}, {single}")),
+            ty => return Err(refuse("rounding before sm_80", &ty.to_string())),
+        }
         Ok(())
     }
 
@@ -318,39 +329,10 @@ impl Emitter<'_> {
         let ty = self.ty(result);
         let to = self.register(result);
         let bits = width(ty);
-        let (x, y) = (self.register(a), self.register(b));
+        let (x, y) = (self.operand(a), self.operand(b));
         let no_form = || refuse(&format!("{op:?}"), &ty.to_string());
         if ty.is_float() {
-            let name = match op {
-                BinaryOp::FloatAdd => "add.rn",
-                BinaryOp::FloatSub => "sub.rn",
-                BinaryOp::FloatMul => "mul.rn",
-                // An f32 result rounded again is the f16 result: 24 bits are more than twice 11 and two.
-                BinaryOp::FloatDiv | BinaryOp::FloatMin | BinaryOp::FloatMax if ty == Type::F16 => {
-                    let (x, y) = (self.as_single(a), self.as_single(b));
-                    let single = self.fresh(Class::Float);
-                    let name = match op {
-                        BinaryOp::FloatDiv => "div.rn",
-                        BinaryOp::FloatMin => "min",
-                        _ => "max",
-                    };
-                    self.plain(format_args!("{name}.f32 {single}, {x}, {y}"));
-                    self.plain(format_args!("cvt.rn.f16.f32 {to}, {single}"));
-                    return Ok(());
-                }
-                BinaryOp::FloatDiv if ty != Type::F16 => "div.rn",
-                BinaryOp::FloatMin if ty != Type::F16 => "min",
-                BinaryOp::FloatMax if ty != Type::F16 => "max",
-                BinaryOp::CopySign if ty != Type::F16 => {
-                    let name = self.float_name("copysign", ty)?;
-                    self.plain(format_args!("copysign.{name} {to}, {y}, {x}"));
-                    return Ok(());
-                }
-                _ => return Err(no_form()),
-            };
-            let suffix = self.float_name("arithmetic", ty)?;
-            self.plain(format_args!("{name}.{suffix} {to}, {x}, {y}"));
-            return Ok(());
+            return self.float_binary(op, result, a, b);
         }
         let simple = match op {
             BinaryOp::Add => Some(("add", 's')),
@@ -456,6 +438,9 @@ impl Emitter<'_> {
         let ty = self.ty(result);
         let bits = width(ty);
         let no_form = || refuse(&format!("{op:?}"), &ty.to_string());
+        if op == TernaryOp::SmoothStep {
+            return self.smooth_step(result, args);
+        }
         let to = self.register(result);
         match op {
             TernaryOp::BitExtractSigned | TernaryOp::BitExtractUnsigned => {
@@ -533,9 +518,9 @@ impl Emitter<'_> {
         b: Value,
     ) -> Result<(), Refusal> {
         use IntCondition::*;
-        let (x, y) = (self.register(a), self.register(b));
         let to = self.register(result);
-        if x.class == Class::Predicate {
+        if self.ty(a) == Type::Bool {
+            let (x, y) = (self.register(a), self.register(b));
             let not = self.fresh(Class::Predicate);
             match condition {
                 Equal | NotEqual => {
@@ -572,6 +557,7 @@ impl Emitter<'_> {
             GreaterEqualUnsigned => ("ge", 'u'),
         };
         let bits = width(self.ty(a));
+        let (x, y) = (self.operand(a), self.operand(b));
         self.plain(format_args!("setp.{name}.{sign}{bits} {to}, {x}, {y}"));
         Ok(())
     }
@@ -600,9 +586,6 @@ impl Emitter<'_> {
             Ordered => "num",
             Unordered => "nan",
         };
-        if self.ty(a) == Type::BF16 {
-            return Err(refuse("comparison", "bf16"));
-        }
         let (x, y) = (self.as_single(a), self.as_single(b));
         let ty = x.class.type_name();
         let to = self.register(result);
@@ -664,6 +647,16 @@ impl Emitter<'_> {
                 };
                 self.plain(format_args!("cvt.rn.{to}.{sign}{bits} {y}, {x}"));
             }
+            Convert::FloatToFloat if from != to && (from == Type::BF16 || to == Type::BF16) => {
+                let single = self.as_single(a);
+                if to == Type::F64 {
+                    self.plain(format_args!("cvt.f64.f32 {y}, {single}"));
+                } else if from == Type::F64 {
+                    return Err(no_form());
+                } else {
+                    return self.from_single(result, single);
+                }
+            }
             Convert::FloatToFloat if from == to => {
                 let ty = y.class.type_name();
                 self.plain(format_args!("mov.{ty} {y}, {x}"));
@@ -689,9 +682,6 @@ impl Emitter<'_> {
                 }
             },
             Convert::ToBool if from.is_float() => {
-                if from == Type::BF16 {
-                    return Err(no_form());
-                }
                 let x = self.as_single(a);
                 let (ty, zero) = if x.class == Class::DoubleFloat {
                     ("f64", "0d0000000000000000")

@@ -1,9 +1,8 @@
 use super::emit;
-use crate::Refusal;
 use ir::interp::{BufferAfter, Launch, Outcome, run};
 use ir::random::{Flavour, Program, Shape, program};
 use ir::verify::verify_module;
-use ir::{Function, Module};
+use ir::{Function, Module, Op};
 use std::collections::BTreeMap;
 
 /// What is printed, read back.
@@ -30,11 +29,17 @@ fn memory(outcome: &Outcome) -> Vec<&BufferAfter> {
 }
 
 /// The first difference of what two runs leave.
-fn difference(before: &Outcome, after: &Outcome) -> Option<String> {
+fn difference(before: &Outcome, after: &Outcome, text: &str) -> Option<String> {
     if before.error.is_some() != after.error.is_some() {
         return Some(format!("{:?}, then {:?}", before.error, after.error));
     }
-    let (a, b) = (memory(before), memory(after));
+    let (mut a, b) = (memory(before), memory(after));
+    // What only dead instructions name is gone; the constant table also where a callee alone names it.
+    a.retain(|buffer| match buffer.name.as_deref() {
+        Some("table") => b.iter().any(|other| other.name == buffer.name),
+        Some(name) => text.matches(name).count() > 1,
+        None => true,
+    });
     if a.len() != b.len() {
         return Some(format!("{} and {} buffers", a.len(), b.len()));
     }
@@ -82,7 +87,7 @@ fn compare(shape: &Shape, seeds: std::ops::Range<u64>) -> (usize, BTreeMap<Strin
         launch.limits.steps = launch.limits.steps.saturating_mul(40);
         let before = run(&program.module, &launch);
         let after = run(&module, &launch);
-        let found = difference(&before, &after);
+        let found = difference(&before, &after, &text);
         assert!(
             found.is_none(),
             "seed {seed}: {}\n{text}",
@@ -189,14 +194,22 @@ fn calls_survive_printing() {
 }
 
 #[test]
-fn a_symbolic_parameter_is_refused_by_name() {
+fn symbolic_numbers_are_parameters_of_the_entry() {
     let shape = Shape {
         symbolic_parameters: true,
         ..exact()
     };
-    let refused = (0..50).find_map(|seed| match emit(&program(seed, &shape).module) {
-        Err(Refusal::SymbolicParameter { name }) => Some(name),
-        _ => None,
+    let named = (0..50).find_map(|seed| {
+        let program = program(seed, &shape);
+        let kernel = &program.module.functions[0];
+        let name = kernel.insts.values().find_map(|data| match &data.op {
+            Op::Parameter(name) => Some(name.clone()),
+            _ => None,
+        })?;
+        let text = emit(&program.module).ok()?;
+        let place = format!("ld.param.b32 %r0, [kernel_{name}]");
+        text.contains(&place[place.find('[')?..]).then_some(text)
     });
-    assert!(refused.is_some());
+    let text = named.expect("one of 50 programs reads a number that is not known");
+    assert!(text.contains(".param .u32 kernel_") || text.contains(".param .u64 kernel_"));
 }

@@ -4,6 +4,7 @@ use super::emit::{Emitter, refuse};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
+use smol_str::SmolStr;
 
 impl Emitter<'_> {
     pub(super) fn special(&mut self, result: Value, special: Special) -> Result<(), Refusal> {
@@ -34,6 +35,11 @@ impl Emitter<'_> {
                 return Err(refuse(&format!("{special:?}"), "any type"));
             }
         };
+        if self.ty(result) == Type::I32 {
+            let to = self.register(result);
+            self.plain(format_args!("mov.u32 {to}, {name}"));
+            return Ok(());
+        }
         let word = self.fresh(Class::Word);
         self.plain(format_args!("mov.u32 {word}, {name}"));
         self.widen(result, word, false);
@@ -108,15 +114,15 @@ impl Emitter<'_> {
     }
 
     /// The mask operand, or the active lanes.
-    fn mask(&mut self, data: &InstData, op: &WarpOp) -> Result<Register, Refusal> {
+    fn mask(&mut self, data: &InstData, op: &WarpOp) -> Result<SmolStr, Refusal> {
         match data.args.last() {
             Some(&mask) if op.mask => {
                 if self.ty(mask) != Type::I32 {
                     return Err(refuse("a mask of lanes", &self.ty(mask).to_string()));
                 }
-                Ok(self.register(mask))
+                Ok(self.operand(mask))
             }
-            _ => Ok(self.active_mask()),
+            _ => Ok(smol_str::format_smolstr!("{}", self.active_mask())),
         }
     }
 
@@ -206,7 +212,7 @@ impl Emitter<'_> {
                     ShuffleMode::Butterfly => "bfly",
                 };
                 let (lane, c) = (self.word(data.args[1])?, self.word(data.args[2])?);
-                self.shuffle(data, mode, &lane.to_string(), &c.to_string(), mask)
+                self.shuffle(data, mode, &lane, &c, mask)
             }
             WarpKind::ShuffleIndex
             | WarpKind::ShuffleUp
@@ -220,6 +226,11 @@ impl Emitter<'_> {
                     _ => ("bfly", 31),
                 };
                 // The segment mask of a width: (32 - width) << 8, beside the clamp.
+                if let Some(width) = self.function.int_constant(data.args[2]) {
+                    let lane = self.word(data.args[1])?;
+                    let c = ((32 - width) << 8) as u32 | clamp;
+                    return self.shuffle(data, mode, &lane, &c.to_string(), mask);
+                }
                 let (lane, width) = (self.word(data.args[1])?, self.word(data.args[2])?);
                 let c = self.fresh(Class::Word);
                 self.plain(format_args!("sub.s32 {c}, 32, {width}"));
@@ -227,16 +238,72 @@ impl Emitter<'_> {
                 self.plain(format_args!("or.b32 {c}, {c}, {clamp}"));
                 self.shuffle(data, mode, &lane.to_string(), &c.to_string(), mask)
             }
+            WarpKind::ReadLaneAt => {
+                let mask = self.mask(data, op)?;
+                let lane = self.word(data.args[1])?;
+                self.shuffle(data, "idx", &lane, "31", mask)
+            }
+            WarpKind::QuadReadAcrossX
+            | WarpKind::QuadReadAcrossY
+            | WarpKind::QuadReadAcrossDiagonal => {
+                let mask = self.mask(data, op)?;
+                let by = match op.kind {
+                    WarpKind::QuadReadAcrossX => "1",
+                    WarpKind::QuadReadAcrossY => "2",
+                    _ => "3",
+                };
+                self.shuffle(data, "bfly", by, "31", mask)
+            }
+            WarpKind::QuadReadLaneAt => {
+                let mask = self.mask(data, op)?;
+                let number = self.word(data.args[1])?;
+                let [own, first, lane] = [(); 3].map(|()| self.fresh(Class::Word));
+                self.plain(format_args!("mov.u32 {own}, %laneid"));
+                self.plain(format_args!("and.b32 {first}, {own}, -4"));
+                self.plain(format_args!("or.b32 {lane}, {first}, {number}"));
+                self.shuffle(data, "idx", &lane.to_string(), "31", mask)
+            }
+            WarpKind::PrefixCountBits => {
+                let mask = self.mask(data, op)?;
+                let p = self.register(data.args[0]);
+                let [word, below, lower] = [(); 3].map(|()| self.fresh(Class::Word));
+                self.line(format_args!("vote.sync.ballot.b32 {word}, {p}, {mask}"));
+                self.plain(format_args!("mov.u32 {below}, %lanemask_lt"));
+                self.plain(format_args!("and.b32 {lower}, {word}, {below}"));
+                self.plain(format_args!("popc.b32 {word}, {lower}"));
+                self.widen(data.results[0], word, false);
+                Ok(())
+            }
+            WarpKind::Reduce(reduce) if self.ty(data.args[0]) == Type::I32 => {
+                if self.target.sm < 80 {
+                    return Err(refuse("a reduction over a warp before sm_80", "i32"));
+                }
+                let name = match reduce {
+                    ReduceOp::Add => "add.u32",
+                    ReduceOp::MinSigned => "min.s32",
+                    ReduceOp::MaxSigned => "max.s32",
+                    ReduceOp::MinUnsigned => "min.u32",
+                    ReduceOp::MaxUnsigned => "max.u32",
+                    ReduceOp::And => "and.b32",
+                    ReduceOp::Or => "or.b32",
+                    ReduceOp::Xor => "xor.b32",
+                    _ => return Err(no_form()),
+                };
+                let mask = self.mask(data, op)?;
+                let value = self.register(data.args[0]);
+                let to = self.register(data.results[0]);
+                self.line(format_args!("redux.sync.{name} {to}, {value}, {mask}"));
+                Ok(())
+            }
             _ => Err(no_form()),
         }
     }
 
-    fn word(&mut self, value: Value) -> Result<Register, Refusal> {
-        let register = self.register(value);
-        if register.class == Class::Word {
-            Ok(register)
-        } else {
-            Err(refuse("a lane number", &self.ty(value).to_string()))
+    /// A number of 32 bits at most.
+    fn word(&mut self, value: Value) -> Result<SmolStr, Refusal> {
+        match Class::of(self.ty(value)) {
+            Class::Word => Ok(self.operand(value)),
+            _ => Err(refuse("a lane number", &self.ty(value).to_string())),
         }
     }
 
@@ -255,7 +322,7 @@ impl Emitter<'_> {
         mode: &str,
         lane: &str,
         c: &str,
-        mask: Register,
+        mask: SmolStr,
     ) -> Result<(), Refusal> {
         let from = self.register(data.args[0]);
         let to = self.register(data.results[0]);

@@ -102,6 +102,8 @@ fn texture_op(op: TextureOp, coordinates: u8) -> Op {
         has_sampler: false,
         has_offset: false,
         read_only: false,
+        geometry: Geometry::Unknown,
+        component: 0,
     })
 }
 

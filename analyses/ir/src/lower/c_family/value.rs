@@ -4,7 +4,7 @@
 use super::types::CType;
 use crate::builder::Slot;
 use crate::entity::{Value, Variable};
-use crate::inst::MemoryAccess;
+use crate::inst::{Geometry, MemoryAccess};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::rc::Rc;
@@ -111,6 +111,7 @@ pub struct Texel {
     /// What the resource holds, `float4` for instance.
     pub element: CType,
     pub read_only: bool,
+    pub geometry: Geometry,
 }
 
 /// How a type lies in a constant buffer: the type, with its own offsets.

@@ -85,6 +85,15 @@ impl<'a> Lowering<'a> {
             has_sampler: sampler.is_some(),
             has_offset: false,
             read_only: !writes && opcode != "suld",
+            geometry: i
+                .modifiers
+                .iter()
+                .find_map(|m| Geometry::from_name(m))
+                .unwrap_or_default(),
+            component: ["r", "g", "b", "a"]
+                .iter()
+                .position(|c| i.has(c))
+                .unwrap_or_default() as u8,
         };
         let element = match opcode {
             "txq" | "suq" => Type::I32,

@@ -172,6 +172,8 @@ fn dimensions(cx: &mut Context<'_>, base: Value, arguments: &[Argument]) {
         has_sampler: false,
         has_offset: false,
         read_only: true,
+        geometry: Geometry::Unknown,
+        component: 0,
     };
     let results = vec![Type::I32; arguments.len().max(1)];
     let inst = cx.builder.inst(Op::Texture(access), &[base], &results);

@@ -148,6 +148,8 @@ fn patch_element(
         has_sampler: false,
         has_offset: false,
         read_only: true,
+        geometry: Geometry::Unknown,
+        component: 0,
     };
     let inst = cx
         .builder
@@ -258,6 +260,8 @@ pub fn load_texel(cx: &mut Context<'_>, texel: &Texel, span: Span) -> RValue {
         has_sampler: false,
         has_offset: false,
         read_only: texel.read_only,
+        geometry: texel.geometry,
+        component: 0,
     };
     let inst = cx.builder.inst(Op::Texture(access), &args, &types);
     let parts: Parts = cx.builder.results(inst).iter().copied().collect();
@@ -277,6 +281,8 @@ pub fn store_texel(cx: &mut Context<'_>, texel: &Texel, value: &RValue, span: Sp
         has_sampler: false,
         has_offset: false,
         read_only: false,
+        geometry: texel.geometry,
+        component: 0,
     };
     cx.builder.inst(Op::Texture(access), &args, &[]);
 }

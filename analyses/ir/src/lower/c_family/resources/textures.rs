@@ -23,6 +23,24 @@ impl ResourceType {
         };
         plane + u8::from(self.array || self.dimension == Dimension::Cube)
     }
+    fn geometry(&self) -> Geometry {
+        match (self.dimension, self.array, self.multisampled) {
+            (Dimension::One, false, _) => Geometry::D1,
+            (Dimension::One, true, _) => Geometry::D1Array,
+            (Dimension::Two, false, true) => Geometry::Multisampled,
+            (Dimension::Two, true, true) => Geometry::MultisampledArray,
+            (Dimension::Two, false, false) => Geometry::D2,
+            (Dimension::Two, true, false) => Geometry::D2Array,
+            (Dimension::Three, ..) => Geometry::D3,
+            (Dimension::Cube, false, _) => Geometry::Cube,
+            (Dimension::Cube, true, _) => Geometry::CubeArray,
+            // Typed buffers have one coordinate.
+            (Dimension::None, ..) => match self.kind {
+                ResourceKind::TypedBuffer => Geometry::D1,
+                _ => Geometry::Unknown,
+            },
+        }
+    }
     /// Components of a texel offset.
     fn offset_components(&self) -> u8 {
         match self.dimension {
@@ -60,6 +78,7 @@ pub(super) fn element(
             coordinates: coordinates.into_iter().collect(),
             element: resource.element.clone(),
             read_only: !resource.read_write,
+            geometry: resource.geometry(),
         })),
         name: None,
         is_const: !resource.read_write,
@@ -103,6 +122,8 @@ struct Sampling {
     /// The result is one scalar.
     comparison: bool,
     gather: bool,
+    /// Of a gather: 0 to 3 for red to alpha.
+    component: u8,
 }
 
 fn sampling(name: &str) -> Option<Sampling> {
@@ -113,6 +134,12 @@ fn sampling(name: &str) -> Option<Sampling> {
         gradients: false,
         comparison: false,
         gather: false,
+        component: match name {
+            "GatherGreen" | "GatherCmpGreen" => 1,
+            "GatherBlue" | "GatherCmpBlue" => 2,
+            "GatherAlpha" | "GatherCmpAlpha" => 3,
+            _ => 0,
+        },
     };
     Some(match name {
         "Sample" => plain,
@@ -224,6 +251,8 @@ pub(super) fn method(
                 has_sampler: false,
                 has_offset,
                 read_only: !resource.read_write,
+                geometry: resource.geometry(),
+                component: 0,
             };
             fetch(cx, access, &args, &resource.element, further.first())
         }
@@ -253,6 +282,8 @@ pub(super) fn method(
                 has_sampler: false,
                 has_offset: false,
                 read_only: true,
+                geometry: resource.geometry(),
+                component: 0,
             };
             cx.here(span);
             let types = vec![Type::I32; outputs.len().max(1)];
@@ -272,6 +303,8 @@ pub(super) fn method(
                 has_sampler: false,
                 has_offset: false,
                 read_only: true,
+                geometry: resource.geometry(),
+                component: 0,
             };
             let ty = CType::vector(CType::FLOAT, 2);
             fetch(cx, access, &[handle, v], &ty, None)
@@ -407,6 +440,8 @@ fn sample(
         has_sampler: how.sampler,
         has_offset,
         read_only: true,
+        geometry: resource.geometry(),
+        component: how.component,
     };
     cx.here(span);
     fetch(cx, access, &args, &ty, further.first())

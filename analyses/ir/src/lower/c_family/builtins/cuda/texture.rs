@@ -3,7 +3,7 @@
 use super::super::BuiltinTemplateArgument;
 use super::Call;
 use crate::entity::Value;
-use crate::inst::{Convert, Op, TextureAccess, TextureOp};
+use crate::inst::{Convert, Geometry, Op, TextureAccess, TextureOp};
 use crate::lower::c_family::context::Context;
 use crate::lower::c_family::types::CType;
 use crate::lower::c_family::value::{Parts, RValue};
@@ -25,6 +25,19 @@ fn coordinates(shape: &str) -> Option<usize> {
         "CubemapLayered" => 4,
         _ => return None,
     })
+}
+
+fn geometry(shape: &str) -> Geometry {
+    match shape {
+        "1D" => Geometry::D1,
+        "2D" => Geometry::D2,
+        "3D" => Geometry::D3,
+        "Cubemap" => Geometry::Cube,
+        "1DLayered" => Geometry::D1Array,
+        "2DLayered" => Geometry::D2Array,
+        "CubemapLayered" => Geometry::CubeArray,
+        _ => Geometry::Unknown,
+    }
 }
 
 fn sample(cx: &mut Context<'_>, call: &Call<'_>, body: &str) -> Option<RValue> {
@@ -62,6 +75,8 @@ fn sample(cx: &mut Context<'_>, call: &Call<'_>, body: &str) -> Option<RValue> {
         has_sampler: false,
         has_offset: false,
         read_only: true,
+        geometry: geometry(shape),
+        component: 0,
     };
     let types = cx.structs.parts(&ty)?;
     let inst = cx.builder.inst(Op::Texture(access), &args, &types);
@@ -99,6 +114,8 @@ fn surface(cx: &mut Context<'_>, call: &Call<'_>, body: &str) -> Option<RValue> 
         has_sampler: false,
         has_offset: false,
         read_only: false,
+        geometry: geometry(shape),
+        component: 0,
     };
     if write {
         args.extend(call.argument(0)?.value.parts.iter().copied());

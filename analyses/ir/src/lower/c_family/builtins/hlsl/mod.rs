@@ -146,6 +146,8 @@ pub(crate) fn other(
         has_sampler: false,
         has_offset: false,
         read_only,
+        geometry: Geometry::Unknown,
+        component: 0,
     };
     let inst = cx.builder.inst(Op::Texture(access), args, &types);
     let parts = cx.builder.results(inst).to_vec();

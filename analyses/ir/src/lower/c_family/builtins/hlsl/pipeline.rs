@@ -325,6 +325,8 @@ fn legacy_sample(
         has_sampler: false,
         has_offset: false,
         read_only: true,
+        geometry: Geometry::Unknown,
+        component: 0,
     };
     let inst = cx.builder.inst(Op::Texture(access), &args, &[Type::F32; 4]);
     let parts: Parts = cx.builder.results(inst).iter().copied().collect();

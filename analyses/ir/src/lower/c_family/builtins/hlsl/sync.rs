@@ -93,6 +93,8 @@ pub(crate) fn interlocked(
                 has_sampler: false,
                 has_offset: false,
                 read_only: false,
+                geometry: texel.geometry,
+                component: 0,
             };
             cx.builder.inst(Op::Texture(access), &args, results)
         }
@@ -106,6 +108,8 @@ pub(crate) fn interlocked(
                 has_sampler: false,
                 has_offset: false,
                 read_only: false,
+                geometry: texel.geometry,
+                component: 0,
             };
             cx.builder.inst(Op::Texture(access), &args, results)
         }
