@@ -12,4 +12,5 @@ pub mod host;
 pub mod lsp;
 pub mod profile;
 pub mod program;
+pub mod ptxas;
 pub mod views;

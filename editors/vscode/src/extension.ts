@@ -2,6 +2,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
+import { GpuCode } from "./code";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
 const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd"];
@@ -23,6 +24,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("lockstep.showOutput", () => output.show()),
     vscode.commands.registerCommand("lockstep.explain", explain),
     vscode.commands.registerCommand("lockstep.toggleHints", toggleHints),
+    new GpuCode(() => client),
     vscode.workspace.registerTextDocumentContentProvider(DOCUMENTATION, { provideTextDocumentContent: documentation }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("lockstep.server")) void restart(context);

@@ -5,6 +5,7 @@ mod actions;
 mod analyze;
 mod annotate;
 mod check;
+mod code;
 mod dump;
 mod execute;
 mod input;
@@ -44,6 +45,8 @@ enum Command {
     Run(RunArgs),
     /// Runs a kernel or shader stage on described inputs and stores which values it computed; shows and compares profiles
     Profile(Box<ProfileArgs>),
+    /// Prints the GPU code (PTX) of a function
+    Code(CodeArgs),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
@@ -282,6 +285,24 @@ struct ProfileImportArgs {
 }
 
 #[derive(Args, Debug)]
+struct CodeArgs {
+    file: PathBuf,
+    /// Only the function of this name; the first kernel otherwise
+    #[arg(long)]
+    item: Option<String>,
+    /// The function around a line and column, from 1
+    #[arg(long, value_name = "LINE:COL", conflicts_with = "item")]
+    at: Option<String>,
+    /// Has ptxas assemble it: its registers and spills, and machine code where nvdisasm stands beside it
+    #[arg(long)]
+    ptxas: bool,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
 struct DumpArgs {
     #[arg(value_enum)]
     what: DumpWhat,
@@ -353,6 +374,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Apply(args) => actions::apply(&args),
         Command::Run(args) => execute::run(&args),
         Command::Profile(args) => profile::profile(&args),
+        Command::Code(args) => code::code(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
         Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),

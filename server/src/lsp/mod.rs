@@ -32,6 +32,7 @@ pub fn serve(
         })
         .custom_method("lockstep/codes", backend::Backend::codes)
         .custom_method("lockstep/explain", backend::Backend::explain)
+        .custom_method("lockstep/code", backend::Backend::code)
         .finish();
         transport::serve(ordered::Ordered::new(service), socket, input, output).await;
     });

@@ -2,6 +2,7 @@
 //! protocol types, no I/O.
 
 pub mod actions;
+pub mod code;
 pub mod diagnostics;
 pub mod fixes;
 pub mod folding;

@@ -1,6 +1,6 @@
 //! Calls of functions of the module, of the device library and of other modules.
 
-use super::emit::{Emitter, External, function_name, parameter_type};
+use super::emit::{Emitter, External, function_name, passed, returned, returned_place};
 use ir::*;
 
 impl Emitter<'_> {
@@ -49,28 +49,26 @@ impl Emitter<'_> {
         self.raw("\t{");
         let mut arguments = Vec::new();
         for (at, &value) in args.iter().enumerate() {
-            let ty = parameter_type(self.ty(value));
-            self.plain(format_args!(".param .{ty} arg{at}"));
+            self.plain(passed(self.ty(value), &format!("arg{at}")));
             self.store_parameter(value, &format!("arg{at}"));
             arguments.push(format!("arg{at}"));
         }
-        let mut results = Vec::new();
-        for (at, &value) in call_results.iter().enumerate() {
-            let ty = parameter_type(self.ty(value));
-            self.plain(format_args!(".param .{ty} ret{at}"));
-            results.push(format!("ret{at}"));
-        }
-        let results_list = if results.is_empty() {
+        let types: Vec<Type> = call_results.iter().map(|&v| self.ty(v)).collect();
+        let results_list = if types.is_empty() {
             String::new()
         } else {
-            format!("({}), ", results.join(", "))
+            self.plain(returned(&types, "returned"));
+            "(returned), ".to_owned()
         };
         self.plain(format_args!(
             "call {results_list}{callee_name}, ({})",
             arguments.join(", ")
         ));
         for (at, &value) in call_results.iter().enumerate() {
-            self.load_parameter(value, &format!("ret{at}"));
+            if self.needed.value(value) {
+                let place = returned_place(call_results.len(), at, "returned");
+                self.load_parameter(value, &place, false);
+            }
         }
         self.raw("\t}");
         if !guard.is_empty() {

@@ -1,6 +1,6 @@
 //! Branches, switches, edges.
 
-use super::emit::Emitter;
+use super::emit::{Emitter, returned_place};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
@@ -20,7 +20,7 @@ impl Emitter<'_> {
                 let p = self.register(*condition);
                 let uni = if *uniform { ".uni" } else { "" };
                 let copies = [then, otherwise].map(|edge| !self.moves(edge).is_empty());
-                if copies[0] && !copies[1] || !copies[1] && self.next == Some(then.block) {
+                if !copies[1] && (copies[0] || self.next == Some(then.block)) {
                     self.plain(format_args!("@!{p} bra{uni} $B{}", otherwise.block.0));
                     self.edge(then, true);
                 } else if copies[0] {
@@ -61,7 +61,8 @@ impl Emitter<'_> {
                     self.outputs(values);
                 } else {
                     for (number, &value) in values.iter().enumerate() {
-                        let place = format!("{}_ret_{number}", self.name);
+                        let name = format!("{}_ret", self.name);
+                        let place = returned_place(values.len(), number, &name);
                         self.store_parameter(value, &place);
                     }
                 }

@@ -138,12 +138,12 @@ impl External {
     fn declaration(&self) -> String {
         let list = |types: &[Type], name: &str| {
             let each = types.iter().enumerate();
-            let each = each.map(|(n, &ty)| format!(".param .{} {name}{n}", parameter_type(ty)));
+            let each = each.map(|(n, &ty)| passed(ty, &format!("{name}{n}")));
             each.collect::<Vec<_>>().join(", ")
         };
         let results = match self.results.as_slice() {
             [] => String::new(),
-            some => format!("({}) ", list(some, "ret")),
+            some => format!("({}) ", returned(some, "ret")),
         };
         let arguments = list(&self.arguments, "arg");
         format!(".extern .func {results}{} ({arguments});\n", self.name)
@@ -224,16 +224,8 @@ impl<'f> Emitter<'f> {
         let entry = self.is_entry();
         text.push_str(if entry { ".visible .entry " } else { ".func " });
         if !entry && !self.function.returns.is_empty() {
-            let list: Vec<String> = self
-                .function
-                .returns
-                .iter()
-                .enumerate()
-                .map(|(number, &ty)| {
-                    format!(".param .{} {}_ret_{number}", parameter_type(ty), self.name)
-                })
-                .collect();
-            let _ = write!(text, "({}) ", list.join(", "));
+            let returned = returned(&self.function.returns, &format!("{}_ret", self.name));
+            let _ = write!(text, "({returned}) ");
         }
         text.push_str(&self.name);
         let own = self.params().iter().enumerate();
@@ -251,7 +243,11 @@ impl<'f> Emitter<'f> {
                     },
                     _ => String::new(),
                 };
-                format!("\n\t.param .{}{pointer} {name}", parameter_type(ty))
+                if entry {
+                    format!("\n\t.param .{}{pointer} {name}", parameter_type(ty))
+                } else {
+                    format!("\n\t{}", passed(ty, &name))
+                }
             })
             .collect();
         let _ = write!(text, "({})", list.join(","));
@@ -397,7 +393,7 @@ impl<'f> Emitter<'f> {
         for (number, &value) in self.params().iter().enumerate() {
             if self.needed.value(value) {
                 let place = format!("{}_param_{number}", self.name);
-                self.load_parameter(value, &place);
+                self.load_parameter(value, &place, self.is_entry());
             }
         }
         self.open_inputs();
@@ -430,13 +426,17 @@ impl<'f> Emitter<'f> {
         }
     }
 
-    pub(super) fn load_parameter(&mut self, value: Value, place: &str) {
+    pub(super) fn load_parameter(&mut self, value: Value, place: &str, of_entry: bool) {
         let register = self.register(value);
         match self.ty(value) {
             Type::Bool => {
                 let word = self.fresh(Class::Word);
-                self.plain(format_args!("ld.param.u8 {word}, [{place}]"));
+                let ty = if of_entry { "u8" } else { "b32" };
+                self.plain(format_args!("ld.param.{ty} {word}, [{place}]"));
                 self.plain(format_args!("setp.ne.s32 {register}, {word}, 0"));
+            }
+            Type::I8 | Type::I16 if !of_entry => {
+                self.plain(format_args!("ld.param.b32 {register}, [{place}]"));
             }
             ty => {
                 let ty = memory_type(ty);
@@ -450,11 +450,14 @@ impl<'f> Emitter<'f> {
             let register = self.register(value);
             let word = self.fresh(Class::Word);
             self.plain(format_args!("selp.b32 {word}, 1, 0, {register}"));
-            self.plain(format_args!("st.param.u8 [{place}], {word}"));
+            self.plain(format_args!("st.param.b32 [{place}], {word}"));
             return;
         }
         let operand = self.operand(value);
-        let ty = memory_type(ty);
+        let ty = match ty {
+            Type::I8 | Type::I16 => "b32",
+            ty => memory_type(ty),
+        };
         self.plain(format_args!("st.param.{ty} [{place}], {operand}"));
     }
     /// A further parameter of the entry, once.
@@ -511,7 +514,7 @@ impl<'f> Emitter<'f> {
             Op::Parameter(name) if self.is_entry() => {
                 let result = data.results[0];
                 let place = self.parameter(name, self.ty(result));
-                self.load_parameter(result, &place);
+                self.load_parameter(result, &place, true);
             }
             Op::Parameter(name) => {
                 return Err(Refusal::SymbolicParameter { name: name.clone() });
@@ -550,6 +553,38 @@ pub(super) fn function_name(module: &Module, number: usize) -> String {
     }
     name
 }
+
+/// The declaration of what a function returns: several values are the members of one structure, as C has it.
+pub(super) fn returned(types: &[Type], name: &str) -> String {
+    match types {
+        [only] => passed(*only, name),
+        several => {
+            let size = several.len() as u32 * SLOT;
+            format!(".param .align {SLOT} .b8 {name}[{size}]")
+        }
+    }
+}
+
+/// The declaration of a parameter of a function: narrow integers take 32 bits, 16-bit floats their two bytes (PTX
+/// Writer's Guide to Interoperability, parameters).
+pub(super) fn passed(ty: Type, name: &str) -> String {
+    match ty {
+        Type::F16 | Type::BF16 => format!(".param .align 2 .b8 {name}[2]"),
+        Type::Bool | Type::I8 | Type::I16 => format!(".param .b32 {name}"),
+        ty => format!(".param .{} {name}", parameter_type(ty)),
+    }
+}
+
+/// Where a returned value lies.
+pub(super) fn returned_place(count: usize, number: usize, name: &str) -> String {
+    match (count, number as u32 * SLOT) {
+        (1, _) | (_, 0) => name.to_owned(),
+        (_, offset) => format!("{name}+{offset}"),
+    }
+}
+
+/// Bytes between the members of a returned structure.
+const SLOT: u32 = 8;
 
 /// The type of a `.param` variable.
 pub(super) fn parameter_type(ty: Type) -> &'static str {

@@ -50,7 +50,7 @@ impl Emitter<'_> {
                 if !self.single(op, to, single) {
                     return Err(refuse(&format!("{op:?}"), &ty.to_string()));
                 }
-                return self.from_single(result, to);
+                return self.rounded(result, to);
             }
             (_, Type::F32) => {
                 let from = self.register(a);
@@ -199,7 +199,7 @@ impl Emitter<'_> {
             if !self.in_type(op, "f32", single, &x.to_string(), &y.to_string()) {
                 return Err(refuse(&format!("{op:?}"), &ty.to_string()));
             }
-            return self.from_single(result, single);
+            return self.rounded(result, single);
         }
         self.library(binary_name(op), result, &[a, b])
     }

@@ -67,6 +67,10 @@ impl Walk<'_> {
     fn operands(&mut self, inst: Inst) {
         let data = &self.function.insts[inst];
         self.work.extend(data.guard.map(|guard| guard.value));
+        if let Some(wide) = wide(self.function, data) {
+            self.work.push(wide.narrow);
+            return;
+        }
         let mut args = data.args.iter().copied();
         if matches!(data.op, Op::Load(_) | Op::Store(_) | Op::Atomic(..)) {
             let address = args.next();
@@ -99,6 +103,39 @@ fn has_effect(op: &Op) -> bool {
         ),
         _ => false,
     }
+}
+
+/// A product of 64 bits of an extended number of 32 bits and a constant: one instruction.
+pub(super) struct Wide {
+    pub(super) narrow: Value,
+    pub(super) by: i64,
+    pub(super) signed: bool,
+}
+
+pub(super) fn wide(function: &Function, data: &InstData) -> Option<Wide> {
+    let by = |value: Value| function.int_constant(value);
+    let (extended, by) = match data.op {
+        Op::Binary(BinaryOp::Mul, _) => (data.args[0], by(data.args[1])?),
+        Op::Binary(BinaryOp::Shl, _) => {
+            let amount = by(data.args[1]).filter(|amount| (0..31).contains(amount))?;
+            (data.args[0], 1 << amount)
+        }
+        _ => return None,
+    };
+    let extension = function.defining(extended)?;
+    let signed = match extension.op {
+        Op::Convert(Convert::SignExtend) => true,
+        Op::Convert(Convert::ZeroExtend) => false,
+        _ => return None,
+    };
+    let fits = if signed {
+        i32::try_from(by).is_ok()
+    } else {
+        u32::try_from(by).is_ok()
+    };
+    let narrow = extension.args[0];
+    let types = [function.ty(data.results[0]), function.ty(narrow)];
+    (fits && types == [Type::I64, Type::I32]).then_some(Wide { narrow, by, signed })
 }
 
 /// An address as a register and constant bytes beyond it.

@@ -1,6 +1,7 @@
 //! Arithmetic, comparisons, conversions: results are canonical, that is, narrow integers are sign-extended again.
 
 use super::emit::{Emitter, refuse};
+use super::needed::wide;
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
 use ir::*;
@@ -18,6 +19,16 @@ fn narrow(ty: Type) -> bool {
 impl Emitter<'_> {
     pub(super) fn operation(&mut self, data: &InstData) -> Result<(), Refusal> {
         let result = data.results[0];
+        if let Some(wide) = wide(self.function, data) {
+            let narrow = self.operand(wide.narrow);
+            let to = self.register(result);
+            let sign = if wide.signed { 's' } else { 'u' };
+            self.plain(format_args!(
+                "mul.wide.{sign}32 {to}, {narrow}, {}",
+                wide.by
+            ));
+            return Ok(());
+        }
         match &data.op {
             Op::Unary(op) => self.unary(*op, result, data.args[0]),
             Op::Binary(op, _) => self.binary(*op, result, data.args[0], data.args[1]),
@@ -312,7 +323,7 @@ impl Emitter<'_> {
         }
     }
     /// An f32 rounded to the type of a result.
-    pub(super) fn from_single(&mut self, result: Value, single: Register) -> Result<(), Refusal> {
+    pub(super) fn rounded(&mut self, result: Value, single: Register) -> Result<(), Refusal> {
         let to = self.register(result);
         match self.ty(result) {
             Type::F16 => self.plain(format_args!("cvt.rn.f16.f32 {to}, {single}")),
@@ -654,7 +665,7 @@ impl Emitter<'_> {
                 } else if from == Type::F64 {
                     return Err(no_form());
                 } else {
-                    return self.from_single(result, single);
+                    return self.rounded(result, single);
                 }
             }
             Convert::FloatToFloat if from == to => {

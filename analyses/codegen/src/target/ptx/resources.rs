@@ -266,7 +266,7 @@ impl Emitter<'_> {
                 continue;
             }
             match self.ty(result) {
-                Type::F16 | Type::BF16 => self.from_single(result, part)?,
+                Type::F16 | Type::BF16 => self.rounded(result, part)?,
                 Type::Bool => {
                     let to = self.register(result);
                     self.plain(format_args!("setp.ne.s32 {to}, {part}, 0"));
@@ -396,7 +396,7 @@ impl Emitter<'_> {
                 Type::F16 => {
                     let single = self.fresh(Class::Float);
                     self.plain(format_args!("mov.b32 {single}, {word}"));
-                    self.from_single(result, single)?;
+                    self.rounded(result, single)?;
                 }
                 ty => return Err(refuse("a texel", &ty.to_string())),
             }
@@ -480,7 +480,7 @@ impl Emitter<'_> {
             self.plain(format_args!("abs.f32 {size_x}, {x}"));
             self.plain(format_args!("abs.f32 {size_y}, {y}"));
             self.plain(format_args!("add.rn.f32 {sum}, {size_x}, {size_y}"));
-            return self.from_single(result, sum);
+            return self.rounded(result, sum);
         }
         if !matches!(self.ty(value), Type::F32 | Type::F16) {
             return Err(refuse("Derivative", &self.ty(value).to_string()));
@@ -493,7 +493,7 @@ impl Emitter<'_> {
         let from = self.as_single(value);
         let to = self.fresh(Class::Float);
         self.difference(from, to, bit, coarse);
-        self.from_single(result, to)
+        self.rounded(result, to)
     }
     fn difference(&mut self, from: Register, to: Register, bit: u32, coarse: bool) {
         let [lane, low, high] = [(); 3].map(|()| self.fresh(Class::Word));

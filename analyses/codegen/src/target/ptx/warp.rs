@@ -236,7 +236,7 @@ impl Emitter<'_> {
                 self.plain(format_args!("sub.s32 {c}, 32, {width}"));
                 self.plain(format_args!("shl.b32 {c}, {c}, 8"));
                 self.plain(format_args!("or.b32 {c}, {c}, {clamp}"));
-                self.shuffle(data, mode, &lane.to_string(), &c.to_string(), mask)
+                self.shuffle(data, mode, &lane, &c.to_string(), mask)
             }
             WarpKind::ReadLaneAt => {
                 let mask = self.mask(data, op)?;
@@ -274,10 +274,11 @@ impl Emitter<'_> {
                 self.widen(data.results[0], word, false);
                 Ok(())
             }
-            WarpKind::Reduce(reduce) if self.ty(data.args[0]) == Type::I32 => {
-                if self.target.sm < 80 {
-                    return Err(refuse("a reduction over a warp before sm_80", "i32"));
-                }
+            WarpKind::Reduce(reduce)
+                if self.ty(data.args[0]) == Type::I32
+                    && self.target.sm >= 80
+                    && reduce != ReduceOp::Mul =>
+            {
                 let name = match reduce {
                     ReduceOp::Add => "add.u32",
                     ReduceOp::MinSigned => "min.s32",
@@ -295,8 +296,73 @@ impl Emitter<'_> {
                 self.line(format_args!("redux.sync.{name} {to}, {value}, {mask}"));
                 Ok(())
             }
+            WarpKind::Reduce(reduce) => self.lane_by_lane(data, op, reduce, true, false),
+            WarpKind::PrefixExclusive(reduce) => self.lane_by_lane(data, op, reduce, false, false),
+            WarpKind::PrefixInclusive(reduce) => self.lane_by_lane(data, op, reduce, false, true),
             _ => Err(no_form()),
         }
+    }
+
+    /// A reduction over whichever lanes take part, in their order: a loop over the bits of the mask.
+    fn lane_by_lane(
+        &mut self,
+        data: &InstData,
+        op: &WarpOp,
+        reduce: ReduceOp,
+        all: bool,
+        inclusive: bool,
+    ) -> Result<(), Refusal> {
+        let ty = self.ty(data.args[0]);
+        let no_form = || refuse(&format!("{:?}", op.kind), &ty.to_string());
+        let (name, neutral) = match (reduce, ty) {
+            (ReduceOp::Add, Type::I32) => ("add.s32", "0"),
+            (ReduceOp::Mul, Type::I32) => ("mul.lo.s32", "1"),
+            (ReduceOp::MinSigned, Type::I32) => ("min.s32", "0x7fffffff"),
+            (ReduceOp::MaxSigned, Type::I32) => ("max.s32", "0x80000000"),
+            (ReduceOp::MinUnsigned, Type::I32) => ("min.u32", "0xffffffff"),
+            (ReduceOp::MaxUnsigned, Type::I32) => ("max.u32", "0"),
+            (ReduceOp::And, Type::I32) => ("and.b32", "0xffffffff"),
+            (ReduceOp::Or, Type::I32) => ("or.b32", "0"),
+            (ReduceOp::Xor, Type::I32) => ("xor.b32", "0"),
+            (ReduceOp::FloatAdd, Type::F32) => ("add.rn.f32", "0f80000000"),
+            (ReduceOp::FloatMul, Type::F32) => ("mul.rn.f32", "0f3F800000"),
+            (ReduceOp::FloatMin, Type::F32) => ("min.f32", "0f7F800000"),
+            (ReduceOp::FloatMax, Type::F32) => ("max.f32", "0fFF800000"),
+            _ => return Err(no_form()),
+        };
+        let mask = self.mask(data, op)?;
+        let value = self.register(data.args[0]);
+        let to = self.register(data.results[0]);
+        let number = self.calls;
+        self.calls += 1;
+        let [rest, reversed, lane, lowest] = [(); 4].map(|()| self.fresh(Class::Word));
+        let [other, sum] = [(); 2].map(|()| self.fresh(value.class));
+        let more = self.fresh(Class::Predicate);
+        let bits = value.class.type_name();
+        self.plain(format_args!("mov.b32 {rest}, {mask}"));
+        self.plain(format_args!("mov.{bits} {to}, {neutral}"));
+        self.label(format_args!("$L{number}"));
+        self.plain(format_args!("brev.b32 {reversed}, {rest}"));
+        self.plain(format_args!("clz.b32 {lane}, {reversed}"));
+        self.plain(format_args!(
+            "shfl.sync.idx.b32 {other}, {value}, {lane}, 31, {mask}"
+        ));
+        self.plain(format_args!("{name} {sum}, {to}, {other}"));
+        if all {
+            self.plain(format_args!("mov.{bits} {to}, {sum}"));
+        } else {
+            let (own, counts) = (self.fresh(Class::Word), self.fresh(Class::Predicate));
+            let relation = if inclusive { "ge" } else { "gt" };
+            self.plain(format_args!("mov.u32 {own}, %laneid"));
+            self.plain(format_args!("setp.{relation}.u32 {counts}, {own}, {lane}"));
+            self.plain(format_args!("selp.{bits} {to}, {sum}, {to}, {counts}"));
+        }
+        self.plain(format_args!("sub.s32 {lowest}, {rest}, 1"));
+        self.plain(format_args!("and.b32 {rest}, {rest}, {lowest}"));
+        self.plain(format_args!("setp.ne.s32 {more}, {rest}, 0"));
+        self.plain(format_args!("@{more} bra $L{number}"));
+        self.forget_constants();
+        Ok(())
     }
 
     /// A number of 32 bits at most.

@@ -1,0 +1,160 @@
+// “Show GPU code”: a read-only document beside the source that follows the cursor and the typing, with the lines that
+// belong together highlighted in both.
+import * as vscode from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+const SCHEME = "lockstep-code";
+const LANGUAGES = new Set(["cuda-cpp", "hlsl", "ptx"]);
+/** Idle time before the code is asked for again, in milliseconds. */
+const DELAY = 120;
+
+interface Code {
+  name: string;
+  target: string;
+  text: string;
+  /** Lines of the text and of the source that they come from, from 0. */
+  lines: [number, number][];
+  externals: string[];
+  refused: string | null;
+  summary: string | null;
+  ptxasError: string | null;
+}
+
+export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
+  private readonly related = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor("editor.rangeHighlightBackground"),
+    overviewRulerColor: new vscode.ThemeColor("editorOverviewRuler.rangeHighlightForeground"),
+    overviewRulerLane: vscode.OverviewRulerLane.Center,
+  });
+  private readonly disposables: vscode.Disposable[] = [];
+  /** The source whose code is shown, by the document that shows it. */
+  private source: vscode.Uri | undefined;
+  private position = new vscode.Position(0, 0);
+  private code: Code | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private asked = 0;
+
+  constructor(private readonly client: () => LanguageClient | undefined) {
+    this.disposables.push(
+      this.changed,
+      this.related,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.commands.registerCommand("lockstep.showCode", () => this.show()),
+      vscode.window.onDidChangeTextEditorSelection((event) => this.select(event.textEditor)),
+      vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.select(editor)),
+      vscode.workspace.onDidChangeTextDocument((event) => {
+        if (event.document.uri.toString() === this.source?.toString()) this.later();
+      }),
+      vscode.workspace.onDidCloseTextDocument((document) => {
+        if (document.uri.scheme === SCHEME) this.source = undefined;
+      }),
+    );
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    for (const one of this.disposables) one.dispose();
+  }
+
+  private async show(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (editor === undefined || !LANGUAGES.has(editor.document.languageId)) {
+      void vscode.window.showInformationMessage("Lockstep: open a CUDA, HLSL or PTX file first.");
+      return;
+    }
+    this.source = editor.document.uri;
+    this.position = editor.selection.active;
+    await this.refresh();
+    const document = await vscode.workspace.openTextDocument(this.document());
+    await vscode.languages.setTextDocumentLanguage(document, "ptx");
+    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
+    this.highlight(editor);
+  }
+
+  private document(): vscode.Uri {
+    return vscode.Uri.from({ scheme: SCHEME, path: "/GPU code.ptx" });
+  }
+
+  provideTextDocumentContent(): string {
+    const code = this.code;
+    if (code === undefined) return "// No function here has GPU code.\n";
+    if (code.refused !== null) return `// No code for ${code.name}: ${code.refused}.\n`;
+    return code.text;
+  }
+
+  private later(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.refresh(), DELAY);
+  }
+
+  private async refresh(): Promise<void> {
+    const client = this.client();
+    if (this.source === undefined || client === undefined) return;
+    const number = ++this.asked;
+    const settings = vscode.workspace.getConfiguration("lockstep");
+    const params = {
+      textDocument: { uri: this.source.toString() },
+      position: { line: this.position.line, character: this.position.character },
+      ptxas: settings.get<string>("ptxas.path", "").trim() || undefined,
+      judge: settings.get<boolean>("ptxas.enabled", true),
+    };
+    try {
+      const code = await client.sendRequest<Code | null>("lockstep/code", params);
+      // An answer that a newer question has overtaken is dropped.
+      if (number !== this.asked) return;
+      this.code = code ?? undefined;
+      if (code?.summary) code.text = this.below(code, `// ${code.summary}`);
+      else if (code?.ptxasError) code.text = this.below(code, `// ptxas: ${code.ptxasError.split("\n")[0]}`);
+      this.changed.fire(this.document());
+      const editor = vscode.window.visibleTextEditors.find((one) => one.document.uri.toString() === this.source?.toString());
+      if (editor) setTimeout(() => this.highlight(editor), 30);
+    } catch {
+      // Cancelled, or the server is on its way out: the next change asks again.
+    }
+  }
+
+  /** The text with a first line of its own; what comes from where moves with it. */
+  private below(code: Code, line: string): string {
+    code.lines = code.lines.map(([shown, source]) => [shown + 1, source]);
+    return `${line}\n${code.text}`;
+  }
+
+  private select(editor: vscode.TextEditor): void {
+    if (this.source === undefined) return;
+    const isSource = editor.document.uri.toString() === this.source.toString();
+    if (!isSource && editor.document.uri.scheme === "file" && LANGUAGES.has(editor.document.languageId)) {
+      // Another file: its code from now on.
+      this.source = editor.document.uri;
+      this.position = editor.selection.active;
+      this.later();
+    } else if (isSource) {
+      this.position = editor.selection.active;
+      this.later();
+      this.highlight(editor);
+    } else if (editor.document.uri.scheme === SCHEME) {
+      this.highlight(editor);
+    }
+  }
+
+  /** Marks what belongs to the line of the cursor, in the other document. */
+  private highlight(from: vscode.TextEditor): void {
+    const inCode = from.document.uri.scheme === SCHEME;
+    const other = vscode.window.visibleTextEditors.find((one) =>
+      inCode ? one.document.uri.toString() === this.source?.toString() : one.document.uri.scheme === SCHEME,
+    );
+    if (other === undefined || this.code === undefined) return;
+    const at = from.selection.active.line;
+    const lines = this.code.lines
+      .filter(([shown, source]) => (inCode ? shown : source) === at)
+      .map(([shown, source]) => (inCode ? source : shown))
+      .filter((line) => line < other.document.lineCount);
+    const ranges = [...new Set(lines)].map((line) => new vscode.Range(line, 0, line, 0));
+    from.setDecorations(this.related, []);
+    other.setDecorations(this.related, ranges);
+    const first = ranges[0];
+    if (first !== undefined) other.revealRange(first, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+  }
+}

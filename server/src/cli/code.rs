@@ -1,0 +1,71 @@
+//! `lockstep code`: the GPU code of a function.
+
+use super::{CliError, CodeArgs, DataFormat, input};
+use crate::db::Database;
+use crate::program;
+use crate::ptxas;
+use crate::views::code::{self, GpuCode};
+use serde_json::json;
+use std::io::Write;
+
+pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let found = match (&args.item, &args.at) {
+        (Some(name), _) => code::named(&db, file, name),
+        (None, Some(at)) => {
+            let offset = input::offset_at(program::text(file.source(&db)), at)?;
+            code::at(&db, file, offset)
+        }
+        (None, None) => code::at(&db, file, 0),
+    };
+    let Some(found) = found else {
+        let names = code::names(&db, file).join(", ");
+        let wanted = args.item.as_deref().unwrap_or("to be shown");
+        return Err(CliError::Usage(format!(
+            "{}: there is no function `{wanted}`; there are: {names}",
+            args.file.display()
+        )));
+    };
+    if let Some(refused) = &found.refused {
+        eprintln!("lockstep: no code for `{}`: {refused}", found.name);
+        return Ok(1);
+    }
+    let judged = args.ptxas.then(|| judge(&found)).transpose()?;
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let lines: Vec<_> = found.lines.iter().map(|(a, b)| [a + 1, b + 1]).collect();
+            let row = json!({
+                "version": 1,
+                "name": found.name,
+                "target": found.target,
+                "text": found.text,
+                "lines": lines,
+                "externals": found.externals,
+                "ptxas": judged,
+            });
+            serde_json::to_writer_pretty(&mut out, &row)?;
+            writeln!(out)?;
+        }
+        DataFormat::Text => {
+            if let Some(report) = &judged {
+                writeln!(out, "// {}", report.line())?;
+            }
+            out.write_all(found.text.as_bytes())?;
+            if let Some(sass) = judged.and_then(|report| report.sass) {
+                writeln!(out, "\n/*\n{sass}\n*/")?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn judge(found: &GpuCode) -> Result<ptxas::Report, CliError> {
+    let tool = ptxas::find(None).ok_or_else(|| {
+        CliError::Usage(
+            "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
+        )
+    })?;
+    ptxas::assemble(&tool, &found.text, &found.target).map_err(|e| CliError::Usage(e.to_string()))
+}

@@ -1,0 +1,180 @@
+//! NVIDIA's assembler, where it is found: what it makes of PTX, in its own words. Never needed, never in the way: a
+//! process with a time limit, in a folder of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the assembler may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What `ptxas -v` says of the entry or function that needs most.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Report {
+    /// `13.5`
+    pub version: String,
+    pub registers: u32,
+    pub stack_bytes: u32,
+    pub spill_store_bytes: u32,
+    pub spill_load_bytes: u32,
+    pub shared_bytes: u32,
+    /// The machine code, when a disassembler stands beside the assembler.
+    pub sass: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum PtxasError {
+    #[error("ptxas could not be run: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("ptxas took longer than {} s", LIMIT.as_secs())]
+    Time,
+    #[error("{0}")]
+    Rejected(String),
+}
+
+/// The configured program, that of `LOCKSTEP_PTXAS`, or one of the search path.
+pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
+    let named = configured
+        .map(Path::to_path_buf)
+        .filter(|p| !p.as_os_str().is_empty());
+    let named = named.or_else(|| std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from));
+    if let Some(path) = named {
+        return path.is_file().then_some(path);
+    }
+    let paths = std::env::var_os("PATH")?;
+    let name = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
+    std::env::split_paths(&paths)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// Assembles a text. Where functions of other modules are missing, or nothing is an entry, each function keeps to the
+/// conventions for calls, which has a register count of its own.
+pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasError> {
+    let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
+    let source = folder.path().join("code.ptx");
+    let object = folder.path().join("code.cubin");
+    std::fs::write(&source, text)?;
+    let mut command = Command::new(ptxas);
+    command.args(["-v", &format!("-arch={target}")]);
+    if text.contains("\n.extern .func") || !text.contains(".entry") {
+        command.arg("-c");
+    }
+    command.arg("-o").args([&object, &source]);
+    let said = output(command, folder.path())?;
+    let mut report = read(&said);
+    report.version = version(ptxas, folder.path()).unwrap_or_default();
+    report.sass = disassemble(ptxas, &object, folder.path());
+    Ok(report)
+}
+
+fn version(ptxas: &Path, folder: &Path) -> Option<String> {
+    let mut command = Command::new(ptxas);
+    command.arg("--version");
+    let text = output(command, folder).ok()?;
+    let release = text.split("release ").nth(1)?;
+    release.split([',', ' ', '\n']).next().map(str::to_owned)
+}
+
+fn disassemble(ptxas: &Path, object: &Path, folder: &Path) -> Option<String> {
+    let beside = |name: &str| ptxas.parent().map(|p| p.join(name)).filter(|p| p.is_file());
+    let mut command = Command::new(beside("nvdisasm")?);
+    command.args(["-c", "-hex"]).arg(object);
+    output(command, folder).ok()
+}
+
+/// Everything that a process prints; killed when it takes too long.
+fn output(mut command: Command, folder: &Path) -> Result<String, PtxasError> {
+    let printed = folder.join("printed");
+    let file = std::fs::File::create(&printed)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file);
+    let mut child = command.spawn()?;
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begin.elapsed() > LIMIT {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(PtxasError::Time);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let text = String::from_utf8_lossy(&std::fs::read(&printed)?).into_owned();
+    match status.success() {
+        true => Ok(text),
+        false => Err(PtxasError::Rejected(text.trim().to_owned())),
+    }
+}
+
+/// The largest of each number that `ptxas -v` prints.
+fn read(text: &str) -> Report {
+    let mut report = Report::default();
+    for line in text.lines() {
+        let before = |what: &str| -> u32 {
+            let number = line
+                .split(what)
+                .next()
+                .filter(|head| head.len() < line.len());
+            let number = number.and_then(|head| head.trim_end().rsplit([' ', ',']).next());
+            number.and_then(|n| n.parse().ok()).unwrap_or(0)
+        };
+        report.registers = report.registers.max(before(" registers"));
+        report.stack_bytes = report.stack_bytes.max(before(" bytes stack frame"));
+        report.spill_store_bytes = report.spill_store_bytes.max(before(" bytes spill stores"));
+        report.spill_load_bytes = report.spill_load_bytes.max(before(" bytes spill loads"));
+        report.shared_bytes = report.shared_bytes.max(before(" bytes smem"));
+    }
+    report
+}
+
+impl Report {
+    /// `ptxas 13.5: 24 registers, no spills`
+    pub fn line(&self) -> String {
+        let spills = match (self.spill_store_bytes, self.spill_load_bytes) {
+            (0, 0) => "no spills".to_owned(),
+            (stores, loads) => format!("spills {stores} bytes of stores, {loads} of loads"),
+        };
+        let shared = match self.shared_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes of shared memory"),
+        };
+        let registers = match self.registers {
+            0 => "no entry, no register count".to_owned(),
+            count => format!("{count} registers"),
+        };
+        format!("ptxas {}: {registers}, {spills}{shared}", self.version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_numbers_are_read() {
+        let said = "ptxas info    : 0 bytes gmem\n\
+            ptxas info    : Compiling entry function 'k' for 'sm_80'\n\
+            ptxas info    : Function properties for k\n    \
+            8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\n\
+            ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 380 bytes cmem[0]\n\
+            ptxas info    : Used 10 registers, 360 bytes cmem[0]\n";
+        let report = read(said);
+        assert_eq!(
+            (report.registers, report.stack_bytes, report.shared_bytes),
+            (255, 8, 4096)
+        );
+        assert_eq!(
+            (report.spill_store_bytes, report.spill_load_bytes),
+            (12, 16)
+        );
+        assert_eq!(
+            report.line(),
+            "ptxas : 255 registers, spills 12 bytes of stores, 16 of loads, 4096 bytes of shared memory"
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! The GPU code of the function around a position, with the lines that it comes from.
+//!
+//! PTX for `sm_NN` by our own lowering: an estimate of what a compiler prints, not its output; what `ptxas` makes of it
+//! is `ptxas`'s word. A `.ptx` file is its own code.
+
+use super::own_items;
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, Language};
+use codegen::target::ptx::{self, Target};
+use ir::{FunctionKind, Loc, Module};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use syntax::{FileId, LineIndex};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GpuCode {
+    /// The function's name.
+    pub name: String,
+    /// `sm_80`
+    pub target: String,
+    pub text: String,
+    /// Lines of the text and lines of the file that they come from, both from 0, ascending by the first.
+    pub lines: Vec<(u32, u32)>,
+    /// Functions that other modules define.
+    pub externals: Vec<String>,
+    /// Why there is no code.
+    pub refused: Option<String>,
+}
+
+/// The architecture that code is made for: the configured target, sm_80 where that is none of NVIDIA's.
+pub fn architecture(db: &dyn Db, file: File) -> u32 {
+    let target = &file.settings(db).analysis(db).options.target;
+    target
+        .strip_prefix("sm_")
+        .and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok())
+        .filter(|sm| (75..=129).contains(sm))
+        .unwrap_or(80)
+}
+
+/// The code of the function at an offset, or of the first entry behind it.
+pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<GpuCode> {
+    let items = own_items(db, file);
+    let around = items
+        .iter()
+        .filter(|(place, item)| place.start <= offset && offset <= place.end && item.holds(db).code)
+        .min_by_key(|(place, _)| place.end - place.start);
+    let is_entry = |item: Item<'_>| {
+        let mut heads = super::rows_of(db, item)
+            .iter()
+            .filter_map(|rows| rows.head.as_ref());
+        heads.any(|head| matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)))
+    };
+    let next = || {
+        let mut later = items.iter().filter(|(place, _)| place.end >= offset);
+        later.find(|(_, item)| is_entry(*item))
+    };
+    let first = || items.iter().find(|(_, item)| is_entry(*item));
+    let (_, item) = around.or_else(next).or_else(first)?;
+    of(db, file, *item)
+}
+
+/// The code of the function of this name.
+pub fn named(db: &dyn Db, file: File, name: &str) -> Option<GpuCode> {
+    let items = own_items(db, file);
+    let (_, item) = items.iter().find(|(_, item)| {
+        let own = item.name(db).as_str();
+        own == name || own.rsplit("::").next() == Some(name)
+    })?;
+    of(db, file, *item)
+}
+
+/// Names of the functions of a file that have code.
+pub fn names(db: &dyn Db, file: File) -> Vec<String> {
+    let items = own_items(db, file);
+    let with_code = items.iter().filter(|(_, item)| item.holds(db).code);
+    with_code
+        .map(|(_, item)| item.name(db).to_string())
+        .collect()
+}
+
+fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
+    if file.language(db) == Language::Ptx {
+        return Some(own_text(db, file, item));
+    }
+    let lowered = db::lowered(db, item);
+    let entry = |module: &Module| {
+        let kind = module.functions.first().map(|f| f.kind);
+        matches!(kind, Some(FunctionKind::Kernel | FunctionKind::Stage(_)))
+    };
+    let chosen = lowered
+        .iter()
+        .find(|l| entry(&l.module))
+        .or_else(|| lowered.first())?;
+    let function = chosen.module.functions.first()?;
+    let sm = architecture(db, file);
+    let files: Vec<String> = (0..program::unit_file_count(db, file))
+        .filter_map(|id| program::unit_file(db, file, FileId(id)))
+        .map(|f| {
+            let name = f.path(db).file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        })
+        .collect();
+    let places = Places {
+        db,
+        file,
+        item,
+        function,
+        known: RefCell::default(),
+    };
+    let place = |loc: Loc| places.of(loc);
+    let target = Target {
+        sm,
+        fast_math: false,
+        files: &files,
+        place: Some(&place),
+    };
+    let mut shown = GpuCode {
+        name: function.name.to_string(),
+        target: format!("sm_{sm}"),
+        text: String::new(),
+        lines: Vec::new(),
+        externals: Vec::new(),
+        refused: None,
+    };
+    match ptx::generate(&chosen.module, &target) {
+        Ok(code) => {
+            let lines = code.places.iter().filter_map(|&(line, loc)| {
+                let (file, source, _) = place(loc)?;
+                (file == 1).then_some((line, source - 1))
+            });
+            shown.lines = lines.collect();
+            shown.externals = code.externals.iter().map(ToString::to_string).collect();
+            shown.text = code.text;
+        }
+        Err(refusal) => shown.refused = Some(refusal.to_string()),
+    }
+    Some(shown)
+}
+
+/// The code as it is shown beside the source: lines of the source as comments in the place of `.loc`.
+pub fn readable(db: &dyn Db, file: File, mut code: GpuCode) -> GpuCode {
+    let source: Vec<&str> = program::text(file.source(db)).lines().collect();
+    let shown = code.text.lines().map(|line| {
+        let mut parts = line.trim_start().split(' ');
+        if parts.next() != Some(".loc") {
+            return line.to_owned();
+        }
+        let mut number = || parts.next().and_then(|n| n.parse::<usize>().ok());
+        match (number(), number()) {
+            (Some(1), Some(at)) => {
+                let text = source.get(at - 1).map_or("", |text| text.trim());
+                format!("\t// {at}: {text}")
+            }
+            (Some(other), Some(at)) => format!("\t// file {other}, line {at}"),
+            _ => line.to_owned(),
+        }
+    });
+    code.text = shown.map(|line| line + "\n").collect();
+    code
+}
+
+/// PTX as it stands: each line comes from itself.
+fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> GpuCode {
+    let text = program::text(file.source(db)).to_owned();
+    let lines = (0..text.lines().count() as u32).map(|line| (line, line));
+    GpuCode {
+        name: item.name(db).to_string(),
+        target: format!("sm_{}", architecture(db, file)),
+        lines: lines.collect(),
+        externals: Vec::new(),
+        refused: None,
+        text,
+    }
+}
+
+/// Where positions of a function stand, line indices kept.
+struct Places<'a> {
+    db: &'a dyn Db,
+    file: File,
+    item: Item<'a>,
+    function: &'a ir::Function,
+    known: RefCell<FxHashMap<Loc, Option<ptx::Place>>>,
+}
+
+impl Places<'_> {
+    /// A call that was inlined stands where the call is written, in the function itself.
+    fn of(&self, loc: Loc) -> Option<ptx::Place> {
+        if let Some(&known) = self.known.borrow().get(&loc) {
+            return known;
+        }
+        let found = self.find(loc);
+        self.known.borrow_mut().insert(loc, found);
+        found
+    }
+    fn find(&self, loc: Loc) -> Option<ptx::Place> {
+        let (id, span) = program::absolute(self.db, self.file, self.item, self.function, loc)?;
+        let file = program::unit_file(self.db, self.file, id)?;
+        let index: &LineIndex = db::line_index(self.db, file);
+        let text = program::text(file.source(self.db));
+        let (line, column) = super::report::line_column(text, index, span.start);
+        Some((id.0 + 1, line, column))
+    }
+}
