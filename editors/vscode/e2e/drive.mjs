@@ -177,6 +177,26 @@ try {
   const wanted = HLSL.replace("[input.material]", "[NonUniformResourceIndex(input.material)]");
   for (let i = 0; i < 50 && fs.readFileSync(path.join(workspace, "bindless.hlsl"), "utf8") !== wanted; i++) await page.waitForTimeout(100);
   must(fs.readFileSync(path.join(workspace, "bindless.hlsl"), "utf8") === wanted, "the saved bytes are as expected");
+
+  await open("mirror.cu");
+  await line("blockDim.x").filter({ hasText: /affine|tid\.x|threadIdx/ }).waitFor({ timeout: 30000 });
+  const index = await box(line("blockDim.x + threadIdx.x"), "int i");
+  await page.mouse.click(index.right - 3, index.y);
+  const entry = page.locator(".editor-instance .view-line").filter({ hasText: ".visible .entry" }).first();
+  await retry(
+    async () => {
+      await page.keyboard.press("F1");
+      await page.keyboard.type("Lockstep: Show GPU Code", { delay: 5 });
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "Show GPU Code" }).first().waitFor({ timeout: 5000 });
+      await page.keyboard.press("Enter");
+    },
+    () => entry.waitFor({ timeout: 5000 }),
+  );
+  must(true, "the GPU code stands beside the source");
+  await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/ \d+: .*threadIdx/ }).first().waitFor({ timeout: 10000 });
+  must(true, "its lines name the source lines that they come from");
+  await page.waitForTimeout(500);
+  await shot("7-gpu-code");
 } catch (error) {
   failed = 1;
   console.log(String(error));

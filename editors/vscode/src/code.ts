@@ -96,7 +96,7 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
     const number = ++this.asked;
     const settings = vscode.workspace.getConfiguration("lockstep");
     const params = {
-      textDocument: { uri: this.source.toString() },
+      textDocument: { uri: client.code2ProtocolConverter.asUri(this.source) },
       position: { line: this.position.line, character: this.position.character },
       ptxas: settings.get<string>("ptxas.path", "").trim() || undefined,
       judge: settings.get<boolean>("ptxas.enabled", true),
@@ -125,7 +125,7 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
   private select(editor: vscode.TextEditor): void {
     if (this.source === undefined) return;
     const isSource = editor.document.uri.toString() === this.source.toString();
-    if (!isSource && editor.document.uri.scheme === "file" && LANGUAGES.has(editor.document.languageId)) {
+    if (!isSource && editor.document.uri.scheme !== SCHEME && LANGUAGES.has(editor.document.languageId)) {
       // Another file: its code from now on.
       this.source = editor.document.uri;
       this.position = editor.selection.active;

@@ -110,7 +110,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
     let place = |loc: Loc| places.of(loc);
     let target = Target {
         sm,
-        fast_math: false,
+        fast_math: file.settings(db).analysis(db).fast_math.unwrap_or(false),
         files: &files,
         place: Some(&place),
     };
