@@ -113,7 +113,8 @@ fn findings_of_fixtures() {
 /// A file that asks for findings and lists none must have none.
 #[test]
 fn clean_fixtures_are_clean() {
-    for path in fixtures::files("cuda", &EXTENSIONS) {
+    let folders = ["cuda", "hlsl"];
+    for path in folders.map(|f| fixtures::files(f, &EXTENSIONS)).concat() {
         let Ok(fixture) = fixtures::load(&path) else {
             continue;
         };

@@ -10,6 +10,9 @@ pub fn item_problems(db: &dyn Db, item: Item<'_>) -> Vec<Problem> {
         for lowered in db::lowered(db, item).iter() {
             problems.extend(lowered.problems.iter().cloned());
         }
+    } else {
+        // The host's code is not analysed: what is not understood there costs nothing.
+        problems.retain(|problem| problem.kind != ProblemKind::Unsupported);
     }
     problems.sort_by(|a, b| (a.span, &a.message).cmp(&(b.span, &b.message)));
     problems.dedup();

@@ -5,6 +5,7 @@
 //! `all` stands for every code.
 
 mod callees;
+mod notes;
 
 use super::own_items;
 use crate::config::Level;
@@ -201,6 +202,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             add(code, level, problem.span, problem.message, item);
         }
     }
+    notes::fold(&mut shown);
     if shown.len() > MOST_PROBLEMS {
         let more = shown.len() - MOST_PROBLEMS;
         // Which limit was met says more than what was lost by it.

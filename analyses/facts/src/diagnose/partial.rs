@@ -44,8 +44,9 @@ impl Partial {
             let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope));
             for &target in targets {
                 let alive = targets.iter().any(|&other| {
-                    // Lanes that go another way to a common end skip what they should have come to.
-                    let ended = stop.is_none() && ends[other] && scope != Scope::Quad
+                    // Lanes that skip a block on their way to a common end do not return early: they should have come.
+                    let apart = stop.is_none_or(|stop| other != stop && quiet[stop]);
+                    let ended = apart && ends[other] && scope != Scope::Quad
                         || quiet[other] && scope <= Scope::Subgroup;
                     other != target && !ended
                 });

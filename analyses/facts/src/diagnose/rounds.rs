@@ -240,14 +240,17 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
     });
     let whole = match function.int_constant(limit) {
         Some(limit) => limit % step.round == 0,
-        None => function.defining(below(function, limit)).is_some_and(|d| {
-            matches!(d.op, Op::Binary(BinaryOp::Mul, _))
-                && d.args.iter().any(|&arg| {
-                    function
-                        .int_constant(arg)
-                        .is_some_and(|factor| factor % step.round == 0)
-                })
-        }),
+        None => function
+            .defining(below(function, limit))
+            .is_some_and(|d| match d.op {
+                Op::Binary(BinaryOp::Mul, _) => d.args.iter().any(|&arg| {
+                    let factor = function.int_constant(arg);
+                    factor.is_some_and(|factor| factor % step.round == 0)
+                }),
+                // What is not known may be a whole number of tiles.
+                Op::CallUnknown { .. } | Op::Unknown(_) => true,
+                _ => false,
+            }),
     };
     starts_at_thread && whole && cx.uniform(limit, exit, Scope::Workgroup)
 }

@@ -134,7 +134,10 @@ impl Context<'_> {
             }
             _ => {}
         }
-        let message = format!("member `{text}` of `{}`", self.structs.display(&object.ty));
+        let message = match &object.ty {
+            CType::Opaque(name) => format!("`{name}` is not declared here"),
+            ty => format!("member `{text}` of `{}`", self.structs.display(ty)),
+        };
         let parts = self.known_parts(&object);
         let value = self.unknown(message, &parts, &CType::INT, ident_span);
         Operand::Value(value)
@@ -206,12 +209,11 @@ impl Context<'_> {
         if !pointer.ty.is_pointer() {
             let mut parts = pointer.parts.clone();
             parts.extend(number.parts.iter().copied());
-            let value = self.unknown(
-                "index of a value that is no array",
-                &parts,
-                &CType::INT,
-                span,
-            );
+            let message = match &pointer.ty {
+                CType::Opaque(name) => format!("`{name}` is not declared here"),
+                _ => "index of a value that is no array".to_string(),
+            };
+            let value = self.unknown(message, &parts, &CType::INT, span);
             return Operand::Value(value);
         }
         if let (Some(target), true) = (pointer.target.clone(), pointer.parts.is_empty())

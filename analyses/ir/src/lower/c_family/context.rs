@@ -388,7 +388,13 @@ impl<'a> Context<'a> {
     ) -> RValue {
         let reason = reason.into();
         self.here(span);
-        self.problem(span, reason.clone());
+        // What follows from something that was not understood was told with it.
+        let function = &self.builder.function;
+        let follows =
+            |v: &Value| matches!(function.defining(*v), Some(d) if matches!(d.op, Op::Unknown(_)));
+        if !args.iter().any(follows) {
+            self.problem(span, reason.clone());
+        }
         let types = self.structs.parts(ty).unwrap_or_default();
         if types.is_empty() {
             let id = self.builder.note_unknown(reason);

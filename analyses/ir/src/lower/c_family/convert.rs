@@ -148,11 +148,16 @@ impl Context<'_> {
                 return RValue::new(to.clone(), parts);
             }
         }
-        let message = format!(
-            "conversion from `{}` to `{}`",
-            self.structs.display(&value.ty),
-            self.structs.display(to)
-        );
+        let message = match (&value.ty, to) {
+            (CType::Opaque(name), _) | (_, CType::Opaque(name)) => {
+                format!("`{name}` is not declared here")
+            }
+            _ => format!(
+                "conversion from `{}` to `{}`",
+                self.structs.display(&value.ty),
+                self.structs.display(to)
+            ),
+        };
         let parts = value.parts.clone();
         self.unknown(message, &parts, to, span)
     }

@@ -93,12 +93,11 @@ impl Context<'_> {
                 return RValue::scalar(CType::Bool, negated);
             }
             let parts = value.parts.clone();
-            return self.unknown(
-                "operator on a value that is no number",
-                &parts,
-                &value.ty,
-                span,
-            );
+            let message = match &value.ty {
+                CType::Opaque(name) => format!("`{name}` is not declared here"),
+                _ => "operator on a value that is no number".to_string(),
+            };
+            return self.unknown(message, &parts, &value.ty, span);
         }
         match op {
             UnaryOp::Plus => {
@@ -360,12 +359,19 @@ impl Context<'_> {
                 } else {
                     left.ty.clone()
                 };
-                let message = format!(
-                    "operator {} of `{}` and `{}`",
-                    op.symbol(),
-                    self.structs.display(&left.ty),
-                    self.structs.display(&right.ty)
-                );
+                let undeclared = [&left.ty, &right.ty].into_iter().find_map(|ty| match ty {
+                    CType::Opaque(name) => Some(name),
+                    _ => None,
+                });
+                let message = match undeclared {
+                    Some(name) => format!("`{name}` is not declared here"),
+                    None => format!(
+                        "operator {} of `{}` and `{}`",
+                        op.symbol(),
+                        self.structs.display(&left.ty),
+                        self.structs.display(&right.ty)
+                    ),
+                };
                 self.unknown(message, &parts, &ty, span)
             }
         }

@@ -357,10 +357,9 @@ impl Context<'_> {
             let end = Span::at(body.span.end);
             self.finish_return(Parts::new(), end);
         }
-        for name in std::mem::take(&mut self.assumed_types) {
-            let message =
-                format!("template parameter `{name}` is not known here and is taken to be `float`");
-            self.remark(self.builder.function.name_span, message);
+        let assumed = std::mem::take(&mut self.assumed_types);
+        if kind == FunctionKind::Kernel && outlined.is_none() {
+            self.assumed_float(&assumed, function.template.as_ref());
         }
         let text = self.assumed.text(self.options.launch.block);
         if outlined.is_none() && !text.is_empty() {
@@ -369,6 +368,26 @@ impl Context<'_> {
         }
         self.globals_reached();
         self.callees.pop();
+    }
+
+    /// Says that an entry which nobody launches in sight is shown for types that nobody named, at the first of them.
+    /// Device functions have their facts where they are called, too.
+    fn assumed_float(&mut self, names: &[SmolStr], template: Option<&ast::TemplateParameters>) {
+        let mut parameters = template.into_iter().flat_map(|t| &t.parameters);
+        let place = parameters.find_map(|p| p.name.as_ref().filter(|n| names.contains(&n.name)));
+        let span = place.map_or(self.builder.function.name_span, |ident| ident.span);
+        let list: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let message = match list.as_slice() {
+            [] => return,
+            [one] => {
+                format!("template parameter {one} is not known here and is taken to be `float`")
+            }
+            all => format!(
+                "template parameters {} are not known here and are taken to be `float`",
+                all.join(", ")
+            ),
+        };
+        self.remark(span, message);
     }
 
     /// Calls that may assign private globals are given their addresses.
