@@ -124,7 +124,99 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
             "at most 524288 bytes",
         ),
         ("open.lir", text(line_of("(")), "at most 2097152 bytes"),
+        (
+            "calls.cu",
+            text(
+                chain("__device__") + GOOD
+                    + "__global__ void k(int* o) { o[threadIdx.x] = f0(threadIdx.x); }",
+            ),
+            "divergent-barrier",
+        ),
+        (
+            "calls.hlsl",
+            text(
+                "RWStructuredBuffer<int> o;\n".to_owned()
+                    + &chain("")
+                    + "[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { o[i] = f0(i); }",
+            ),
+            "is not entered",
+        ),
+        (
+            "templates.cu",
+            text(format!(
+                "template <int N> __device__ int f(int a) {{ int b = f<N - 1>(a + N); return b + f<N - 1>(b); }}\n\
+                 template <> __device__ int f<0>(int a) {{ return a; }}\n\
+                 __global__ void k(int* o) {{ o[threadIdx.x] = f<{CALLS}>(threadIdx.x); }}{GOOD}"
+            )),
+            "divergent-barrier",
+        ),
+        (
+            "classes.cu",
+            text(format!(
+                "template <int N, class T> struct S {{ static __device__ int f(int a) \
+                 {{ return S<N - 1, S<N, T>>::f(a) + S<N - 1, T>::f(a + 1); }} }};\n\
+                 template <class T> struct S<0, T> {{ static __device__ int f(int a) {{ return a; }} }};\n\
+                 __global__ void k(int* o) {{ o[threadIdx.x] = S<{CALLS}, int>::f(threadIdx.x); }}{GOOD}"
+            )),
+            "is not entered",
+        ),
+        (
+            "macros.cu",
+            text(
+                (1..=CALLS)
+                    .map(|n| format!("#define M{n}(x) M{0}(M{0}(x))\n", n - 1))
+                    .collect::<String>()
+                    + "#define M0(x) ((x) + 1)\n"
+                    + GOOD
+                    + "__global__ void k(int* o) { o[threadIdx.x] = M30(threadIdx.x); }",
+            ),
+            "too many tokens",
+        ),
+        (
+            "lambdas.cu",
+            text(
+                (0..CALLS).rev().fold(
+                    format!("__global__ void k(int* o) {{ auto f{CALLS} = [=](int a) {{ return a; }};\n"),
+                    |text, n| {
+                        text + &format!("auto f{n} = [=](int a) {{ return f{0}(a) + f{0}(a + 1); }};\n", n + 1)
+                    },
+                ) + "o[threadIdx.x] = f0(threadIdx.x); }"
+                    + GOOD,
+            ),
+            "is not entered",
+        ),
+        (
+            "results.cu",
+            text(
+                (1..=CALLS).fold(
+                    "template <class T> __device__ auto f0(T a) -> decltype(a + a) { return a; }\n".to_owned(),
+                    |text, n| {
+                        let twice = format!("f{0}(a) + f{0}(a)", n - 1);
+                        text + &format!(
+                            "template <class T> __device__ auto f{n}(T a) -> decltype({twice}) {{ return {twice}; }}\n"
+                        )
+                    },
+                ) + "__global__ void k(int* o) { o[threadIdx.x] = f30(1); }"
+                    + GOOD,
+            ),
+            "types of expressions",
+        ),
     ]
+}
+
+/// Functions that call the next one twice each.
+const CALLS: usize = 30;
+
+fn chain(words: &str) -> String {
+    (0..CALLS).rev().fold(
+        format!("{words} int f{CALLS}(int a) {{ return a * 3 + 1; }}\n"),
+        |text, n| {
+            let next = n + 1;
+            text + &format!(
+                "{words} int f{n}(int a) {{ int b = f{next}(a + {n}); return b + f{next}(b); }}\n"
+            )
+        },
+    )
 }
 
 struct Place(PathBuf);

@@ -481,3 +481,19 @@ fn a_specialisation_is_never_taken_for_an_unknown_argument() {
             .all(|p| p.kind == syntax::ProblemKind::Note)
     );
 }
+
+#[test]
+fn a_template_given_as_an_argument_is_instantiated_with_what_it_is_given() {
+    let out = words(
+        "namespace traits { template <typename T> struct Plain { typedef T* Pointer; }; \
+         template <typename T> struct Wide { typedef double* Pointer; static constexpr int n = sizeof(T); }; } \
+         template <typename T, int Dim, template <typename U> class Traits = traits::Plain> class Tensor { public: \
+         typedef typename Traits<T>::Pointer Data; \
+         __device__ Data data() { return data_; } \
+         __device__ T& operator[](int i) { return data_[i]; } Data data_; }; \
+         template <template <typename> class P> __device__ int width() { return P<short>::n + (int)sizeof(typename P<char>::Pointer); } \
+         __global__ void k(int* out) { Tensor<int, 1> t; t.data_ = out; t[threadIdx.x] = 0; \
+         *(t.data() + threadIdx.x) += threadIdx.x + width<traits::Wide>(); }",
+    );
+    assert_eq!(out, lanes(|i| i + 2 + 8));
+}

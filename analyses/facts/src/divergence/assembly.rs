@@ -9,144 +9,9 @@
 //! One pass over the statements; control flow inside the text depends on nothing but operands and what is counted here.
 //! Opcodes and registers as in the PTX ISA 9.0, sections 9 and 10.
 
+use ir::lower::ptx::opcodes::{Effect, effect};
+
 use super::engine::{DISPATCH, DIVERGENT, Level, SUBGROUP, WORKGROUP};
-
-/// Functions of the lane's own operands.
-const PURE: &[&str] = &[
-    "abs",
-    "add",
-    "addc",
-    "and",
-    "bfe",
-    "bfi",
-    "bfind",
-    "bmsk",
-    "brev",
-    "clz",
-    "cnot",
-    "copysign",
-    "cos",
-    "createpolicy",
-    "cvt",
-    "cvta",
-    "div",
-    "dp2a",
-    "dp4a",
-    "ex2",
-    "fma",
-    "fns",
-    "getctarank",
-    "isspacep",
-    "istypep",
-    "lg2",
-    "lop3",
-    "mad",
-    "mad24",
-    "madc",
-    "mapa",
-    "max",
-    "min",
-    "mov",
-    "mul",
-    "mul24",
-    "neg",
-    "not",
-    "or",
-    "popc",
-    "prmt",
-    "rcp",
-    "rem",
-    "rsqrt",
-    "sad",
-    "selp",
-    "set",
-    "setp",
-    "shf",
-    "shl",
-    "shr",
-    "sin",
-    "slct",
-    "sqrt",
-    "sub",
-    "subc",
-    "szext",
-    "tanh",
-    "testp",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-    "xor",
-];
-
-/// Without a result, or with one that no lane reads.
-const SILENT: &[&str] = &[
-    "applypriority",
-    "bar",
-    "barrier",
-    "bra",
-    "brkpt",
-    "call",
-    "clusterlaunchcontrol",
-    "cp",
-    "discard",
-    "exit",
-    "fence",
-    "griddepcontrol",
-    "membar",
-    "nanosleep",
-    "pmevent",
-    "prefetch",
-    "prefetchu",
-    "red",
-    "ret",
-    "setmaxnreg",
-    "st",
-    "stmatrix",
-    "tensormap",
-    "trap",
-];
-
-/// Other lanes' values, or memory that may change between two lanes.
-const APART: &[&str] = &[
-    "alloca",
-    "atom",
-    "elect",
-    "ldmatrix",
-    "match",
-    "mbarrier",
-    "mma",
-    "movmatrix",
-    "multimem",
-    "shfl",
-    "stackrestore",
-    "stacksave",
-    "suld",
-    "tcgen05",
-    "tex",
-    "tld4",
-    "wgmma",
-    "wmma",
-];
 
 /// The level that the text alone allows, to be joined with that of its operands; `None`: an instruction is not known.
 pub(super) fn level(template: &str, pure: bool) -> Option<Level> {
@@ -202,13 +67,13 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
             DIVERGENT
         }),
         "vote" | "redux" | "activemask" => Some(SUBGROUP),
-        _ if PURE.binary_search(&word).is_ok() || SILENT.binary_search(&word).is_ok() => {
-            Some(DISPATCH)
-        }
-        _ if APART.binary_search(&word).is_ok() => Some(DIVERGENT),
-        // The opcode alone, from a front end that knows what it does.
-        _ if pure && !opcode.is_empty() && statement.trim() == opcode => Some(DISPATCH),
-        _ => None,
+        _ => match effect(word) {
+            Some(Effect::Pure | Effect::Silent) => Some(DISPATCH),
+            Some(Effect::Apart) => Some(DIVERGENT),
+            // The opcode alone, from a front end that knows what it does.
+            None if pure && statement.trim() == opcode => Some(DISPATCH),
+            None => None,
+        },
     }
 }
 
@@ -258,13 +123,6 @@ fn declared(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tables_are_sorted() {
-        for table in [PURE, SILENT, APART] {
-            assert!(table.windows(2).all(|pair| pair[0] < pair[1]));
-        }
-    }
 
     #[test]
     fn registers_and_instructions_count() {

@@ -97,9 +97,17 @@ pub struct TemplateParameter {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum TemplateParameterKind {
-    Type { default: Option<Type> },
-    Value { ty: Type, default: Option<Expr> },
-    Template,
+    Type {
+        default: Option<Type>,
+    },
+    Value {
+        ty: Type,
+        default: Option<Expr>,
+    },
+    /// `template <class> class T = Default`
+    Template {
+        default: Option<Type>,
+    },
 }
 
 // ------------------------------------------------------------------------------------------------ functions

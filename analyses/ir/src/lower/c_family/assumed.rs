@@ -161,7 +161,7 @@ impl Context<'_> {
                     }
                 }
             }
-            TemplateParameterKind::Template => None,
+            TemplateParameterKind::Template { .. } => None,
         }
     }
 

@@ -19,8 +19,10 @@ use syntax::c_family::ast::{self, Expr, FunctionBody, ItemKind};
 
 /// Inlined calls on top of each other.
 pub const MAX_INLINE_DEPTH: usize = 40;
-/// Instructions of one function above which calls are no longer inlined.
+/// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
 pub const MAX_INSTRUCTIONS: usize = 20_000;
+/// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
+const OUTLINED_SHARE: usize = 8;
 
 /// An expression's result before it is known whether its value or its place is wanted.
 #[derive(Clone, Debug)]
@@ -107,8 +109,9 @@ impl Context<'_> {
             bindings_text(&scopes, function)
         );
         let recursive = self.callees.contains(&id);
-        let large = self.builder.function.insts.len() > MAX_INSTRUCTIONS;
-        if recursive || large || self.callees.len() >= MAX_INLINE_DEPTH || self.depth > 150 {
+        // A function of the module does not repeat what the others have.
+        let known = self.of_module && self.outlined.iter().any(|o| o.id == id);
+        if recursive || known || self.budget_spent() {
             let kept = Kept {
                 callee: &callee,
                 id,
@@ -201,6 +204,15 @@ impl Context<'_> {
         };
         self.callees.pop();
         result
+    }
+
+    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
+    pub(super) fn budget_spent(&self) -> bool {
+        let share = if self.of_module { OUTLINED_SHARE } else { 1 };
+        let function = &self.builder.function;
+        function.insts.len().max(function.sites.len()) > MAX_INSTRUCTIONS / share
+            || self.callees.len() >= MAX_INLINE_DEPTH
+            || self.depth > 150
     }
 
     pub(super) fn return_type_of(&mut self, callee: &Callee, scopes: &[Scope]) -> Option<CType> {

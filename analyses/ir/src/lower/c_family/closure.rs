@@ -1,9 +1,11 @@
 //! Calls of lambdas.
 
 use super::arguments::Changed;
-use super::call::{Arg, MAX_INLINE_DEPTH, Operand};
+use super::call::{Arg, Operand};
 use super::context::*;
 use super::types::*;
+use super::unseen::Unseen;
+use super::value::RValue;
 use super::visit;
 use crate::function::*;
 use rustc_hash::FxHashMap;
@@ -23,11 +25,22 @@ impl Context<'_> {
         let closure = self.closures[id.0 as usize].clone();
         let lambda = closure.lambda.clone();
         let key = format!("lambda {:?} {}", closure.span, closure.label);
-        if self.callees.iter().filter(|c| **c == key).count() > 4
-            || self.callees.len() >= MAX_INLINE_DEPTH
-            || self.depth > 150
-        {
-            return self.unknown_call("lambda", None, arguments, None, span);
+        let open = self.callees.iter().filter(|c| **c == key).count();
+        if open > 4 || self.budget_spent() {
+            let why = if open > 4 {
+                Unseen::Recursive
+            } else {
+                Unseen::Budget
+            };
+            // What it has captured may change.
+            let own = Operand::Value(RValue::new(CType::Lambda(id), []));
+            let mut all = vec![Arg {
+                operand: own,
+                span,
+                list: None,
+            }];
+            all.extend(arguments.iter().cloned());
+            return self.unseen_call("lambda", why, None, &all, None, span);
         }
         let loc = self.at(span);
         let parent = self.site();

@@ -200,6 +200,10 @@ pub struct Context<'a> {
     /// Members of classes whose values are being computed.
     pub(super) open_symbols: Vec<(super::types::StructId, SmolStr)>,
     pub(super) symbols_computed: u32,
+    /// Expressions whose type alone was asked for (`decltype`).
+    pub(super) types_asked: u32,
+    /// What is lowered is called by the module's first function.
+    pub(super) of_module: bool,
     origins: FxHashMap<Slot, SlotOrigin>,
     written: FxHashSet<Slot>,
     /// Functions that remain calls: their names, and the module's functions to be lowered.
@@ -266,6 +270,8 @@ impl<'a> Context<'a> {
             again: false,
             closures: Vec::new(),
             symbols_computed: 0,
+            types_asked: 0,
+            of_module: false,
             open_symbols: Vec::new(),
             depth: 0,
             fetched: FxHashMap::default(),

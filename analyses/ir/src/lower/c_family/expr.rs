@@ -19,6 +19,9 @@ use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind};
 /// Nesting of expressions and statements, inlined callees included.
 pub const MAX_DEPTH: u32 = 220;
 
+/// Types that one function asks for of expressions; a `decltype` that names another one twice doubles them.
+const MAX_TYPES_ASKED: u32 = 10_000;
+
 impl Context<'_> {
     /// The value of an expression.
     pub fn rvalue(&mut self, e: &Expr) -> RValue {
@@ -231,6 +234,14 @@ impl Context<'_> {
 
     /// The type of an expression that is not evaluated: it is lowered into a block that nothing reaches.
     pub fn type_of(&mut self, e: &Expr) -> CType {
+        self.types_asked += 1;
+        if self.types_asked > MAX_TYPES_ASKED {
+            let message = format!(
+                "types of expressions are asked for more than {MAX_TYPES_ASKED} times: from here on they are not known"
+            );
+            self.report(syntax::ProblemKind::Limit, e.span, message);
+            return CType::Unknown;
+        }
         let current = self.builder.current();
         let aside = self.builder.create_block();
         self.builder.switch_to(aside);

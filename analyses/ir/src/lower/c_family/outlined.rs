@@ -19,7 +19,7 @@ use smol_str::SmolStr;
 use syntax::Span;
 
 /// Functions of a module beside its own; calls of further ones are unknown.
-pub const MAX_OUTLINED: usize = 16;
+pub const MAX_OUTLINED: usize = 32;
 
 /// A function that remains a call.
 #[derive(Clone, Debug)]

@@ -302,7 +302,7 @@ impl Context<'_> {
                     let has_default = match &parameter.kind {
                         TemplateParameterKind::Type { default } => default.is_some(),
                         TemplateParameterKind::Value { default, .. } => default.is_some(),
-                        TemplateParameterKind::Template => true,
+                        TemplateParameterKind::Template { .. } => true,
                     };
                     if !has_default && !parameter.pack && !explicit.is_empty() {
                         // Explicit arguments of another kind of template.

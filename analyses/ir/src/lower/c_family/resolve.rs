@@ -96,7 +96,13 @@ impl Context<'_> {
         if qualifiers.is_empty()
             && let Some(Local::Type(ty)) = self.lookup_local(text)
         {
-            return Some(ty.clone());
+            let ty = ty.clone();
+            if let (CType::Struct(id), Some(list)) = (&ty, &last.template_arguments)
+                && let Some(found) = self.same_template(*id, list)
+            {
+                return Some(found);
+            }
+            return Some(ty);
         }
         let arguments = last
             .template_arguments
@@ -124,6 +130,26 @@ impl Context<'_> {
             }
         }
         self.library_type(text, arguments.as_deref())
+    }
+
+    /// The template of a class with other arguments: what a template parameter that is a template stands for.
+    fn same_template(&mut self, id: StructId, list: &[TemplateArgument]) -> Option<CType> {
+        let origin = self.sources.get(id.0 as usize)?;
+        origin.declared.template.as_ref()?;
+        let mut path: SmallVec<[SmolStr; 4]> = origin.namespace.iter().cloned().collect();
+        path.push(origin.class_name.clone());
+        path.retain(|part| !part.is_empty());
+        let arguments = self.template_arguments(list);
+        let types: SmallVec<[Entry; 4]> = self
+            .env
+            .lookup(&[], &path)
+            .into_iter()
+            .filter(|e| matches!(e.what, EntryKind::Struct))
+            .collect();
+        match types.is_empty() {
+            true => None,
+            false => Some(self.instantiate(&types, &arguments)),
+        }
     }
 
     fn unit_or_local_type(&mut self, name: &Name) -> Option<CType> {
@@ -309,7 +335,7 @@ impl Context<'_> {
                     out.push(Local::Variable(LValue::value(RValue::new(function, []))));
                     return;
                 }
-                let ty = self.resolve_type(ty);
+                let ty = self.template_of_type(ty);
                 out.push(Local::Type(ty));
             }
             TemplateArgument::Value(e) => {
@@ -334,7 +360,19 @@ impl Context<'_> {
                     return;
                 }
                 let named = match &ty.kind {
-                    TypeKind::Named(name) => self.named_type(name),
+                    TypeKind::Named(name) => {
+                        let assumed = self.assumed_types.len();
+                        let found = self.named_type(name);
+                        if matches!(found, Some(CType::Struct(_)))
+                            && name
+                                .segments
+                                .last()
+                                .is_some_and(|s| s.template_arguments.is_none())
+                        {
+                            self.assumed_types.truncate(assumed);
+                        }
+                        found
+                    }
                     _ => Some(self.resolve_type(ty)),
                 };
                 match named {

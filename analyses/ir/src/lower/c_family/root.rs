@@ -278,6 +278,7 @@ impl Context<'_> {
             callee.name
         );
         self.frames.push(frame);
+        self.of_module = outlined.is_some();
         self.of_root_class = outlined.is_none();
         let class = match &callee.function {
             FunctionRef::Member { item, path, .. } => {

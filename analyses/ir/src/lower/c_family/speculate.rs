@@ -7,6 +7,7 @@
 //! HLSL has more of them: constants in buffers, and intrinsics, which every compiler of it computes without a jump.
 //! Samples stay behind the branch, because HLSL 2021 leaves them there.
 
+use super::builtins::hlsl::names::is_numeric_function;
 use super::context::*;
 use super::env::EntryKind;
 use super::expr::launch_special;
@@ -18,70 +19,6 @@ use syntax::c_family::ast::{
 /// How many nodes an arm may have.
 const SHORT: u32 = 12;
 const SHORT_HLSL: u32 = 48;
-
-/// Functions of numbers alone.
-const PURE: &[&str] = &[
-    "abs",
-    "acos",
-    "all",
-    "any",
-    "asfloat",
-    "asin",
-    "asint",
-    "asuint",
-    "atan",
-    "atan2",
-    "ceil",
-    "clamp",
-    "cos",
-    "cosh",
-    "countbits",
-    "cross",
-    "degrees",
-    "distance",
-    "dot",
-    "exp",
-    "exp2",
-    "firstbithigh",
-    "firstbitlow",
-    "floor",
-    "fma",
-    "fmod",
-    "frac",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "ldexp",
-    "length",
-    "lerp",
-    "log",
-    "log10",
-    "log2",
-    "mad",
-    "max",
-    "min",
-    "mul",
-    "normalize",
-    "pow",
-    "radians",
-    "rcp",
-    "reflect",
-    "refract",
-    "reversebits",
-    "round",
-    "rsqrt",
-    "saturate",
-    "sign",
-    "sin",
-    "sinh",
-    "smoothstep",
-    "sqrt",
-    "step",
-    "tan",
-    "tanh",
-    "transpose",
-    "trunc",
-];
 
 impl Context<'_> {
     pub(super) fn is_cheap(&self, e: &Expr) -> bool {
@@ -149,7 +86,7 @@ impl Context<'_> {
                     ExprKind::Name(name) => match name.segments.as_slice() {
                         [only] => {
                             let name = only.ident.name.as_str();
-                            PURE.binary_search(&name).is_ok() || is_numeric(name)
+                            is_numeric_function(name) || is_numeric(name)
                         }
                         _ => false,
                     },

@@ -91,8 +91,27 @@ impl Context<'_> {
                 let value = self.template_symbol(name, &ty);
                 Local::Variable(LValue::value(RValue::scalar(ty, value)))
             }
-            TemplateParameterKind::Template => Local::Type(CType::Unknown),
+            TemplateParameterKind::Template { default: Some(ty) } => {
+                Local::Type(self.template_of_type(ty))
+            }
+            TemplateParameterKind::Template { default: None } => Local::Type(CType::Unknown),
         }
+    }
+
+    /// A type given as an argument. A template's name alone stands for the template: nothing is assumed of its
+    /// parameters, for `P<T>` gives them (`Context::same_template`).
+    pub(super) fn template_of_type(&mut self, ty: &ast::Type) -> CType {
+        let assumed = self.assumed_types.len();
+        let found = self.resolve_type(ty);
+        if let (TypeKind::Named(name), CType::Struct(_)) = (&ty.kind, &found)
+            && name
+                .segments
+                .last()
+                .is_some_and(|s| s.template_arguments.is_none())
+        {
+            self.assumed_types.truncate(assumed);
+        }
+        found
     }
 
     fn note_assumed_type(&mut self, name: &SmolStr) {

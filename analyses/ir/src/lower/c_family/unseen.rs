@@ -92,7 +92,7 @@ impl Context<'_> {
             Unseen::Budget => {
                 let budget = super::call::MAX_INSTRUCTIONS;
                 let message = format!(
-                    "`{name}` is not entered, for the calls before it have more than {budget} instructions or nest too deeply: {effect}"
+                    "`{name}` is not entered, for what is called before it has more than {budget} instructions or calls, or nests too deeply: {effect}"
                 );
                 self.report(ProblemKind::Limit, span, message);
             }

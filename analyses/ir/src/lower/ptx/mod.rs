@@ -25,6 +25,7 @@ mod float;
 mod integer;
 mod memory;
 mod opaque;
+pub mod opcodes;
 mod operand;
 mod scope;
 #[cfg(test)]

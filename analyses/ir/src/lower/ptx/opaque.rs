@@ -1,77 +1,7 @@
 //! Instructions that are known and not modelled: their results depend on their operands alone (`pure`), or on anything.
 
+use super::opcodes::{Effect, kept_as_text};
 use super::*;
-
-/// A function of the lane's own operands.
-const PURE: &[&str] = &[
-    "bmsk",
-    "copysign",
-    "createpolicy",
-    "cvt",
-    "dp2a",
-    "dp4a",
-    "fns",
-    "getctarank",
-    "isspacep",
-    "istypep",
-    "lop3",
-    "mad24",
-    "mapa",
-    "mul24",
-    "prmt",
-    "set",
-    "setp",
-    "szext",
-    "testp",
-    "vabsdiff",
-    "vabsdiff2",
-    "vabsdiff4",
-    "vadd",
-    "vadd2",
-    "vadd4",
-    "vavrg2",
-    "vavrg4",
-    "vmad",
-    "vmax",
-    "vmax2",
-    "vmax4",
-    "vmin",
-    "vmin2",
-    "vmin4",
-    "vset",
-    "vset2",
-    "vset4",
-    "vshl",
-    "vshr",
-    "vsub",
-    "vsub2",
-    "vsub4",
-];
-
-/// Effects, or results of other lanes and of memory.
-const EFFECTS: &[&str] = &[
-    "alloca",
-    "applypriority",
-    "atom",
-    "bar",
-    "barrier",
-    "clusterlaunchcontrol",
-    "cp",
-    "ldmatrix",
-    "mbarrier",
-    "mma",
-    "movmatrix",
-    "multimem",
-    "red",
-    "stackrestore",
-    "stacksave",
-    "st",
-    "stmatrix",
-    "tcgen05",
-    "tensormap",
-    "wgmma",
-    "wmma",
-];
 
 /// The first operand is read although it is a register.
 fn reads_first(i: &Instruction) -> bool {
@@ -86,8 +16,9 @@ impl<'a> Lowering<'a> {
     pub(super) fn opaque(&mut self, i: &'a Instruction) -> Done {
         let opcode = i.opcode.text.as_str();
         let pure_float = matches!(opcode, "min" | "max") && i.has("xorsign");
-        let pure = pure_float || PURE.binary_search(&opcode).is_ok();
-        if !pure && EFFECTS.binary_search(&opcode).is_err() {
+        let effect = kept_as_text(opcode);
+        let pure = pure_float || effect == Some(Effect::Pure);
+        if !pure && effect.is_none() {
             self.not_understood(i, "this instruction is not known");
             return Some(());
         }

@@ -106,8 +106,12 @@ pub(super) fn template(inner: Option<&TemplateParameters>, out: &mut String) {
                     expr(default, out);
                 }
             }
-            TemplateParameterKind::Template => {
+            TemplateParameterKind::Template { default } => {
                 let _ = write!(out, "template{pack} {own}");
+                if let Some(default) = default {
+                    out.push('=');
+                    ty(default, out);
+                }
             }
         }
     }

@@ -97,12 +97,10 @@ impl Parser<'_> {
                 }
                 let pack = self.eat(T::Ellipsis);
                 let name = self.ident();
-                if self.eat(T::Equal) {
-                    self.type_id();
-                }
+                let default = self.eat(T::Equal).then(|| self.type_id());
                 TemplateParameter {
                     name,
-                    kind: TemplateParameterKind::Template,
+                    kind: TemplateParameterKind::Template { default },
                     pack,
                 }
             }
