@@ -16,6 +16,7 @@
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
 //! entry_points = { main_ps = "pixel", "*_CS" = "compute" }   # functions without a telling attribute; `*` is any text
 //! baseline = "lockstep-baseline.json"
+//! profile = "profiles"                      # a value profile, or a directory of them; else FILE.lockstep-profile.json
 //! [diagnostics]
 //! uncoalesced-access = "warning"            # off, hint, warning, error
 //! [hints]
@@ -25,6 +26,8 @@
 //! branches = true
 //! loops = true
 //! accesses = true
+//! zeros = true                              # how often values are zero for a whole warp, where there is a profile
+//! zero_percent = 10                         # at least so often
 //! branch_cycles = 8                         # branches that cost less have no hint
 //! [server]
 //! debounce_ms = 150                         # idle time before diagnostics are published
@@ -72,6 +75,8 @@ pub struct ViewConfig {
     pub note_levels: Vec<(&'static str, Level)>,
     pub hints: HintConfig,
     pub baseline: Option<PathBuf>,
+    /// A value profile, or the directory that holds those of files.
+    pub profile: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -90,6 +95,10 @@ pub struct HintConfig {
     pub branches: bool,
     pub loops: bool,
     pub accesses: bool,
+    /// How often a definition is zero in all lanes of a warp.
+    pub zeros: bool,
+    /// Definitions that are zero less often have no hint, in percent.
+    pub zero_percent: u32,
     /// Branches whose divergence costs fewer cycles have no hint: a guard such as `if (i < n)` loses nothing but the meeting
     /// point.
     pub branch_cycles: u32,
@@ -104,6 +113,8 @@ impl Default for HintConfig {
             branches: true,
             loops: true,
             accesses: true,
+            zeros: true,
+            zero_percent: 10,
             branch_cycles: 8,
         }
     }
@@ -383,6 +394,7 @@ fn apply_key(
             analysis.order_entry_points();
         }
         "baseline" => config.view.baseline = Some(located(&text(placed)?)),
+        "profile" => config.view.profile = Some(located(&text(placed)?)),
         "diagnostics" => {
             let Setting::Table(entries) = &placed.value else {
                 return Err("`diagnostics` is a table of codes and levels".into());
@@ -425,6 +437,17 @@ fn apply_key(
                     "branches" => &mut config.view.hints.branches,
                     "loops" => &mut config.view.hints.loops,
                     "accesses" => &mut config.view.hints.accesses,
+                    "zeros" => &mut config.view.hints.zeros,
+                    "zero_percent" => {
+                        match in_range(value, 0, 100) {
+                            Ok(percent) => config.view.hints.zero_percent = percent as u32,
+                            Err(message) => problems.push(ConfigProblem {
+                                span: value.span,
+                                message,
+                            }),
+                        }
+                        continue;
+                    }
                     "branch_cycles" => {
                         match in_range(value, 0, 1_000_000) {
                             Ok(cycles) => config.view.hints.branch_cycles = cycles as u32,

@@ -13,6 +13,7 @@
 use super::inputs::{Db, File};
 use crate::program::{self, Analysed, Body, Holds, Passed, Places};
 use crate::views::rows::Rows;
+use crate::views::zeros::{ProfileText, Zeros};
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -164,6 +165,18 @@ pub fn item_problems<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Problem> {
 #[salsa::tracked]
 pub fn places(db: &dyn Db, file: File) -> Places {
     program::places(db, file)
+}
+
+/// A file as a value profile.
+#[salsa::tracked]
+pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
+    crate::views::zeros::profile_text(db, file)
+}
+
+/// What a profile says of an item, item-relative. Asked for only where there is one.
+#[salsa::tracked]
+pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>, profile: File) -> Zeros {
+    crate::views::zeros::of_item(db, item, profile)
 }
 
 #[salsa::tracked]

@@ -11,12 +11,14 @@ const NOTES: &[(&str, &str)] = &[
     ("include-not-found", include_str!("include-not-found.md")),
     ("invalid-encoding", include_str!("invalid-encoding.md")),
     ("limit", include_str!("limit.md")),
+    ("stale-profile", include_str!("stale-profile.md")),
     ("syntax", include_str!("syntax.md")),
     (
         "unsupported-construct",
         include_str!("unsupported-construct.md"),
     ),
     ("unusable-file", include_str!("unusable-file.md")),
+    ("unusable-profile", include_str!("unusable-profile.md")),
 ];
 
 /// The page of a diagnostic, as Markdown.

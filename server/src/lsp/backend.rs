@@ -223,6 +223,7 @@ impl LanguageServer for Backend {
             let options = DidChangeWatchedFilesRegistrationOptions {
                 watchers: vec![
                     watcher("**/lockstep.toml"),
+                    watcher("**/*.lockstep-profile.json"),
                     watcher("**/*.{cu,cuh,h,hpp,hh,inl,inc,hlsl,hlsli,fx,fxh,usf,ush,ptx,musimd}"),
                 ],
             };

@@ -188,6 +188,13 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
     }
+    for (code, span, message, item) in super::zeros::problems(db, file) {
+        let level = match code {
+            "stale-profile" => Level::Hint,
+            _ => Level::Warning,
+        };
+        add(code, level, span, message, item);
+    }
     let problems = program::problems(db, file);
     // A macro of a header that is not here reads like an error and is none.
     let headers_missing = problems
@@ -348,7 +355,13 @@ mod tests {
             ProblemKind::Limit,
             ProblemKind::Note,
         ];
-        let others = ["invalid-encoding", "unusable-file", "config-error"];
+        let others = [
+            "invalid-encoding",
+            "unusable-file",
+            "unusable-profile",
+            "stale-profile",
+            "config-error",
+        ];
         let shown = kinds
             .map(|kind| code_of(kind).0)
             .into_iter()

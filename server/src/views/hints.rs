@@ -25,6 +25,7 @@ pub enum Category {
     Branch,
     Loop,
     Access,
+    Zero,
 }
 
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {
@@ -129,6 +130,23 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
                         });
                     }
                 }
+            }
+        }
+    }
+    if switches.zeros {
+        let language = super::zeros::language(db, file);
+        for row in super::zeros::rows(db, file) {
+            let often = row.share() * 100.0 >= f64::from(switches.zero_percent);
+            let there = source.get(row.span.start as usize..row.span.end as usize);
+            // A definition inside a macro has the macro's place.
+            let plain = there.is_some_and(|text| row.name.split('.').next() == Some(text));
+            if row.zeros > 0 && often && plain {
+                hints.push(Hint {
+                    offset: row.span.end,
+                    label: format!(" {}", super::zeros::label(row.share(), language)),
+                    category: Category::Zero,
+                    about: row.span.start,
+                });
             }
         }
     }

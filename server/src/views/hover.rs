@@ -34,7 +34,16 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let mut span = None;
     if let Some(occurrence) = rows::at_offset(rows, at) {
         span = Some(occurrence.span);
-        sections.push(variable(db, file, item, function, facts, occurrence));
+        let mut section = variable(db, file, item, function, facts, occurrence);
+        if occurrence.kind != ir::BindingKind::Read {
+            let span = occurrence.span.shifted(place.start);
+            let zeros = super::zeros::hover(db, file, span, function.language)
+                .or_else(|| super::zeros::structural(function, occurrence.span));
+            if let Some(zeros) = zeros {
+                section += &format!("\n\n{zeros}");
+            }
+        }
+        sections.push(section);
     }
     let around = |candidate: Span| candidate.contains(at) || candidate.end == at;
     if let Some(access) = rows

@@ -16,6 +16,7 @@ pub mod symbols;
 pub mod text;
 pub mod tokens;
 pub mod versions;
+pub mod zeros;
 
 use crate::db::{self, Db, File, Item, ItemPlace};
 use syntax::FileId;

@@ -1,0 +1,515 @@
+//! Where values are zero for whole warps: what the profile of a file says at each definition, and without one what the
+//! structure of the code suggests.
+//!
+//! The rows of an entry point tell of the callees that it inlines, too: their counts are summed over the entry points
+//! of the file. Rows exist only where the values of the profile were found again in the code as it is now.
+
+use super::own_items;
+use crate::db::{self, Db, File, Item};
+use crate::profile::{self, TextError};
+use crate::program;
+use facts::values::record::recordable;
+use facts::values::stored::{StoredItem, StoredProfile, map};
+use facts::zeros::{originator, useless};
+use ir::{BindingKind, Function, Language, Loc, Site, Value, ValueDef};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syntax::{FileId, ItemKey, Span};
+
+/// The profile of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileProfile {
+    /// There is none.
+    Missing,
+    /// There is something else: its path, and why it is none.
+    Unusable(PathBuf, String),
+    /// Its path and its file.
+    Read(PathBuf, File, Arc<StoredProfile>),
+}
+
+/// A text that may be a profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ProfileText {
+    Missing,
+    Unusable(String),
+    Read(Arc<StoredProfile>),
+}
+
+/// What a profile says of a definition. Counts are of warps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ZeroRow {
+    /// The item that it stands in, where that is an inlined callee.
+    pub of: Option<ItemKey>,
+    /// The identifier, relative to its item.
+    pub span: Span,
+    pub name: String,
+    pub executions: u64,
+    /// All components were zero in all lanes.
+    pub zeros: u64,
+    /// Component and its zeros, where there are several.
+    pub components: Vec<(String, u64, u64)>,
+    /// Instructions that the zero makes useless, at most, and how many of them read memory or textures.
+    pub useless: (usize, usize),
+    /// The code is the one that was profiled.
+    pub exact: bool,
+}
+
+/// An item whose profile is not of the code as it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stale {
+    pub found: usize,
+    pub of: usize,
+}
+
+/// What is known of the zeros of an item's functions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Zeros {
+    /// By position.
+    pub rows: Vec<ZeroRow>,
+    pub stale: Option<Stale>,
+    /// Why probabilities of the profile do not hold here.
+    pub warps: Option<String>,
+}
+
+/// The profile of a file, from where the configuration says or from beside it.
+pub fn file_profile(db: &dyn Db, file: File) -> FileProfile {
+    let configured = &file.settings(db).view(db).profile;
+    let path = match configured {
+        Some(path)
+            if path
+                .extension()
+                .is_some_and(|extension| extension == "json") =>
+        {
+            path.clone()
+        }
+        // Anything else is a directory that holds the profiles of files by their names.
+        Some(directory) => match profile::beside(file.path(db)).file_name() {
+            Some(name) => directory.join(name),
+            None => return FileProfile::Missing,
+        },
+        None => profile::beside(file.path(db)),
+    };
+    let found = db.file(&path);
+    match db::profile_text(db, found) {
+        ProfileText::Missing => FileProfile::Missing,
+        ProfileText::Unusable(reason) => FileProfile::Unusable(path, reason.clone()),
+        ProfileText::Read(read) => {
+            // One profile may be configured for a directory; it tells of its own source.
+            let name = file.path(db).file_name().unwrap_or_default();
+            match configured.is_some() && *read.source.file != *name.to_string_lossy() {
+                true => FileProfile::Missing,
+                false => FileProfile::Read(path, found, Arc::clone(read)),
+            }
+        }
+    }
+}
+
+/// A file as a profile.
+pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
+    let text = match file.source(db) {
+        db::Source::Text { text, .. } => text,
+        db::Source::Unusable(reason) => return ProfileText::Unusable(reason.to_string()),
+        db::Source::Missing => return ProfileText::Missing,
+    };
+    if text.len() as u64 > profile::LARGEST_PROFILE {
+        return ProfileText::Unusable(format!("{} bytes are too many", text.len()));
+    }
+    match profile::parse(text) {
+        Ok(read) => ProfileText::Read(Arc::new(read)),
+        Err(TextError::Json(reason)) => ProfileText::Unusable(reason),
+        Err(error) => ProfileText::Unusable(error.to_string()),
+    }
+}
+
+/// What the profile says of an item.
+pub fn of_item(db: &dyn Db, item: Item<'_>, profile: File) -> Zeros {
+    let mut zeros = Zeros::default();
+    let file = item.main(db);
+    let ProfileText::Read(profile) = db::profile_text(db, profile) else {
+        return zeros;
+    };
+    let wanted = file.settings(db).analysis(db).options.warp_size;
+    for lowered in db::lowered(db, item).iter() {
+        let Some(function) = lowered
+            .module
+            .functions
+            .first()
+            .filter(|f| !f.layout.is_empty())
+        else {
+            continue;
+        };
+        let stored = profile
+            .items
+            .iter()
+            .find(|stored| stored.name == function.name && stored.ordinal == item.ordinal(db));
+        let Some(stored) = stored else { continue };
+        if let Err(error) = profile.check_warp_size(function.launch.warp_size.unwrap_or(wanted)) {
+            zeros.warps = Some(error.to_string());
+            continue;
+        }
+        add_rows(&mut zeros, function, stored);
+    }
+    zeros
+        .rows
+        .sort_by(|a, b| (&a.of, a.span, &a.name).cmp(&(&b.of, b.span, &b.name)));
+    zeros
+}
+
+fn add_rows(zeros: &mut Zeros, function: &Function, stored: &StoredItem) {
+    let mapped = map(stored, function);
+    if !mapped.exact {
+        zeros.stale = Some(Stale {
+            found: mapped.values.len(),
+            of: stored.values.len(),
+        });
+    }
+    for binding in &function.bindings {
+        if binding.kind == BindingKind::Read
+            || binding.loc == Loc::NONE
+            || binding.loc.span.is_empty()
+        {
+            continue;
+        }
+        let of = match binding.loc.site {
+            Site(0) => None,
+            site => match function.sites.get(site).and_then(|site| site.item.clone()) {
+                Some(key) => Some(key),
+                None => continue,
+            },
+        };
+        let known: Option<Vec<(Value, u64, u64)>> = binding
+            .values
+            .iter()
+            .map(|&value| {
+                let counts = mapped.of(stored, value)?;
+                (counts.executions > 0).then_some((value, counts.executions, counts.zeros))
+            })
+            .collect();
+        let Some(known) = known.filter(|known| !known.is_empty()) else {
+            continue;
+        };
+        let mut members: Vec<Value> = Vec::new();
+        for &(value, ..) in &known {
+            if !members.contains(&value) {
+                members.push(value);
+            }
+        }
+        let counts = match members.as_slice() {
+            [_] => Some((known[0].1, known[0].2)),
+            several => joint(&mapped, stored, several),
+        };
+        let Some((executions, zero)) = counts else {
+            continue;
+        };
+        let variable = &function.variables[binding.variable];
+        let names = ["x", "y", "z", "w"];
+        let components = match members.len() {
+            1 => Vec::new(),
+            _ => known
+                .iter()
+                .zip(names)
+                .map(|(&(_, executions, zeros), name)| (name.to_owned(), executions, zeros))
+                .collect(),
+        };
+        let row = ZeroRow {
+            of,
+            span: binding.loc.span,
+            name: format!("{}{}", variable.name, binding.part),
+            executions,
+            zeros: zero,
+            components,
+            useless: count_useless(function, &members, zero),
+            exact: mapped.exact,
+        };
+        // A callee that is inlined several times has a row for each; they are summed.
+        let same = zeros
+            .rows
+            .iter_mut()
+            .find(|known| known.of == row.of && known.span == row.span && known.name == row.name);
+        match same {
+            Some(known) => sum(known, &row),
+            None => zeros.rows.push(row),
+        }
+    }
+}
+
+/// Executions and zeros of a vector that was counted as one.
+fn joint(
+    mapped: &facts::values::stored::Mapped,
+    stored: &StoredItem,
+    members: &[Value],
+) -> Option<(u64, u64)> {
+    let ids: Option<Vec<u32>> = members
+        .iter()
+        .map(|&member| mapped.of(stored, member).map(|value| value.id))
+        .collect();
+    let ids = ids?;
+    let found = stored.joint.iter().find(|joint| joint.members == ids)?;
+    (found.executions > 0).then_some((found.executions, found.zeros))
+}
+
+fn count_useless(function: &Function, members: &[Value], zeros: u64) -> (usize, usize) {
+    if zeros == 0 {
+        return (0, 0);
+    }
+    let dead = useless(function, members);
+    let memory = dead
+        .iter()
+        .filter(|&&inst| {
+            let op = &function.insts[inst].op;
+            op.reads_memory() || matches!(op, ir::Op::Texture(_))
+        })
+        .count();
+    (dead.len(), memory)
+}
+
+fn sum(into: &mut ZeroRow, other: &ZeroRow) {
+    into.executions = into.executions.saturating_add(other.executions);
+    into.zeros = into.zeros.saturating_add(other.zeros);
+    into.exact &= other.exact;
+    into.useless = into.useless.max(other.useless);
+    for (known, one) in into.components.iter_mut().zip(&other.components) {
+        known.1 = known.1.saturating_add(one.1);
+        known.2 = known.2.saturating_add(one.2);
+    }
+}
+
+impl ZeroRow {
+    /// From 0 to 1.
+    pub fn share(&self) -> f64 {
+        match self.executions {
+            0 => 0.0,
+            all => self.zeros as f64 / all as f64,
+        }
+    }
+}
+
+/// The rows of a file in bytes of it: its items' own, and those of callees that its entry points inline.
+pub fn rows(db: &dyn Db, file: File) -> Vec<ZeroRow> {
+    let FileProfile::Read(_, profile, _) = file_profile(db, file) else {
+        return Vec::new();
+    };
+    let places = db::places(db, file);
+    let mut all: Vec<ZeroRow> = Vec::new();
+    for (place, item) in own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        for row in &db::zeros(db, item, profile).rows {
+            let start = match &row.of {
+                None => Some(place.start),
+                Some(key) => places
+                    .binary_search_by(|(known, _, _)| known.cmp(key))
+                    .ok()
+                    .map(|at| &places[at])
+                    .filter(|(_, id, _)| *id == FileId::MAIN)
+                    .map(|&(_, _, start)| start),
+            };
+            let Some(start) = start else { continue };
+            let row = ZeroRow {
+                of: None,
+                span: row.span.shifted(start),
+                ..row.clone()
+            };
+            all.push(row);
+        }
+    }
+    all.sort_by(|a, b| (a.span, &a.name).cmp(&(b.span, &b.name)));
+    all.dedup_by(|later, first| {
+        let same = later.span == first.span && later.name == first.name;
+        if same {
+            sum(first, later);
+        }
+        same
+    });
+    all
+}
+
+/// `0 in 62 % of warps`.
+pub fn label(share: f64, language: Language) -> String {
+    format!(
+        "0 in {} of {}s",
+        percent(share),
+        facts::words::warp(language)
+    )
+}
+
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    match value {
+        v if v > 0.0 && v < 1.0 => "< 1 %".into(),
+        v if v > 99.0 && v < 100.0 => "> 99 %".into(),
+        v => format!("{v:.0} %"),
+    }
+}
+
+/// The lines of a hover about the definition at a place of the file.
+pub fn hover(db: &dyn Db, file: File, span: Span, language: Language) -> Option<String> {
+    let FileProfile::Read(path, _, profile) = file_profile(db, file) else {
+        return None;
+    };
+    let all = rows(db, file);
+    let row = all.iter().find(|row| row.span == span)?;
+    let mut out = format!(
+        "**{}** — counted {} times, {}",
+        label(row.share(), language),
+        row.executions,
+        from(&path, &profile)
+    );
+    if !row.exact {
+        out += "; the code has changed since";
+    }
+    if !row.components.is_empty() {
+        let parts: Vec<String> = row
+            .components
+            .iter()
+            .filter(|(_, executions, _)| *executions > 0)
+            .map(|(name, executions, zeros)| {
+                format!("`.{name}` {}", percent(*zeros as f64 / *executions as f64))
+            })
+            .collect();
+        out += &format!(
+            "\n\nall components together; each alone: {}",
+            parts.join(", ")
+        );
+    }
+    let (dead, memory) = row.useless;
+    if row.zeros > 0 && dead > 0 {
+        out += &format!(
+            "\n\nthe zero makes up to {dead} instruction{} useless",
+            if dead == 1 { "" } else { "s" }
+        );
+        if memory > 0 {
+            out += &format!(
+                ", {memory} of them read{} memory or textures",
+                if memory == 1 { "s" } else { "" }
+            );
+        }
+    }
+    Some(out)
+}
+
+fn from(path: &Path, profile: &StoredProfile) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let origin = &profile.origin;
+    match (origin.kind.as_str(), origin.inputs.is_empty()) {
+        ("interpreter", false) => format!("by the interpreter on `{}` (`{name}`)", origin.inputs),
+        ("interpreter", true) => {
+            format!("by the interpreter on inputs of its own choice (`{name}`)")
+        }
+        ("instrumented", _) => format!("by instrumented code (`{name}`)"),
+        _ => format!("imported (`{name}`)"),
+    }
+}
+
+/// Why a definition without a profile could be zero although its operands are not.
+pub fn structural(function: &Function, span: Span) -> Option<String> {
+    let binding = function.bindings.iter().find(|binding| {
+        binding.kind != BindingKind::Read && binding.loc.site == Site(0) && binding.loc.span == span
+    })?;
+    let reason = binding.values.iter().find_map(|&value| {
+        let ValueDef::Result(inst, _) = function.values[value].def else {
+            return None;
+        };
+        recordable(function, value)
+            .then(|| originator(function, inst))
+            .flatten()
+    })?;
+    // What a callee returns is its caller's to use.
+    let returned = function.kind == ir::FunctionKind::Device;
+    if !returned && useless(function, &binding.values).is_empty() {
+        return None;
+    }
+    Some(format!(
+        "*could be zero for structural reasons, unprofiled*: {}; `lockstep profile` tells how often",
+        reason.reason()
+    ))
+}
+
+/// What is wrong with the profile of a file: a place of the file, the code, what to say.
+pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, String)> {
+    match file_profile(db, file) {
+        FileProfile::Missing => Vec::new(),
+        FileProfile::Unusable(path, reason) => vec![(
+            "unusable-profile",
+            Span::default(),
+            format!("{} is not used as a profile: {reason}", path.display()),
+            String::new(),
+        )],
+        FileProfile::Read(path, at, profile) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let mut stale: Vec<(Span, String, Stale)> = Vec::new();
+            for (place, item) in own_items(db, file) {
+                if !item.holds(db).code {
+                    continue;
+                }
+                let zeros = db::zeros(db, item, at);
+                if let Some(message) = &zeros.warps {
+                    let span = name_span(db, item)
+                        .map_or(Span::at(place.start), |span| span.shifted(place.start));
+                    return vec![(
+                        "unusable-profile",
+                        span,
+                        format!("{name}: {message}"),
+                        item.name(db).to_string(),
+                    )];
+                }
+                if let Some(one) = &zeros.stale {
+                    let span = name_span(db, item)
+                        .map_or(Span::at(place.start), |span| span.shifted(place.start));
+                    stale.push((span, item.name(db).to_string(), one.clone()));
+                }
+            }
+            let Some((span, item, one)) = stale.first() else {
+                return Vec::new();
+            };
+            let more = match stale.len() - 1 {
+                0 => String::new(),
+                more => format!(", and so have {more} more functions"),
+            };
+            vec![(
+                "stale-profile",
+                *span,
+                format!(
+                    "`{item}` has changed since {name} was made{}{more}: {} of its {} values were found again; `lockstep profile` makes it anew",
+                    when(&profile),
+                    one.found,
+                    one.of
+                ),
+                item.clone(),
+            )]
+        }
+    }
+}
+
+fn when(profile: &StoredProfile) -> String {
+    match profile.origin.inputs.is_empty() {
+        true => String::new(),
+        false => format!(" from {}", profile.origin.inputs),
+    }
+}
+
+fn name_span(db: &dyn Db, item: Item<'_>) -> Option<Span> {
+    super::rows_of(db, item)
+        .first()?
+        .head
+        .map(|head| head.name_span)
+}
+
+/// The profile of a file for those who make use of it: versioning asks it for probabilities.
+pub fn stored(db: &dyn Db, file: File) -> Option<Arc<StoredProfile>> {
+    match file_profile(db, file) {
+        FileProfile::Read(_, _, profile) => Some(profile),
+        _ => None,
+    }
+}
+
+/// The language of a file, for its words.
+pub fn language(db: &dyn Db, file: File) -> Language {
+    match file.language(db) {
+        program::Language::Hlsl => Language::Hlsl,
+        program::Language::Ptx => Language::Ptx,
+        program::Language::MicroSimd => Language::MicroSimd,
+        _ => Language::Cuda,
+    }
+}
