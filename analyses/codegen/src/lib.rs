@@ -2,6 +2,7 @@
 //!
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
+pub mod instrument;
 pub mod refusal;
 pub mod specialize;
 pub mod target;

@@ -9,6 +9,7 @@ mod code;
 mod dump;
 mod execute;
 mod input;
+mod instrument;
 mod profile;
 
 use crate::lsp;
@@ -47,6 +48,8 @@ enum Command {
     Profile(Box<ProfileArgs>),
     /// Prints the GPU code (PTX) of a function
     Code(CodeArgs),
+    /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
+    Instrument(InstrumentArgs),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
@@ -303,6 +306,22 @@ struct CodeArgs {
 }
 
 #[derive(Args, Debug)]
+struct InstrumentArgs {
+    file: PathBuf,
+    /// Only this function
+    #[arg(long)]
+    item: Option<String>,
+    /// The copy [default: FILE.counted.EXT]
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// What the counters mean, for `lockstep profile import` [default: OUT.map.json]
+    #[arg(long, value_name = "MAP.json")]
+    map: Option<PathBuf>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
 struct DumpArgs {
     #[arg(value_enum)]
     what: DumpWhat,
@@ -375,6 +394,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Run(args) => execute::run(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Code(args) => code::code(&args),
+        Command::Instrument(args) => instrument::instrument(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
         Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),

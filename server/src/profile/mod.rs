@@ -6,6 +6,7 @@
 pub mod data;
 pub mod import;
 pub mod inputs;
+pub mod instrument;
 pub mod launch;
 mod members;
 pub mod run;
