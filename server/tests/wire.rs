@@ -592,3 +592,44 @@ fn configured_entry_points_and_defines_change_what_a_file_shows() {
     );
     assert_eq!(client.shutdown(), Some(0));
 }
+
+/// Versions on zero come as rewrites that are shown before they are made, and as refusals with their reason.
+#[test]
+fn versions_on_zero_are_offered_as_rewrites() {
+    let mut capabilities = utf8();
+    capabilities["textDocument"]["codeAction"] = json!({ "disabledSupport": true });
+    capabilities["workspace"]["workspaceEdit"] =
+        json!({ "documentChanges": true, "changeAnnotationSupport": {} });
+    let mut client = client(capabilities);
+    let uri = "file:///wire/lit.hlsl";
+    let shader = "float main(float3 n : N, float3 l : L, float s : S) : SV_Target {\n    float shadow = saturate(s);\n    float spec = pow(saturate(dot(n, l)), 8.0) / (1.0 + dot(l, l));\n    return n.x + spec * shadow * sqrt(abs(l.x));\n}\n";
+    client.open(uri, "hlsl", shader);
+    let ask = |client: &mut Client, line: u32, only: Value| {
+        let at = json!({ "line": line, "character": 12 });
+        client.request(
+            "textDocument/codeAction",
+            json!({ "textDocument": { "uri": uri }, "range": { "start": at, "end": at },
+                    "context": { "diagnostics": [], "only": only } }),
+        )
+    };
+    let found = ask(&mut client, 1, json!(["refactor"]));
+    let action = &found[0];
+    assert_eq!(action["kind"], "refactor.rewrite", "{found}");
+    let title = action["title"].as_str().unwrap_or("");
+    assert!(title.starts_with("Version on zero of `shadow`"), "{title}");
+    let edit = &action["edit"]["documentChanges"][0]["edits"][0];
+    assert!(
+        edit["newText"]
+            .as_str()
+            .is_some_and(|text| text.contains("WaveActiveAllTrue(shadow == 0.0)")),
+        "{found}"
+    );
+    let name = edit["annotationId"].as_str().unwrap_or("");
+    assert_eq!(
+        action["edit"]["changeAnnotations"][name]["needsConfirmation"],
+        true
+    );
+    // Fixes alone: none here.
+    assert_eq!(ask(&mut client, 1, json!(["quickfix"])), json!([]));
+    assert_eq!(client.shutdown(), Some(0));
+}

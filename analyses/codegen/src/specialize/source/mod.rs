@@ -124,6 +124,8 @@ pub enum Refusal {
     Already(SmolStr),
     #[error("the function comes from another file")]
     Elsewhere,
+    #[error("the file is written for a shader model without votes: `{0}`")]
+    Older(&'static str),
     #[error("the rewritten text was not accepted: {0}")]
     Check(String),
 }
@@ -150,6 +152,7 @@ impl Refusal {
             Refusal::SharedLine => "shared-line",
             Refusal::Already(_) => "already",
             Refusal::Elsewhere => "elsewhere",
+            Refusal::Older(_) => "older-shader-model",
             Refusal::Check(_) => "check",
         }
     }

@@ -198,6 +198,12 @@ pub fn version(
     if source.item.file != syntax::FileId::MAIN {
         return Err(Refusal::Elsewhere);
     }
+    if source.language == Language::Hlsl {
+        let older = ["tex2D(", "texCUBE(", "tex2Dlod(", "technique "];
+        if let Some(word) = older.into_iter().find(|word| source.text.contains(word)) {
+            return Err(Refusal::Older(word.trim_end_matches(['(', ' '])));
+        }
+    }
     let names = Names::of(function);
     let id = candidate.variable;
     let variable = names.variable(id);

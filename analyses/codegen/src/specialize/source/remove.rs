@@ -85,7 +85,10 @@ fn at_mark(text: &str, lines: &[Line<'_>], mark: usize, name: &str) -> Option<Re
         if rest.starts_with("if (") {
             break;
         }
-        declared.push(rest);
+        // Declarations that a version around this one moved are not of this one.
+        if !(rest.starts_with("// ") && rest.ends_with(" (above)")) {
+            declared.push(rest);
+        }
         at += 1;
     }
     let head = lines.get(at)?;

@@ -184,8 +184,11 @@ impl Around<'_> {
                 }
                 _ => return refuse(&SmolStr::new_static("a binding"), "it has several names"),
             }
+            // Of a constant there may be two.
             let words = declaration.specifiers.words;
-            if words.has(SpecifierSet::STATIC) || words.has(SpecifierSet::SHARED) {
+            let own = words.has(SpecifierSet::STATIC)
+                && (needed.is_some() || !words.has(SpecifierSet::CONST));
+            if own || words.has(SpecifierSet::SHARED) {
                 return refuse(
                     &idents.last().map(|i| i.name.clone()).unwrap_or_default(),
                     "it is static or shared",
