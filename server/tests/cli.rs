@@ -1,53 +1,11 @@
 //! The command line: what it prints, its exit codes, and what it does with input that can't be used.
 
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn lockstep(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockstep"))
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}{}", text(output), errors(output)))
-}
-
-/// A directory of its own for a test.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Place {
-        let path = std::env::temp_dir().join(format!("lockstep-cli-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        Place(path)
-    }
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).expect("written");
-        path.display().to_string()
-    }
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
 
 const KERNEL: &str = r#"#include "shapes.cuh"
 __global__ void scale(float* out, const float* in, int n) {
@@ -757,100 +715,4 @@ fn a_barrier_in_a_called_function_is_told_once_with_the_calls_that_lead_to_it() 
     // What callers pass for a parameter differs: the least uniform counts.
     let index = row(item(&report, "pick"), "values", "index").clone();
     assert_ne!(index["class"], "uniform", "{index}");
-}
-
-const SHADER: &str = "float3 Brdf(float3 n, float3 l)
-{
-    return pow(saturate(dot(n, l)), 32.0) * normalize(n + l);
-}
-
-float4 main(float3 n : NORMAL, float3 l : LIGHT, float s : SHADOW) : SV_Target
-{
-    float3 color = n * 0.1;
-    float shadow = saturate(s);
-    float3 spec = Brdf(n, l);
-    color += spec * shadow * sqrt(abs(l)) / (1.0 + dot(l, l));
-    return float4(color, 1.0);
-}
-";
-
-#[test]
-fn a_version_on_zero_is_made_and_taken_back() {
-    let place = Place::new("version");
-    let file = place.file("lit.hlsl", SHADER);
-    let listed = json(&lockstep(&[
-        "actions", &file, "--at", "9:12", "--format", "json",
-    ]));
-    let action = listed["actions"]
-        .as_array()
-        .and_then(|all| all.iter().find(|one| one["id"] == "version-on-zero"))
-        .unwrap_or_else(|| panic!("{listed}"));
-    let title = action["title"].as_str().unwrap_or("");
-    assert!(
-        title.starts_with("Version on zero of `shadow` (pays from "),
-        "{title}"
-    );
-    assert!(
-        title.ends_with(" % zero warps, estimate for sm_80)"),
-        "{title}"
-    );
-    assert_eq!(action["kind"], "refactor.rewrite");
-    let diff = text(&lockstep(&[
-        "apply",
-        "version-on-zero",
-        &file,
-        "--at",
-        "9:12",
-        "--diff",
-    ]));
-    assert!(
-        diff.contains("+    if (!WaveActiveAllTrue(shadow == 0.0))"),
-        "{diff}"
-    );
-    let out = lockstep(&["apply", "version-on-zero", &file, "--at", "9:12", "--write"]);
-    assert!(out.status.success(), "{}", errors(&out));
-    let checked = lockstep(&["check", &file, "--deny", "all"]);
-    assert!(checked.status.success(), "{}", text(&checked));
-    let out = lockstep(&["apply", "remove-version", &file, "--at", "13:10", "--write"]);
-    assert!(out.status.success(), "{}", errors(&out));
-    assert_eq!(std::fs::read_to_string(&file).expect("there"), SHADER);
-}
-
-#[test]
-fn kernels_ask_for_the_permission_by_name() {
-    let place = Place::new("permission");
-    let kernel = "__global__ void k(float* out, const float* in, const float* w)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float mask = fmaxf(w[i], 0.0f);
-    float x = expf(in[i]) * logf(in[i + 1]) / (1.0f + expf(in[i + 2]));
-    out[i] = mask * x;
-}
-";
-    let file = place.file("k.cu", kernel);
-    let told = text(&lockstep(&["actions", &file, "--at", "4:11"]));
-    assert!(told.contains("refused: in IEEE arithmetic"), "{told}");
-    let fast = text(&lockstep(&[
-        "apply",
-        "version-on-zero-fast",
-        &file,
-        "--at",
-        "4:11",
-    ]));
-    assert!(
-        fast.contains("if (__all_sync(__activemask(), mask == 0.0f))"),
-        "{fast}"
-    );
-    place.file("lockstep.toml", "fast_math = true\n");
-    let told = text(&lockstep(&["actions", &file, "--at", "4:11"]));
-    assert!(told.contains("(pays from "), "{told}");
-    // Whole warps and no branch: the full mask.
-    place.file("lockstep.toml", "fast_math = true\nblock = [256, 1, 1]\n");
-    let out = lockstep(&["apply", "version-on-zero", &file, "--at", "4:11"]);
-    assert!(
-        text(&out).contains("__all_sync(0xffffffff, mask == 0.0f)"),
-        "{}{}",
-        text(&out),
-        errors(&out)
-    );
 }

@@ -1,19 +1,14 @@
 //! The GPU code of a function, from the command line and over the wire.
 
+#[path = "support/command.rs"]
+mod command;
 mod support;
 
+use command::lockstep;
 use serde_json::{Value, json};
-use std::process::{Command, Output};
 use support::Client;
 
 const KERNEL: &str = "__global__ void scale(float* out, const float* in, int n) {\n    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) {\n        out[i] = in[4 * i] * 2.0f;\n    }\n}\n\n__device__ float half_of(float x) {\n    return x * 0.5f;\n}\n";
-
-fn lockstep(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockstep"))
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
-}
 
 fn fixture(name: &str) -> String {
     format!("{}/../fixtures/{name}", env!("CARGO_MANIFEST_DIR"))

@@ -1,50 +1,12 @@
 //! `lockstep profile` from the outside: fixtures with their expected tables, profiles that go out and come in, imports,
 //! and all that can be wrong with what it is given.
 
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, lockstep, text};
 use lockstep_server::profile;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn lockstep(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_lockstep"))
-        .args(arguments)
-        .output()
-        .expect("the binary starts")
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A directory of its own for a test.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(name: &str) -> Place {
-        let path =
-            std::env::temp_dir().join(format!("lockstep-profile-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a directory");
-        Place(path)
-    }
-    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, content).expect("written");
-        path.display().to_string()
-    }
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
 
 fn fixture(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/profiles");

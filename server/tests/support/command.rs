@@ -1,0 +1,53 @@
+//! The built binary as a command, and directories for its files.
+
+#![allow(dead_code, unreachable_pub)]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+pub fn lockstep(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lockstep"))
+        .args(arguments)
+        .output()
+        .expect("the binary starts")
+}
+
+pub fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn errors(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}{}", text(output), errors(output)))
+}
+
+/// A directory of its own for a test.
+#[derive(Debug)]
+pub struct Place(PathBuf);
+
+impl Place {
+    pub fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("lockstep-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a directory");
+        Place(path)
+    }
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("written");
+        path.display().to_string()
+    }
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
