@@ -6,7 +6,7 @@ mod command;
 
 use command::{Place, errors, lockstep, text};
 use lockstep_server::profile;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn fixture(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/profiles");
@@ -84,7 +84,7 @@ fn a_profile_goes_out_and_comes_in() {
     let item = read.item("layer").expect("the kernel");
     assert_eq!(item.warps, 128);
     assert!(item.values.iter().any(|value| value.name == "scaled"));
-    let names: Vec<String> = std::fs::read_dir(&place.0)
+    let names: Vec<String> = std::fs::read_dir(place.folder())
         .expect("the directory")
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -551,7 +551,16 @@ mod counters {
         );
         let launched =
             launch::described(&lowered.module, &description, 32, Path::new("")).expect("a launch");
-        let outcome = ir::interp::run(&lowered.module, &launched.launch);
+        // Whoever runs the copy clears the counters first.
+        let mut launch = launched.launch;
+        let cleared = launch.buffers.len();
+        launch
+            .buffers
+            .push(ir::interp::Buffer::global(vec![0; 64 << 10]));
+        launch
+            .bindings
+            .push((counted.map.buffer.as_str().into(), cleared));
+        let outcome = ir::interp::run(&lowered.module, &launch);
         assert_eq!(outcome.error, None, "{name}\n{}", counted.text);
         let buffer = outcome
             .buffers
@@ -641,7 +650,8 @@ mod counters {
 }
 ";
         let toml = "[launch]\nthreads = [256]\nblock = [64]\n[values]\nn = 5\n[buffers.p]\ncount = 256\n[buffers.q]\nfill = \"normal\"\ncount = 256\n";
-        assert!(compared("k.cu", source, toml) >= 4);
+        let places = compared("k.cu", source, toml);
+        assert!(places >= 3, "{places} places");
     }
 
     #[test]
@@ -654,7 +664,7 @@ mod counters {
         let written =
             std::fs::read_to_string(place.path("sparse_layer.counted.cu")).expect("the copy");
         assert!(
-            written.contains("float relu = fmaxf(x, 0.0f); lockstep_count("),
+            written.contains("float active = rectified(x); lockstep_count("),
             "{written}"
         );
         let sites = import::map(&std::fs::read_to_string(&map).expect("the map"))
@@ -724,7 +734,7 @@ mod counters {
             let counted = instrument::instrument(&db, file, None).expect("something to count");
             let written = place.file("k.ptx", &counted.text);
             let output = Command::new(&assembler)
-                .args(["-arch=sm_75", &written, "-o", &place.path("k.cubin")])
+                .args(["-arch=sm_90", &written, "-o", &place.path("k.cubin")])
                 .output()
                 .expect("ptxas runs");
             assert!(

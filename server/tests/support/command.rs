@@ -41,6 +41,9 @@ impl Place {
         std::fs::write(&path, content).expect("written");
         path.display().to_string()
     }
+    pub fn folder(&self) -> &std::path::Path {
+        &self.0
+    }
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).display().to_string()
     }

@@ -4,15 +4,15 @@
 use ir::random::Random;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Language {
+pub(crate) enum Language {
     Cuda,
     Hlsl,
 }
 
 /// Values that a thread reads.
-pub const INPUTS: u32 = 6;
+pub(crate) const INPUTS: u32 = 6;
 /// Values that a thread writes.
-pub const OUTPUTS: u32 = 4;
+pub(crate) const OUTPUTS: u32 = 4;
 
 struct Generator {
     random: Random,
@@ -31,7 +31,7 @@ struct Generator {
 }
 
 /// A whole file with one kernel named `main`.
-pub fn kernel(seed: u64, language: Language) -> String {
+pub(crate) fn kernel(seed: u64, language: Language) -> String {
     let mut g = Generator {
         random: Random::new(seed ^ 0x0a11_ce00),
         language,

@@ -387,7 +387,7 @@ impl Folder<'_> {
                     return same(Abs::Top);
                 };
                 match (op, outs[0].abs.all()) {
-                    (UnaryOp::Minus, Some(number)) if number == 0.0 => constant(0.0),
+                    (UnaryOp::Minus, Some(0.0)) => constant(0.0),
                     (UnaryOp::Minus, Some(number)) if base.is_float() || base == Base::Int => {
                         same(Abs::All(-number))
                     }

@@ -226,7 +226,7 @@ fn template_parameters() {
         Cuda,
         r##"template <int N, bool B = (N > 4), template <class> class Q = X, typename T = float, class... R> requires C<T> && (N > 1) __global__ void k(T t) { }"##,
         &[
-            r##"(function template<int N, bool B=(paren (> N 4)), template Q, type T=float, type... R> __global__ void k(T t) {})"##,
+            r##"(function template<int N, bool B=(paren (> N 4)), template Q=X, type T=float, type... R> __global__ void k(T t) {})"##,
         ],
     );
 }
