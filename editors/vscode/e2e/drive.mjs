@@ -193,7 +193,7 @@ try {
     () => entry.waitFor({ timeout: 5000 }),
   );
   must(true, "the GPU code stands beside the source");
-  await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/ \d+: .*threadIdx/ }).first().waitFor({ timeout: 10000 });
+  await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/\s\d+:\s.*threadIdx/ }).first().waitFor({ timeout: 10000 });
   must(true, "its lines name the source lines that they come from");
   await page.waitForTimeout(500);
   await shot("7-gpu-code");
