@@ -91,8 +91,8 @@ pub(super) struct Level(u8);
 impl Level {
     pub(super) const ASSIGN: Level = Level(1);
     const CONDITIONAL: Level = Level(2);
-    const UNARY: Level = Level(13);
-    const POSTFIX: Level = Level(14);
+    pub(super) const UNARY: Level = Level(13);
+    pub(super) const POSTFIX: Level = Level(14);
     pub(super) const ATOM: Level = Level(15);
     const fn tighter(self) -> Level {
         Level(self.0 + 1)
@@ -723,7 +723,7 @@ fn finish(abs: Abs) -> (Abs, Choice) {
 }
 
 /// The same in every numeric type, and so are sums and products of a few of them.
-fn exact(number: f64) -> bool {
+pub(super) fn exact(number: f64) -> bool {
     number.fract() == 0.0 && number.abs() <= 2048.0
 }
 
@@ -742,62 +742,5 @@ fn least(e: &Expr, at: usize) -> Level {
         ExprKind::Conditional { .. } if at == 0 => Level::CONDITIONAL.tighter(),
         ExprKind::Conditional { .. } => Level::CONDITIONAL,
         _ => Level::ASSIGN,
-    }
-}
-
-impl Source<'_> {
-    /// A number of a type as this file writes them; `None` where there is no such literal.
-    pub(super) fn literal(&self, ty: &Ty, number: f64, root: bool) -> Option<(String, Level)> {
-        let (base, shape) = ty.number()?;
-        if !exact(number) {
-            return None;
-        }
-        let scalar = match base {
-            Base::Bool => {
-                return (shape == Shape::Scalar).then(|| {
-                    (
-                        if number != 0.0 { "true" } else { "false" }.to_owned(),
-                        Level::ATOM,
-                    )
-                });
-            }
-            Base::Int | Base::Uint | Base::Long => format!("{number:.0}"),
-            Base::Double => format!("{number:.1}"),
-            Base::Half | Base::Float if self.short_suffix() => format!("{number:.1}f"),
-            Base::Half | Base::Float => format!("{number:.1}"),
-        };
-        let level = if number < 0.0 {
-            Level::UNARY
-        } else {
-            Level::ATOM
-        };
-        let word = match base {
-            Base::Bool => "bool",
-            Base::Int => "int",
-            Base::Uint => "uint",
-            Base::Half => "half",
-            Base::Float => "float",
-            Base::Double => "double",
-            Base::Long => return (shape == Shape::Scalar).then_some((scalar, level)),
-        };
-        match shape {
-            Shape::Scalar if base == Base::Half && !root => None,
-            Shape::Scalar => Some((scalar, level)),
-            _ if root && self.language == Language::Hlsl => Some((scalar, level)),
-            Shape::Vector(n) if base != Base::Half => {
-                let lanes = vec![scalar; usize::from(n)].join(", ");
-                let make = if self.language == Language::Hlsl {
-                    ""
-                } else {
-                    "make_"
-                };
-                Some((format!("{make}{word}{n}({lanes})"), Level::POSTFIX))
-            }
-            _ => None,
-        }
-    }
-
-    fn short_suffix(&self) -> bool {
-        self.language != Language::Hlsl || self.text.contains(".0f")
     }
 }

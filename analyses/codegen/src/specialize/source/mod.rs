@@ -27,6 +27,7 @@ mod flow;
 mod fold;
 mod intrinsics;
 mod layout;
+mod literal;
 mod names;
 mod needed;
 mod region;
