@@ -81,12 +81,10 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
     let varying = form.filtered(|t| {
         engine.term_level(&t.factors, block) < SUBGROUP && moves_along_a_warp(engine, t, block)
     });
-    let bytes = i64::from(fact.bytes);
     if varying.terms.iter().any(|t| t.factors.len() != 1) {
         return rows_apart(engine, block, &varying, fact);
     }
-    let mut pattern: Option<Pattern> = None;
-    for first_lane in warps(&engine.shape) {
+    let addresses = |first_lane: u32| {
         let addresses: Vec<i64> = (first_lane..first_lane + engine.shape.warp)
             .map(|lane| {
                 let offset = varying.terms.iter().fold(0i64, |sum, t| {
@@ -98,22 +96,11 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
             .collect();
         // A sum that is taken not to wrap in 32 bits does when its lanes are this far apart.
         let far = |&at: &i64| at.abs_diff(addresses[0]) >= 1 << 31;
-        if form.assumed && addresses.iter().any(far) {
-            return;
-        }
-        let here = Pattern::of(&addresses, bytes, shared);
-        pattern = Some(match pattern {
-            None => here,
-            Some(before) => before.and(here),
-        });
-    }
-    let Some(pattern) = pattern else { return };
-    fact.stride_bytes = pattern.stride;
-    if shared {
-        fact.bank_ways = pattern.ways;
-    } else {
-        fact.sectors = pattern.sectors;
-    }
+        (!form.assumed || !addresses.iter().any(far)).then_some(addresses)
+    };
+    let Some(pattern) = in_all_warps(&engine.shape, fact, addresses) else {
+        return;
+    };
     fact.class = if pattern.is_dense(fact) {
         AccessClass::Coalesced
     } else {
@@ -174,30 +161,41 @@ fn along(engine: &Engine<'_>, term: &Term, block: ir::Block) -> Option<Special> 
 
 /// Addresses that are no linear form of the lanes, and still known: remainders, quotients and masks of thread indices.
 fn lane_by_lane(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
+    let address = fact.address;
+    let addresses = |first_lane: u32| crate::lanes::values(engine, address, block, first_lane);
+    let Some(pattern) = in_all_warps(&engine.shape, fact, addresses) else {
+        return;
+    };
+    if pattern.is_dense(fact) {
+        fact.class = AccessClass::Coalesced;
+    } else if pattern.stride.is_some() {
+        fact.class = AccessClass::Strided;
+    }
+}
+
+/// What the lanes' addresses, given by a warp's first lane, have in common in all warps; `None` where one is not known.
+fn in_all_warps(
+    shape: &Shape,
+    fact: &mut AccessFact,
+    addresses: impl Fn(u32) -> Option<Vec<i64>>,
+) -> Option<Pattern> {
     let shared = fact.space == Space::Shared;
     let mut pattern: Option<Pattern> = None;
-    for first_lane in warps(&engine.shape) {
-        let Some(addresses) = crate::lanes::values(engine, fact.address, block, first_lane) else {
-            return;
-        };
-        let here = Pattern::of(&addresses, i64::from(fact.bytes), shared);
+    for first_lane in warps(shape) {
+        let here = Pattern::of(&addresses(first_lane)?, i64::from(fact.bytes), shared);
         pattern = Some(match pattern {
             None => here,
             Some(before) => before.and(here),
         });
     }
-    let Some(pattern) = pattern else { return };
+    let pattern = pattern?;
     fact.stride_bytes = pattern.stride;
     if shared {
         fact.bank_ways = pattern.ways;
     } else {
         fact.sectors = pattern.sectors;
     }
-    if pattern.is_dense(fact) {
-        fact.class = AccessClass::Coalesced;
-    } else if pattern.stride.is_some() {
-        fact.class = AccessClass::Strided;
-    }
+    Some(pattern)
 }
 
 /// The first lanes of warps that can differ in their pattern: one where rows are whole warps, or nothing else is known.
