@@ -102,6 +102,10 @@ pub enum Refusal {
     )]
     Derivative(SmolStr),
     #[error(
+        "a function of this file that calls this one may take a derivative of what depends on `{0}`: helper lanes that did not vote would give it other neighbours"
+    )]
+    CallersDerivative(SmolStr),
+    #[error(
         "the {lines} lines exchange values between lanes by a mask, and lanes of a warp that do not run together would vote apart"
     )]
     CrossLane { lines: u32 },
@@ -143,7 +147,7 @@ impl Refusal {
             Refusal::Ieee => "ieee",
             Refusal::Precise(_) => "precise",
             Refusal::Barrier { .. } => "barrier",
-            Refusal::Derivative(_) => "derivative",
+            Refusal::Derivative(_) | Refusal::CallersDerivative(_) => "derivative",
             Refusal::CrossLane { .. } => "cross-lane",
             Refusal::Unknown(_) => "unknown-call",
             Refusal::Macro => "macro",

@@ -262,6 +262,15 @@ float4 main(float2 uv : A, float k : B) : SV_Target {
 }
 ";
     assert_eq!(refused(Dialect::Hlsl, derivative).name(), "derivative");
+    let called = "float2 bent(float2 uv, float k) {
+    /*!*/float m = saturate(k);
+    float2 at = uv + m * pow(uv, 3.0);
+    return at;
+}
+Texture2D T; SamplerState S;
+float4 main(float2 uv : A, float k : B) : SV_Target { return T.Sample(S, bent(uv, k)); }
+";
+    assert_eq!(refused(Dialect::Hlsl, called).name(), "derivative");
     let directive = "float f(float a, float b) {
     /*!*/float m = saturate(a);
     float x = pow(b, 3.0);
