@@ -637,7 +637,8 @@ mod counters {
         };
         assert!(profiled("sparse_layer", "cu") >= 2);
         assert!(profiled("lit_surface", "hlsl") >= 3);
-        // A divergent branch, a loop, a body without braces, a reassignment in one statement.
+        // Beside a loop and a divergent branch; what stands in a body on one line or without braces has no place for a
+        // counter and is not compared.
         let source = "__global__ void k(float* p, const float* q, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   float sum = 0.0f, w = q[i];

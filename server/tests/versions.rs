@@ -100,3 +100,43 @@ fn kernels_ask_for_the_permission_by_name() {
         errors(&out)
     );
 }
+
+/// The title with a profile: what is saved, wherever the profile lies; another profile changes it.
+#[test]
+fn a_profile_gives_the_predicted_saving() {
+    let place = Place::new("saving");
+    let file = place.file("lit.hlsl", SHADER);
+    let title = || {
+        let listed = json(&lockstep(&[
+            "actions", &file, "--at", "9:12", "--format", "json",
+        ]));
+        let actions = listed["actions"].as_array().cloned().unwrap_or_default();
+        let one = actions.iter().find(|one| one["id"] == "version-on-zero");
+        one.and_then(|one| one["title"].as_str().map(str::to_owned))
+            .unwrap_or_else(|| panic!("{listed}"))
+    };
+    let profile = |zeros: u32, output: &str| {
+        let rows = format!("name,line,executions,zeros\nshadow,9,100,{zeros}\n");
+        let counts = place.file("counts.csv", rows);
+        let out = lockstep(&[
+            "profile", "import", &counts, "--source", &file, "-o", output,
+        ]);
+        assert!(out.status.success(), "{}", errors(&out));
+    };
+    assert!(title().contains("(pays from "), "{}", title());
+    profile(62, &format!("{file}.lockstep-profile.json"));
+    assert!(
+        title().contains(" at 62 % zero warps, estimate for sm_80)"),
+        "{}",
+        title()
+    );
+    // What the configuration names comes before what lies beside the file.
+    std::fs::create_dir_all(place.folder().join("profiles")).expect("a directory");
+    profile(87, &place.path("profiles/lit.hlsl.lockstep-profile.json"));
+    place.file("lockstep.toml", "profile = \"profiles\"\n");
+    assert!(
+        title().contains(" at 87 % zero warps, estimate for sm_80)"),
+        "{}",
+        title()
+    );
+}

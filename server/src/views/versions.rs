@@ -27,7 +27,7 @@ const REMOVE: &str = "remove-version";
 #[derive(Clone, PartialEq, Debug)]
 pub struct Offer {
     pub version: Version,
-    /// Share of warps with a zero, of a profile beside the file.
+    /// Share of warps with a zero, of the file's profile.
     pub probability: Option<f64>,
     /// `None`: the function is no code that could be lowered on its own, such as a template.
     pub model: Option<Model>,
@@ -244,13 +244,10 @@ fn attempt(
     })
 }
 
-/// How often a profile beside the file saw all lanes of a warp with a zero in the variable, where it is set.
+/// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
 fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
-    let beside = db.file(&crate::profile::beside(file.path(db)));
-    let profile = crate::profile::parse(program::text(beside.source(db))).ok()?;
-    let options = &file.settings(db).analysis(db).options;
-    profile.check_warp_size(options.warp_size).ok()?;
+    let profile = super::zeros::stored(db, file)?;
     let lowered = db::lowered(db, item);
     let function = lowered
         .iter()
@@ -258,7 +255,11 @@ fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64
         .find(|function| {
             function.span.start <= candidate.place.start && candidate.place.end <= function.span.end
         })?;
-    let stored = profile.item(&function.name)?;
+    let wanted = file.settings(db).analysis(db).options.warp_size;
+    let lanes = function.launch.warp_size.unwrap_or(wanted);
+    profile.check_warp_size(lanes).ok()?;
+    let mut items = profile.items.iter();
+    let stored = items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
     let set = function.bindings.iter().find(|binding| {
         binding.loc == Loc::here(candidate.place)
             && binding.part.is_empty()
