@@ -3,6 +3,8 @@ import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { GpuCode } from "./code";
+import { Previews } from "./preview";
+import { profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
 const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd"];
@@ -25,6 +27,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("lockstep.explain", explain),
     vscode.commands.registerCommand("lockstep.toggleHints", toggleHints),
     new GpuCode(() => client),
+    new Previews(() => client),
+    vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.workspace.registerTextDocumentContentProvider(DOCUMENTATION, { provideTextDocumentContent: documentation }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("lockstep.server")) void restart(context);
@@ -74,7 +78,7 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
     ]).concat([{ scheme: "file", language: "toml", pattern: "**/lockstep.toml" } as never]),
     synchronize: {
       configurationSection: "lockstep",
-      fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
+      fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
     },
     outputChannel: output,
     initializationOptions: vscode.workspace.getConfiguration("lockstep"),

@@ -234,8 +234,12 @@ struct ProfileArgs {
     command: Option<ProfileCommand>,
     file: Option<PathBuf>,
     /// What it runs on: grid, values, buffers, textures, stage inputs, as TOML; what it leaves out is chosen at random
+    /// [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
     #[arg(long, value_name = "FILE.toml")]
     inputs: Option<PathBuf>,
+    /// Prints a description of the function's inputs to begin with, instead of running it
+    #[arg(long, conflicts_with_all = ["inputs", "output", "every"])]
+    describe: bool,
     /// The function; needed where the file has several entry points
     #[arg(long)]
     item: Option<String>,

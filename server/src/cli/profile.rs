@@ -2,11 +2,12 @@
 //! profiles.
 
 use super::{CliError, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
-use crate::db::Database;
-use crate::profile::run::{self, Progress, Ran, Request};
-use crate::profile::{self, import, inputs, show};
+use crate::db::{self, Database};
+use crate::profile::make::{MakeError, Order, make};
+use crate::profile::run::{self, Progress, Ran};
+use crate::profile::{self, import, show, template};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(super) fn profile(args: &ProfileArgs) -> Result<u8, CliError> {
     match &args.command {
@@ -51,66 +52,43 @@ fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
     };
     let mut db = Database::default();
     let file = input::open(&mut db, path, &args.analysis)?;
-    let (description, directory, name) = match &args.inputs {
-        Some(inputs) => {
-            let text = crate::host::read(inputs)?.text;
-            let description =
-                inputs::parse(&text, inputs).map_err(|error| CliError::Usage(error.to_string()))?;
-            let directory = inputs.parent().unwrap_or(Path::new("")).to_owned();
-            let name = inputs
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            (description, directory, name)
-        }
-        None => (
-            inputs::Description::default(),
-            PathBuf::new(),
-            String::new(),
-        ),
-    };
-    let config = input::config_for(&std::path::absolute(path)?, &args.analysis)?;
-    let request = Request {
-        description: &description,
-        directory: &directory,
-        inputs: name,
-        warp_size: config.analysis.options.warp_size,
-        item: args.item.as_deref(),
+    if args.describe {
+        let (item, number) = run::find(&db, file, args.item.as_deref())
+            .map_err(|error| CliError::Usage(error.to_string()))?;
+        let lowered = db::lowered(&db, item);
+        let text = lowered
+            .get(number)
+            .and_then(|lowered| template::template(&lowered.module))
+            .ok_or_else(|| CliError::Usage("the function has no body".into()))?;
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(0);
+    }
+    let order = Order {
+        inputs: args.inputs.clone(),
+        item: args.item.clone(),
         every: args.every,
+        output: args.output.clone(),
     };
     let mut bar = Bar(indicatif::ProgressBar::hidden());
-    let (new, ran) = match run::run(&db, file, &request, &mut bar, &()) {
-        Ok(done) => done,
+    let made = make(&db, file, path, &order, &mut bar, &());
+    bar.0.finish_and_clear();
+    let made = match made {
+        Ok(made) => made,
+        Err(MakeError::Description(error)) => return Err(CliError::Usage(error)),
         Err(error) => {
-            bar.0.finish_and_clear();
-            let prefix = match (&error, &args.inputs) {
-                (run::RunError::Input(_), Some(inputs)) => inputs.display().to_string(),
-                _ => path.display().to_string(),
-            };
-            eprintln!("lockstep: {prefix}: {error}");
-            if matches!(error, run::RunError::Execution { .. }) {
+            eprintln!("lockstep: {error}");
+            if let MakeError::Run {
+                error: run::RunError::Execution { .. },
+                ..
+            } = error
+            {
                 eprintln!("lockstep: no profile was written");
             }
             return Ok(2);
         }
     };
-    bar.0.finish_and_clear();
-    let target = args.output.clone().unwrap_or_else(|| profile::beside(path));
-    tell(&ran, &new.source.file);
-    // Items profiled before, on other inputs, stay: a file may have several entry points.
-    let mut whole = match args.output.is_none() && target.exists() {
-        true => profile::load(&target)
-            .ok()
-            .filter(|old| old.warp_size == new.warp_size),
-        false => None,
-    }
-    .unwrap_or_else(|| facts::values::stored::StoredProfile {
-        items: Vec::new(),
-        ..new.clone()
-    });
-    run::merge(&mut whole, new);
-    write(&target, &whole)
+    tell(&made.ran, &made.profile.source.file);
+    write(&made.target, &made.profile)
 }
 
 fn write(target: &Path, profile: &facts::values::stored::StoredProfile) -> Result<u8, CliError> {
@@ -127,17 +105,7 @@ fn write(target: &Path, profile: &facts::values::stored::StoredProfile) -> Resul
 }
 
 fn tell(ran: &Ran, file: &str) {
-    let sampled = match ran.runs < ran.of {
-        true => format!(
-            "{} of {} workgroups (a sample, evenly spread)",
-            ran.runs, ran.of
-        ),
-        false => format!("{} workgroups", ran.runs),
-    };
-    eprintln!(
-        "{file}: `{}`, {sampled}, {} threads, {} warp instructions",
-        ran.item, ran.threads, ran.steps
-    );
+    eprintln!("{file}: {}", ran.line());
     if ran.profiled < ran.lanes && ran.lanes > 0 {
         eprintln!(
             "values of lanes: {:.1} % were profiled, until they converged (--every for all); zeros of warps are exact",

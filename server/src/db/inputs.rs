@@ -189,6 +189,11 @@ impl Database {
         locked(&self.files).get(&host::normalize(path)).copied()
     }
 
+    /// Every file that was seen, in no order.
+    pub fn files(&self) -> Vec<File> {
+        locked(&self.files).values().copied().collect()
+    }
+
     /// The file with a text, without looking at the disk.
     pub fn file_with_text(&mut self, path: &Path, source: Source) -> File {
         let path = host::normalize(path);

@@ -1,11 +1,13 @@
 //! The database: inputs and the queries over them. The only place that names salsa; a query is one line that calls a
 //! pure function of `program` or `views`.
 
+mod copy;
 mod inputs;
 mod queries;
 #[cfg(test)]
 mod tests;
 
+pub use copy::Copy;
 pub use inputs::{Database, Db, File, Settings, Source, read_source};
 pub use queries::*;
 

@@ -40,8 +40,8 @@ pub(super) struct CodeParams {
 #[derive(Debug)]
 pub(super) struct Backend {
     events: Sender<Event>,
-    shared: Arc<Shared>,
-    outgoing: Outgoing,
+    pub(super) shared: Arc<Shared>,
+    pub(super) outgoing: Outgoing,
 }
 
 impl Backend {
@@ -65,14 +65,14 @@ impl Backend {
         }
     }
 
-    fn tell(&self, event: Event) {
+    pub(super) fn tell(&self, event: Event) {
         if self.events.send(event).is_err() {
             tracing::error!("the owner is gone");
         }
     }
 
     /// Runs a function on a clone of the database, for a document.
-    async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         uri: Uri,
         compute: impl Fn(&Database, File, &Snapshot) -> T + Send + Sync + 'static,
@@ -630,6 +630,12 @@ impl LanguageServer for Backend {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
+        if params.command == super::profile::PROFILE {
+            let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
+            let order = serde_json::from_value(argument)
+                .map_err(|error| Error::invalid_params(error.to_string()))?;
+            return self.profile(order).await;
+        }
         if params.command != ADD_TO_BASELINE {
             let mut error =
                 Error::invalid_params(format!("there is no command {}", params.command));

@@ -126,7 +126,10 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
             ..CodeActionOptions::default()
         })),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![super::backend::ADD_TO_BASELINE.to_owned()],
+            commands: vec![
+                super::backend::ADD_TO_BASELINE.to_owned(),
+                super::profile::PROFILE.to_owned(),
+            ],
             ..ExecuteCommandOptions::default()
         }),
         inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(

@@ -9,6 +9,7 @@ mod ordered;
 mod outgoing;
 mod owner;
 mod pool;
+mod profile;
 mod question;
 mod transport;
 
@@ -33,6 +34,12 @@ pub fn serve(
         .custom_method("lockstep/codes", backend::Backend::codes)
         .custom_method("lockstep/explain", backend::Backend::explain)
         .custom_method("lockstep/code", backend::Backend::code)
+        .custom_method("lockstep/describe", backend::Backend::describe)
+        .custom_method("lockstep/preview", backend::Backend::preview)
+        .custom_method(
+            "window/workDoneProgress/cancel",
+            backend::Backend::cancel_progress,
+        )
         .finish();
         transport::serve(ordered::Ordered::new(service), socket, input, output).await;
     });

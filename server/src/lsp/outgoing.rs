@@ -1,6 +1,8 @@
 //! What the server says of its own accord. Notifications leave in the order in which they were queued; requests to the
 //! client run as detached tasks with a timeout, and whether they are answered changes nothing.
 
+use super::profile::Counted;
+use super::question::{Shared, locked};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -86,6 +88,54 @@ impl Outgoing {
             while !done.load(Ordering::Acquire) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
+            progress.finish().await;
+        });
+    }
+}
+
+/// How often the progress of a run is told.
+const BEAT: Duration = Duration::from_millis(100);
+
+impl Outgoing {
+    /// Shows how far a run is, with a button to cancel it, until it is over.
+    pub(super) fn counted(&self, title: String, run: Arc<Counted>, shared: Arc<Shared>) {
+        if !shared.shows_progress() {
+            return;
+        }
+        let client = self.client.clone();
+        let number = self.next_token.fetch_add(1, Ordering::Relaxed);
+        self.handle.spawn(async move {
+            tokio::time::sleep(BEAT).await;
+            if run.over.load(Ordering::Acquire) {
+                return;
+            }
+            let name = format!("lockstep-{number}");
+            let token = ProgressToken::String(name.clone());
+            let params = tower_lsp::ls_types::WorkDoneProgressCreateParams {
+                token: token.clone(),
+            };
+            let create =
+                client.send_request::<tower_lsp::ls_types::request::WorkDoneProgressCreate>(params);
+            if !matches!(tokio::time::timeout(PATIENCE, create).await, Ok(Ok(()))) {
+                return;
+            }
+            locked(&shared.runs).insert(name.clone(), Arc::clone(&run));
+            let progress = client
+                .progress(token, title)
+                .with_percentage(0)
+                .with_cancel_button()
+                .begin()
+                .await;
+            let mut last = 0;
+            while !run.over.load(Ordering::Acquire) {
+                tokio::time::sleep(BEAT).await;
+                let now = run.percent();
+                if now != last {
+                    progress.report(now, Some(true)).await;
+                    last = now;
+                }
+            }
+            locked(&shared.runs).remove(&name);
             progress.finish().await;
         });
     }

@@ -54,6 +54,8 @@ pub(super) enum Event {
         removed: Vec<PathBuf>,
     },
     Watched(Vec<Uri>),
+    /// A file that the server itself wrote.
+    Written(PathBuf),
     Request(Request),
     /// A computation for publication was cancelled.
     Again(String),
@@ -239,7 +241,8 @@ impl Owner {
                 self.folders.retain(|folder| !removed.contains(folder));
                 self.folders.extend(added);
             }
-            Event::Watched(uris) => self.watched(&uris),
+            Event::Watched(uris) => self.watched(uris.iter().map(convert::path_of)),
+            Event::Written(path) => self.watched([path].into_iter()),
             Event::Request(request) => self.dispatch(request),
             Event::Again(uri) => {
                 if let Some(open) = self.open.get_mut(&uri) {
@@ -338,10 +341,10 @@ impl Owner {
         self.all_due();
     }
 
-    fn watched(&mut self, uris: &[Uri]) {
+    fn watched(&mut self, paths: impl Iterator<Item = PathBuf>) {
         let mut configuration = false;
-        for uri in uris {
-            let path = host::normalize(&convert::path_of(uri));
+        for path in paths {
+            let path = host::normalize(&path);
             configuration |= is_config(&path)
                 || path
                     .extension()

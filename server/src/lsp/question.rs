@@ -3,6 +3,7 @@
 
 use super::capabilities::ClientFeatures;
 use super::owner::{Snapshot, Work};
+use super::profile::Counted;
 use crate::db::{self, Cancelled, Database};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,6 +20,8 @@ pub(super) struct Shared {
     versions: Mutex<FxHashMap<String, i32>>,
     /// The tokens that were sent last, by document.
     pub(super) tokens: Mutex<FxHashMap<String, (String, Vec<SemanticToken>)>>,
+    /// Runs that show progress, by its token.
+    pub(super) runs: Mutex<FxHashMap<String, Arc<Counted>>>,
     next_result: AtomicU64,
     /// What was published last, by document: the version and a fingerprint.
     published: Mutex<FxHashMap<String, (i32, u64)>>,

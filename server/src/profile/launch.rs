@@ -5,7 +5,7 @@
 
 use super::data;
 use super::inputs::{Description, InputError, Number};
-use super::members::{fill_members, members};
+use super::members::{Members, fill_members, members};
 use super::stage::{frame, inputs, tile};
 use super::textures;
 use ir::interp::{Argument, Buffer, Launch};
@@ -91,18 +91,21 @@ pub fn described(
         ));
     }
     let threads = of.saturating_mul(lanes);
-    let handles = contents(
-        kernel,
+    let names = names(kernel, module, &launch);
+    contents(
         module,
         description,
         directory,
         threads,
         &mut launch,
         &mut open,
+        &names,
     )?;
-    let known: Vec<String> = resources(module, SymbolKind::Texture)
-        .into_iter()
-        .chain(handles.keys().cloned())
+    let known: Vec<String> = names
+        .textures
+        .iter()
+        .chain(names.handles.keys())
+        .cloned()
         .collect();
     unknown("textures", description.textures.keys(), &known)?;
     for name in known {
@@ -110,7 +113,7 @@ pub fn described(
             open.insert(name);
         }
     }
-    launch.textures = textures::textures(&description.textures, &handles, directory)?;
+    launch.textures = textures::textures(&description.textures, &names.handles, directory)?;
     Ok(Described {
         launch,
         runs,
@@ -252,42 +255,46 @@ fn unknown<'n>(
     Ok(())
 }
 
-/// Sets arguments, buffers and constants; gives the handles of parameters that are textures.
-fn contents(
-    kernel: &Function,
-    module: &Module,
-    description: &Description,
-    directory: &Path,
-    threads: u64,
-    launch: &mut Launch,
-    open: &mut BTreeSet<String>,
-) -> Result<FxHashMap<String, u64>, InputError> {
-    let seed = description.launch.seed;
+/// What a description may name, by the section that names it.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// Parameters that are pointers, and where they stand in the entry block.
+    pub(super) pointers: BTreeMap<String, usize>,
+    /// Parameters that are numbers, component by component.
+    pub(super) numbers: BTreeMap<String, Vec<usize>>,
+    /// Parameters that are textures.
+    pub(super) handles: FxHashMap<String, u64>,
+    pub(super) members: Members,
+    /// Global memory and buffers.
+    pub(super) symbols: BTreeMap<String, Space>,
+    /// Numbers that the host sets, such as template parameters.
+    pub(super) constants: BTreeSet<String>,
+    pub(super) textures: BTreeSet<String>,
+}
+
+pub(super) fn names(kernel: &Function, module: &Module, launch: &Launch) -> Names {
     let entry = &kernel.blocks[kernel.entry()].params;
     let place = |value: Value| entry.iter().position(|&param| param == value);
-    let mut handles = FxHashMap::default();
-    let mut pointers: BTreeMap<String, usize> = BTreeMap::new();
-    let mut numbers: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut names = Names {
+        members: members(module),
+        textures: resources(module, SymbolKind::Texture),
+        ..Names::default()
+    };
     for parameter in &kernel.parameters {
         let name = parameter.name.to_string();
-        let places: Vec<usize> = parameter
-            .values
-            .iter()
-            .filter_map(|&value| place(value))
-            .collect();
         let mut plain = Vec::new();
-        for &at in &places {
+        for at in parameter.values.iter().filter_map(|&value| place(value)) {
             match kernel.ty(entry[at]) {
                 Type::Handle => {
                     if let Some(Argument::Handle(handle)) = launch.parameters.get(at) {
-                        handles.insert(name.clone(), u64::from(*handle));
+                        names.handles.insert(name.clone(), u64::from(*handle));
                     }
                 }
                 ty => {
                     let pointer =
                         matches!(launch.parameters.get(at), Some(Argument::Pointer { .. }));
                     if pointer || matches!(ty, Type::Ptr(_)) {
-                        pointers.entry(name.clone()).or_insert(at);
+                        names.pointers.entry(name.clone()).or_insert(at);
                     }
                     if !pointer {
                         plain.push(at);
@@ -296,11 +303,10 @@ fn contents(
             }
         }
         if !plain.is_empty() {
-            numbers.insert(name, plain);
+            names.numbers.insert(name, plain);
         }
     }
-    let members = members(module);
-    let symbols: BTreeMap<String, Space> = module
+    names.symbols = module
         .functions
         .iter()
         .flat_map(|function| function.symbols.values())
@@ -310,7 +316,7 @@ fn contents(
         })
         .map(|symbol| (symbol.name.to_string(), symbol.space))
         .collect();
-    let constants: BTreeSet<String> = module
+    names.constants = module
         .functions
         .iter()
         .flat_map(|function| function.insts.values())
@@ -319,6 +325,32 @@ fn contents(
             _ => None,
         })
         .collect();
+    names
+}
+
+/// Sets arguments, buffers and constants.
+fn contents(
+    module: &Module,
+    description: &Description,
+    directory: &Path,
+    threads: u64,
+    launch: &mut Launch,
+    open: &mut BTreeSet<String>,
+    names: &Names,
+) -> Result<(), InputError> {
+    let seed = description.launch.seed;
+    let Some(kernel) = module.functions.first() else {
+        return Ok(());
+    };
+    let entry = &kernel.blocks[kernel.entry()].params;
+    let Names {
+        pointers,
+        numbers,
+        members,
+        symbols,
+        constants,
+        ..
+    } = names;
     // Buffers.
     let known: Vec<String> = pointers.keys().chain(symbols.keys()).cloned().collect();
     // An address that assembly passes as a number is a buffer when the description says so.
@@ -372,11 +404,11 @@ fn contents(
     let known: Vec<String> = numbers
         .keys()
         .chain(members.keys())
-        .chain(&constants)
+        .chain(constants)
         .cloned()
         .collect();
     unknown("values", description.values.keys(), &known)?;
-    for (name, places) in &numbers {
+    for (name, places) in numbers {
         if as_buffers.contains_key(name) {
             continue;
         }
@@ -398,7 +430,7 @@ fn contents(
             }
         }
     }
-    for name in &constants {
+    for name in constants {
         match description.values.get(name) {
             Some(given) => {
                 let value = component_of(given, 0, 1, name)?;
@@ -413,14 +445,14 @@ fn contents(
             }
         }
     }
-    fill_members(module, description, &members, launch, open, &as_buffers)?;
+    fill_members(module, description, members, launch, open, &as_buffers)?;
     for name in pointers.keys().chain(symbols.keys()) {
         if !as_buffers.contains_key(name) && !launch.bindings.iter().any(|(bound, _)| bound == name)
         {
             open.insert(name.clone());
         }
     }
-    Ok(handles)
+    Ok(())
 }
 
 fn component_of(

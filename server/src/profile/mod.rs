@@ -8,10 +8,12 @@ pub mod import;
 pub mod inputs;
 pub mod instrument;
 pub mod launch;
+pub mod make;
 mod members;
 pub mod run;
 pub mod show;
 mod stage;
+pub mod template;
 pub mod textures;
 
 use crate::db::{self, Db, File, Item};

@@ -10,7 +10,7 @@ use codegen::target::ptx::{self, Target};
 use ir::{FunctionKind, Loc, Module};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use syntax::{FileId, LineIndex};
+use syntax::{FileId, ItemKey, LineIndex};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GpuCode {
@@ -39,6 +39,36 @@ pub fn architecture(db: &dyn Db, file: File) -> u32 {
 
 /// The code of the function at an offset, or of the first entry behind it.
 pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<GpuCode> {
+    of(db, file, chosen(db, file, offset)?)
+}
+
+/// The function at an offset, or the first entry behind it.
+pub fn function_at(db: &dyn Db, file: File, offset: u32) -> Option<ItemKey> {
+    let item = chosen(db, file, offset)?;
+    Some(ItemKey {
+        name: item.name(db).clone(),
+        ordinal: item.ordinal(db),
+    })
+}
+
+/// The code of one of several functions of a name.
+pub fn of_key(db: &dyn Db, file: File, key: &ItemKey) -> Option<GpuCode> {
+    let items = own_items(db, file);
+    let same = |item: Item<'_>| *item.name(db) == key.name && item.ordinal(db) == key.ordinal;
+    let (_, item) = items.iter().find(|(_, item)| same(*item))?;
+    of(db, file, *item)
+}
+
+/// The code without what an edit elsewhere in the file changes, such as the lines that it comes from.
+pub fn comparable(code: &GpuCode) -> String {
+    code.text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(".loc "))
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
     let items = own_items(db, file);
     let around = items
         .iter()
@@ -56,7 +86,7 @@ pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<GpuCode> {
     };
     let first = || items.iter().find(|(_, item)| is_entry(*item));
     let (_, item) = around.or_else(next).or_else(first)?;
-    of(db, file, *item)
+    Some(*item)
 }
 
 /// The code of the function of this name.

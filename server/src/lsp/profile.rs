@@ -1,0 +1,295 @@
+//! Profiles and previews made from the editor. A run has a thread and a database of its own, so that no edit waits for
+//! it; it tells how far it is, and ends when the request or its progress is cancelled.
+
+use super::backend::Backend;
+use super::convert::Text;
+use super::owner::Event;
+use super::question::locked;
+use crate::db::{self, Copy};
+use crate::profile::make::{MakeError, Order, make};
+use crate::profile::run::{Progress, RunError};
+use crate::profile::{make as making, template};
+use crate::program;
+use crate::views;
+use crate::views::actions::{Action, Doing};
+use crate::views::code::GpuCode;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use syntax::ItemKey;
+use tokio::sync::oneshot;
+use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
+use tower_lsp::ls_types::{Position, ProgressToken, Range, TextDocumentIdentifier};
+
+/// The command `lockstep.profile { textDocument, position, inputs }`.
+pub(super) const PROFILE: &str = "lockstep.profile";
+
+/// Deep but bounded recursion over trees needs more than the default.
+const STACK: usize = 32 << 20;
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProfileParams {
+    text_document: TextDocumentIdentifier,
+    position: Position,
+    /// The description; `null` for the one beside the file.
+    #[serde(default)]
+    inputs: Option<PathBuf>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PreviewParams {
+    text_document: TextDocumentIdentifier,
+    range: Range,
+    /// Which action; without it, those that are offered here.
+    #[serde(default)]
+    action: Option<String>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(super) struct CancelParams {
+    token: ProgressToken,
+}
+
+/// How far a run is, and whether it is still wanted.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    pub(super) total: AtomicU64,
+    pub(super) done: AtomicU64,
+    pub(super) over: AtomicBool,
+    pub(super) cancelled: AtomicBool,
+}
+
+impl Counted {
+    /// 0 to 100.
+    pub(super) fn percent(&self) -> u32 {
+        let total = self.total.load(Ordering::Relaxed).max(1);
+        (self.done.load(Ordering::Relaxed).saturating_mul(100) / total).min(100) as u32
+    }
+}
+
+impl Progress for &Counted {
+    fn starts(&mut self, workgroups: u64) {
+        self.total.store(workgroups, Ordering::Relaxed);
+    }
+    fn workgroup(&mut self, done: u64) {
+        self.done.store(done, Ordering::Relaxed);
+    }
+}
+
+/// Ends the run when nobody waits for it, and the display of its progress in any case.
+struct Guard(Arc<Counted>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.cancelled.store(true, Ordering::Release);
+        self.0.over.store(true, Ordering::Release);
+    }
+}
+
+/// What the database says of a preview.
+enum Previewed {
+    /// Actions that could be looked at.
+    Offered(Vec<Value>),
+    Edit(Box<Edit>),
+}
+
+struct Edit {
+    action: Action,
+    changed: String,
+    key: ItemKey,
+    before: Option<GpuCode>,
+    copy: Copy,
+}
+
+/// Runs work on a thread of its own, on which no database is attached. `None`: it panicked, or there is no thread.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (answer, answered) = oneshot::channel();
+    let thread = std::thread::Builder::new()
+        .name("apart".to_owned())
+        .stack_size(STACK);
+    let spawned = thread.spawn(move || {
+        // Nobody listens when the request was cancelled.
+        let _ = answer.send(work());
+    });
+    if let Err(error) = spawned {
+        tracing::error!("no thread: {error}");
+    }
+    answered.await.ok()
+}
+
+fn failed(message: String) -> Error {
+    Error {
+        // RequestFailed of the specification: a well-formed request that could not be carried out.
+        code: ErrorCode::ServerError(-32803),
+        message: message.into(),
+        data: None,
+    }
+}
+
+impl Backend {
+    /// Runs the function around a position, or the first entry behind it, and writes the profile beside the file.
+    pub(super) async fn profile(&self, params: ProfileParams) -> Result<Option<Value>> {
+        let position = params.position;
+        let found = self.ask(params.text_document.uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            let name = views::code::function_at(db, file, text.offset(position))?.name;
+            Some((Copy::of(db, file), name.to_string()))
+        });
+        let Some((copy, name)) = found.await?.flatten() else {
+            return Err(failed("there is no function here".into()));
+        };
+        let order = Order {
+            inputs: params.inputs,
+            item: Some(name.clone()),
+            ..Order::default()
+        };
+        let counted = Arc::new(Counted::default());
+        let guard = Guard(Arc::clone(&counted));
+        self.outgoing.counted(
+            format!("Lockstep: profiling {name}"),
+            Arc::clone(&counted),
+            Arc::clone(&self.shared),
+        );
+        let watched = Arc::clone(&counted);
+        let path = copy.path().to_owned();
+        let outcome = apart(move || {
+            let (db, file) = copy.open();
+            db::catch(&db, |db| {
+                make(db, file, &path, &order, &mut &*watched, &watched.cancelled)
+            })
+        })
+        .await;
+        let cancelled = counted.cancelled.load(Ordering::Acquire);
+        drop(guard);
+        let made = match outcome {
+            Some(Ok(Ok(made))) => made,
+            _ if cancelled => return Err(Error::request_cancelled()),
+            Some(Ok(Err(error))) => return Err(failed(told(&error))),
+            Some(Err(_)) | None => return Err(Error::internal_error()),
+        };
+        made.save().map_err(|error| failed(error.to_string()))?;
+        self.tell(Event::Written(made.target.clone()));
+        Ok(Some(json!({
+            "path": made.target,
+            "item": made.ran.item,
+            "summary": made.ran.line(),
+            "open": made.ran.open,
+            "notes": made.ran.notes,
+        })))
+    }
+
+    /// `lockstep/describe { textDocument, position }`: a description of the function's inputs to begin with, where it
+    /// belongs, and the one that is there.
+    pub(super) async fn describe(&self, params: ProfileParams) -> Result<Option<Value>> {
+        let position = params.position;
+        let found = self.ask(params.text_document.uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            let name = views::code::function_at(db, file, text.offset(position))?.name;
+            let (name, path) = (name.to_string(), file.path(db).clone());
+            let (item, number) = crate::profile::run::find(db, file, Some(&name)).ok()?;
+            let lowered = db::lowered(db, item);
+            let text = template::template(&lowered.get(number)?.module)?;
+            Some((path, name, text))
+        });
+        Ok(found.await?.flatten().map(|(path, name, text)| {
+            json!({
+                "item": name,
+                "path": path.with_extension("inputs.toml"),
+                "text": text,
+                "found": making::description_beside(&path),
+            })
+        }))
+    }
+
+    /// `lockstep/preview { textDocument, range, action }`: the source and the GPU code before and after an action;
+    /// without an action, which there are.
+    pub(super) async fn preview(&self, params: PreviewParams) -> Result<Option<Value>> {
+        let PreviewParams {
+            text_document,
+            range,
+            action,
+        } = params;
+        let found = self.ask(text_document.uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            let span = text.span(range);
+            let found = views::actions::actions(db, file, span);
+            let Some(wanted) = &action else {
+                let rows = found.iter().filter_map(|action| {
+                    matches!(action.what, Doing::Edit(_)).then(|| {
+                        json!({ "id": action.id, "title": action.title, "effect": action.effect })
+                    })
+                });
+                return Some(Previewed::Offered(rows.collect()));
+            };
+            let action = found.into_iter().find(|action| action.id == *wanted)?;
+            let Doing::Edit(edits) = &action.what else {
+                return None;
+            };
+            let changed = views::actions::edited(program::text(file.source(db)), edits)?;
+            let key = views::code::function_at(db, file, span.start)?;
+            let before = views::code::of_key(db, file, &key);
+            let copy = Copy::of(db, file).with_text(&changed);
+            Some(Previewed::Edit(Box::new(Edit {
+                action,
+                changed,
+                key,
+                before,
+                copy,
+            })))
+        });
+        let edit = match found.await?.flatten() {
+            None => return Ok(None),
+            Some(Previewed::Offered(rows)) => return Ok(Some(json!({ "actions": rows }))),
+            Some(Previewed::Edit(edit)) => *edit,
+        };
+        let (copy, key) = (edit.copy, edit.key.clone());
+        let after = apart(move || {
+            let (db, file) = copy.open();
+            db::catch(&db, |db| views::code::of_key(db, file, &key))
+        });
+        let Some(Ok(after)) = after.await else {
+            return Err(Error::internal_error());
+        };
+        let code = |code: Option<GpuCode>| {
+            code.map(|code| {
+                json!({
+                    "text": views::code::comparable(&code),
+                    "refused": code.refused,
+                    "target": code.target,
+                })
+            })
+        };
+        Ok(Some(json!({
+            "title": edit.action.title,
+            "effect": edit.action.effect,
+            "item": edit.key.name.as_str(),
+            "source": edit.changed,
+            "before": code(edit.before),
+            "after": code(after),
+        })))
+    }
+
+    /// `window/workDoneProgress/cancel`: ends the run that shows this progress.
+    pub(super) async fn cancel_progress(&self, params: CancelParams) {
+        let ProgressToken::String(token) = params.token else {
+            return;
+        };
+        if let Some(counted) = locked(&self.shared.runs).get(&token) {
+            counted.cancelled.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// An error for people; what a run stumbled over stands on lines of its own.
+fn told(error: &MakeError) -> String {
+    match error {
+        MakeError::Run {
+            error: RunError::Execution { .. },
+            ..
+        } => format!("{error}; no profile was written"),
+        _ => error.to_string(),
+    }
+}

@@ -1,0 +1,139 @@
+//! A file's profile made by the interpreter: from the description to the stored file.
+
+use super::inputs::{self, Description};
+use super::run::{self, Progress, Ran, Request, RunError};
+use super::{beside, load, save};
+use crate::db::{Database, File};
+use crate::host;
+use facts::values::stored::StoredProfile;
+use ir::checkpoint::Checkpoint;
+use std::path::{Path, PathBuf};
+
+/// What is to be profiled, and on what.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// The description; else the one beside the file, else values of the seed's choice.
+    pub inputs: Option<PathBuf>,
+    /// The function; else the description's, else the only entry point.
+    pub item: Option<String>,
+    /// Every value of every lane, however long the run.
+    pub every: bool,
+    /// Where the profile goes, alone; else into the one beside the file.
+    pub output: Option<PathBuf>,
+}
+
+/// What came of it, not yet written.
+#[derive(Debug)]
+pub struct Made {
+    pub profile: StoredProfile,
+    pub target: PathBuf,
+    pub ran: Ran,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MakeError {
+    /// The description.
+    #[error("{0}")]
+    Description(String),
+    /// The run: of which file, and why.
+    #[error("{}: {error}", path.display())]
+    Run { path: PathBuf, error: RunError },
+    #[error("cannot write {}: {error}", path.display())]
+    Write {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+}
+
+/// The description beside a source: `NAME.inputs.toml`, then `NAME.toml`.
+pub fn description_beside(source: &Path) -> Option<PathBuf> {
+    ["inputs.toml", "toml"]
+        .into_iter()
+        .map(|extension| source.with_extension(extension))
+        .find(|path| path.is_file() && path.file_name() != Some(crate::config::FILE_NAME.as_ref()))
+}
+
+/// Runs a function of a file and puts its counts into the file's profile.
+pub fn make(
+    db: &Database,
+    file: File,
+    path: &Path,
+    order: &Order,
+    progress: &mut impl Progress,
+    checkpoint: &dyn Checkpoint,
+) -> Result<Made, MakeError> {
+    let inputs = order.inputs.clone().or_else(|| description_beside(path));
+    let (description, directory, name) = match &inputs {
+        Some(inputs) => {
+            let text = host::read(inputs)
+                .map_err(|error| MakeError::Description(error.to_string()))?
+                .text;
+            let description = inputs::parse(&text, inputs)
+                .map_err(|error| MakeError::Description(error.to_string()))?;
+            let directory = inputs.parent().unwrap_or(Path::new("")).to_owned();
+            let name = inputs.file_name().unwrap_or_default();
+            (description, directory, name.to_string_lossy().into_owned())
+        }
+        None => (Description::default(), PathBuf::new(), String::new()),
+    };
+    let request = Request {
+        description: &description,
+        directory: &directory,
+        inputs: name,
+        warp_size: file.settings(db).analysis(db).options.warp_size,
+        item: order.item.as_deref(),
+        every: order.every,
+    };
+    let (new, ran) = run::run(db, file, &request, progress, checkpoint).map_err(|error| {
+        let path = match (&error, &inputs) {
+            (RunError::Input(_), Some(inputs)) => inputs.clone(),
+            _ => path.to_owned(),
+        };
+        MakeError::Run { path, error }
+    })?;
+    let target = order.output.clone().unwrap_or_else(|| beside(path));
+    // Items profiled before, on other inputs, stay: a file may have several entry points.
+    let old = match order.output.is_none() && target.exists() {
+        true => load(&target)
+            .ok()
+            .filter(|old| old.warp_size == new.warp_size),
+        false => None,
+    };
+    let mut profile = old.unwrap_or_else(|| StoredProfile {
+        items: Vec::new(),
+        ..new.clone()
+    });
+    run::merge(&mut profile, new);
+    Ok(Made {
+        profile,
+        target,
+        ran,
+    })
+}
+
+impl Made {
+    /// Writes the profile in whole or not at all.
+    pub fn save(&self) -> Result<(), MakeError> {
+        save(&self.target, &self.profile).map_err(|error| MakeError::Write {
+            path: self.target.clone(),
+            error,
+        })
+    }
+}
+
+impl Ran {
+    /// What ran, in a line.
+    pub fn line(&self) -> String {
+        let workgroups = match self.runs < self.of {
+            true => format!(
+                "{} of {} workgroups (a sample, evenly spread)",
+                self.runs, self.of
+            ),
+            false => format!("{} workgroups", self.runs),
+        };
+        format!(
+            "`{}`, {workgroups}, {} threads, {} warp instructions",
+            self.item, self.threads, self.steps
+        )
+    }
+}

@@ -1,0 +1,182 @@
+//! A description to begin with: every name of a function, with values that run, to be changed by the author.
+
+use super::launch::{Names, names};
+use super::stage::has_default;
+use ir::interp::Launch;
+use ir::{Function, FunctionKind, Module, ShaderStage, Space};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// The text of a description that `inputs::parse` reads and `launch::described` takes for the module's first function.
+/// `None`: it has no body.
+pub fn template(module: &Module) -> Option<String> {
+    let kernel = module.functions.first().filter(|f| !f.layout.is_empty())?;
+    let launch = Launch::for_function(kernel, 1, 0);
+    let names = names(kernel, module, &launch);
+    let mut out = format!(
+        "# What `{}` runs on; what is not said is chosen by the seed.\nitem = {}\n\n[launch]\n",
+        kernel.name,
+        quoted(kernel.name.rsplit("::").next().unwrap_or(&kernel.name))
+    );
+    let mut line = |text: &str| {
+        out.push_str(text);
+        out.push('\n');
+    };
+    match kernel.kind {
+        FunctionKind::Stage(ShaderStage::Pixel) => line("pixels = [256, 256]"),
+        _ => line("threads = [4096]                     # or grid = [workgroups]"),
+    }
+    if !matches!(kernel.kind, FunctionKind::Stage(_)) && kernel.launch.block[0].is_none() {
+        line("block = [256, 1, 1]");
+    }
+    line("seed = 1");
+    values(&mut out, kernel, &names);
+    buffers(&mut out, kernel, &names);
+    for name in names.textures.iter().chain(sorted(names.handles.keys())) {
+        let _ = write!(
+            out,
+            "\n[textures.{}]\nfill = \"noise\"                       # constant, checker, gradient, noise; or png = \"FILE.png\"\n",
+            key(name)
+        );
+    }
+    stage_inputs(&mut out, kernel);
+    Some(out)
+}
+
+fn sorted<'n>(names: impl Iterator<Item = &'n String>) -> BTreeSet<&'n String> {
+    names.collect()
+}
+
+fn values(out: &mut String, kernel: &Function, names: &Names) {
+    let entry = &kernel.blocks[kernel.entry()].params;
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for (name, places) in &names.numbers {
+        let float = places.iter().any(|&at| kernel.ty(entry[at]).is_float());
+        lines.push((name.clone(), numbers(float, places.len())));
+    }
+    for (name, components) in &names.members {
+        let float = components.values().any(|(_, _, ty)| ty.is_float());
+        let count = components.keys().next_back().map_or(1, |last| last + 1);
+        lines.push((name.clone(), numbers(float, count)));
+    }
+    for name in &names.constants {
+        lines.push((name.clone(), "1".to_owned()));
+    }
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str("\n[values]\n");
+    for (name, value) in lines {
+        let _ = writeln!(out, "{} = {value}", key(&name));
+    }
+}
+
+/// A count of elements is the usual meaning of an integer.
+fn numbers(float: bool, count: usize) -> String {
+    let one = if float { "0.5" } else { "1024" };
+    match count {
+        1 => one.to_owned(),
+        _ => format!("[{}]", vec![one; count].join(", ")),
+    }
+}
+
+fn buffers(out: &mut String, kernel: &Function, names: &Names) {
+    let symbols = names
+        .symbols
+        .iter()
+        // Constant buffers are given by their members.
+        .filter(|(_, space)| **space != Space::Constant)
+        .map(|(name, _)| name);
+    for name in names.pointers.keys().chain(symbols) {
+        let declared = kernel.parameters.iter().find(|one| one.name == *name);
+        let element = declared.map_or("f32", |one| element(&one.type_text));
+        let fill = match element.starts_with('f') {
+            true => {
+                "fill = \"normal\"                      # constant, uniform, normal, sparse, sequence"
+            }
+            false => "fill = \"uniform\"\nlow = 0\nhigh = 255",
+        };
+        let _ = write!(
+            out,
+            "\n[buffers.{}]\ntype = \"{element}\"\ncount = 4096\n{fill}\n",
+            key(name)
+        );
+    }
+}
+
+/// The machine's type of what a pointer of this type points to; what is no number is given as words.
+fn element(pointer: &str) -> &'static str {
+    let has = |word: &str| {
+        pointer
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|w| w == word)
+    };
+    let starts = |word: &str| {
+        pointer
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|w| w.starts_with(word))
+    };
+    let unsigned = has("unsigned");
+    if starts("double") {
+        "f64"
+    } else if starts("__nv_bfloat16") {
+        "bf16"
+    } else if starts("half") || starts("__half") {
+        "f16"
+    } else if has("int8_t") || (has("char") && !unsigned) {
+        "i8"
+    } else if has("uint8_t") || starts("uchar") || has("char") || has("bool") {
+        "u8"
+    } else if has("int16_t") || (has("short") && !unsigned) {
+        "i16"
+    } else if has("uint16_t") || starts("ushort") || has("short") {
+        "u16"
+    } else if has("int64_t") || has("size_t") || (has("long") && !unsigned) {
+        "i64"
+    } else if has("uint64_t") || has("long") {
+        "u64"
+    } else if has("uint32_t") || starts("uint") || unsigned {
+        "u32"
+    } else if starts("int") {
+        "i32"
+    } else {
+        "f32"
+    }
+}
+
+fn stage_inputs(out: &mut String, kernel: &Function) {
+    let semantics: BTreeSet<&str> = kernel
+        .inputs
+        .iter()
+        .map(|input| input.semantic.as_str())
+        .filter(|semantic| !semantic.starts_with("SV_"))
+        .collect();
+    for semantic in semantics {
+        let fill = match semantic {
+            normal if normal.starts_with("NORMAL") => "sphere",
+            uv if has_default(uv, kernel.kind) => "uv",
+            _ => "noise",
+        };
+        let _ = write!(
+            out,
+            "\n[inputs.{}]\nfill = \"{fill}\"                     # constant, uv, pixel, sphere, noise, uniform, normal, sparse, sequence\n",
+            key(semantic)
+        );
+    }
+}
+
+/// A name as a key: bare where TOML permits it.
+fn key(name: &str) -> String {
+    let bare = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    match bare {
+        true => name.to_owned(),
+        false => quoted(name),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
