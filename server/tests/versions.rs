@@ -140,3 +140,77 @@ fn a_profile_gives_the_predicted_saving() {
         title()
     );
 }
+
+/// Where the cursor is on the head of a function, the best of its versions are offered, best first.
+#[test]
+fn the_head_of_a_function_offers_its_best_versions() {
+    let place = Place::new("ranked");
+    let shader = SHADER.replace(
+        "    color += spec",
+        "    float fog = saturate(n.x * 2.0);\n    color += sin(l) * cos(l) * exp2(l) * fog * tan(l);\n    color += spec",
+    );
+    let file = place.file("lit.hlsl", &shader);
+    let offered = |at: &str| -> Vec<(String, String)> {
+        let listed = json(&lockstep(&[
+            "actions", &file, "--at", at, "--format", "json",
+        ]));
+        let actions = listed["actions"].as_array().cloned().unwrap_or_default();
+        let word = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
+        actions
+            .iter()
+            .map(|one| (word(one, "id"), word(one, "title")))
+            .collect()
+    };
+    let from = |title: &str| -> f64 {
+        let rest = title
+            .split("pays from ")
+            .nth(1)
+            .unwrap_or_else(|| panic!("{title}"));
+        rest.split(' ')
+            .next()
+            .and_then(|n| n.parse().ok())
+            .expect("a number")
+    };
+    let unprofiled = offered("6:10");
+    assert!(unprofiled.len() >= 2, "{unprofiled:?}");
+    assert_eq!(unprofiled[0].0, "version-on-zero");
+    assert_eq!(unprofiled[1].0, "version-on-zero-2");
+    let shares: Vec<f64> = unprofiled.iter().map(|(_, title)| from(title)).collect();
+    assert!(shares.is_sorted(), "{unprofiled:?}");
+    // A profile knows better: what is never zero is not offered.
+    let last = &unprofiled.last().expect("one").1;
+    let last = last.split('`').nth(1).expect("a name").to_owned();
+    let line = |name: &str| {
+        1 + shader
+            .lines()
+            .position(|l| l.contains(&format!("float {name} =")))
+            .expect("a line")
+    };
+    let rows: String = ["shadow", "fog"]
+        .iter()
+        .map(|name| {
+            format!(
+                "{name},{},100,{}\n",
+                line(name),
+                if *name == last { 95 } else { 0 }
+            )
+        })
+        .collect();
+    let counts = place.file("counts.csv", format!("name,line,executions,zeros\n{rows}"));
+    let out = lockstep(&["profile", "import", &counts, "--source", &file]);
+    assert!(out.status.success(), "{}", errors(&out));
+    let profiled = offered("6:10");
+    assert!(
+        profiled
+            .first()
+            .is_some_and(|(_, title)| title.contains(&format!("`{last}` (saves "))),
+        "{last}: {profiled:?}"
+    );
+    // A version is applied by its number.
+    let out = lockstep(&["apply", "version-on-zero", &file, "--at", "6:10"]);
+    assert!(
+        text(&out).contains(&format!("WaveActiveAllTrue({last} == 0.0)")),
+        "{}",
+        text(&out)
+    );
+}

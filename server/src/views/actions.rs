@@ -226,7 +226,7 @@ pub fn baseline_entry(
     })
 }
 
-fn numbered(actions: &[Action], id: String) -> String {
+pub(super) fn numbered(actions: &[Action], id: String) -> String {
     let taken = |candidate: &str| actions.iter().any(|action| action.id == candidate);
     if !taken(&id) {
         return id;

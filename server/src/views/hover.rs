@@ -41,6 +41,10 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
                 .or_else(|| super::zeros::structural(function, occurrence.span));
             if let Some(zeros) = zeros {
                 section += &format!("\n\n{zeros}");
+                let verdict = super::versions::verdict(db, file, item, occurrence.span);
+                if let Some(verdict) = verdict {
+                    section += &format!("\n\n{verdict}");
+                }
             }
         }
         sections.push(section);

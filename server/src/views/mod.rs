@@ -10,6 +10,7 @@ pub mod hints;
 pub mod hover;
 pub mod lens;
 pub mod names;
+mod ranked;
 pub mod report;
 pub mod rows;
 pub mod symbols;

@@ -19,8 +19,8 @@ use ir::{BindingKind, Function, FunctionKind, Loc};
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
 
-const APPLY: &str = "version-on-zero";
-const FAST: &str = "version-on-zero-fast";
+pub(super) const APPLY: &str = "version-on-zero";
+pub(super) const FAST: &str = "version-on-zero-fast";
 const REMOVE: &str = "remove-version";
 
 /// A version that passed, and its estimate.
@@ -75,12 +75,23 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         let Some(function) = function_at(parsed, inside) else {
             return;
         };
+        let allowed = settings(db, file, item);
+        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
+        // The head of a function stands for all of it.
+        let within = match range.is_empty() {
+            true if inside < function.signature_span.end => Some(function.span),
+            true => None,
+            false => Some(Span::new(inside, range.end.saturating_sub(place.start))),
+        };
+        if let Some(within) = within {
+            let best = super::ranked::actions(db, item, source, function, within, allowed, machine);
+            found.extend(best);
+            return;
+        }
         let Some(candidate) = candidate_at(source, function, inside) else {
             return;
         };
-        let allowed = settings(db, file, item);
         let tried = attempt(db, item, source, function, &candidate, allowed);
-        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
         if tried == Err(Refusal::Ieee) {
             let permitted = Settings {
                 absorb: true,
@@ -94,6 +105,33 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         }
     });
     found
+}
+
+/// Whether a version of the variable that is set at a place of an item would pay, in a sentence for its hover; a refusal
+/// with its reason, where that says something.
+pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<String> {
+    file.language(db).c_dialect()?;
+    let place = item.place(db);
+    let parsed = db::parsed(db, item);
+    let mut said = None;
+    with_source(db, file, item, place, parsed, |source| {
+        let candidate = function_at(parsed, at.start)
+            .and_then(|f| Some((f, candidate_at(source, f, at.start)?)));
+        let Some((function, candidate)) = candidate.filter(|(_, one)| one.place == at) else {
+            return;
+        };
+        let allowed = settings(db, file, item);
+        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
+        let tried = attempt(db, item, source, function, &candidate, allowed);
+        let action = action(APPLY, &candidate, tried, machine, allowed);
+        if !action.quiet {
+            said = Some(match action.what {
+                Doing::Refused { reason } => format!("no version on zero: {reason}"),
+                _ => action.title,
+            });
+        }
+    });
+    said
 }
 
 /// Every variable of a file's own functions, tried.
@@ -186,7 +224,7 @@ fn whole_warps(db: &dyn Db, item: Item<'_>) -> bool {
 }
 
 /// Writes, judges and estimates.
-fn attempt(
+pub(super) fn attempt(
     db: &dyn Db,
     item: Item<'_>,
     source: &Source<'_>,
@@ -245,7 +283,7 @@ fn attempt(
 }
 
 /// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
-fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
+pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
     let profile = super::zeros::stored(db, file)?;
     let lowered = db::lowered(db, item);
@@ -285,7 +323,7 @@ fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64
     share(joint.zeros, joint.executions)
 }
 
-fn action(
+pub(super) fn action(
     id: &str,
     candidate: &Candidate,
     tried: Result<Offer, Refusal>,

@@ -1,0 +1,96 @@
+//! The best versions on zero of a whole function or a selection, by what they are predicted to save.
+
+use super::actions::{Action, Doing};
+use super::versions::{self, Offer};
+use super::zeros;
+use crate::db::{self, Db, Item};
+use codegen::specialize::source::{Candidate, Refusal, Settings, Source, candidates};
+use facts::cost::Machine;
+use syntax::Span;
+use syntax::c_family::ast::Function;
+
+/// Variables that are tried: each is written, judged and lowered.
+const MOST_TRIED: usize = 24;
+/// Versions that are offered.
+const MOST_OFFERED: usize = 5;
+
+/// Versions of the variables set within a range of the item, best first. With a profile by the cycles that they save;
+/// without one those that could be zero for structural reasons, by the share of zeros from which on they pay. Those that
+/// are refused are not among them.
+pub(super) fn actions(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    function: &Function,
+    within: Span,
+    allowed: Settings,
+    machine: &Machine,
+) -> Vec<Action> {
+    let inside = |candidate: &Candidate| {
+        within.start <= candidate.place.start && candidate.place.end <= within.end
+    };
+    let profiled = zeros::stored(db, item.main(db)).is_some();
+    let lowered = db::lowered(db, item);
+    let lowered = lowered
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(|lowered| lowered.span.start <= within.start && within.end <= lowered.span.end);
+    let promising = |candidate: Candidate| {
+        let share = versions::probability(db, item, &candidate);
+        if !profiled && zeros::structural(lowered?, candidate.place).is_none() {
+            return None;
+        }
+        Some((share.unwrap_or(0.0), candidate))
+    };
+    let mut known: Vec<(f64, Candidate)> = candidates(source, function)
+        .into_iter()
+        .filter(inside)
+        .filter_map(promising)
+        .collect();
+    // Stable: without a profile in the order of the text.
+    known.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut ranked: Vec<(f64, Action)> = Vec::new();
+    for (_, candidate) in known.into_iter().take(MOST_TRIED) {
+        let tried = versions::attempt(db, item, source, function, &candidate, allowed);
+        let mut settings = allowed;
+        let tried = match tried {
+            Err(Refusal::Ieee) => {
+                settings.absorb = true;
+                versions::attempt(db, item, source, function, &candidate, settings)
+            }
+            tried => tried,
+        };
+        let Ok(offer) = &tried else { continue };
+        let Some(rank) = rank(offer) else { continue };
+        let id = match settings.absorb == allowed.absorb {
+            true => versions::APPLY,
+            false => versions::FAST,
+        };
+        let action = versions::action(id, &candidate, tried, machine, settings);
+        if matches!(action.what, Doing::Edit(_)) {
+            ranked.push((rank, action));
+        }
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut best: Vec<Action> = Vec::new();
+    for (_, mut action) in ranked.into_iter().take(MOST_OFFERED) {
+        action.id = super::actions::numbered(&best, action.id);
+        best.push(action);
+    }
+    best
+}
+
+/// The greater, the better. `None`: there is no estimate.
+fn rank(offer: &Offer) -> Option<f64> {
+    let model = offer.model?;
+    match offer.probability {
+        Some(probability) => Some(
+            codegen::specialize::accept::Model {
+                probability,
+                ..model
+            }
+            .saved(),
+        ),
+        None => model.break_even().map(|share| -share),
+    }
+}
