@@ -4,7 +4,7 @@
 //! nearness of their scope. The chosen body is lowered in place: references are the caller's places, results go to a
 //! place of the call. Recursion, and whatever exceeds the budget, remains a call (`outlined`).
 
-use super::classes::{Callee, FunctionRef};
+use super::classes::{Bindings, Callee, FunctionRef};
 use super::context::*;
 use super::outlined::Kept;
 use super::types::*;
@@ -149,7 +149,7 @@ impl Context<'_> {
         let caller = self.frames.len();
         self.frames.push(frame);
         if class_changed {
-            for (name, local) in callee.bindings.clone() {
+            for (name, local) in callee.bindings.iter().cloned() {
                 if self.lookup_local(&name).is_none() {
                     self.declare(name, local);
                 }
@@ -308,12 +308,11 @@ impl Context<'_> {
 
     /// The functions that a name can mean.
     pub fn functions_named(&mut self, path: &[SmolStr]) -> Vec<Callee> {
-        let namespace = self.frame().namespace.clone();
         let Some(last) = path.last() else {
             return Vec::new();
         };
         let mut found = Vec::new();
-        for entry in self.env.lookup(&namespace, path) {
+        for entry in self.entries(path) {
             let item = self.env.item(entry);
             if let (ItemKind::Function(_), super::env::EntryKind::Function) =
                 (&item.kind, entry.what)
@@ -323,7 +322,7 @@ impl Context<'_> {
                     item: item.key.clone(),
                     namespace: item.scope.clone(),
                     class: None,
-                    bindings: Vec::new(),
+                    bindings: Bindings::default(),
                     scopes: None,
                     name: last.clone(),
                 });

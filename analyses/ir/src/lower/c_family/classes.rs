@@ -14,7 +14,7 @@ use syntax::c_family::ast::{
 };
 
 /// Template parameters with what they stand for.
-type Bindings = Vec<(SmolStr, Local)>;
+pub type Bindings = Rc<Vec<(SmolStr, Local)>>;
 
 /// Where a structure comes from, by `StructId`.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct StructOrigin {
     pub namespace: Vec<SmolStr>,
     pub arguments: Vec<Local>,
     /// Template parameters, and what they stand for, with those of the classes around.
-    pub bindings: Vec<(SmolStr, Local)>,
+    pub bindings: Bindings,
     /// Names around a local structure.
     pub scopes: Option<Rc<Vec<Scope>>>,
     pub class_name: SmolStr,
@@ -108,7 +108,7 @@ pub struct Callee {
     pub item: ItemKey,
     pub namespace: Vec<SmolStr>,
     pub class: Option<StructId>,
-    pub bindings: Vec<(SmolStr, Local)>,
+    pub bindings: Bindings,
     pub scopes: Option<Rc<Vec<Scope>>>,
     pub name: SmolStr,
 }
@@ -194,7 +194,7 @@ impl Context<'_> {
         match best {
             Some((_, entry, bindings)) => {
                 let item = env.item(entry).clone();
-                self.instance(&item, SmallVec::new(), full, bindings, Vec::new())
+                self.instance(&item, SmallVec::new(), full, bindings, Bindings::default())
             }
             None if primary.is_none() => self.undecided_class(chosen, &item.key, full),
             None => {
@@ -207,7 +207,13 @@ impl Context<'_> {
                     self.remark(span, message);
                 }
                 let item = item.clone();
-                self.instance(&item, SmallVec::new(), full, Vec::new(), Vec::new())
+                self.instance(
+                    &item,
+                    SmallVec::new(),
+                    full,
+                    Bindings::default(),
+                    Bindings::default(),
+                )
             }
         }
     }
@@ -240,7 +246,7 @@ impl Context<'_> {
             item: key.clone(),
             namespace: Vec::new(),
             arguments,
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             scopes: None,
             class_name: name,
         });
@@ -278,13 +284,19 @@ impl Context<'_> {
         }
         let mut bindings: Vec<_> = out.into_iter().collect();
         bindings.sort_by(|a, b| a.0.cmp(&b.0));
-        Some(bindings)
+        Some(Rc::new(bindings))
     }
 
     /// A structure that an alias or a variable declares in passing.
     pub fn item_struct(&mut self, _declared: &ast::Struct, key: &ItemKey) -> CType {
         match self.env.by_key(key).cloned() {
-            Some(item) => self.instance(&item, SmallVec::new(), Vec::new(), Vec::new(), Vec::new()),
+            Some(item) => self.instance(
+                &item,
+                SmallVec::new(),
+                Vec::new(),
+                Bindings::default(),
+                Bindings::default(),
+            ),
             None => CType::Unknown,
         }
     }
@@ -296,8 +308,8 @@ impl Context<'_> {
         item: &Arc<ParsedItem>,
         path: SmallVec<[u32; 2]>,
         arguments: Vec<Local>,
-        bound: Vec<(SmolStr, Local)>,
-        outer: Vec<(SmolStr, Local)>,
+        bound: Bindings,
+        outer: Bindings,
     ) -> CType {
         let Some(declared) = struct_of(item, &path) else {
             return CType::Unknown;
@@ -330,16 +342,17 @@ impl Context<'_> {
             item: item.key.clone(),
             namespace: item.scope.clone(),
             arguments: arguments.clone(),
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             scopes: None,
             class_name,
         });
         self.instances.insert(key, CType::Struct(id));
+        self.unbound.push(id);
         let mut frame = Frame::outside(item.key.clone());
         frame.namespace = item.scope.clone();
         frame.site = self.site();
         self.frames.push(frame);
-        for (name, local) in &outer {
+        for (name, local) in outer.iter() {
             self.declare(name.clone(), local.clone());
         }
         self.push_scope();
@@ -348,17 +361,20 @@ impl Context<'_> {
                 self.bind_template(template, &arguments);
             }
         } else {
-            for (name, local) in bound {
-                self.declare(name, local);
+            for (name, local) in bound.iter() {
+                self.declare(name.clone(), local.clone());
             }
         }
+        self.unbound.pop();
         let mut bindings = outer;
         if let Some(scope) = self.frame().scopes.last() {
             let mut own: Vec<_> = scope.iter().map(|(n, l)| (n.clone(), l.clone())).collect();
             own.sort_by(|a, b| a.0.cmp(&b.0));
-            bindings.extend(own);
+            if !own.is_empty() {
+                Rc::make_mut(&mut bindings).extend(own);
+            }
         }
-        self.sources[id.0 as usize].bindings = bindings;
+        Rc::make_mut(&mut self.sources[id.0 as usize]).bindings = bindings;
         self.lay_out_members(id, &declared);
         self.frames.pop();
         CType::Struct(id)
@@ -373,7 +389,7 @@ impl Context<'_> {
             align: 1,
             incomplete: true,
         });
-        self.sources.push(origin);
+        self.sources.push(Rc::new(origin));
         id
     }
 
@@ -394,7 +410,7 @@ impl Context<'_> {
             item,
             namespace,
             arguments: Vec::new(),
-            bindings: Vec::new(),
+            bindings: Bindings::default(),
             scopes: Some(scopes),
             class_name: name.clone().unwrap_or_default(),
         });
@@ -443,6 +459,8 @@ impl Context<'_> {
                 });
             }
         }
+        // Types of members may be named in the bases.
+        self.structs.infos[id.0 as usize].fields = fields.clone();
         let mut minimum = 1u64;
         for attribute in &declared.attributes {
             if (attribute.name == "align"
@@ -549,14 +567,21 @@ impl Context<'_> {
         arguments: &[Local],
     ) -> CType {
         let origin = self.sources[outer.0 as usize].clone();
-        match origin.source {
+        match &origin.source {
             Some(source) => {
                 let Some(item) = self.env.by_key(&source.item).cloned() else {
                     return self.local_struct(inner);
                 };
                 let mut path = source.path.clone();
                 path.push(index);
-                self.instance(&item, path, arguments.to_vec(), Vec::new(), origin.bindings)
+                let bindings = origin.bindings.clone();
+                self.instance(
+                    &item,
+                    path,
+                    arguments.to_vec(),
+                    Bindings::default(),
+                    bindings,
+                )
             }
             None => self.local_struct(inner),
         }

@@ -243,7 +243,7 @@ impl Context<'_> {
         Some(fit(value, ty))
     }
 
-    fn constant_name(&mut self, name: &Name) -> Option<Const> {
+    pub(super) fn constant_name(&mut self, name: &Name) -> Option<Const> {
         let last = name.segments.last()?;
         if name.segments.len() == 1 {
             match self.lookup_local(&last.ident.name) {
@@ -274,8 +274,7 @@ impl Context<'_> {
         }
         let path: SmallVec<[SmolStr; 4]> =
             name.segments.iter().map(|s| s.ident.name.clone()).collect();
-        let namespace = self.frame().namespace.clone();
-        for entry in self.env.lookup(&namespace, &path) {
+        for entry in self.entries(&path) {
             let env = self.env;
             let item = env.item(entry);
             let mut frame = Frame::outside(item.key.clone());
@@ -320,12 +319,7 @@ impl Context<'_> {
             }
         }
         if name.segments.len() > 1 {
-            let outer = Name {
-                global: name.global,
-                segments: name.segments[..name.segments.len() - 1].to_vec(),
-                span: name.span,
-            };
-            match self.named_type(&outer) {
+            match self.type_at(&name.segments[..name.segments.len() - 1]) {
                 Some(CType::Struct(id)) => return self.struct_constant(id, &last.ident.name, 0),
                 Some(CType::Enum {
                     name: enumeration, ..
@@ -358,8 +352,7 @@ impl Context<'_> {
     }
 
     fn enumerator_of(&mut self, enumeration: &str, enumerator: &str) -> Option<Const> {
-        let namespace = self.frame().namespace.clone();
-        for entry in self.env.lookup(&namespace, &[SmolStr::new(enumerator)]) {
+        for entry in self.entries(&[SmolStr::new(enumerator)]) {
             let env = self.env;
             if let (ItemKind::Enum(declared), EntryKind::Enumerator(n)) =
                 (&env.item(entry).kind, entry.what)

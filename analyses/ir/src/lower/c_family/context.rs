@@ -194,7 +194,7 @@ pub struct Context<'a> {
     pub depth: u32,
     pub(super) fetched: FxHashMap<ItemKey, Option<Arc<ast::ParsedItem>>>,
     pub(super) instances: FxHashMap<(StructSource, String), CType>,
-    pub(super) sources: Vec<super::classes::StructOrigin>,
+    pub(super) sources: Vec<Rc<super::classes::StructOrigin>>,
     pub(super) globals: FxHashMap<SmolStr, LValue>,
     pub(super) alias_depth: u32,
     /// Members of classes whose values are being computed.
@@ -228,6 +228,10 @@ pub struct Context<'a> {
     pub assumed: super::assumed::Assumed,
     /// The class of a method that is lowered on its own is instantiated: options name its parameters, too.
     pub(super) of_root_class: bool,
+    /// Aliases at the scope of a namespace, by item and arguments, and those of classes, by number of the member.
+    pub(super) aliases: FxHashMap<super::aliases::AliasKey, CType>,
+    /// Classes whose template parameters are not bound yet.
+    pub(super) unbound: Vec<StructId>,
     pub(super) struct_constants: FxHashMap<(StructId, SmolStr), Option<Const>>,
     /// Buffers whose elements are matrices by rows.
     pub(super) row_major_buffers: FxHashSet<crate::entity::Symbol>,
@@ -296,6 +300,8 @@ impl<'a> Context<'a> {
             assumed_types: Vec::new(),
             assumed: super::assumed::Assumed::default(),
             of_root_class: false,
+            aliases: FxHashMap::default(),
+            unbound: Vec::new(),
             struct_constants: FxHashMap::default(),
             row_major_buffers: FxHashSet::default(),
             outputs: Vec::new(),
@@ -362,6 +368,12 @@ impl<'a> Context<'a> {
             let around = frame.captured.as_ref()?;
             around.iter().rev().find_map(|s| s.get(name))
         })
+    }
+
+    /// What a name of the unit can mean, seen from the current frame.
+    pub(super) fn entries(&mut self, path: &[SmolStr]) -> SmallVec<[super::env::Entry; 4]> {
+        let env = self.env;
+        env.lookup(&self.frame().namespace, path)
     }
 
     // -------------------------------------------------------------------------------------------- problems
@@ -599,7 +611,7 @@ impl<'a> Context<'a> {
 
     /// The origin of the structure of the language's library that is pushed next: no declaration.
     pub fn library_origin(&mut self, name: &str) {
-        self.sources.push(super::classes::StructOrigin {
+        self.sources.push(Rc::new(super::classes::StructOrigin {
             declared: Arc::new(ast::Struct {
                 template: None,
                 name: None,
@@ -617,10 +629,10 @@ impl<'a> Context<'a> {
             },
             namespace: Vec::new(),
             arguments: Vec::new(),
-            bindings: Vec::new(),
+            bindings: Default::default(),
             scopes: None,
             class_name: SmolStr::new(name),
-        });
+        }));
     }
 
     /// Asks for memory for the variable that this place is part of.

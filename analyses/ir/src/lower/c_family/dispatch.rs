@@ -219,12 +219,8 @@ impl Context<'_> {
         let full = joined(name);
         // A definition outside of its class is a method all the same.
         if !single {
-            let outer = Name {
-                global: name.global,
-                segments: name.segments[..name.segments.len() - 1].to_vec(),
-                span: name.span,
-            };
-            if let Some(CType::Struct(id)) = self.named_type(&outer) {
+            if let Some(CType::Struct(id)) = self.type_at(&name.segments[..name.segments.len() - 1])
+            {
                 let methods = self.methods(id, &text, 0);
                 if !methods.is_empty() {
                     let this = self.this_place().and_then(|this| match this.ty {
@@ -368,12 +364,8 @@ impl Context<'_> {
                 let mut class = id;
                 // `a.Base::f()`
                 if member.segments.len() > 1 {
-                    let outer = Name {
-                        global: false,
-                        segments: member.segments[..member.segments.len() - 1].to_vec(),
-                        span: member.span,
-                    };
-                    if let Some(CType::Struct(base)) = self.named_type(&outer) {
+                    let outer = &member.segments[..member.segments.len() - 1];
+                    if let Some(CType::Struct(base)) = self.type_at(outer) {
                         class = base;
                     }
                 }

@@ -44,7 +44,10 @@ pub struct Environment {
     /// Headers that were not found and whose functions are no builtins, as written, sorted: what they declare is
     /// in nobody's sight.
     pub missing_headers: Vec<SmolStr>,
-    names: FxHashMap<SmolStr, Vec<Entry>>,
+    /// With the number of the scope in `scopes`.
+    names: FxHashMap<SmolStr, Vec<(Entry, u32)>>,
+    /// Scopes of declarations, inline and anonymous namespaces left out, each once.
+    scopes: Vec<Vec<SmolStr>>,
     namespace_aliases: Vec<(SmolStr, Vec<SmolStr>)>,
     by_key: FxHashMap<ItemKey, u32>,
 }
@@ -79,8 +82,9 @@ impl Environment {
         declarations: impl IntoIterator<Item = &'a ItemDeclaration>,
     ) -> Self {
         let mut environment = Environment::default();
+        let mut numbers = FxHashMap::default();
         for declaration in declarations {
-            environment.add(declaration);
+            environment.add(declaration, &mut numbers);
         }
         environment
     }
@@ -90,7 +94,7 @@ impl Environment {
         self.missing_headers = missing_headers(includes);
     }
 
-    fn add(&mut self, declaration: &ItemDeclaration) {
+    fn add(&mut self, declaration: &ItemDeclaration, numbers: &mut FxHashMap<Vec<SmolStr>, u32>) {
         let index = self.items.len() as u32;
         for found in &declaration.instantiations {
             if !self.instantiations.contains(found) {
@@ -101,7 +105,20 @@ impl Environment {
         let mut enter = |name: &SmolStr, what: EntryKind| {
             if !name.is_empty() {
                 let entry = Entry { item: index, what };
-                self.names.entry(name.clone()).or_default().push(entry);
+                let mut scope = scope_of(stripped, what);
+                scope.retain(|part| !part.is_empty());
+                let scope = scope.into_vec();
+                let number = match numbers.get(&scope) {
+                    Some(&number) => number,
+                    None => {
+                        let number = self.scopes.len() as u32;
+                        self.scopes.push(scope.clone());
+                        numbers.insert(scope, number);
+                        number
+                    }
+                };
+                let list = self.names.entry(name.clone()).or_default();
+                list.push((entry, number));
             }
         };
         match &stripped.kind {
@@ -198,13 +215,12 @@ impl Environment {
             qualifiers = &expanded;
         }
         let mut found: SmallVec<[(usize, u32, Entry); 4]> = SmallVec::new();
-        for (order, &entry) in entries.iter().enumerate() {
-            let scope = self.scope_of(entry);
-            let named: SmallVec<[&SmolStr; 4]> = scope.iter().filter(|s| !s.is_empty()).collect();
+        for (order, &(entry, scope)) in entries.iter().enumerate() {
+            let named = &self.scopes[scope as usize];
             // Inline and skipped namespaces are allowed between the written parts.
             let mut want = qualifiers.iter().rev().peekable();
             for part in named.iter().rev() {
-                if want.peek() == Some(part) {
+                if want.peek() == Some(&part) {
                     want.next();
                 }
             }
@@ -214,7 +230,7 @@ impl Environment {
             let near = named
                 .iter()
                 .zip(namespace.iter().filter(|s| !s.is_empty()))
-                .take_while(|(a, b)| **a == *b)
+                .take_while(|(a, b)| a == b)
                 .count();
             let distance = 2 * (named.len() - near) + usize::from(near < namespace.len());
             found.push((distance, order as u32, entry));
@@ -223,60 +239,12 @@ impl Environment {
         found.into_iter().map(|(_, _, entry)| entry).collect()
     }
 
-    fn scope_of(&self, entry: Entry) -> SmallVec<[SmolStr; 4]> {
-        let item = self.item(entry);
-        let mut scope: SmallVec<[SmolStr; 4]> = item.scope.iter().cloned().collect();
-        let qualifier = |name: &Name, scope: &mut SmallVec<[SmolStr; 4]>, keep_last: bool| {
-            let drop = usize::from(!keep_last);
-            let count = name.segments.len().saturating_sub(drop);
-            scope.extend(
-                name.segments
-                    .iter()
-                    .take(count)
-                    .map(|s| s.ident.name.clone()),
-            );
-        };
-        match (&item.kind, entry.what) {
-            (ItemKind::Function(function), _) => match &function.name {
-                FunctionName::Plain(name)
-                | FunctionName::Constructor(name)
-                | FunctionName::Destructor(name) => qualifier(name, &mut scope, false),
-                FunctionName::Operator {
-                    qualifier: Some(name),
-                    ..
-                }
-                | FunctionName::Conversion {
-                    qualifier: Some(name),
-                    ..
-                } => qualifier(name, &mut scope, true),
-                _ => {}
-            },
-            (ItemKind::Struct(declared), _) => {
-                if let Some(name) = &declared.name {
-                    qualifier(name, &mut scope, false);
-                }
-            }
-            (ItemKind::Variables(declaration), EntryKind::Variable(number)) => {
-                if let Some(declarator) = declaration.declarators.get(number as usize)
-                    && let DeclaratorName::Qualified(name) = &declarator.name
-                {
-                    qualifier(name, &mut scope, false);
-                }
-            }
-            (ItemKind::Enum(declared), EntryKind::Enumerator(_)) if declared.scoped => {
-                scope.extend(declared.name.iter().map(|n| n.name.clone()));
-            }
-            _ => {}
-        }
-        scope
-    }
-
     /// Functions defined outside of their class: `S::f` for `class = S`, `name = f`.
     pub fn out_of_class(&self, class: &str, name: &str) -> SmallVec<[Entry; 4]> {
         let Some(entries) = self.names.get(name) else {
             return SmallVec::new();
         };
-        let written = |entry: &&Entry| match &self.item(**entry).kind {
+        let written = |entry: &Entry| match &self.item(*entry).kind {
             ItemKind::Function(function) => match &function.name {
                 FunctionName::Plain(name)
                 | FunctionName::Constructor(name)
@@ -292,8 +260,56 @@ impl Environment {
             },
             _ => false,
         };
-        entries.iter().filter(written).copied().collect()
+        entries.iter().map(|(e, _)| *e).filter(written).collect()
     }
+}
+
+/// Where a name of an item is declared: namespaces, and what is written before it.
+fn scope_of(item: &ParsedItem, what: EntryKind) -> SmallVec<[SmolStr; 4]> {
+    let mut scope: SmallVec<[SmolStr; 4]> = item.scope.iter().cloned().collect();
+    let qualifier = |name: &Name, scope: &mut SmallVec<[SmolStr; 4]>, keep_last: bool| {
+        let drop = usize::from(!keep_last);
+        let count = name.segments.len().saturating_sub(drop);
+        scope.extend(
+            name.segments
+                .iter()
+                .take(count)
+                .map(|s| s.ident.name.clone()),
+        );
+    };
+    match (&item.kind, what) {
+        (ItemKind::Function(function), _) => match &function.name {
+            FunctionName::Plain(name)
+            | FunctionName::Constructor(name)
+            | FunctionName::Destructor(name) => qualifier(name, &mut scope, false),
+            FunctionName::Operator {
+                qualifier: Some(name),
+                ..
+            }
+            | FunctionName::Conversion {
+                qualifier: Some(name),
+                ..
+            } => qualifier(name, &mut scope, true),
+            _ => {}
+        },
+        (ItemKind::Struct(declared), _) => {
+            if let Some(name) = &declared.name {
+                qualifier(name, &mut scope, false);
+            }
+        }
+        (ItemKind::Variables(declaration), EntryKind::Variable(number)) => {
+            if let Some(declarator) = declaration.declarators.get(number as usize)
+                && let DeclaratorName::Qualified(name) = &declarator.name
+            {
+                qualifier(name, &mut scope, false);
+            }
+        }
+        (ItemKind::Enum(declared), EntryKind::Enumerator(_)) if declared.scoped => {
+            scope.extend(declared.name.iter().map(|n| n.name.clone()));
+        }
+        _ => {}
+    }
+    scope
 }
 
 fn enter_enum(declared: &Enum, enter: &mut impl FnMut(&SmolStr, EntryKind)) {

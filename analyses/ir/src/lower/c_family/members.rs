@@ -1,5 +1,6 @@
 //! Members of classes that are no fields: types, constants, static members, methods.
 
+use super::aliases::AliasKey;
 use super::classes::{Callee, FunctionRef};
 use super::classes::{qualifier_segments, shape};
 use super::context::{Const, Context, Frame, Local};
@@ -7,6 +8,7 @@ use super::env::function_last_name;
 use super::types::*;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
+use std::rc::Rc;
 use std::sync::Arc;
 use syntax::c_family::ast::{
     self, DeclaratorName, FunctionBody, Initializer, ItemKind, Member, ParsedItem, SpecifierSet,
@@ -46,6 +48,15 @@ impl Context<'_> {
         for (index, member) in origin.declared.members.iter().enumerate() {
             let found = match member {
                 Member::Alias(alias) if alias.name.name == name => {
+                    let arguments = arguments.filter(|_| alias.template.is_some());
+                    let key = match self.unbound.contains(&id) {
+                        true => None,
+                        false => AliasKey::of_class(id, index, arguments),
+                    };
+                    if let Some(known) = self.known_alias(key.as_ref()) {
+                        return Some(known);
+                    }
+                    let before = self.before_alias();
                     self.enter_class(id);
                     if let (Some(template), Some(list)) = (&alias.template, arguments) {
                         self.bind_template(template, list);
@@ -55,6 +66,7 @@ impl Context<'_> {
                         _ => self.resolve_type(&alias.ty),
                     };
                     self.frames.pop();
+                    self.keep_alias(key, &ty, before);
                     Some(ty)
                 }
                 Member::Struct(inner)
@@ -110,8 +122,8 @@ impl Context<'_> {
         frame.captured = origin.scopes.clone();
         frame.class = Some(id);
         self.frames.push(frame);
-        for (name, local) in origin.bindings {
-            self.declare(name, local);
+        for (name, local) in origin.bindings.iter() {
+            self.declare(name.clone(), local.clone());
         }
         self.push_scope();
     }
@@ -263,12 +275,7 @@ impl Context<'_> {
     /// `S<...>::name` that is computed from unknown template parameters.
     pub fn class_symbol(&mut self, name: &ast::Name) -> Option<super::value::RValue> {
         let (last, outer) = name.segments.split_last()?;
-        let outer = ast::Name {
-            global: name.global,
-            segments: outer.to_vec(),
-            span: name.span,
-        };
-        match self.named_type(&outer)? {
+        match self.type_at(outer)? {
             CType::Struct(id) => self.struct_symbol(id, &last.ident.name, 0),
             _ => None,
         }
@@ -418,8 +425,7 @@ impl Context<'_> {
                         _ => None,
                     };
                     if let Some(segment) = name {
-                        found
-                            .bindings
+                        Rc::make_mut(&mut found.bindings)
                             .push((segment.ident.name.clone(), local.clone()));
                     }
                 }

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod address;
+pub mod aliases;
 pub mod arguments;
 pub mod assumed;
 pub mod builtins;

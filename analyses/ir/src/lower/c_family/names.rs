@@ -56,10 +56,7 @@ impl Context<'_> {
         if let Some(found) = self.global_name(name) {
             return found;
         }
-        if let Some(number) = self.constant(&Expr {
-            kind: ExprKind::Name(name.clone()),
-            span: name.span,
-        }) {
+        if let Some(number) = self.constant_name(name) {
             return Operand::Value(self.number(&number));
         }
         if self.is_function(name) {
@@ -67,12 +64,8 @@ impl Context<'_> {
             return Operand::Value(RValue::new(ty, []));
         }
         if name.segments.len() > 1 {
-            let outer = Name {
-                global: name.global,
-                segments: name.segments[..name.segments.len() - 1].to_vec(),
-                span: name.span,
-            };
-            if let Some(CType::Struct(id)) = self.named_type(&outer) {
+            let outer = &name.segments[..name.segments.len() - 1];
+            if let Some(CType::Struct(id)) = self.type_at(outer) {
                 if let Some(value) = self.struct_symbol(id, &text, 0) {
                     return Operand::Value(value);
                 }
@@ -253,9 +246,8 @@ impl Context<'_> {
         let last = name.segments.last()?;
         let path: SmallVec<[SmolStr; 4]> =
             name.segments.iter().map(|s| s.ident.name.clone()).collect();
-        let namespace = self.frame().namespace.clone();
         let env = self.env;
-        let entries = env.lookup(&namespace, &path);
+        let entries = self.entries(&path);
         if self.is_hlsl()
             && let Some(mut place) = resources::global(self, &last.ident.name, last.ident.span)
         {

@@ -83,7 +83,7 @@ impl Context<'_> {
         frame.captured = callee.scopes.clone();
         frame.class = callee.class;
         self.frames.push(frame);
-        for (name, local) in &callee.bindings {
+        for (name, local) in callee.bindings.iter() {
             self.declare(name.clone(), local.clone());
         }
         let failed_before = std::mem::take(&mut self.substitution_failed);

@@ -1,5 +1,6 @@
 //! Names to types: words, library types of CUDA and HLSL, declarations of the unit, template parameters.
 
+use super::aliases::AliasKey;
 use super::builtins::BuiltinTemplateArgument;
 use super::context::{Const, Context, Local};
 use super::env::{Entry, EntryKind};
@@ -10,7 +11,7 @@ use crate::types::Space;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
-use syntax::c_family::ast::{self, ItemKind, Name, TemplateArgument, TypeKind};
+use syntax::c_family::ast::{self, ItemKind, Name, NameSegment, TemplateArgument, TypeKind};
 
 const MAX_ALIAS_DEPTH: u32 = 48;
 
@@ -91,7 +92,12 @@ impl Context<'_> {
 
     /// The type that a name means; `None` when it is no type that is known.
     pub fn named_type(&mut self, name: &Name) -> Option<CType> {
-        let (last, qualifiers) = name.segments.split_last()?;
+        self.type_at(&name.segments)
+    }
+
+    /// The type that a qualified name means, by its parts.
+    pub(super) fn type_at(&mut self, segments: &[NameSegment]) -> Option<CType> {
+        let (last, qualifiers) = segments.split_last()?;
         let text = &last.ident.name;
         if qualifiers.is_empty()
             && let Some(Local::Type(ty)) = self.lookup_local(text)
@@ -113,19 +119,14 @@ impl Context<'_> {
         {
             return Some(ty);
         }
-        if let Some(ty) = self.unit_type(name, arguments.as_deref()) {
+        if let Some(ty) = self.unit_type(segments, arguments.as_deref()) {
             return Some(ty);
         }
         if !qualifiers.is_empty() {
-            let outer = Name {
-                global: name.global,
-                segments: qualifiers.to_vec(),
-                span: name.span,
-            };
-            if let Some(ty) = self.library_member(&outer, text) {
+            if let Some(ty) = self.library_member(qualifiers, text) {
                 return Some(ty);
             }
-            if let Some(CType::Struct(id)) = self.unit_or_local_type(&outer) {
+            if let Some(CType::Struct(id)) = self.unit_or_local_type(qualifiers) {
                 return self.member_type(id, text, arguments.as_deref(), 0);
             }
         }
@@ -152,21 +153,23 @@ impl Context<'_> {
         }
     }
 
-    fn unit_or_local_type(&mut self, name: &Name) -> Option<CType> {
+    fn unit_or_local_type(&mut self, segments: &[NameSegment]) -> Option<CType> {
         if self.alias_depth > MAX_ALIAS_DEPTH {
             return None;
         }
         self.alias_depth += 1;
-        let found = self.named_type(name);
+        let found = self.type_at(segments);
         self.alias_depth -= 1;
         found
     }
 
-    fn unit_type(&mut self, name: &Name, arguments: Option<&[Local]>) -> Option<CType> {
-        let path: SmallVec<[SmolStr; 4]> =
-            name.segments.iter().map(|s| s.ident.name.clone()).collect();
-        let namespace = self.frame().namespace.clone();
-        let entries = self.env.lookup(&namespace, &path);
+    fn unit_type(
+        &mut self,
+        segments: &[NameSegment],
+        arguments: Option<&[Local]>,
+    ) -> Option<CType> {
+        let path: SmallVec<[SmolStr; 4]> = segments.iter().map(|s| s.ident.name.clone()).collect();
+        let entries = self.entries(&path);
         // A definition before a forward declaration; specialisations are found from their primary template.
         let types: SmallVec<[Entry; 4]> = entries
             .into_iter()
@@ -214,6 +217,11 @@ impl Context<'_> {
         item: &syntax::ItemKey,
         namespace: Vec<SmolStr>,
     ) -> CType {
+        let key = AliasKey::of_item(item, arguments.filter(|_| alias.template.is_some()));
+        if let Some(known) = self.known_alias(key.as_ref()) {
+            return known;
+        }
+        let before = self.before_alias();
         let mut frame = super::context::Frame::outside(item.clone());
         frame.site = self.site();
         frame.namespace = namespace;
@@ -227,6 +235,7 @@ impl Context<'_> {
             self.resolve_type(&alias.ty)
         };
         self.frames.pop();
+        self.keep_alias(key, &ty, before);
         ty
     }
 
@@ -413,7 +422,7 @@ impl Context<'_> {
             return Local::Type(CType::Opaque(joined(name)));
         }
         let value = self.rvalue(e);
-        Local::Variable(LValue::value(value))
+        Local::Variable(LValue::value(self.symbol_everywhere(value)))
     }
 
     /// A function named as a value, with the template arguments written behind its name.
@@ -574,7 +583,7 @@ impl Context<'_> {
             item,
             namespace,
             arguments: Vec::new(),
-            bindings: Vec::new(),
+            bindings: Default::default(),
             scopes: None,
             class_name: SmolStr::new(name),
         });
@@ -601,19 +610,14 @@ impl Context<'_> {
     }
 
     /// `Traits<...>::type` of the standard library.
-    fn library_member(&mut self, outer: &Name, member: &str) -> Option<CType> {
-        let last = outer.segments.last()?;
+    fn library_member(&mut self, outer: &[NameSegment], member: &str) -> Option<CType> {
+        let last = outer.last()?;
         if member != "type" {
             return None;
         }
         let arguments = self.template_arguments(last.template_arguments.as_deref()?);
-        let path: SmallVec<[SmolStr; 4]> = outer
-            .segments
-            .iter()
-            .map(|s| s.ident.name.clone())
-            .collect();
-        let namespace = self.frame().namespace.clone();
-        if !self.env.lookup(&namespace, &path).is_empty() {
+        let path: SmallVec<[SmolStr; 4]> = outer.iter().map(|s| s.ident.name.clone()).collect();
+        if !self.entries(&path).is_empty() {
             return None;
         }
         let name = smol_str::format_smolstr!("{}_t", last.ident.name);

@@ -47,7 +47,7 @@ pub fn lower_item(
                     item: item.key.clone(),
                     namespace: item.scope.clone(),
                     class: None,
-                    bindings: Vec::new(),
+                    bindings: Default::default(),
                     scopes: None,
                     name: function_last_name(&function.name),
                 };
@@ -136,7 +136,7 @@ fn methods_of(
                         item: item.key.clone(),
                         namespace: item.scope.clone(),
                         class: None,
-                        bindings: Vec::new(),
+                        bindings: Default::default(),
                         scopes: None,
                         name: function_last_name(&function.name),
                     };
@@ -291,7 +291,7 @@ impl Context<'_> {
         self.of_root_class = false;
         if let Some(class) = class {
             let bindings = self.sources[class.0 as usize].bindings.clone();
-            for (name, local) in bindings {
+            for (name, local) in bindings.iter().cloned() {
                 self.declare(name, local);
             }
             self.frame().class = Some(class);

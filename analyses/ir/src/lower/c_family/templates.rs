@@ -5,9 +5,10 @@
 
 use super::context::{Context, Local, Scope};
 use super::types::*;
-use super::value::{LValue, RValue};
+use super::value::{LValue, Parts, RValue};
 use super::visit;
 use crate::entity::Value;
+use crate::function::ValueDef;
 use crate::inst::Op;
 use crate::types::Type;
 use rustc_hash::FxHashMap;
@@ -17,6 +18,8 @@ use syntax::c_family::ast::{
 };
 
 const MAX_DEPTH: u32 = 16;
+/// Nesting of an argument's expression that is computed at the entry.
+const SYMBOL_DEPTH: u32 = 8;
 
 impl Context<'_> {
     /// Declares the parameters of a template in the current scope.
@@ -130,6 +133,58 @@ impl Context<'_> {
         let value = self.builder.value(Op::Parameter(name.clone()), &[], scalar);
         self.builder.switch_to(current);
         value
+    }
+
+    /// A template argument is a constant of the program. Types keep their arguments and are used where other blocks do
+    /// not reach: what stands for a number that is not known is computed at the entry, or is a symbol there.
+    pub(super) fn symbol_everywhere(&mut self, mut value: RValue) -> RValue {
+        for part in &mut value.parts {
+            *part = self.at_entry_or_symbol(*part, 0);
+        }
+        value
+    }
+
+    fn at_entry_or_symbol(&mut self, value: Value, depth: u32) -> Value {
+        let entry = self.builder.function.entry();
+        if self.builder.current() == entry {
+            return value;
+        }
+        let function = &self.builder.function;
+        let ty = function.ty(value);
+        let defining = match function.values[value].def {
+            ValueDef::Param(block, number) if block == entry && number != u32::MAX => return value,
+            ValueDef::Param(..) => None,
+            ValueDef::Result(inst, _) => Some(function.insts[inst].clone()),
+        };
+        let Some(data) = defining else {
+            return self.template_symbol_of(ty);
+        };
+        match data.op {
+            Op::Const(_) | Op::Parameter(_) | Op::SymbolAddress(_) => value,
+            Op::Unary(_)
+            | Op::Binary(..)
+            | Op::IntCompare(_)
+            | Op::FloatCompare(_)
+            | Op::Select
+            | Op::Convert(_)
+                if depth < SYMBOL_DEPTH && data.guard.is_none() =>
+            {
+                let mut arguments = Parts::new();
+                for &argument in &data.args {
+                    arguments.push(self.at_entry_or_symbol(argument, depth + 1));
+                }
+                let current = self.builder.current();
+                self.builder.switch_to(entry);
+                let value = self.builder.value(data.op, &arguments, ty);
+                self.builder.switch_to(current);
+                value
+            }
+            _ => self.template_symbol_of(ty),
+        }
+    }
+
+    fn template_symbol_of(&mut self, ty: Type) -> Value {
+        self.at_entry(Op::Parameter(SmolStr::default()), ty)
     }
 
     // -------------------------------------------------------------------------------------------- deduction
