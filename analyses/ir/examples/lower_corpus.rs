@@ -26,6 +26,9 @@ use syntax::{FileId, Problem, ProblemKind};
 type Place = (PathBuf, String, syntax::Span);
 type Outcome = (usize, bool, Vec<String>);
 
+/// Units in which a kernel of an included file is lowered: hundreds of instances of a library share its kernels.
+const UNITS: usize = 40;
+
 #[derive(Default)]
 struct Totals {
     kernels: usize,
@@ -38,6 +41,9 @@ struct Totals {
     reasons: BTreeMap<String, usize>,
     calls: BTreeMap<String, usize>,
     slow: Vec<(u128, String)>,
+    slow_files: Vec<(u128, String)>,
+    /// By file and item: how often it was lowered as part of another file.
+    included: BTreeMap<(PathBuf, String), usize>,
     /// By file, name and place: unknowns, whether there are problems, and the reasons, of the best unit.
     best: BTreeMap<Place, Outcome>,
 }
@@ -84,6 +90,7 @@ fn run() {
         let Some(main) = search.load(file) else {
             continue;
         };
+        let began = Instant::now();
         let unit = preprocess(&main, &PreprocessOptions::new(dialect), &mut search);
         let items: Vec<Arc<_>> = parse_unit(&unit, dialect)
             .into_iter()
@@ -102,6 +109,14 @@ fn run() {
             let path = std::fs::canonicalize(&path).unwrap_or(PathBuf::from(path));
             if item.file != FileId::MAIN && !item.is_kernel() {
                 continue;
+            }
+            if item.file != FileId::MAIN {
+                let key = (path.clone(), format!("{:?}", item.key));
+                let count = totals.included.entry(key).or_default();
+                *count += 1;
+                if *count > UNITS {
+                    continue;
+                }
             }
             if only.as_ref().is_some_and(|name| *item.key.name != **name) {
                 continue;
@@ -183,6 +198,15 @@ fn run() {
                 }
             }
         }
+        let took = began.elapsed().as_millis();
+        totals.slow_files.push((took, file.display().to_string()));
+    }
+    println!("\nslowest files:");
+    totals
+        .slow_files
+        .sort_by_key(|(took, _)| std::cmp::Reverse(*took));
+    for (took, name) in totals.slow_files.iter().take(5) {
+        println!("{took:8} ms {name}");
     }
     for (unknown, problems, reasons) in totals.best.values() {
         totals.kernels += 1;

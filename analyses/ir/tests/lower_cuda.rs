@@ -497,3 +497,72 @@ fn a_template_given_as_an_argument_is_instantiated_with_what_it_is_given() {
     );
     assert_eq!(out, lanes(|i| i + 2 + 8));
 }
+
+#[test]
+fn a_jump_out_of_loops_goes_where_its_label_stands() {
+    let found = "int a = 0; int b = 0; for (a = 0; a < 4; a++) { for (b = 0; b < 4; b++) { if (a * 4 + b == i) goto out; } } \
+        out: r = a * 10 + b;";
+    assert_eq!(body(found), lanes(|i| i / 4 * 10 + i % 4));
+    let around = "int a = 0; next: while (a < 6) { a++; while (true) { r += a; if (r > i) goto next; a++; } } r += 100 * a;";
+    let expected = |i: i32| {
+        let (mut r, mut a) = (0, 0);
+        while a < 6 {
+            a += 1;
+            loop {
+                r += a;
+                if r > i {
+                    break;
+                }
+                a += 1;
+            }
+        }
+        r + 100 * a
+    };
+    assert_eq!(body(around), lanes(expected));
+    let inside = "for (int a = 0; a < 5; a++) { if (a == i) goto skip; r += a; skip: r += 10; }";
+    assert_eq!(body(inside), lanes(|i| 60 - if i < 5 { i } else { 0 }));
+}
+
+#[test]
+fn a_jump_out_of_a_loop_belongs_to_its_round() {
+    // Lanes with one value leave together: each counts those that leave with it.
+    let counted = |way: &str| {
+        format!(
+            "int v = i / 3; for (;;) {{ int f = __shfl_sync(__activemask(), v, __ffs(__activemask()) - 1); \
+            if (f == v) {{ r = __popc(__activemask()); {way} }} }} done: r += 0;"
+        )
+    };
+    let together = lanes(|i| if i < 6 { 3 } else { 2 });
+    assert_eq!(body(&counted("break;")), together);
+    assert_eq!(body(&counted("goto done;")), together);
+}
+
+#[test]
+fn a_template_argument_that_is_no_number_can_be_used_behind_its_block() {
+    let all = lower(
+        "template <int N> struct Width { static constexpr int n = N; __device__ int twice() const { return 2 * N; } }; \
+        template <int N> __device__ auto wider(int i) { if (i > 3) { i++; } return Width<N * 2 + 1>{}; } \
+        template <int N> __global__ void k(int* out) { int i = threadIdx.x; \
+        if (i < 4) { using W = decltype(wider<N + 1>(i)); W w; out[i] = w.twice() + W::n; } \
+        auto v = wider<N + 1>(i); out[i] += v.twice(); }",
+    );
+    for lowered in &all {
+        if let Err(errors) = verify_module(&lowered.module) {
+            panic!("{}", errors[0]);
+        }
+    }
+}
+
+#[test]
+fn aliases_mean_the_same_wherever_they_are_named() {
+    let out = words(
+        "template <bool B, typename T, typename F> struct choose { using type = T; }; \
+        template <typename T, typename F> struct choose<false, T, F> { using type = F; }; \
+        template <bool B, typename T, typename F> using choose_t = typename choose<B, T, F>::type; \
+        struct base { using word = short; }; \
+        struct derived : base { word w; template <int N> using of = choose_t<(N > 2), int, char>; }; \
+        __global__ void k(int* out) { choose_t<true, int, char> a = threadIdx.x; choose_t<false, int, char> b = a + 256; \
+        out[threadIdx.x] = a + b + sizeof(derived::of<1>) + 10 * sizeof(derived::of<3>) + 100 * sizeof(derived); }",
+    );
+    assert_eq!(out, lanes(|i| i + i + 1 + 40 + 200));
+}

@@ -7,7 +7,9 @@
 //! ```
 //!
 //! A side of the loop's comparison is looked through down to the header's parameters, coordinates and constants: what it
-//! grows by from round to round, and from lane to lane. Bounded by `DEPTH`. In 32 lanes the coordinate differs by 31 at most.
+//! grows by from round to round, and from lane to lane. A condition of several parts (`N == 0 && c + lane >= n`) is taken
+//! apart: what is uniform parts nobody, and each comparison of the rest must share the rounds. Bounded by `DEPTH`. In 32
+//! lanes the coordinate differs by 31 at most.
 
 use super::Context;
 use crate::model::*;
@@ -16,12 +18,68 @@ use ir::{
 };
 
 const DEPTH: u32 = 12;
+/// Parts of a condition.
+const PARTS: usize = 16;
 
 /// The lanes share the rounds of one range.
 pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
-    strides_by_the_group(cx, header, exit)
-        || grows_by_a_warp(cx, header, exit)
-        || whole_tiles(cx, header, exit)
+    if whole_tiles(cx, header, exit) {
+        return true;
+    }
+    let Some(comparisons) = parting_comparisons(cx, header, exit) else {
+        return false;
+    };
+    comparisons.into_iter().all(|compare| {
+        strides_by_the_group(cx, header, compare) || grows_by_a_warp(cx, header, compare)
+    })
+}
+
+/// The comparisons by which lanes part at a branch; `None`: they part by something else.
+fn parting_comparisons(cx: &Context<'_>, header: Block, exit: Block) -> Option<Vec<Value>> {
+    let function = cx.function;
+    let selector = function.blocks[exit].terminator.selector()?;
+    let mut work: Vec<(Value, Block)> = vec![(selector, exit)];
+    let mut seen: Vec<Value> = Vec::new();
+    let mut found = Vec::new();
+    while let Some((value, at)) = work.pop() {
+        if seen.contains(&value) || cx.uniform(value, at, Scope::Subgroup) {
+            continue;
+        }
+        seen.push(value);
+        if seen.len() > PARTS {
+            return None;
+        }
+        match function.values[value].def {
+            // What `&&` and `||` join.
+            ValueDef::Param(block, number) => {
+                if cx.flow.position[block] <= cx.flow.position[header] {
+                    return None;
+                }
+                for &before in &cx.flow.predecessors[block] {
+                    let terminator = &function.blocks[before].terminator;
+                    work.extend(terminator.selector().map(|selector| (selector, before)));
+                    for edge in terminator.edges().iter().filter(|e| e.block == block) {
+                        work.push((*edge.args.get(number as usize)?, before));
+                    }
+                }
+            }
+            ValueDef::Result(inst, _) => {
+                let data = &function.insts[inst];
+                match data.op {
+                    Op::IntCompare(_) => found.push(value),
+                    Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(ir::UnaryOp::Not) => {
+                        work.extend(data.args.iter().map(|&arg| (arg, at)));
+                    }
+                    _ => return None,
+                }
+            }
+        }
+    }
+    // Uniform in a warp: parts larger groups alone.
+    if found.is_empty() {
+        found.push(selector);
+    }
+    Some(found)
 }
 
 /// Growth of a value.
@@ -176,9 +234,8 @@ fn below(function: &Function, mut value: Value) -> Value {
 }
 
 /// From round to round the comparison moves on by at least as much as from the first lane to the last.
-fn grows_by_a_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
-    let selector = cx.function.blocks[exit].terminator.selector();
-    let Some(data) = selector.and_then(|s| cx.function.defining(s)) else {
+fn grows_by_a_warp(cx: &Context<'_>, header: Block, compare: Value) -> bool {
+    let Some(data) = cx.function.defining(compare) else {
         return false;
     };
     if !matches!(data.op, Op::IntCompare(_)) {
@@ -367,13 +424,9 @@ fn gives_one_of(cx: &Context<'_>, one: Value, all: Value) -> bool {
 
 /// `for (i = tid; i < n; i += blockDim.x)`, `for (e = start + lane; e < end; e += 32)`: the lanes share the rounds of one
 /// range, their trip counts differ by at most one.
-fn strides_by_the_group(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+fn strides_by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> bool {
     let function = cx.function;
-    let Some(compare) = function.blocks[exit]
-        .terminator
-        .selector()
-        .and_then(|s| function.defining(s))
-    else {
+    let Some(compare) = function.defining(compare) else {
         return false;
     };
     if !matches!(compare.op, Op::IntCompare(_)) {

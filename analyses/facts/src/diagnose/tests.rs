@@ -141,6 +141,23 @@ fn a_loop_of_one_row_a_lane_and_one_that_strides_by_the_block() {
 }
 
 #[test]
+fn a_loop_whose_last_round_is_cut_by_a_condition_of_two_parts() {
+    let tile = |step: u32| {
+        format!(
+            "mov.u32 %r3, 0;\nLOOP:\nadd.u32 %r4, %r3, %r2;\nsetp.ge.u32 %p1, %r4, %r1;\nsetp.gt.u32 %p2, %r1, 7;\nand.pred %p3, %p1, %p2;\n@%p3 bra DONE;\nld.global.u32 %r4, [%rd1];\nadd.u32 %r3, %r3, {step};\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra LOOP;\nDONE:\nst.global.u32 [%rd1], %r1;"
+        )
+    };
+    let told = |step: u32| {
+        found(&kernel("", &tile(step)))
+            .iter()
+            .any(|(c, _)| *c == Code::DivergentLoop)
+    };
+    assert!(!told(32));
+    // The lanes begin one after another and leave one after another.
+    assert!(told(1));
+}
+
+#[test]
 fn work_that_the_host_could_do() {
     let body = "cvt.rn.f32.u32 %f1, %r1;\nsqrt.rn.f32 %f2, %f1;\nex2.approx.f32 %f3, %f2;\nsin.approx.f32 %f3, %f3;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.f32 [%rd3], %f3;";
     assert_eq!(

@@ -117,6 +117,8 @@ pub struct Frame {
     /// Objects with destructors, in the order of declaration.
     pub owned: Vec<super::lifetimes::Owned>,
     pub labels: FxHashMap<SmolStr, Block>,
+    /// Where the labels of the body stand.
+    pub label_places: Vec<(SmolStr, Span)>,
     /// Scopes around a lambda.
     pub captured: Option<Rc<Vec<Scope>>>,
     /// The class whose names are visible.
@@ -667,6 +669,7 @@ impl Frame {
             continues: Vec::new(),
             loops: Vec::new(),
             labels: FxHashMap::default(),
+            label_places: Vec::new(),
             captured: None,
             class: None,
             return_key: Span::default(),

@@ -11,7 +11,8 @@
 //! the next ones leave. Loops without either keep their plain jumps.
 //!
 //! The ways out are the blocks of the body from which no way leads to its next iteration; in bodies of more than `BLOCKS`
-//! all are taken to be such. Not done: jumps by `goto`.
+//! all are taken to be such. A `goto` whose label stands outside of the innermost loop is such a way out as well. Not
+//! done: loops that are made of jumps alone.
 //! Source: DirectXShaderCompiler's `dx.break`, for the same reason.
 
 use super::context::*;
@@ -19,6 +20,8 @@ use crate::entity::{Block, Inst};
 use crate::function::{BranchKind, Edge, Terminator};
 use crate::inst::{Op, TextureOp};
 use crate::types::Space;
+use syntax::Span;
+use syntax::c_family::ast::Ident;
 
 const BLOCKS: usize = 256;
 
@@ -38,10 +41,12 @@ pub struct OpenLoop {
     across: bool,
     /// A way out belongs to its iteration.
     kept: bool,
+    /// Where the body stands in the text: labels inside of it do not leave the loop.
+    text: Span,
 }
 
 impl Context<'_> {
-    pub(super) fn open_loop(&mut self, exit: Block, next: Block) {
+    pub(super) fn open_loop(&mut self, exit: Block, next: Block, text: Span) {
         let looked = self.builder.function.insts.len();
         let (body, first) = (self.builder.current(), self.builder.function.blocks.len());
         let frame = self.frame();
@@ -56,6 +61,7 @@ impl Context<'_> {
             looked,
             across: false,
             kept: false,
+            text,
         });
     }
 
@@ -93,6 +99,23 @@ impl Context<'_> {
             }
             _ => self.builder.jump(target),
         }
+    }
+
+    /// `goto`: the label may stand behind the loops around, or in one of them.
+    pub(super) fn jump_to_label(&mut self, label: &Ident) {
+        let target = self.label(&label.name);
+        let frame = self.frame();
+        let place = frame
+            .label_places
+            .iter()
+            .find(|(name, _)| *name == label.name);
+        let leaves = match (frame.loops.last(), place) {
+            (Some(open), Some((_, at))) => {
+                !(open.text.start <= at.start && at.end <= open.text.end)
+            }
+            _ => false,
+        };
+        self.jump_out(target, leaves);
     }
 
     /// Where the function is left from inside of a loop: what follows is behind it.

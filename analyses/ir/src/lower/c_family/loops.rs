@@ -75,7 +75,7 @@ impl Context<'_> {
             }
         }
         self.builder.switch_to(inside);
-        self.open_loop(exit, next);
+        self.open_loop(exit, next, body.span);
         self.push_scope();
         self.statement(body, false);
         self.pop_scope();
@@ -204,7 +204,7 @@ impl Context<'_> {
                 self.declare_variable(ident, &own, Some(value), false);
             }
         }
-        self.open_loop(exit, next);
+        self.open_loop(exit, next, body.span);
         self.statement(body, false);
         self.close_loop();
         self.pop_scope();

@@ -16,6 +16,11 @@ use syntax::c_family::ast::{self, Condition, DeclaratorName, Stmt, StmtKind};
 impl Context<'_> {
     /// The statements of a function's body; the last one may return without a jump.
     pub fn function_statements(&mut self, statements: &[Stmt]) {
+        let mut places = Vec::new();
+        for statement in statements {
+            labels_in(statement, &mut places, 0);
+        }
+        self.frame().label_places = places;
         self.push_scope();
         let count = statements.len();
         for (index, statement) in statements.iter().enumerate() {
@@ -163,8 +168,7 @@ impl Context<'_> {
                 self.dead();
             }
             StmtKind::Goto(label) => {
-                let target = self.label(&label.name);
-                self.builder.jump(target);
+                self.jump_to_label(label);
                 self.dead();
             }
             StmtKind::Label(label) => {
@@ -291,6 +295,36 @@ impl Context<'_> {
             self.builder.jump(join);
         }
         self.builder.switch_to(join);
+    }
+}
+
+/// The labels that `goto` names, with their places.
+fn labels_in(statement: &Stmt, out: &mut Vec<(SmolStr, Span)>, depth: u32) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let d = depth + 1;
+    match &statement.kind {
+        StmtKind::Label(label) => out.push((label.name.clone(), label.span)),
+        StmtKind::Block(block) => {
+            for inner in &block.statements {
+                labels_in(inner, out, d);
+            }
+        }
+        StmtKind::If {
+            then, otherwise, ..
+        } => {
+            labels_in(then, out, d);
+            if let Some(otherwise) = otherwise {
+                labels_in(otherwise, out, d);
+            }
+        }
+        StmtKind::For { body, .. }
+        | StmtKind::While { body, .. }
+        | StmtKind::DoWhile { body, .. }
+        | StmtKind::RangeFor { body, .. }
+        | StmtKind::Switch { body, .. } => labels_in(body, out, d),
+        _ => {}
     }
 }
 

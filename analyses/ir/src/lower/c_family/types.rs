@@ -445,7 +445,11 @@ impl StructTable {
         let (mut end, mut align) = (0u64, minimum_align.max(1));
         for field in fields.iter_mut() {
             let own = self.align_of(&field.ty).max(1);
-            let size = self.size_of(&field.ty).unwrap_or(0);
+            // A base without members takes no room of its own.
+            let size = match field.base && self.is_empty(&field.ty, 0) {
+                true => 0,
+                false => self.size_of(&field.ty).unwrap_or(0),
+            };
             align = align.max(own);
             if union {
                 end = end.max(size);
@@ -455,6 +459,12 @@ impl StructTable {
             }
         }
         (end.max(1).next_multiple_of(align), align)
+    }
+
+    fn is_empty(&self, ty: &CType, depth: u32) -> bool {
+        let CType::Struct(id) = ty else { return false };
+        let mut fields = self[*id].fields.iter();
+        depth < MAX_TYPE_DEPTH && fields.all(|f| f.base && self.is_empty(&f.ty, depth + 1))
     }
 
     /// The scalars of a value of this type, in order. `false`: it has none of its own (too large, unknown size).
