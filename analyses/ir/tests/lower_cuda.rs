@@ -566,3 +566,79 @@ fn aliases_mean_the_same_wherever_they_are_named() {
     );
     assert_eq!(out, lanes(|i| i + i + 1 + 40 + 200));
 }
+
+#[test]
+fn an_object_that_converts_to_a_number_takes_part_in_arithmetic() {
+    let out = words(
+        "template <typename T> struct Cell { T* at; __device__ operator T&() { return *at; } \
+        __device__ operator const T&() const { return *at; } __device__ Cell operator=(T v) { *at = v; return *this; } }; \
+        template <typename T> struct Row { T* at; __device__ Cell<T> operator[](int i) { return Cell<T>{at + i}; } }; \
+        __global__ void k(int* out) { Row<int> row{out}; int i = threadIdx.x; row[i] = i; row[i] += 5; \
+        if (row[i] == 7) row[i] = row[i] * 10; row[i] -= row[i] / 2; }",
+    );
+    let expected = |i: i32| {
+        let v = if i + 5 == 7 { 70 } else { i + 5 };
+        v - v / 2
+    };
+    assert_eq!(out, lanes(expected));
+}
+
+#[test]
+fn an_instance_that_calls_the_next_one_does_not_call_itself() {
+    let out = words(
+        "template <int N> struct Sum { static __device__ int of(const int* v) { return v[0] + Sum<N - 1>::of(v + 1); } }; \
+        template <> struct Sum<0> { static __device__ int of(const int*) { return 0; } }; \
+        __global__ void k(int* out) { int v[4] = {1, 2, 3, (int)threadIdx.x}; out[threadIdx.x] = Sum<4>::of(v); }",
+    );
+    assert_eq!(out, lanes(|i| i + 6));
+}
+
+#[test]
+fn the_size_of_an_array_is_deduced_where_its_number_is_not_known() {
+    let all = lower(
+        "template <int N> __device__ void fill(float (&a)[N], float v) { for (int i = 0; i < N; i++) a[i] = v; } \
+        template <int W> __global__ void k(float* out) { float a[W]; fill(a, 1.f); out[threadIdx.x] = a[W - 1]; }",
+    );
+    let kernel = all
+        .iter()
+        .find(|l| l.module.functions[0].kind == FunctionKind::Kernel);
+    let kernel = kernel.expect("a kernel");
+    assert!(
+        kernel.module.functions[0]
+            .unknowns
+            .values()
+            .next()
+            .is_none()
+    );
+    assert!(verify_module(&kernel.module).is_ok());
+}
+
+#[test]
+fn an_array_that_becomes_a_pointer_is_pointed_to() {
+    let with = |body: &str| {
+        words(&format!(
+            "__device__ int second(const int* v) {{ return v[1]; }} __device__ const int* same(const int* v) {{ return v; }} \
+            __device__ void put(int* v, int x) {{ v[1] = x; }} struct Three {{ int a[3]; }}; struct Held {{ const int* at; \
+            __device__ Held(const int* a) : at(a) {{}} }}; struct Plain {{ const int* at; }}; \
+            __global__ void k(int* out) {{ int i = threadIdx.x; int v[4] = {{1, i + 7, 3, i}}; int r = 0; {body} out[i] = r; }}"
+        ))
+    };
+    let seven = lanes(|i| i + 7);
+    for body in [
+        "r = second(v);",
+        "const int* p; p = v; r = p[1];",
+        "const int* p = v; r = p[1];",
+        "r = same(v)[1];",
+        "Held h(v); r = h.at[1];",
+        "Plain p{v}; r = p.at[1];",
+        "auto f = [](const int* q) { return q[1]; }; r = f(v);",
+        "Three s; s.a[1] = i + 7; r = second(s.a);",
+        "int w[2][2] = {{0, 1}, {2, i + 7}}; r = second(w[1]);",
+        "int2 t = *reinterpret_cast<const int2*>(v); r = t.y + *v - 1;",
+        "v[0] = 0; put(v, i + 7); r = v[0] + v[1];",
+        "int* p = v + 1; p[0] = i + 6; r = v[1] + 1;",
+        "r = (i < 4 ? v : v + 0)[1];",
+    ] {
+        assert_eq!(with(body), seven, "{body}");
+    }
+}

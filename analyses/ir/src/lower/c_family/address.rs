@@ -141,7 +141,8 @@ impl Context<'_> {
                 return first;
             }
         }
-        let pointer = self.with_address(pointer.clone(), span);
+        let pointer = self.decay(pointer.clone());
+        let pointer = self.with_address(pointer, span);
         let Some(address) = pointer.first() else {
             let value = self.unknown("dereference of a value that is no pointer", &[], &to, span);
             return LValue::value(value);

@@ -98,9 +98,15 @@ impl Context<'_> {
         let Some(function) = callee.function.function() else {
             return self.unknown_call(&name, this, arguments, None, span);
         };
-        let class = callee
-            .class
-            .map(|id| self.structs.display(&CType::Struct(id)));
+        let class = callee.class.map(|id| {
+            let bindings = &self.sources[id.0 as usize].bindings;
+            let own = self.structs.display(&CType::Struct(id));
+            match bindings.is_empty() {
+                true => own.to_string(),
+                // Instances of one template are different functions.
+                false => format!("{own}{bindings:?}"),
+            }
+        });
         let id = format!(
             "{:?}{}{:?}{:?}",
             callee.item,

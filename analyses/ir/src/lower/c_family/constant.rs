@@ -676,6 +676,8 @@ fn macro_constant(name: &str) -> Option<Const> {
         "LONG_MAX" | "LLONG_MAX" | "INT64_MAX" => int(i64::MAX, CType::LONG),
         "LONG_MIN" | "LLONG_MIN" | "INT64_MIN" => int(i64::MIN, CType::LONG),
         "ULONG_MAX" | "ULLONG_MAX" | "UINT64_MAX" | "SIZE_MAX" => int(-1, CType::ULONG),
+        // POSIX says that it is one million.
+        "CLOCKS_PER_SEC" => int(1_000_000, CType::LONG),
         "SHRT_MAX" => int(i16::MAX as i64, CType::INT),
         "SHRT_MIN" => int(i16::MIN as i64, CType::INT),
         "USHRT_MAX" => int(u16::MAX as i64, CType::INT),

@@ -53,6 +53,13 @@ impl Context<'_> {
                 }
                 self.fail(&value, to, span)
             }
+            (CType::Array { .. }, CType::Pointer { .. }) if !self.is_hlsl() => {
+                let first = self.decay(value);
+                match first.ty.is_pointer() {
+                    true => self.convert(first, to, span),
+                    false => self.fail(&first, to, span),
+                }
+            }
             // Pointers keep the space of the value that they hold; the type only says what they point to.
             (CType::Pointer { .. }, CType::Pointer { .. }) => {
                 if value.target.is_some() && value.parts.is_empty() {
@@ -120,7 +127,9 @@ impl Context<'_> {
                             .collect();
                         RValue::new(to.clone(), parts)
                     }
-                    (Some(_), Some(b)) if value.parts.len() > b.len() && !b.is_empty() => {
+                    (Some(_), Some(b))
+                        if value.parts.len() > b.len() && !b.is_empty() && !to.is_pointer() =>
+                    {
                         // A derived structure as its first base.
                         let parts: Parts = b
                             .iter()

@@ -301,7 +301,12 @@ impl Context<'_> {
                 return result;
             }
         }
+        let right_operand = match op {
+            Some(_) => self.converted_operand(right_operand, right.span),
+            None => right_operand,
+        };
         let value = self.take(right_operand, right.span);
+        let mut place = place;
         let value = match op {
             None => value,
             Some(op) => {
@@ -318,6 +323,15 @@ impl Context<'_> {
                         return Operand::Place(place);
                     }
                 }
+                // `operator T&`: what it names is assigned.
+                let converted = self.converted_operand(Operand::Place(place.clone()), left.span);
+                let old = match converted {
+                    Operand::Place(named) if named.ty != place.ty => {
+                        place = named;
+                        self.load_silently(&place, left.span)
+                    }
+                    _ => old,
+                };
                 self.binary_values(op, old, value, op_span)
             }
         };

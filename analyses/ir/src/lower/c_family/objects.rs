@@ -389,6 +389,44 @@ impl Context<'_> {
         Some(self.convert(value, to, span))
     }
 
+    /// An operand of a builtin operator: an object whose class converts to one number or pointer type is converted.
+    pub(super) fn converted_operand(&mut self, operand: Operand, span: Span) -> Operand {
+        let CType::Struct(id) = *operand.ty().value_type() else {
+            return operand;
+        };
+        let mut found: Option<(CType, super::classes::Callee)> = None;
+        for candidate in self.methods(id, "operator T", 0) {
+            let Some(function) = candidate.function.function() else {
+                continue;
+            };
+            let ty = function.return_type.clone();
+            self.enter_class(id);
+            let ty = self.resolve_type(&ty);
+            self.frames.pop();
+            let ty = ty.value_type().clone();
+            if !ty.is_numeric() && !ty.is_pointer() {
+                continue;
+            }
+            match &found {
+                // That for constant objects beside that for others.
+                Some((known, _)) if super::templates::same_type(known, &ty) => {}
+                Some(_) => return operand,
+                None => found = Some((ty, candidate)),
+            }
+        }
+        let Some((_, callee)) = found else {
+            return operand;
+        };
+        let object = match &operand {
+            Operand::Place(place) => place.clone(),
+            Operand::Value(value) => LValue::value(value.clone()),
+        };
+        match self.call_method(&object, vec![callee], &[], &[], span) {
+            Some(result) => result,
+            None => operand,
+        }
+    }
+
     // -------------------------------------------------------------------------------------------- lists
 
     /// The value of a list (or expression) as a `ty`.

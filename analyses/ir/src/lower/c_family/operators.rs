@@ -77,6 +77,7 @@ impl Context<'_> {
                         return result;
                     }
                 }
+                let operand_value = self.converted_operand(operand_value, operand.span);
                 let value = self.take(operand_value, operand.span);
                 Operand::Value(self.unary_value(op, value, span))
             }
@@ -252,6 +253,8 @@ impl Context<'_> {
                 return result;
             }
         }
+        let left = self.converted_operand(left, left_span);
+        let right = self.converted_operand(right, right_span);
         let left = self.take(left, left_span);
         let right = self.take(right, right_span);
         self.here(span);
@@ -279,6 +282,28 @@ impl Context<'_> {
         let right = self.decay(right);
         let (left, right) = (self.handle_bits(left), self.handle_bits(right));
         if left.ty.is_numeric() && right.ty.is_numeric() {
+            let of_bits = matches!(
+                op,
+                BinaryOp::Shl
+                    | BinaryOp::Shr
+                    | BinaryOp::BitAnd
+                    | BinaryOp::BitOr
+                    | BinaryOp::BitXor
+            );
+            let float = [&left.ty, &right.ty].map(|ty| ty.element().is_float());
+            if of_bits && float.contains(&true) {
+                let parts: Parts = left.parts.iter().chain(&right.parts).copied().collect();
+                let message = format!("operator {} of a floating-point number", op.symbol());
+                let ty = match float[0] {
+                    true => right.ty.clone(),
+                    false => left.ty.clone(),
+                };
+                let ty = match ty.element().is_float() {
+                    true => CType::INT,
+                    false => ty,
+                };
+                return self.unknown(message, &parts, &ty, span);
+            }
             return self.arithmetic(op, left, right, span);
         }
         let comparison = matches!(
@@ -391,7 +416,7 @@ impl Context<'_> {
         {
             let element = (**element).clone();
             let ty = CType::pointer(element.clone(), Space::Generic);
-            if let (true, Some(target)) = (value.parts.is_empty(), value.target.clone()) {
+            if let Some(target) = value.target.clone() {
                 let address = self.address(&target, Span::default());
                 if let Some(address) = address {
                     return RValue::scalar(ty, address);

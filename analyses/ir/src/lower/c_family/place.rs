@@ -30,7 +30,12 @@ impl Context<'_> {
         match &place.place {
             Place::Slots(slots) => {
                 let parts: Parts = slots.iter().map(|&s| self.builder.read(s)).collect();
-                RValue::new(place.ty.clone(), parts)
+                // What an array becomes a pointer to is the array itself, not these values of it.
+                let pointed = place.ty.is_array() && !self.is_hlsl();
+                RValue {
+                    target: pointed.then(|| Rc::new(place.clone())),
+                    ..RValue::new(place.ty.clone(), parts)
+                }
             }
             Place::Value(value) => {
                 let mut value = (**value).clone();

@@ -280,14 +280,23 @@ impl Context<'_> {
                     element: have,
                     size: count,
                 } => {
-                    if let (Some(e), ArraySize::Fixed(n)) = (size, count)
+                    let number = match count {
+                        ArraySize::Fixed(n) => Some(Local::Constant(super::context::Const::int(
+                            *n as i64,
+                            CType::INT,
+                        ))),
+                        ArraySize::Dynamic(n) => {
+                            let value = RValue::scalar(CType::LONG, *n);
+                            Some(Local::Variable(LValue::value(value)))
+                        }
+                        ArraySize::Unknown => None,
+                    };
+                    if let (Some(e), Some(number)) = (size, number)
                         && let ast::ExprKind::Name(name) = &e.kind
                         && let [only] = name.segments.as_slice()
                         && names.contains_key(&only.ident.name)
                     {
-                        let number = super::context::Const::int(*n as i64, CType::INT);
-                        out.entry(only.ident.name.clone())
-                            .or_insert(Local::Constant(number));
+                        out.entry(only.ident.name.clone()).or_insert(number);
                     }
                     self.deduce(element, have, names, out, depth + 1)
                 }
