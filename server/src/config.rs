@@ -10,7 +10,9 @@
 //! enable_16bit_types = false                # HLSL: as -enable-16bit-types
 //! warp_size = 32                            # 1 to 128
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
-//! target = "sm_80"
+//! target = "sm_80"                          # what GPU code is made for
+//! machine = "sm_86"                         # whose costs are used; the target's by default
+//! machine_file = "card.machine.toml"        # a table of one's own
 //! fast_math = true                          # 0 * x may be taken for 0; without it HLSL permits that and CUDA does not
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
@@ -29,10 +31,12 @@
 //! zeros = true                              # how often values are zero for a whole warp, where there is a profile
 //! zero_percent = 10                         # at least so often
 //! branch_cycles = 8                         # branches that cost less have no hint
+//! costs = "hot"                             # estimated cycles: off, hot (the dearest lines), all
 //! [server]
 //! debounce_ms = 150                         # idle time before diagnostics are published
 //! ```
 
+use codegen::machine;
 use facts::{Code, Method, Options, Scope};
 use ir::FunctionKind;
 use smol_str::SmolStr;
@@ -48,6 +52,8 @@ pub struct Config {
     pub analysis: AnalysisConfig,
     pub view: ViewConfig,
     pub debounce_ms: Option<u64>,
+    /// Where `machine_file` is written.
+    pub machine_place: Span,
 }
 
 /// What facts depend on: a change computes them anew.
@@ -59,6 +65,12 @@ pub struct AnalysisConfig {
     /// HLSL's `half` and `min16` types have 16 bits.
     pub native_16bit: bool,
     pub options: Options,
+    /// What GPU code is made for; `None`: sm_80.
+    pub target: Option<SmolStr>,
+    /// Whose costs are used, where it is not the target's.
+    pub machine: Option<SmolStr>,
+    /// A table of the user's, which comes first.
+    pub machine_file: Option<PathBuf>,
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
     /// before a shorter one.
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
@@ -102,6 +114,17 @@ pub struct HintConfig {
     /// Branches whose divergence costs fewer cycles have no hint: a guard such as `if (i < n)` loses nothing but the meeting
     /// point.
     pub branch_cycles: u32,
+    pub costs: CostHints,
+}
+
+/// Which lines have a hint with what they cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CostHints {
+    Off,
+    /// Those that hold most of a function's cycles.
+    #[default]
+    Hot,
+    All,
 }
 
 impl Default for HintConfig {
@@ -116,6 +139,7 @@ impl Default for HintConfig {
             zeros: true,
             zero_percent: 10,
             branch_cycles: 8,
+            costs: CostHints::default(),
         }
     }
 }
@@ -368,7 +392,21 @@ fn apply_key(
             Setting::Bool(flag) => analysis.fast_math = Some(flag),
             _ => return Err("`fast_math` is true or false".into()),
         },
-        "target" => analysis.options.target = SmolStr::from(text(placed)?),
+        "target" => analysis.target = Some(SmolStr::from(text(placed)?)),
+        "machine" => {
+            let name = text(placed)?;
+            if machine::named(&name).is_none() {
+                return Err(format!(
+                    "there is no table of a machine `{name}`; `lockstep machine list` names those that there are"
+                ));
+            }
+            analysis.machine = Some(SmolStr::from(name));
+        }
+        "machine_file" => {
+            analysis.machine_file = Some(located(&text(placed)?))
+                .filter(|_| placed.value != Setting::Text(String::new()));
+            config.machine_place = placed.span;
+        }
         "method" => {
             analysis.options.method = method_from_name(&text(placed)?)
                 .ok_or("`method` is one of simple, affine1, affine2, full")?;
@@ -444,6 +482,19 @@ fn apply_key(
                             Err(message) => problems.push(ConfigProblem {
                                 span: value.span,
                                 message,
+                            }),
+                        }
+                        continue;
+                    }
+                    "costs" => {
+                        match text(value).as_deref() {
+                            Ok("off") => config.view.hints.costs = CostHints::Off,
+                            Ok("hot") => config.view.hints.costs = CostHints::Hot,
+                            Ok("all") => config.view.hints.costs = CostHints::All,
+                            _ if value.value == Setting::Other => {}
+                            _ => problems.push(ConfigProblem {
+                                span: value.span,
+                                message: "`hints.costs` is off, hot or all".into(),
                             }),
                         }
                         continue;

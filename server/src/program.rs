@@ -2,11 +2,15 @@
 //! reads through the database; the queries call it.
 
 mod assumed;
+mod machine;
 mod passed;
 mod problems;
 mod rewritten;
 
 use assumed::{analysis_options, lower_options};
+pub use machine::{
+    MachineText, charges, machine, machine_file_problem, machine_problems, machine_text,
+};
 pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
 pub use problems::{item_problems, problems, tree_problems};
 pub use rewritten::{Rewritten, bodies, rewritten};
@@ -589,13 +593,15 @@ fn lower_whole(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
 
 /// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
-    let config = item.main(db).settings(db).analysis(db);
+    let settings = item.main(db).settings(db);
+    let config = settings.analysis(db);
     let program = match (item.main(db).language(db), item.body(db)) {
         (Language::MicroSimd, Body::Text(source)) => Some(syntax::musimd::parse(source)),
         _ => None,
     };
     let analysed = db::lowered(db, item).iter().map(|lowered| {
-        let options = analysis_options(config, lowered, || db::passed(db, item));
+        let mut options = analysis_options(config, lowered, || db::passed(db, item));
+        options.machine = machine::of_module(db, settings, &lowered.module);
         let (mut functions, findings) = facts::assess(&lowered.module, &options);
         if let (Some(program), Some(function), Some(facts)) = (
             &program,

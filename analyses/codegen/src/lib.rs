@@ -3,6 +3,7 @@
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
 pub mod instrument;
+pub mod machine;
 pub mod refusal;
 pub mod specialize;
 pub mod target;

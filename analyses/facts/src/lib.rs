@@ -10,6 +10,7 @@ mod lanes;
 mod memory;
 pub mod model;
 pub mod paper;
+pub mod pressure;
 pub mod values;
 pub mod words;
 pub mod zeros;

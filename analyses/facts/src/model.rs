@@ -1,7 +1,9 @@
 //! What the analyses say, as plain data: one `FunctionFacts` a function. Positions are the IR's (item-relative).
 
+use crate::cost::Machine;
 use ir::{AtomicOp, Block, BranchKind, EntityVec, Function, Inst, Loc, Space, Value, Variable};
 use smol_str::SmolStr;
+use std::sync::Arc;
 
 /// How a value behaves across the lanes that hold it at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -57,8 +59,8 @@ pub struct Options {
     /// Classes of the parameters of a device function, from its visible callers: the largest scope over which each
     /// argument is uniform in every call. Empty: nothing is known of the callers.
     pub parameters: Vec<Option<Scope>>,
-    /// The machine whose costs are used: a name of `cost`'s tables.
-    pub target: SmolStr,
+    /// The machine whose costs are used.
+    pub machine: Arc<Machine>,
     /// What is not known is taken as the author may have meant it: unknown values and what is loaded from a uniform
     /// address are uniform, rows of a workgroup of unknown shape are whole warps, index arithmetic does not wrap.
     /// No facts: a finding is told only where lanes differ even so.
@@ -76,7 +78,7 @@ impl Default for Options {
             assumption: SmolStr::default(),
             whole_program_assumed: false,
             parameters: Vec::new(),
-            target: SmolStr::new_static("sm_80"),
+            machine: Arc::default(),
             favourable: false,
         }
     }

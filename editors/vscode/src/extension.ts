@@ -75,10 +75,10 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
       { scheme: "file", language },
       { scheme: "untitled", language },
       { scheme: "vscode-remote", language },
-    ]).concat([{ scheme: "file", language: "toml", pattern: "**/lockstep.toml" } as never]),
+    ]).concat([{ scheme: "file", language: "toml", pattern: "**/{lockstep.toml,*.machine.toml}" } as never]),
     synchronize: {
       configurationSection: "lockstep",
-      fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
+      fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.machine.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
     },
     outputChannel: output,
     initializationOptions: vscode.workspace.getConfiguration("lockstep"),

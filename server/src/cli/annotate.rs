@@ -26,6 +26,7 @@ const DIVERGENT: Style = AnsiColor::Yellow.on_default();
 const UNKNOWN: Style = AnsiColor::Magenta.on_default();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const COST: Style = AnsiColor::Blue.on_default();
 const DIM: Style = Style::new().dimmed();
 
 #[derive(Default, Clone)]
@@ -54,6 +55,9 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
             kernels += 1;
             notes_of(&mut margins, source, place.start, &part, &line_of, &shown);
         }
+    }
+    if args.costs {
+        costs(&mut margins, &db, file, &line_of);
     }
     for one in diagnostics::diagnostics(&db, file) {
         let style = match one.level {
@@ -89,6 +93,44 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
         );
     }
     Ok(0)
+}
+
+/// What functions, their loops and their lines cost.
+fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl Fn(u32) -> usize) {
+    let lines = db::line_index(db, file);
+    let mut note = |line: usize, text: String| {
+        if let Some(margin) = margins.get_mut(line) {
+            margin.notes.push((COST, text));
+        }
+    };
+    for (place, item) in views::own_items(db, file) {
+        let heads = views::rows_of(db, item);
+        for (found, rows) in views::costs::costs(db, file, item).iter().zip(heads) {
+            let (Some(found), Some(head)) = (found, rows.head) else {
+                continue;
+            };
+            note(
+                line_of(place.start + head.name_span.start),
+                views::costs::lens(found),
+            );
+            let cost = &found.cost;
+            for one in &cost.loops {
+                note(
+                    line_of(place.start + one.span.start),
+                    format!("loop {}", views::costs::loop_label(one)),
+                );
+            }
+            for (line, one) in views::costs::by_line(cost, lines, place.start) {
+                if one.cycles >= 0.5 {
+                    let share = 100.0 * one.cycles / cost.total.cycles.max(1.0);
+                    note(
+                        line as usize,
+                        format!("~{} cycles, {share:.0} %", views::costs::number(one.cycles)),
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// What is worth a note.

@@ -44,6 +44,9 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
                 "lines": lines,
                 "externals": found.externals,
                 "ptxas": judged,
+                "occupancy": judged
+                    .as_ref()
+                    .and_then(|report| code::occupancy(&found, report.registers)),
             });
             serde_json::to_writer_pretty(&mut out, &row)?;
             writeln!(out)?;
@@ -51,6 +54,9 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
         DataFormat::Text => {
             if let Some(report) = &judged {
                 writeln!(out, "// {}", report.line())?;
+                if let Some(occupancy) = code::occupancy(&found, report.registers) {
+                    writeln!(out, "// {occupancy}")?;
+                }
             }
             out.write_all(found.text.as_bytes())?;
             if let Some(sass) = judged.and_then(|report| report.sass) {

@@ -2,9 +2,9 @@
 
 use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
 use crate::config::{self, Config};
-use crate::db::{self, Database, File, Source};
+use crate::db::{self, Database, Db, File, Source};
 use crate::host;
-use crate::program::Language;
+use crate::program::{self, Language};
 use crate::views;
 use facts::{Method, Scope};
 use std::path::{Path, PathBuf};
@@ -35,7 +35,22 @@ pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Resul
     };
     let settings = db.new_settings(config.analysis, config.view, baseline);
     db.set_file_settings(file, settings);
+    machine_problems(db, settings);
     Ok(file)
+}
+
+/// What is wrong with the user's machine goes to stderr, too.
+fn machine_problems(db: &Database, settings: db::Settings) {
+    let Some(path) = &settings.analysis(db).machine_file else {
+        return;
+    };
+    let file = db.file(path);
+    let text = program::text(file.source(db));
+    let lines = LineIndex::new(text);
+    for problem in &db::machine_text(db, file).problems {
+        let (line, column) = views::report::line_column(text, &lines, problem.span.start);
+        eprintln!("{}:{line}:{column}: {}", path.display(), problem.message);
+    }
 }
 
 /// Computes what is shown of every item and frees what is not, a few items at a time.
@@ -129,9 +144,29 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
         };
     }
     if let Some(target) = &args.target {
-        options.target = target.as_str().into();
+        analysis.target = Some(target.as_str().into());
+    }
+    if let Some(machine) = &args.machine {
+        machine_named(analysis, machine)?;
     }
     Ok(config)
+}
+
+/// A name of a table, or the path of one.
+fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result<(), CliError> {
+    if codegen::machine::named(machine).is_some() {
+        analysis.machine = Some(machine.into());
+        analysis.machine_file = None;
+        return Ok(());
+    }
+    let path = std::path::absolute(machine)?;
+    if !path.is_file() {
+        return Err(CliError::Usage(format!(
+            "`{machine}` is no machine and no file; `lockstep machine list` names the machines"
+        )));
+    }
+    analysis.machine_file = Some(path);
+    Ok(())
 }
 
 /// `LINE:COL`, from 1, columns in characters, as an offset.

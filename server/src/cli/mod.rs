@@ -10,6 +10,7 @@ mod dump;
 mod execute;
 mod input;
 mod instrument;
+mod machine;
 mod profile;
 
 use crate::lsp;
@@ -50,6 +51,8 @@ enum Command {
     Code(CodeArgs),
     /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
     Instrument(InstrumentArgs),
+    /// Prints the tables of machines that estimates count with, and where each value comes from
+    Machine(MachineArgs),
     /// Prints an intermediate form of a file
     Dump(DumpArgs),
     /// Explains a diagnostic; lists them all without a code
@@ -95,9 +98,12 @@ pub(crate) struct AnalysisArgs {
     /// Which analysis: ours (full), or one of the paper's
     #[arg(long, value_enum)]
     method: Option<MethodArg>,
-    /// Target of estimates, such as sm_80
+    /// What GPU code is made for, such as sm_80; its costs are used in estimates
     #[arg(long)]
     target: Option<String>,
+    /// Whose costs are used instead: a name of `machine list`, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
     /// Does not look for lockstep.toml
     #[arg(long)]
     no_config: bool,
@@ -128,6 +134,9 @@ struct AnnotateArgs {
     /// Uniform values, uniform loops and branches that cost nothing, too
     #[arg(long)]
     all: bool,
+    /// What functions, loops and lines cost a warp, and how many warps fit: estimates
+    #[arg(long)]
+    costs: bool,
     #[command(flatten)]
     analysis: AnalysisArgs,
 }
@@ -178,6 +187,28 @@ struct AnalyzeArgs {
     item: Option<String>,
     #[command(flatten)]
     analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct MachineArgs {
+    #[command(subcommand)]
+    command: MachineCommand,
+}
+
+#[derive(Subcommand, Debug)]
+enum MachineCommand {
+    /// Names the machines
+    List {
+        #[arg(long, value_enum, default_value = "text")]
+        format: DataFormat,
+    },
+    /// Prints a table; exit code 2 if a file has mistakes
+    Show {
+        /// A machine, or a file with a table of your own
+        name: String,
+        #[arg(long, value_enum, default_value = "text")]
+        format: DataFormat,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -399,6 +430,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Profile(args) => profile::profile(&args),
         Command::Code(args) => code::code(&args),
         Command::Instrument(args) => instrument::instrument(&args),
+        Command::Machine(args) => machine::machine(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
         Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),

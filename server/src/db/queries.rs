@@ -10,10 +10,13 @@
 //! Trees, IR and facts are large and kept for the items used last only; what the views show of an item is small and is
 //! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
 
-use super::inputs::{Db, File};
-use crate::program::{self, Analysed, Body, Holds, Passed, Places};
+use super::inputs::{Db, File, Settings};
+use crate::program::{self, Analysed, Body, Holds, MachineText, Passed, Places};
+use crate::views::costs::Costs;
 use crate::views::rows::Rows;
 use crate::views::zeros::{ProfileText, Zeros};
+use codegen::machine::Table;
+use facts::cost::Machine;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -167,10 +170,34 @@ pub fn places(db: &dyn Db, file: File) -> Places {
     program::places(db, file)
 }
 
+/// A file as a table of a machine.
+#[salsa::tracked]
+pub fn machine_text(db: &dyn Db, file: File) -> MachineText {
+    program::machine_text(file.source(db))
+}
+
+/// The machine whose costs are used.
+#[salsa::tracked]
+pub fn machine(db: &dyn Db, settings: Settings) -> Arc<Table> {
+    program::machine(db, settings)
+}
+
+/// Its costs of instructions.
+#[salsa::tracked]
+pub fn charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {
+    Arc::new(program::charges(db, settings))
+}
+
 /// A file as a value profile.
 #[salsa::tracked]
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     crate::views::zeros::profile_text(db, file)
+}
+
+/// What the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
+#[salsa::tracked]
+pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> Vec<Option<Costs>> {
+    crate::views::costs::of_item(db, item, profile)
 }
 
 /// What a profile says of an item, item-relative. Asked for only where there is one.

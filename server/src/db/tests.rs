@@ -197,6 +197,35 @@ fn an_edit_inside_a_function_runs_its_own_queries_only() {
 }
 
 #[test]
+fn costs_are_computed_where_they_are_shown_and_of_the_edited_function() {
+    let (mut watched, _, main) = project();
+    watched.edit(main, &MAIN.replace("blockIdx.x;", "blockIdx.x + 1;"));
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "costs"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "machine"), 0, "{counts:?}");
+    let settings = main.settings(&watched.db);
+    let analysis = settings.analysis(&watched.db).clone();
+    let mut view = settings.view(&watched.db).clone();
+    view.hints.costs = crate::config::CostHints::Off;
+    watched
+        .db
+        .set_settings(settings, analysis.clone(), view.clone(), Vec::new());
+    watched.edit(main, MAIN);
+    let counts = watched.look(main);
+    assert_eq!(count(&counts, "facts_of"), 1, "{counts:?}");
+    assert_eq!(count(&counts, "costs"), 0, "{counts:?}");
+    // Another machine changes what branches cost; nothing is read again.
+    let mut analysis = analysis;
+    analysis.machine = Some("sm_90".into());
+    watched
+        .db
+        .set_settings(settings, analysis, view, Vec::new());
+    let counts = watched.look(main);
+    assert!(count(&counts, "facts_of") >= 4, "{counts:?}");
+    assert_eq!(count(&counts, "parsed"), 0, "{counts:?}");
+}
+
+#[test]
 fn an_edit_inside_a_callee_runs_the_queries_of_its_callers_too() {
     let (mut watched, _, main) = project();
     watched.edit(main, &MAIN.replace("v + 1", "v + 2"));

@@ -155,7 +155,7 @@ impl Backend {
             "lines": shown.lines,
             "externals": shown.externals,
             "refused": shown.refused,
-            "summary": report.as_ref().map(crate::ptxas::Report::line),
+            "summary": report.as_ref().map(|report| views::code::summary(&shown, report)),
             "ptxas": report,
             "ptxasError": error,
         })))
@@ -223,6 +223,7 @@ impl LanguageServer for Backend {
             let options = DidChangeWatchedFilesRegistrationOptions {
                 watchers: vec![
                     watcher("**/lockstep.toml"),
+                    watcher("**/*.machine.toml"),
                     watcher("**/*.lockstep-profile.json"),
                     watcher("**/*.{cu,cuh,h,hpp,hh,inl,inc,hlsl,hlsli,fx,fxh,usf,ush,ptx,musimd}"),
                 ],
@@ -453,7 +454,10 @@ impl LanguageServer for Backend {
             let lens = |lens: views::lens::Lens| CodeLens {
                 range: text.range(lens.span),
                 command: Some(Command {
-                    title: lens.title,
+                    title: match lens.costs {
+                        Some(costs) => format!("{} · {costs}", lens.title),
+                        None => lens.title,
+                    },
                     command: String::new(),
                     arguments: None,
                 }),

@@ -13,7 +13,7 @@ use crate::config::{self, Config, ConfigProblem};
 use crate::db::{self, Cancelled, Database, File, Settings, Source};
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
-use crate::program::Language;
+use crate::program::{self, Language};
 use crate::views;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -470,13 +470,43 @@ impl Owner {
         }
     }
 
+    /// What is wrong with a `lockstep.toml`, and at `machine_file` what is wrong with the table that it names.
+    fn problems_of_config(&self, text: &str, directory: Option<&Path>) -> Vec<ConfigProblem> {
+        let mut config = Config::default();
+        let mut problems =
+            config::apply_toml(&mut config, text, directory.unwrap_or(Path::new("")));
+        if let Some(path) = &config.analysis.machine_file {
+            problems.extend(program::machine_file_problem(
+                &self.db,
+                path,
+                config.machine_place,
+            ));
+        }
+        problems
+    }
+
+    /// Whether a file is some configuration's table of a machine.
+    fn is_machine(&self, path: &Path) -> bool {
+        let path = host::normalize(path);
+        self.settings.values().any(|settings| {
+            let file = &settings.analysis(&self.db).machine_file;
+            file.as_ref()
+                .is_some_and(|file| host::normalize(file) == path)
+        })
+    }
+
     fn snapshot(&self, uri: Option<&str>) -> Snapshot {
         let open = uri.and_then(|uri| self.open.get(uri));
-        let config = open.filter(|open| open.file.is_none()).map(|open| {
-            let directory = open.path.parent().unwrap_or(Path::new(""));
+        let config = open.and_then(|open| {
             let text = open.document.text();
-            let problems = config::apply_toml(&mut Config::default(), &text, directory);
-            (text, problems)
+            let problems = match open.file {
+                None => self.problems_of_config(&text, open.path.parent()),
+                Some(file) if self.is_machine(&open.path) => {
+                    program::machine_problems(&self.db, file)
+                }
+                Some(_) => return None,
+            };
+            Some((text, problems))
         });
         Snapshot {
             db: self.db.clone(),

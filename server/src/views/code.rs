@@ -3,6 +3,7 @@
 //! PTX for `sm_NN` by our own lowering: an estimate of what a compiler prints, not its output; what `ptxas` makes of it
 //! is `ptxas`'s word. A `.ptx` file is its own code.
 
+use super::costs::{self, Fit};
 use super::own_items;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
@@ -12,7 +13,7 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use syntax::{FileId, ItemKey, LineIndex};
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct GpuCode {
     /// The function's name.
     pub name: String,
@@ -25,12 +26,15 @@ pub struct GpuCode {
     pub externals: Vec<String>,
     /// Why there is no code.
     pub refused: Option<String>,
+    /// How many warps fit, by our estimate of registers; of entry points.
+    pub fit: Option<Fit>,
 }
 
 /// The architecture that code is made for: the configured target, sm_80 where that is none of NVIDIA's.
 pub fn architecture(db: &dyn Db, file: File) -> u32 {
-    let target = &file.settings(db).analysis(db).options.target;
+    let target = file.settings(db).analysis(db).target.as_ref();
     target
+        .map_or("", |target| target.as_str())
         .strip_prefix("sm_")
         .and_then(|number| number.trim_end_matches(['a', 'f']).parse().ok())
         .filter(|sm| (75..=129).contains(sm))
@@ -151,6 +155,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
         lines: Vec::new(),
         externals: Vec::new(),
         refused: None,
+        fit: fit_of(db, file, item, function),
     };
     match ptx::generate(&chosen.module, &target) {
         Ok(code) => {
@@ -165,6 +170,28 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
         Err(refusal) => shown.refused = Some(refusal.to_string()),
     }
     Some(shown)
+}
+
+fn fit_of(db: &dyn Db, file: File, item: Item<'_>, function: &ir::Function) -> Option<Fit> {
+    costs::of_function(db, file, item, function)?.fit.clone()
+}
+
+/// How many warps fit with the registers that the assembler gave a thread.
+pub fn occupancy(code: &GpuCode, registers: u32) -> Option<String> {
+    let table = codegen::machine::named(&code.target)?;
+    let fit = code.fit.as_ref().filter(|_| registers > 0)?;
+    Some(costs::occupied(
+        &fit.with_registers(table.gpu(), registers),
+        "ptxas",
+    ))
+}
+
+/// What the assembler says, and how many warps fit then.
+pub fn summary(code: &GpuCode, report: &crate::ptxas::Report) -> String {
+    match occupancy(code, report.registers) {
+        Some(occupancy) => format!("{} · {occupancy}", report.line()),
+        None => report.line(),
+    }
 }
 
 /// The code as it is shown beside the source: lines of the source as comments in the place of `.loc`.
@@ -199,6 +226,14 @@ fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> GpuCode {
         lines: lines.collect(),
         externals: Vec::new(),
         refused: None,
+        // What the assembler says is of the entry that needs most.
+        fit: match db::lowered(db, item).as_slice() {
+            [one] if text.matches(".entry").count() == 1 => {
+                let function = one.module.functions.first();
+                function.and_then(|function| fit_of(db, file, item, function))
+            }
+            _ => None,
+        },
         text,
     }
 }

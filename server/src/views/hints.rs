@@ -26,6 +26,7 @@ pub enum Category {
     Loop,
     Access,
     Zero,
+    Cost,
 }
 
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {
@@ -150,6 +151,13 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             }
         }
     }
+    let line_end = |line: u32| {
+        let start = lines.line_start(line);
+        let code = crate::documents::line_beginning(source, lines, line);
+        start + code_length(code) as u32
+    };
+    let costs = super::costs::hints(db, file, range, switches.costs, &line_end);
+    hints.extend(costs);
     hints.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
     hints.sort_by(|a, b| (a.offset, a.category, &a.label).cmp(&(b.offset, b.category, &b.label)));
     hints.dedup_by(|a, b| a.offset == b.offset && a.label == b.label);

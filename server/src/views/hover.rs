@@ -32,6 +32,7 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     } = program::part_at(db, item, at)?;
     let mut sections = Vec::new();
     let mut span = None;
+    let shows_costs = file.settings(db).view(db).hints.costs != crate::config::CostHints::Off;
     if let Some(occurrence) = rows::at_offset(rows, at) {
         span = Some(occurrence.span);
         let mut section = variable(db, file, item, function, facts, occurrence);
@@ -70,7 +71,8 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             .min_by_key(|one| one.loc.span.len())
         {
             span = span.or(Some(branch.loc.span));
-            let mut section = text::branch_long(branch, function.language, &facts.options.target);
+            let mut section =
+                text::branch_long(branch, function.language, &facts.options.machine.name);
             if branch.class > Class::Uniform {
                 let steps = program::cause_steps(
                     db,
@@ -104,7 +106,21 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     }
     if sections.is_empty() && function.name_span.contains(at) {
         span = Some(function.name_span);
-        sections.push(signature(function, facts));
+        let mut section = signature(function, facts);
+        if shows_costs && let Some(costs) = super::costs::of_function(db, file, item, function) {
+            section += &format!("\n\n{}", super::costs::item_hover(costs));
+        }
+        sections.push(section);
+    } else if shows_costs && let Some(costs) = super::costs::of_function(db, file, item, function) {
+        let on_loop = rows.loops.iter().any(|one| Some(one.loc.span) == span);
+        let on_loop = on_loop || span.is_none();
+        if let Some((place, section)) =
+            super::costs::place_hover(db, file, place.start, at, costs, on_loop)
+            && (!sections.is_empty() || !place.is_empty())
+        {
+            span = span.or(Some(place));
+            sections.push(section);
+        }
     }
     if let Some((span, reason)) = rows.unknowns.iter().find(|(span, _)| around(*span))
         && (!sections.is_empty() || span.len() < 200)

@@ -1,6 +1,7 @@
 //! A line above each kernel: what there is to look at.
 
-use super::{own_items, text};
+use super::{costs, own_items, text};
+use crate::config::CostHints;
 use crate::db::{Db, File};
 use crate::views::diagnostics;
 use facts::{AccessClass, Class};
@@ -11,14 +12,17 @@ use syntax::Span;
 pub struct Lens {
     pub span: Span,
     pub title: String,
+    /// What it costs and how many warps fit, where costs are shown.
+    pub costs: Option<String>,
 }
 
 pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let shown = diagnostics::findings(db, file);
     let least = file.settings(db).view(db).hints.branch_cycles;
+    let shows_costs = file.settings(db).view(db).hints.costs != CostHints::Off;
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
-        for rows in super::rows_of(db, item) {
+        for (at, rows) in super::rows_of(db, item).iter().enumerate() {
             let Some(head) = rows.head else { continue };
             if !matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
                 continue;
@@ -65,9 +69,16 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             } else {
                 parts.join(" · ")
             };
+            let costs = match shows_costs {
+                true => costs::costs(db, file, item)
+                    .get(at)
+                    .and_then(Option::as_ref),
+                false => None,
+            };
             lenses.push(Lens {
                 span: head.name_span.shifted(place.start),
                 title,
+                costs: costs.map(costs::lens),
             });
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod actions;
 pub mod code;
+pub mod costs;
 pub mod diagnostics;
 pub mod fixes;
 pub mod folding;

@@ -1,6 +1,10 @@
 //! The facts of a file as plain data that serialises: the command line's JSON. `JSON.md` documents it; lines and
 //! columns count from 1, columns in characters.
 
+mod costs;
+
+pub use costs::CostRows;
+
 use super::diagnostics::Diagnostic;
 use super::rows::{self, access_class_name, access_kind_name, class_name, kind_name};
 use super::{own_items, text};
@@ -34,6 +38,7 @@ pub struct ItemRow {
     pub branches: Vec<BranchRow>,
     pub loops: Vec<LoopRow>,
     pub accesses: Vec<AccessRow>,
+    pub costs: Option<CostRows>,
 }
 
 #[derive(Serialize, Clone, PartialEq, Eq, Debug)]
@@ -239,6 +244,8 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         }
                     })
                     .collect(),
+                costs: super::costs::of_function(db, file, item, function)
+                    .map(|found| costs::cost_rows(found, lines, at.start, &spot)),
                 accesses: rows
                     .accesses
                     .iter()

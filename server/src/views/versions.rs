@@ -76,7 +76,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             return;
         };
         let allowed = settings(db, file, item);
-        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
+        let machine = &**db::charges(db, file.settings(db));
         // The head of a function stands for all of it.
         let within = match range.is_empty() {
             true if inside < function.signature_span.end => Some(function.span),
@@ -121,7 +121,7 @@ pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<Stri
             return;
         };
         let allowed = settings(db, file, item);
-        let machine = Machine::named(&file.settings(db).analysis(db).options.target);
+        let machine = &**db::charges(db, file.settings(db));
         let tried = attempt(db, item, source, function, &candidate, allowed);
         let action = action(APPLY, &candidate, tried, machine, allowed);
         if !action.quiet {
@@ -260,7 +260,7 @@ pub(super) fn attempt(
         let first = first.map(|problem| problem.message.clone()).next();
         return Err(refuse(first.unwrap_or_default()));
     }
-    let machine = Machine::named(&item.main(db).settings(db).analysis(db).options.target);
+    let machine = &**db::charges(db, item.main(db).settings(db));
     let at = span.start.saturating_sub(rewritten.start);
     let places = parts(new, &version.test, at);
     let holds = |lowered: &&Function| {

@@ -1,11 +1,17 @@
 //! Estimates of what divergence costs: cycles of issue that a warp spends on an arm while lanes of the other one wait.
 //!
-//! A machine is a table of cycles by kind of instruction (data, not code); figures are of the order of the fact sheets, for
-//! ranking and not for prediction. Loops count as `TRIPS` iterations unless their number is known.
+//! The machine is a table of cycles by kind of instruction, given in the options: data, not code. Figures are for ranking
+//! and not for prediction. Loops count as `TRIPS` iterations unless their number is known.
+
+mod machine;
+mod work;
+
+pub use machine::{Charge, Machine, Unit};
+pub use work::{Work, work};
 
 use crate::divergence::{DISPATCH, Engine, SUBGROUP, level_of, scope_of};
 use crate::model::*;
-use ir::{BinaryOp, Block, Op, Space, UnaryOp};
+use ir::Block;
 
 /// Iterations of a loop whose number is not known.
 const TRIPS: f64 = 8.0;
@@ -20,138 +26,10 @@ fn budget(blocks: usize) -> usize {
     64 * blocks.min(SMALL) + 16 * blocks.saturating_sub(SMALL)
 }
 
-/// Issue cycles a warp by kind of instruction.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Machine {
-    pub name: &'static str,
-    pub simple: f64,
-    pub multiply: f64,
-    pub divide: f64,
-    pub special: f64,
-    pub double: f64,
-    pub shared: f64,
-    pub global: f64,
-    pub atomic: f64,
-    pub texture: f64,
-    pub cross_lane: f64,
-    pub barrier: f64,
-    /// Pushing and popping the point where lanes meet again.
-    pub reconverge: f64,
-}
-
-/// The machines known by name; the first is taken for other names.
-pub const MACHINES: &[Machine] = &[
-    machine("sm_80", 2.0, 2.0, 40.0, 8.0, 4.0),
-    machine("sm_70", 2.0, 2.0, 42.0, 8.0, 4.0),
-    machine("sm_75", 2.0, 2.0, 40.0, 8.0, 64.0),
-    machine("sm_86", 1.0, 2.0, 40.0, 8.0, 64.0),
-    machine("sm_89", 1.0, 2.0, 40.0, 8.0, 64.0),
-    machine("sm_90", 1.0, 2.0, 40.0, 8.0, 2.0),
-    machine("sm_100", 1.0, 2.0, 40.0, 8.0, 2.0),
-    machine("sm_120", 1.0, 2.0, 40.0, 8.0, 64.0),
-    machine("rdna", 1.0, 4.0, 40.0, 4.0, 16.0),
-];
-
-const fn machine(
-    name: &'static str,
-    simple: f64,
-    multiply: f64,
-    divide: f64,
-    special: f64,
-    double: f64,
-) -> Machine {
-    Machine {
-        name,
-        simple,
-        multiply,
-        divide,
-        special,
-        double,
-        shared: 8.0,
-        global: 24.0,
-        atomic: 32.0,
-        texture: 16.0,
-        cross_lane: 4.0,
-        barrier: 24.0,
-        reconverge: 4.0,
-    }
-}
-
-impl Machine {
-    pub fn named(name: &str) -> &'static Machine {
-        MACHINES
-            .iter()
-            .find(|m| m.name == name)
-            .unwrap_or(&MACHINES[0])
-    }
-
-    /// Issue cycles of a warp for one instruction; an estimate.
-    pub fn cycles(&self, function: &ir::Function, inst: &ir::InstData) -> f64 {
-        let double = inst
-            .results
-            .first()
-            .is_some_and(|&r| function.ty(r) == ir::Type::F64);
-        match &inst.op {
-            Op::Const(_)
-            | Op::Undef
-            | Op::SymbolAddress(_)
-            | Op::Special(_)
-            | Op::Parameter(_)
-            | Op::StageInput(_)
-            | Op::Alloca { .. } => 0.0,
-            Op::Binary(
-                BinaryOp::DivSigned
-                | BinaryOp::DivUnsigned
-                | BinaryOp::RemSigned
-                | BinaryOp::RemUnsigned,
-                _,
-            ) => self.divide,
-            Op::Binary(
-                BinaryOp::FloatDiv | BinaryOp::FloatRem | BinaryOp::Pow | BinaryOp::Atan2,
-                _,
-            ) => self.divide,
-            Op::Binary(BinaryOp::Mul, _) => self.multiply,
-            Op::Unary(
-                UnaryOp::Sqrt
-                | UnaryOp::Rsqrt
-                | UnaryOp::Reciprocal
-                | UnaryOp::Sin
-                | UnaryOp::Cos
-                | UnaryOp::Exp
-                | UnaryOp::Exp2
-                | UnaryOp::Log
-                | UnaryOp::Log2,
-            ) => self.special,
-            Op::Unary(
-                UnaryOp::Tan
-                | UnaryOp::Asin
-                | UnaryOp::Acos
-                | UnaryOp::Atan
-                | UnaryOp::Sinh
-                | UnaryOp::Cosh
-                | UnaryOp::Tanh
-                | UnaryOp::Erf,
-            ) => 3.0 * self.special,
-            Op::Load(access) | Op::Store(access) => match access.space {
-                Space::Shared => self.shared,
-                Space::Constant => self.simple,
-                _ => self.global,
-            },
-            Op::Atomic(..) => self.atomic,
-            Op::Texture(_) => self.texture,
-            Op::Warp(_) | Op::Derivative(_) => self.cross_lane,
-            Op::Barrier(_) => self.barrier,
-            Op::Call(_) | Op::CallUnknown { .. } => 2.0 * self.divide,
-            _ if double => self.double,
-            _ => self.simple,
-        }
-    }
-}
-
 /// One fact for each block that ends in a branch with several targets, in layout order.
 pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<BranchFact> {
     let function = engine.function;
-    let machine = Machine::named(&facts.options.target);
+    let machine = &*facts.options.machine;
     let wanted = level_of(facts.options.scope);
     let mut found = Vec::new();
     let mut arms = Arms {
@@ -214,7 +92,7 @@ struct ArmBlock {
 /// Walks over the arms of branches.
 struct Arms<'e, 'f> {
     engine: &'e Engine<'f>,
-    machine: &'static Machine,
+    machine: &'e Machine,
     /// Blocks that may still be looked at, for all branches together.
     budget: usize,
     /// By block, once a branch has asked.

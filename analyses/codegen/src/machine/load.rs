@@ -1,0 +1,334 @@
+//! Reads and checks a table. What can't be used is a problem at its place and leaves the base's value; a table comes out
+//! of every text, so that a mistake in a user's file costs that value alone.
+
+use super::schema::Field;
+use super::{Gpu, Kind, Label, Quantity, Table, keys};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::Span;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Problems that are told of one file.
+const MOST: usize = 50;
+/// Longest name and text.
+const LONGEST: usize = 500;
+
+/// Something wrong in a table, in bytes of its text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    pub span: Span,
+    pub message: String,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Parsed {
+    /// `None`: a root table that lacks values.
+    pub table: Option<Table>,
+    /// By place.
+    pub problems: Vec<Problem>,
+}
+
+/// `base` finds the tables that one can start from.
+#[must_use]
+pub fn load(text: &str, base: &dyn Fn(&str) -> Option<Arc<Table>>) -> Parsed {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let mut loader = Loader {
+        problems: Vec::new(),
+    };
+    for error in errors.iter().take(MOST) {
+        let span = error.span().map_or(Span::default(), |range| span(&range));
+        loader.problem(span, format!("not TOML: {}", error.message()));
+    }
+    let table = loader.table(root.get_ref(), base);
+    loader.problems.sort_by_key(|problem| problem.span);
+    loader.problems.truncate(MOST);
+    Parsed {
+        table,
+        problems: loader.problems,
+    }
+}
+
+struct Loader {
+    problems: Vec<Problem>,
+}
+
+impl Loader {
+    fn problem(&mut self, span: Span, message: String) {
+        self.problems.push(Problem { span, message });
+    }
+
+    fn table(
+        &mut self,
+        root: &DeTable<'_>,
+        base: &dyn Fn(&str) -> Option<Arc<Table>>,
+    ) -> Option<Table> {
+        let mut out = Table {
+            name: SmolStr::new_static("custom"),
+            title: String::new(),
+            base: None,
+            sources: Vec::new(),
+            kind: Kind::Gpu(Gpu {
+                quantities: Vec::new(),
+            }),
+        };
+        let mut found: Option<Arc<Table>> = None;
+        let sections: Vec<&str> = keys().map(|(_, field)| field.section).collect();
+        let mut has_kind = false;
+        for (key, value) in root {
+            let place = span(&(key.span().start..value.span().end.max(key.span().end)));
+            match key.get_ref().as_ref() {
+                "kind" => {
+                    has_kind = true;
+                    if text(value) != Some("gpu") {
+                        self.problem(place, "`kind` is \"gpu\"; no other kind of processor is described yet".into());
+                    }
+                }
+                "name" => match text(value) {
+                    Some(name) if is_name(name) => out.name = name.into(),
+                    _ => self.problem(place, "`name` is a word of letters, digits, `_`, `-` and `.`".into()),
+                },
+                "title" => match text(value) {
+                    Some(title) => title.clone_into(&mut out.title),
+                    None => self.problem(place, "`title` is a text".into()),
+                },
+                "base" => match text(value).map(|name| (name, base(name))) {
+                    Some((name, Some(table))) => {
+                        out.base = Some(name.into());
+                        found = Some(table);
+                    }
+                    Some((name, None)) => self.problem(
+                        place,
+                        format!("there is no table `{name}`; `lockstep machine list` names those that there are"),
+                    ),
+                    None => self.problem(place, "`base` is the name of a table".into()),
+                },
+                "sources" => self.sources(value, place, &mut out),
+                section if sections.contains(&section) => {
+                    if !matches!(value.get_ref(), DeValue::Table(_)) {
+                        self.problem(place, format!("`{section}` is a table of values"));
+                    }
+                }
+                other => self.problem(place, format!("unknown key `{}`", shown(other))),
+            }
+        }
+        if !has_kind {
+            self.problem(Span::at(0), "`kind = \"gpu\"` is missing".into());
+        }
+        if let Some(base) = &found {
+            let known = |name: &SmolStr| out.sources.iter().any(|(own, _)| own == name);
+            let more: Vec<_> = base
+                .sources
+                .iter()
+                .filter(|(name, _)| !known(name))
+                .cloned()
+                .collect();
+            out.sources.extend(more);
+            out.sources.sort();
+        }
+        let quantities = self.quantities(root, &out.name, found.as_deref())?;
+        self.relations(&quantities, root);
+        out.kind = Kind::Gpu(Gpu { quantities });
+        Some(out)
+    }
+
+    fn sources(&mut self, value: &Spanned<DeValue<'_>>, place: Span, out: &mut Table) {
+        let DeValue::Table(entries) = value.get_ref() else {
+            self.problem(place, "`sources` is a table of texts".into());
+            return;
+        };
+        for (name, says) in entries {
+            match text(says) {
+                Some(says) => out
+                    .sources
+                    .push((name.get_ref().as_ref().into(), says.to_owned())),
+                None => self.problem(span(&says.span()), "a text is expected".into()),
+            }
+        }
+        out.sources.sort();
+    }
+
+    fn quantities(
+        &mut self,
+        root: &DeTable<'_>,
+        own: &SmolStr,
+        base: Option<&Table>,
+    ) -> Option<Vec<Quantity>> {
+        let mut missing: Vec<String> = Vec::new();
+        let mut quantities = Vec::new();
+        for (key, field) in keys() {
+            let written = section(root, field.section).and_then(|table| {
+                let found = table
+                    .iter()
+                    .find(|(name, _)| name.get_ref().as_ref() == field.name);
+                found.map(|(_, value)| value)
+            });
+            let read = written.and_then(|value| self.quantity(field, value, own));
+            match (read, base) {
+                (Some(quantity), _) => quantities.push(quantity),
+                (None, Some(base)) => quantities.push(base.gpu().quantity(key).clone()),
+                (None, None) => missing.push(format!("{}.{}", field.section, field.name)),
+            }
+        }
+        for (name, value) in root {
+            let DeValue::Table(entries) = value.get_ref() else {
+                continue;
+            };
+            let name = name.get_ref().as_ref();
+            if !keys().any(|(_, field)| field.section == name) {
+                continue;
+            }
+            for (entry, _) in entries {
+                let known =
+                    |field: &Field| field.section == name && *field.name == *entry.get_ref();
+                if !keys().any(|(_, field)| known(field)) {
+                    let message = format!("unknown value `{name}.{}`", shown(entry.get_ref()));
+                    self.problem(span(&entry.span()), message);
+                }
+            }
+        }
+        if missing.is_empty() {
+            return Some(quantities);
+        }
+        let count = missing.len();
+        missing.truncate(6);
+        let more = if count > 6 { ", …" } else { "" };
+        self.problem(
+            Span::at(0),
+            format!(
+                "without a `base` every value is needed; {count} are missing: {}{more}",
+                missing.join(", ")
+            ),
+        );
+        None
+    }
+
+    fn quantity(
+        &mut self,
+        field: &Field,
+        value: &Spanned<DeValue<'_>>,
+        own: &SmolStr,
+    ) -> Option<Quantity> {
+        let mut quantity = Quantity {
+            value: 0.0,
+            label: Label::Estimate,
+            source: SmolStr::new_static("the user's own"),
+            of: own.clone(),
+        };
+        let place = span(&value.span());
+        let number = match value.get_ref() {
+            DeValue::Table(parts) => {
+                let mut number = None;
+                for (name, part) in parts {
+                    let at = span(&part.span());
+                    match (name.get_ref().as_ref(), text(part)) {
+                        ("value", _) => number = Some((self::number(part.get_ref()), at)),
+                        ("is", Some(word)) if Label::from_name(word).is_some() => {
+                            quantity.label = Label::from_name(word).unwrap_or(Label::Estimate);
+                        }
+                        ("is", _) => self.problem(at, "`is` is fact, bound or estimate".into()),
+                        ("source", Some(word)) => quantity.source = word.into(),
+                        ("source", None) => self.problem(at, "`source` is a text".into()),
+                        (other, _) => {
+                            let message =
+                                format!("unknown key `{}`: value, is, source", shown(other));
+                            self.problem(span(&name.span()), message);
+                        }
+                    }
+                }
+                number
+            }
+            plain => Some((self::number(plain), place)),
+        };
+        let Some((number, at)) = number else {
+            self.problem(place, "`value` is missing".into());
+            return None;
+        };
+        let in_range = |value: &f64| {
+            (field.least..=field.most).contains(value) && (!field.whole || value.fract() == 0.0)
+        };
+        match number.filter(in_range) {
+            Some(number) => {
+                quantity.value = number;
+                Some(quantity)
+            }
+            None => {
+                let whole = if field.whole {
+                    "a whole number"
+                } else {
+                    "a number"
+                };
+                self.problem(
+                    at,
+                    format!(
+                        "`{}` is {whole} from {} to {} ({}: {})",
+                        field.name, field.least, field.most, field.unit, field.says
+                    ),
+                );
+                None
+            }
+        }
+    }
+
+    /// What holds between values: registers are shared out evenly.
+    fn relations(&mut self, quantities: &[Quantity], root: &DeTable<'_>) {
+        use super::schema::Key;
+        let of = |key: Key| quantities[key as usize].value;
+        let place = |name: &str| {
+            let mut entries = root.iter();
+            let found = entries.find(|(key, _)| key.get_ref().as_ref() == name);
+            found.map_or(Span::at(0), |(key, _)| span(&key.span()))
+        };
+        if of(Key::Registers) / of(Key::Schedulers) < of(Key::RegisterUnit) {
+            self.problem(
+                place("registers"),
+                "a scheduler's part of `registers.file` is smaller than `registers.unit`".into(),
+            );
+        }
+        if of(Key::SharedBlock) > of(Key::Shared) {
+            self.problem(
+                place("shared"),
+                "`shared.block` is more than `shared.bytes`".into(),
+            );
+        }
+    }
+}
+
+fn section<'t, 'i>(root: &'t DeTable<'i>, name: &str) -> Option<&'t DeTable<'i>> {
+    let mut entries = root.iter();
+    let (_, value) = entries.find(|(key, _)| key.get_ref().as_ref() == name)?;
+    match value.get_ref() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
+            .ok()
+            .map(|number| number as f64),
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    }
+}
+
+fn text<'t>(value: &'t Spanned<DeValue<'_>>) -> Option<&'t str> {
+    match value.get_ref() {
+        DeValue::String(text) if text.len() <= LONGEST => Some(text.as_ref()),
+        _ => None,
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !name.is_empty() && name.len() <= 64 && name.chars().all(plain)
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn span(range: &std::ops::Range<usize>) -> Span {
+    Span::new(range.start as u32, range.end as u32)
+}

@@ -1,0 +1,231 @@
+//! The tables that come with us, files with mistakes, and occupancy against known figures.
+
+use super::occupancy::{Change, Limit, Need, next_step, occupancy};
+use super::schema::Key;
+use super::*;
+use facts::cost::{Unit, Work};
+
+fn table(name: &str) -> Arc<Table> {
+    named(name).unwrap_or_else(|| panic!("no table {name}"))
+}
+
+#[test]
+fn all_tables_load_without_a_problem_and_name_their_sources() {
+    let mut known: Vec<Arc<Table>> = Vec::new();
+    for (name, text) in FILES {
+        let parsed = load(text, &|base| known.iter().find(|t| t.name == base).cloned());
+        assert_eq!(parsed.problems, [], "{name}");
+        let table = Arc::new(parsed.table.expect(name));
+        assert_eq!(table.name, *name);
+        for (field, quantity) in table.gpu().iter() {
+            let source = table.sources.iter().any(|(s, _)| *s == quantity.source);
+            assert!(source, "{name}: {} names {}", field.name, quantity.source);
+        }
+        known.push(table);
+    }
+    assert_eq!(tables().len(), FILES.len());
+    for (alias, of) in ALIASES {
+        assert_eq!(table(alias).name, *of);
+    }
+    assert_eq!(table("sm_90a").name, "sm_90");
+    assert!(named("sm_5").is_none());
+}
+
+#[test]
+fn a_pipe_with_half_the_lanes_takes_twice_the_cycles() {
+    let cycles = |name: &str, work| charges(&table(name), 32).charge(work).cycles;
+    // 64 results a clk over four schedulers: a warp of 32 takes 2 cycles.
+    assert_eq!(cycles("sm_80", Work::Float), 2.0);
+    assert_eq!(cycles("sm_86", Work::Float), 1.0);
+    assert_eq!(cycles("sm_80", Work::Special), 8.0);
+    assert_eq!(cycles("sm_80", Work::Double), 4.0);
+    assert_eq!(cycles("sm_86", Work::Double), 64.0);
+    assert_eq!(cycles("sm_90", Work::Double), 2.0);
+    assert_eq!(cycles("sm_120", Work::Integer), 1.0);
+    // 18 instructions of the integer pipe.
+    assert_eq!(cycles("sm_80", Work::DivideUnsigned), 36.0);
+    // Half rate of pairs does not issue faster than one a clk.
+    assert_eq!(cycles("sm_80", Work::Half), 1.0);
+    let wide = charges(&table("rdna2"), 64);
+    assert_eq!(wide.charge(Work::Float).cycles, 2.0);
+    assert_eq!(wide.charge(Work::Float).slots, 2.0);
+    assert_eq!(
+        charges(&table("rdna2"), 32).charge(Work::Special).cycles,
+        4.0
+    );
+    assert_eq!(charges(&table("gcn5"), 64).charge(Work::Float).cycles, 4.0);
+    assert_eq!(
+        charges(&table("sm_80"), 32).charge(Work::Shared).unit,
+        Unit::Shared
+    );
+}
+
+fn need(threads: u32, registers: u32, shared: u32) -> Need {
+    Need {
+        threads,
+        registers,
+        shared,
+        lanes: 32,
+    }
+}
+
+#[test]
+fn registers_bound_the_warps_as_the_vendor_says() {
+    // Warps of an SM by registers a thread, workgroups of one partition's share.
+    let expected = [
+        (32, 64),
+        (64, 32),
+        (65, 28),
+        (72, 28),
+        (80, 24),
+        (96, 20),
+        (128, 16),
+        (168, 12),
+        (255, 8),
+    ];
+    for (registers, warps) in expected {
+        let found = occupancy(table("sm_80").gpu(), need(128, registers, 0));
+        assert_eq!(found.warps, warps, "{registers} registers");
+        assert_eq!(found.most_warps, 64);
+    }
+}
+
+#[test]
+fn limits_of_each_kind() {
+    let of = |name: &str, need| {
+        let found = occupancy(table(name).gpu(), need);
+        (found.blocks, found.warps, found.limits)
+    };
+    use Limit::*;
+    // One warp a workgroup: as many as there are slots for workgroups.
+    assert_eq!(of("sm_80", need(32, 16, 0)), (32, 32, vec![Blocks]));
+    assert_eq!(of("sm_86", need(32, 16, 0)), (16, 16, vec![Blocks]));
+    assert_eq!(of("sm_75", need(1024, 32, 0)), (1, 32, vec![Warps]));
+    // 1024 threads: two on 2048, one on 1536.
+    assert_eq!(
+        of("sm_80", need(1024, 32, 0)),
+        (2, 64, vec![Warps, Registers])
+    );
+    assert_eq!(of("sm_86", need(1024, 32, 0)), (1, 32, vec![Warps]));
+    // 48 KiB and the reserved KiB: three in 164, two in 100, two in the 96 of sm_70, which reserves nothing.
+    assert_eq!(of("sm_80", need(256, 32, 49152)), (3, 24, vec![Shared]));
+    assert_eq!(of("sm_86", need(256, 32, 49152)), (2, 16, vec![Shared]));
+    assert_eq!(of("sm_70", need(256, 32, 49152)), (2, 16, vec![Shared]));
+    assert_eq!(of("sm_90", need(256, 32, 49152)), (4, 32, vec![Shared]));
+    // 1024 threads with 65 registers do not start.
+    assert_eq!(of("sm_80", need(1024, 65, 0)), (0, 0, vec![Registers]));
+    assert_eq!(of("sm_80", need(256, 256, 0)), (0, 0, vec![Registers]));
+    assert_eq!(of("sm_80", need(256, 32, 166_913)), (0, 0, vec![Shared]));
+    // A launch rounds three warps up to four, what is resident is not rounded.
+    assert_eq!(of("sm_80", need(96, 128, 0)), (5, 15, vec![Registers]));
+    assert_eq!(of("sm_80", need(2048, 32, 0)).0, 0);
+}
+
+#[test]
+fn waves_of_amd() {
+    let waves = |name: &str, registers, lanes| {
+        let need = Need {
+            threads: lanes,
+            registers,
+            shared: 0,
+            lanes,
+        };
+        occupancy(table(name).gpu(), need).warps / 4
+    };
+    // Vector registers a lane and SIMD over the granule: 1024 by 16, 1536 by 24.
+    assert_eq!(waves("rdna2", 64, 32), 16);
+    assert_eq!(waves("rdna2", 65, 32), 12);
+    assert_eq!(waves("rdna2", 128, 32), 8);
+    assert_eq!(waves("rdna2", 64, 64), 8);
+    assert_eq!(waves("rdna3", 96, 32), 16);
+    assert_eq!(waves("rdna3", 97, 32), 12);
+    assert_eq!(waves("rdna1", 48, 32), 20);
+    assert_eq!(waves("gcn5", 24, 64), 10);
+    assert_eq!(waves("gcn5", 128, 64), 2);
+    assert_eq!(waves("cdna3", 128, 64), 4);
+}
+
+#[test]
+fn the_next_step_is_the_smallest_that_helps() {
+    let sm_80 = table("sm_80");
+    let step = |need| next_step(sm_80.gpu(), need).map(|step| (step.change, step.then.warps));
+    assert_eq!(step(need(256, 72, 0)), Some((Change::Registers(64), 32)));
+    assert_eq!(step(need(128, 72, 0)), Some((Change::Registers(64), 32)));
+    assert_eq!(step(need(256, 32, 0)), None);
+    // Four blocks have 41 KiB each, a KiB of which is the system's.
+    assert_eq!(
+        step(need(256, 32, 49152)),
+        Some((Change::Shared(40960), 32))
+    );
+    assert_eq!(step(need(32, 16, 0)), Some((Change::Threads(64), 64)));
+    assert_eq!(step(need(1024, 65, 0)), Some((Change::Registers(64), 32)));
+}
+
+#[test]
+fn a_users_table_starts_from_ours() {
+    let text = "kind = \"gpu\"\nname = \"mine\"\nbase = \"sm_86\"\n[throughput]\ndouble = 4\n\
+        float = { value = 64, is = \"fact\", source = \"a guide\" }\n";
+    let parsed = load(text, &named);
+    assert_eq!(parsed.problems, []);
+    let mine = parsed.table.expect("a table");
+    let double = mine.gpu().quantity(Key::Double);
+    assert_eq!((double.value, double.label), (4.0, Label::Estimate));
+    assert_eq!(mine.gpu().quantity(Key::Float).source, "a guide");
+    assert_eq!(mine.gpu().count(Key::Warps), 48);
+    assert_eq!(mine.gpu().quantity(Key::Warps).of, "sm_86");
+    assert_eq!(charges(&mine, 32).name, "mine");
+}
+
+#[test]
+fn mistakes_have_places_and_leave_the_base() {
+    let text = "kind = \"cpu\"\nname = \"my card\"\nbase = \"sm_80\"\nsomething = 1\n[throughput]\n\
+        float = -1\nmultiply = \"many\"\nspeed = 3\n[shape]\nlanes = 1.5\nwarps = { is = \"sure\", value = 40 }\n\
+        [latency]\nalu = { source = \"x\" }\n[registers]\nunit = 65536\n";
+    let parsed = load(text, &named);
+    let places: Vec<(&str, &str)> = parsed
+        .problems
+        .iter()
+        .map(|p| {
+            let there = &text[p.span.start as usize..p.span.end as usize];
+            (there, p.message.as_str())
+        })
+        .collect();
+    let at = |there: &str, says: &str| {
+        assert!(
+            places.iter().any(|(t, m)| *t == there && m.contains(says)),
+            "{there}: {says} is not in {places:#?}"
+        );
+    };
+    at("kind = \"cpu\"", "no other kind");
+    at("name = \"my card\"", "a word");
+    at("something = 1", "unknown key");
+    at("-1", "from 0.1 to");
+    at("\"many\"", "a number");
+    at("speed", "unknown value `throughput.speed`");
+    at("1.5", "whole");
+    at("\"sure\"", "fact, bound or estimate");
+    at("{ source = \"x\" }", "`value` is missing");
+    assert!(places.iter().any(|(_, m)| m.contains("scheduler's part")));
+    let table = parsed.table.expect("the base's values");
+    assert_eq!(table.gpu().of(Key::Float), 64.0);
+    assert_eq!(table.gpu().count(Key::Warps), 40);
+    assert_eq!(table.gpu().of(Key::LatencyAlu), 4.0);
+}
+
+#[test]
+fn no_text_panics() {
+    for text in [
+        "",
+        "= [[[",
+        "kind = 1\nbase = 2\nname = 3\ntitle = 4\nsources = 5\nshape = 6",
+        "base = \"nothing\"",
+        "[shape]\nlanes = { value = { value = 1 } }\n[sources]\nx = 1",
+        "\u{feff}kind = \"gpu\"\u{0}",
+        "[throughput]\nfloat = nan\ndouble = inf\ninteger = 1e400",
+    ] {
+        let parsed = load(text, &named);
+        assert!(!parsed.problems.is_empty(), "{text}");
+    }
+    let deep = "a = ".to_owned() + &"[".repeat(100_000);
+    assert!(!load(&deep, &named).problems.is_empty());
+}

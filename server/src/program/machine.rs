@@ -1,0 +1,105 @@
+//! The machine whose costs a file's estimates use: the user's table, the one that is named, that of the target.
+
+use super::text;
+use crate::config::ConfigProblem;
+use crate::db::{self, Db, File, Settings, Source};
+use codegen::machine::{self, Problem, Table};
+use facts::cost::Machine;
+use std::path::Path;
+use std::sync::Arc;
+use syntax::Span;
+
+/// Bytes of a table that are read.
+const LARGEST: usize = 1 << 20;
+
+/// A file as a table of a machine.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MachineText {
+    pub table: Option<Arc<Table>>,
+    pub problems: Vec<Problem>,
+}
+
+pub fn machine_text(source: &Source) -> MachineText {
+    let refused = |message: String| MachineText {
+        table: None,
+        problems: vec![Problem {
+            span: Span::at(0),
+            message,
+        }],
+    };
+    match source {
+        Source::Missing => refused("there is no such file".into()),
+        Source::Unusable(reason) => refused(reason.to_string()),
+        Source::Text { text, .. } if text.len() > LARGEST => {
+            refused(format!("{} bytes are too many for a table", text.len()))
+        }
+        Source::Text { .. } => {
+            let parsed = machine::load(text(source), &machine::named);
+            MachineText {
+                table: parsed.table.map(Arc::new),
+                problems: parsed.problems,
+            }
+        }
+    }
+}
+
+pub fn machine(db: &dyn Db, settings: Settings) -> Arc<Table> {
+    let config = settings.analysis(db);
+    let own = config.machine_file.as_ref().and_then(|path| {
+        let file = db.file(path);
+        db::machine_text(db, file).table.clone()
+    });
+    let named = |name: &Option<smol_str::SmolStr>| name.as_deref().and_then(machine::named);
+    own.or_else(|| named(&config.machine))
+        .or_else(|| named(&config.target))
+        .unwrap_or_else(machine::default_table)
+}
+
+pub fn charges(db: &dyn Db, settings: Settings) -> Machine {
+    let lanes = settings.analysis(db).options.warp_size;
+    machine::charges(db::machine(db, settings), lanes)
+}
+
+/// What is wrong with a table of a machine, in the table.
+pub fn machine_problems(db: &dyn Db, file: File) -> Vec<ConfigProblem> {
+    let problem = |one: &Problem| ConfigProblem {
+        span: one.span,
+        message: one.message.clone(),
+    };
+    db::machine_text(db, file)
+        .problems
+        .iter()
+        .map(problem)
+        .collect()
+}
+
+/// The same where a configuration names the table.
+pub fn machine_file_problem(db: &dyn Db, path: &Path, place: Span) -> Option<ConfigProblem> {
+    let file = db.file(path);
+    let problems = &db::machine_text(db, file).problems;
+    let first = problems.first()?;
+    let source = text(file.source(db));
+    let (line, column) =
+        crate::views::report::line_column(source, db::line_index(db, file), first.span.start);
+    let more = match problems.len() {
+        1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    Some(ConfigProblem {
+        span: place,
+        message: format!(
+            "{}:{line}:{column}: {}{more}",
+            path.display(),
+            first.message
+        ),
+    })
+}
+
+/// The costs for the functions of a module, whose warps may have a size of their own.
+pub(super) fn of_module(db: &dyn Db, settings: Settings, module: &ir::Module) -> Arc<Machine> {
+    let own = module.functions.first().and_then(|f| f.launch.warp_size);
+    match own.filter(|&lanes| lanes != settings.analysis(db).options.warp_size) {
+        Some(lanes) => Arc::new(machine::charges(db::machine(db, settings), lanes)),
+        None => Arc::clone(db::charges(db, settings)),
+    }
+}

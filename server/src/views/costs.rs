@@ -1,0 +1,510 @@
+//! What lines, loops, calls and functions cost a warp, and how many warps fit: estimates for the configured machine.
+//!
+//! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
+//! line. The numbers are `codegen::machine`'s; here they are put to lines and into words.
+
+use super::hints::{Category, Hint};
+use super::own_items;
+use crate::config::CostHints;
+use crate::db::{self, Db, File, Item};
+use crate::program;
+use crate::views::zeros::{self, FileProfile, ProfileText};
+use codegen::machine::estimate::{Cost, ItemCost, LoopCost, estimate};
+use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_step, occupancy};
+use codegen::machine::weights::Origin;
+use facts::FunctionFacts;
+use facts::pressure::pressure;
+use facts::values::stored::map;
+use ir::{Function, FunctionKind, Space, SymbolKind};
+use smol_str::SmolStr;
+use std::collections::BTreeMap;
+use syntax::{LineIndex, Span};
+
+/// Registers that a compiler takes besides: for addresses, for what it moves together and unrolls. With 8 the median distance
+/// to `ptxas` is 3 registers on 69 kernels and shaders of `fixtures`, the mean -2.5.
+const OVERHEAD: u32 = 8;
+/// Threads of a workgroup whose size nothing tells.
+const GUESSED_THREADS: u32 = 256;
+/// Lines of a function that are hot, at most, and the least share of its cycles that each holds.
+const HOT_LINES: usize = 3;
+const HOT_SHARE: f64 = 0.15;
+/// Loops that are hot hold so much together with what is in them.
+const HOT_LOOP: f64 = 0.3;
+/// Functions below have no hot lines.
+const COLD: f64 = 100.0;
+
+/// What a function of an item costs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Costs {
+    pub cost: ItemCost,
+    /// Registers of a thread, where the function is not too large; an estimate.
+    pub registers: Option<u32>,
+    pub fit: Option<Fit>,
+}
+
+/// How many warps of an entry point fit on a multiprocessor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fit {
+    pub need: Need,
+    pub threads: Threads,
+    /// There is shared memory whose size the launch decides.
+    pub dynamic: bool,
+    pub found: Occupancy,
+    pub step: Option<Step>,
+}
+
+/// How the size of a workgroup is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threads {
+    /// Declared or configured.
+    Known,
+    /// An upper bound is declared, which is taken.
+    AtMost,
+    /// All launches in sight agree.
+    Assumed,
+    /// A stage of the pipeline: warps come one by one.
+    Stage,
+    Guessed,
+}
+
+/// Of the functions of an item, by their order in `lowered`.
+pub fn of_item(db: &dyn Db, item: Item<'_>, profile: Option<File>) -> Vec<Option<Costs>> {
+    let file = item.main(db);
+    let stored = profile.and_then(|profile| match db::profile_text(db, profile) {
+        ProfileText::Read(read) => Some(read),
+        _ => None,
+    });
+    let gpu = db::machine(db, file.settings(db)).gpu();
+    let parts = db::lowered(db, item)
+        .iter()
+        .zip(db::facts_of(db, item).iter());
+    let of = |(lowered, analysed): (&ir::lower::c_family::Lowered, &program::Analysed)| {
+        let function = lowered.module.functions.first()?;
+        let facts = analysed.functions.first()?;
+        if function.layout.is_empty() {
+            return None;
+        }
+        let lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
+        let item = stored.and_then(|profile| {
+            profile.check_warp_size(lanes).ok()?;
+            let mut items = profile.items.iter();
+            items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))
+        });
+        let weights = item.map(|item| map(item, function).weights(item, function));
+        let registers = pressure(function).map(|found| found.registers + OVERHEAD);
+        Some(Costs {
+            cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
+            registers,
+            fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
+        })
+    };
+    parts.map(of).collect()
+}
+
+impl Fit {
+    /// The same with another number of registers a thread.
+    #[must_use]
+    pub fn with_registers(&self, gpu: &codegen::machine::Gpu, registers: u32) -> Fit {
+        let need = Need {
+            registers,
+            ..self.need
+        };
+        Fit {
+            need,
+            found: occupancy(gpu, need),
+            step: next_step(gpu, need),
+            ..self.clone()
+        }
+    }
+}
+
+/// How many warps of an entry point fit, with so many registers a thread.
+pub fn fit(
+    function: &Function,
+    facts: &FunctionFacts,
+    gpu: &codegen::machine::Gpu,
+    registers: u32,
+) -> Option<Fit> {
+    let lanes = gpu.lanes(function.launch.warp_size.unwrap_or(facts.options.warp_size));
+    let product = |block: [Option<u32>; 3]| {
+        block
+            .iter()
+            .try_fold(1u32, |all, size| Some(all.saturating_mul((*size)?)))
+    };
+    let mut known = function.launch.block;
+    for (size, configured) in known.iter_mut().zip(facts.options.block) {
+        *size = size.or(configured);
+    }
+    let (threads, how) = match function.kind {
+        FunctionKind::Stage(_) => (lanes, Threads::Stage),
+        FunctionKind::Kernel => {
+            let assumed = || product(facts.options.assumed_block);
+            match (product(known), function.launch.max_threads, assumed()) {
+                (Some(threads), _, _) => (threads, Threads::Known),
+                (None, _, Some(threads)) => (threads, Threads::Assumed),
+                (None, Some(threads), None) => (threads, Threads::AtMost),
+                (None, None, None) => (GUESSED_THREADS, Threads::Guessed),
+            }
+        }
+        FunctionKind::Device | FunctionKind::Host => return None,
+    };
+    let (mut shared, mut dynamic) = (0u32, false);
+    for symbol in function.symbols.values() {
+        if symbol.space != Space::Shared || symbol.kind != SymbolKind::Memory {
+            continue;
+        }
+        match symbol.size {
+            Some(size) if size > 0 => {
+                shared = shared
+                    .next_multiple_of(symbol.align.max(1))
+                    .saturating_add(size);
+            }
+            _ => dynamic = true,
+        }
+    }
+    let need = Need {
+        // A stage has no workgroups to run out of: as many warps as there are schedulers at a time.
+        threads: match how {
+            Threads::Stage => lanes * gpu.count(codegen::machine::schema::Key::Schedulers),
+            _ => threads,
+        },
+        registers,
+        shared,
+        lanes,
+    };
+    Some(Fit {
+        need,
+        threads: how,
+        dynamic,
+        found: occupancy(gpu, need),
+        step: next_step(gpu, need),
+    })
+}
+
+/// The profile that the costs of a file use.
+fn profile_of(db: &dyn Db, file: File) -> Option<File> {
+    match zeros::file_profile(db, file) {
+        FileProfile::Read(_, found, _) => Some(found),
+        _ => None,
+    }
+}
+
+/// Costs of an item's functions.
+pub fn costs<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Option<Costs>] {
+    match item.holds(db).code {
+        true => db::costs(db, item, profile_of(db, file)),
+        false => &[],
+    }
+}
+
+/// Costs of one function of an item.
+pub fn of_function<'db>(
+    db: &'db dyn Db,
+    file: File,
+    item: Item<'db>,
+    function: &Function,
+) -> Option<&'db Costs> {
+    let at = db::lowered(db, item).iter().position(|lowered| {
+        let own = lowered.module.functions.first();
+        own.is_some_and(|own| std::ptr::eq(own, function))
+    })?;
+    costs(db, file, item).get(at)?.as_ref()
+}
+
+/// Costs by line of the file, from 0. `start` is where the item stands.
+pub fn by_line(cost: &ItemCost, lines: &LineIndex, start: u32) -> BTreeMap<u32, Cost> {
+    let mut by_line: BTreeMap<u32, Cost> = BTreeMap::new();
+    for (span, cost) in &cost.places {
+        let line = lines.line_column(start + span.start).0;
+        by_line.entry(line).or_default().sum(cost);
+    }
+    by_line
+}
+
+/// Hints of a range at the ends of lines.
+pub fn hints(
+    db: &dyn Db,
+    file: File,
+    range: Span,
+    which: CostHints,
+    line_end: &dyn Fn(u32) -> u32,
+) -> Vec<Hint> {
+    let mut hints = Vec::new();
+    if which == CostHints::Off {
+        return hints;
+    }
+    let lines = db::line_index(db, file);
+    for (place, item) in own_items(db, file) {
+        if place.end < range.start || place.start > range.end {
+            continue;
+        }
+        let entry = |at: usize| {
+            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
+            head.is_some_and(|head| {
+                matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
+            })
+        };
+        let hot = which == CostHints::Hot;
+        // What only kernels have is not computed of others.
+        if hot && !(0..super::rows_of(db, item).len()).any(&entry) {
+            continue;
+        }
+        for (at, costs) in costs(db, file, item).iter().enumerate() {
+            let Some(Costs { cost, .. }) = costs else {
+                continue;
+            };
+            if hot && (!entry(at) || cost.total.cycles < COLD) {
+                continue;
+            }
+            let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
+            let mut shown: Vec<(u32, Cost)> = by_line(cost, lines, place.start)
+                .into_iter()
+                .filter(|(_, one)| match hot {
+                    true => share(one) >= HOT_SHARE,
+                    false => one.cycles >= 0.5,
+                })
+                .collect();
+            if hot {
+                shown.sort_by(|a, b| b.1.cycles.total_cmp(&a.1.cycles).then(a.0.cmp(&b.0)));
+                shown.truncate(HOT_LINES);
+            }
+            for (line, one) in &shown {
+                hints.push(Hint {
+                    offset: line_end(*line),
+                    label: format!(
+                        "~{} cycles, {:.0} % ({})",
+                        number(one.cycles),
+                        share(one) * 100.0,
+                        cost.machine
+                    ),
+                    category: Category::Cost,
+                    about: lines.line_start(*line),
+                });
+            }
+            for one in &cost.loops {
+                if hot && share(&one.total) < HOT_LOOP {
+                    continue;
+                }
+                let start = place.start + one.span.start;
+                let line = lines.line_column(start).0;
+                // The head's own line says more as a loop.
+                hints.retain(|hint| {
+                    hint.offset != line_end(line) || hint.category != Category::Cost
+                });
+                hints.push(Hint {
+                    offset: line_end(line),
+                    label: format!("{} ({})", loop_label(one), cost.machine),
+                    category: Category::Cost,
+                    about: start,
+                });
+            }
+        }
+    }
+    hints
+}
+
+/// `~416 cycles: 8 × 52, guessed`
+pub fn loop_label(one: &LoopCost) -> String {
+    format!(
+        "~{} cycles: {} × {}{}",
+        number(one.total.cycles),
+        number(one.iterations),
+        number(one.iteration.cycles),
+        match one.from {
+            Origin::Constant => "",
+            Origin::Profile => ", profiled",
+            Origin::Heuristic => ", guessed",
+        }
+    )
+}
+
+/// Two or three digits that matter.
+pub fn number(value: f64) -> String {
+    match value {
+        v if v >= 10_000_000.0 => format!("{:.0} M", v / 1e6),
+        v if v >= 1_000_000.0 => format!("{:.1} M", v / 1e6),
+        v if v >= 10_000.0 => format!("{:.0} k", v / 1e3),
+        v if v >= 10.0 || v.fract().abs() < 0.05 => format!("{v:.0}"),
+        v => format!("{v:.1}"),
+    }
+}
+
+/// `~1240 cycles a warp, 310 issue slots, limited by latency (estimate, sm_80)`
+pub fn sentence(cost: &Cost, machine: &str) -> String {
+    format!(
+        "~{} cycles a warp, {} issue slots, limited by {} (estimate, {machine})",
+        number(cost.cycles),
+        number(cost.slots),
+        cost.limit().0.name()
+    )
+}
+
+/// For the lens of an entry point.
+pub fn lens(costs: &Costs) -> String {
+    let mut text = format!(
+        "~{} cycles a warp, limited by {} (estimate, {}{})",
+        number(costs.cost.total.cycles),
+        costs.cost.total.limit().0.name(),
+        costs.cost.machine,
+        match (costs.cost.profiled, costs.cost.guessed_loops) {
+            (true, _) => ", profiled",
+            (false, 0) => "",
+            (false, _) => ", loops guessed",
+        }
+    );
+    if let Some(fit) = &costs.fit {
+        text += &format!(" · {}", occupied(fit, "estimate"));
+    }
+    text
+}
+
+/// `occupancy 50 % of 64 warps: limited by registers, 72 (estimate); at ≤ 64 registers 62 %`
+pub fn occupied(fit: &Fit, registers: &str) -> String {
+    let found = &fit.found;
+    let reasons = found.limits.iter().map(|limit| match limit {
+        Limit::Registers => format!("registers, {} ({registers})", fit.need.registers),
+        Limit::Shared => format!("shared memory, {} bytes", fit.need.shared),
+        Limit::Warps => "warps".to_owned(),
+        Limit::Blocks => "workgroups".to_owned(),
+    });
+    let reasons: Vec<String> = reasons.collect();
+    if found.blocks == 0 {
+        return format!(
+            "does not fit: {} threads with {}",
+            fit.need.threads,
+            reasons.join(" and ")
+        );
+    }
+    let mut text = format!(
+        "occupancy {:.0} % of {} warps",
+        found.percent(),
+        found.most_warps
+    );
+    if found.warps < found.most_warps {
+        text += &format!(": limited by {}", reasons.join(" and "));
+    }
+    if let Some(step) = &fit.step {
+        let then = step.then.percent();
+        text += &match step.change {
+            Change::Registers(most) => format!("; at ≤ {most} registers {then:.0} %"),
+            Change::Shared(most) => format!("; at ≤ {most} bytes {then:.0} %"),
+            Change::Threads(threads) => format!("; with {threads} threads {then:.0} %"),
+        };
+    }
+    text
+}
+
+/// What is known of the workgroup, for a hover.
+fn workgroup(fit: &Fit) -> String {
+    let threads = fit.need.threads;
+    let mut text = match fit.threads {
+        Threads::Known => format!("workgroups of {threads} threads (fact)"),
+        Threads::AtMost => format!("workgroups of {threads} threads, the declared most (bound)"),
+        Threads::Assumed => format!("workgroups of {threads} threads, as in all launches in sight"),
+        Threads::Stage => "warps of a stage".to_owned(),
+        Threads::Guessed => {
+            format!("for workgroups of {threads} threads, as nothing tells their size")
+        }
+    };
+    text += &match (fit.need.shared, fit.dynamic) {
+        (0, false) => ", no shared memory".to_owned(),
+        (bytes, false) => format!(", {bytes} bytes of shared memory (fact)"),
+        (bytes, true) => format!(", {bytes} bytes of shared memory and what the launch adds"),
+    };
+    text
+}
+
+/// For the hover of a function's name.
+pub fn item_hover(costs: &Costs) -> String {
+    let cost = &costs.cost;
+    let mut text = format!("{}\n", sentence(&cost.total, &cost.machine));
+    let origins = |from: Origin| cost.loops.iter().filter(|one| one.from == from).count();
+    let guessed = cost.guessed_loops;
+    if guessed > 0 {
+        text += &format!(
+            "\n{} runs {} iterations by heuristic",
+            if guessed == 1 {
+                "1 loop".to_owned()
+            } else {
+                format!("{guessed} loops")
+            },
+            codegen::specialize::frequency::TRIPS
+        );
+        if origins(Origin::Constant) > 0 {
+            text += ", the others as their constants say";
+        }
+        text += "\n";
+    }
+    if cost.profiled {
+        text += "\nblocks as often as the profile has them\n";
+    }
+    if let Some(fit) = &costs.fit {
+        text += &format!("\n{}\n\n{}", occupied(fit, "estimate"), workgroup(fit));
+    }
+    text.trim_end().to_owned()
+}
+
+/// For the hover of anything in a line: the line, and the call or the loop that is there.
+pub fn place_hover(
+    db: &dyn Db,
+    file: File,
+    start: u32,
+    at: u32,
+    costs: &Costs,
+    on_loop: bool,
+) -> Option<(Span, String)> {
+    let cost = &costs.cost;
+    let lines = db::line_index(db, file);
+    let share = |one: &Cost| 100.0 * one.cycles / cost.total.cycles.max(1.0);
+    let mut sections: Vec<String> = Vec::new();
+    let mut span = None;
+    let around = |span: Span| span.contains(at) || span.end == at;
+    if on_loop
+        && let Some(one) = innermost(cost.loops.iter().filter(|one| around(one.span)), |l| l.span)
+    {
+        span = Some(one.span);
+        sections.push(format!(
+            "loop: {} iterations{}, each ~{} cycles; in all {}, {:.0} % of the function",
+            number(one.iterations),
+            match one.from {
+                Origin::Constant => " (fact)",
+                Origin::Profile => " (profile)",
+                Origin::Heuristic => " (heuristic)",
+            },
+            number(one.iteration.cycles),
+            sentence(&one.total, &cost.machine),
+            share(&one.total)
+        ));
+    }
+    if let Some(one) = innermost(cost.calls.iter().filter(|one| around(one.span)), |c| c.span) {
+        span = span.or(Some(one.span));
+        sections.push(format!(
+            "call of `{}`, inlined: {}, {:.0} % of the function",
+            one.callee,
+            sentence(&one.total, &cost.machine),
+            share(&one.total)
+        ));
+    }
+    let line = lines.line_column(start + at).0;
+    let here = by_line(cost, lines, start).remove(&line);
+    if let Some(here) = here.filter(|here| here.cycles >= 0.5) {
+        sections.push(format!(
+            "line: {}, {:.0} % of the function",
+            sentence(&here, &cost.machine),
+            share(&here)
+        ));
+    }
+    if sections.is_empty() {
+        return None;
+    }
+    Some((span.unwrap_or_default(), sections.join("\n\n")))
+}
+
+fn innermost<'c, T>(all: impl Iterator<Item = &'c T>, span: impl Fn(&T) -> Span) -> Option<&'c T> {
+    all.min_by_key(|one| span(one).len())
+}
+
+/// A name for the machine of a file.
+pub fn machine_name(db: &dyn Db, file: File) -> SmolStr {
+    db::machine(db, file.settings(db)).name.clone()
+}
