@@ -26,8 +26,10 @@ use syntax::{FileId, Problem, ProblemKind};
 type Place = (PathBuf, String, syntax::Span);
 type Outcome = (usize, bool, Vec<String>);
 
-/// Units in which a kernel of an included file is lowered: hundreds of instances of a library share its kernels.
-const UNITS: usize = 40;
+/// Units in which a kernel of an included file is lowered when it takes longer than `LONG` microseconds: hundreds of
+/// instances of a library share its kernels.
+const UNITS: usize = 8;
+const LONG: u128 = 30_000;
 
 #[derive(Default)]
 struct Totals {
@@ -112,9 +114,11 @@ fn run() {
             }
             if item.file != FileId::MAIN {
                 let key = (path.clone(), format!("{:?}", item.key));
-                let count = totals.included.entry(key).or_default();
-                *count += 1;
-                if *count > UNITS {
+                if totals
+                    .included
+                    .get(&key)
+                    .is_some_and(|&count| count > UNITS)
+                {
                     continue;
                 }
             }
@@ -125,6 +129,10 @@ fn run() {
             let lowered = lower_item(&env, &bodies, &item.key, &options);
             let took = before.elapsed().as_micros();
             lowering += took;
+            if item.file != FileId::MAIN && took > LONG {
+                let key = (path.clone(), format!("{:?}", item.key));
+                *totals.included.entry(key).or_default() += 1;
+            }
             totals
                 .slow
                 .push((took, format!("{}: {}", file.display(), item.key.name)));

@@ -642,3 +642,22 @@ fn an_array_that_becomes_a_pointer_is_pointed_to() {
         assert_eq!(with(body), seven, "{body}");
     }
 }
+
+#[test]
+fn a_template_that_calls_itself_for_an_unknown_number_is_entered_once() {
+    let all = lower(
+        "template <int N> struct Net { static __device__ void sort(int* v) { v[N] = N; Net<N / 2>::sort(v); Net<N / 2>::sort(v + N); } }; \
+        template <> struct Net<0> { static __device__ void sort(int* v) {} }; \
+        template <int N> __global__ void k(int* out) { Net<N>::sort(out); } __global__ void known(int* out) { Net<8>::sort(out); }",
+    );
+    let kernels: Vec<&Lowered> = all
+        .iter()
+        .filter(|l| l.module.functions[0].kind == FunctionKind::Kernel)
+        .collect();
+    assert!(kernels[0].module.functions[0].insts.len() < 100);
+    let told = |l: &Lowered| {
+        let mut problems = l.problems.iter();
+        problems.any(|p| p.kind != syntax::ProblemKind::Note)
+    };
+    assert!(told(kernels[0]) && !told(kernels[1]));
+}

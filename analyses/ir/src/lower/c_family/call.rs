@@ -4,7 +4,7 @@
 //! nearness of their scope. The chosen body is lowered in place: references are the caller's places, results go to a
 //! place of the call. Recursion, and whatever exceeds the budget, remains a call (`outlined`).
 
-use super::classes::{Bindings, Callee, FunctionRef};
+use super::classes::{Bindings, Callee, FunctionRef, is_undecided};
 use super::context::*;
 use super::outlined::Kept;
 use super::types::*;
@@ -101,9 +101,11 @@ impl Context<'_> {
         let class = callee.class.map(|id| {
             let bindings = &self.sources[id.0 as usize].bindings;
             let own = self.structs.display(&CType::Struct(id));
-            match bindings.is_empty() {
+            let undecided = |(_, local): &(SmolStr, Local)| is_undecided(local);
+            match bindings.is_empty() || bindings.iter().any(undecided) {
                 true => own.to_string(),
-                // Instances of one template are different functions.
+                // Instances of one template are different functions. Those for a number that is not known are one:
+                // nothing tells where they end.
                 false => format!("{own}{bindings:?}"),
             }
         });
@@ -345,7 +347,10 @@ fn bindings_text(scopes: &[Scope], function: &ast::Function) -> String {
         if let Some(name) = &parameter.name
             && let Some(local) = scopes.iter().rev().find_map(|s| s.get(&name.name))
         {
-            text.push_str(&format!("{local:?}"));
+            match is_undecided(local) {
+                true => text.push('?'),
+                false => text.push_str(&format!("{local:?}")),
+            }
         }
     }
     text
