@@ -472,6 +472,63 @@ fn a_bad_configuration_is_a_diagnostic_in_its_file() {
 }
 
 #[test]
+fn a_bad_table_of_a_machine_is_a_diagnostic_in_its_file_and_costs_its_value_alone() {
+    let mut client = client(utf8());
+    let (config, card, kernel) = (
+        "file:///wire/lockstep.toml",
+        "file:///wire/card.machine.toml",
+        "file:///wire/machine.cu",
+    );
+    client.open(config, "toml", "machine_file = \"card.machine.toml\"\n");
+    let told = client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == config && !codes(params).is_empty()
+    });
+    let message = told["diagnostics"][0]["message"].as_str().unwrap_or("");
+    assert!(
+        message.contains("card.machine.toml:1:1: there is no such file"),
+        "{message}"
+    );
+    client.open(
+        card,
+        "toml",
+        "kind = \"gpu\"\nname = \"card\"\nbase = \"sm_86\"\n[throughput]\nfloat = 0\n",
+    );
+    let told = client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == card && !codes(params).is_empty()
+    });
+    assert_eq!(codes(&told), ["config-error"]);
+    let start = &told["diagnostics"][0]["range"]["start"];
+    assert_eq!(
+        (&start["line"], &start["character"]),
+        (&json!(4), &json!(8))
+    );
+    client.open(
+        kernel,
+        "cuda-cpp",
+        "__global__ void k(float* p) { p[threadIdx.x] = 1.0f; }\n",
+    );
+    let lens = client.request(
+        "textDocument/codeLens",
+        json!({ "textDocument": { "uri": kernel } }),
+    );
+    let title = lens[0]["command"]["title"].as_str().unwrap_or("");
+    assert!(
+        title.contains("(estimate, card)") && title.contains("occupancy"),
+        "{title}"
+    );
+    client.change(
+        card,
+        2,
+        None,
+        "kind = \"gpu\"\nname = \"card\"\nbase = \"sm_86\"\n",
+    );
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == card && codes(params).is_empty()
+    });
+    assert_eq!(client.shutdown(), Some(0));
+}
+
+#[test]
 fn pulled_diagnostics_have_names_and_are_not_pushed() {
     let mut client = client(json!({ "textDocument": { "diagnostic": {} } }));
     client.open(URI, "cuda-cpp", "#include \"nowhere.h\"\nvoid f() {}\n");
