@@ -16,7 +16,6 @@ use facts::FunctionFacts;
 use facts::pressure::pressure;
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
-use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use syntax::{LineIndex, Span};
 
@@ -182,17 +181,17 @@ pub fn fit(
 }
 
 /// The profile that the costs of a file use.
-fn profile_of(db: &dyn Db, file: File) -> Option<File> {
+pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
     match zeros::file_profile(db, file) {
         FileProfile::Read(_, found, _) => Some(found),
         _ => None,
     }
 }
 
-/// Costs of an item's functions.
-pub fn costs<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Option<Costs>] {
+/// Costs of an item's functions; `profile` is its file's.
+pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> &'db [Option<Costs>] {
     match item.holds(db).code {
-        true => db::costs(db, item, profile_of(db, file)),
+        true => db::costs(db, item, profile),
         false => &[],
     }
 }
@@ -208,7 +207,7 @@ pub fn of_function<'db>(
         let own = lowered.module.functions.first();
         own.is_some_and(|own| std::ptr::eq(own, function))
     })?;
-    costs(db, file, item).get(at)?.as_ref()
+    costs(db, item, profile_of(db, file)).get(at)?.as_ref()
 }
 
 /// Costs by line of the file, from 0. `start` is where the item stands.
@@ -234,6 +233,7 @@ pub fn hints(
         return hints;
     }
     let lines = db::line_index(db, file);
+    let profile = profile_of(db, file);
     for (place, item) in own_items(db, file) {
         if place.end < range.start || place.start > range.end {
             continue;
@@ -249,7 +249,7 @@ pub fn hints(
         if hot && !(0..super::rows_of(db, item).len()).any(&entry) {
             continue;
         }
-        for (at, costs) in costs(db, file, item).iter().enumerate() {
+        for (at, costs) in costs(db, item, profile).iter().enumerate() {
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };
@@ -502,9 +502,4 @@ pub fn place_hover(
 
 fn innermost<'c, T>(all: impl Iterator<Item = &'c T>, span: impl Fn(&T) -> Span) -> Option<&'c T> {
     all.min_by_key(|one| span(one).len())
-}
-
-/// A name for the machine of a file.
-pub fn machine_name(db: &dyn Db, file: File) -> SmolStr {
-    db::machine(db, file.settings(db)).name.clone()
 }
