@@ -214,3 +214,68 @@ fn the_head_of_a_function_offers_its_best_versions() {
         text(&out)
     );
 }
+
+const TEXT: &str = ".version 7.8
+.target sm_80
+.address_size 64
+
+.visible .entry fade(.param .u64 p, .param .u64 q)
+{
+\t.reg .b32 %r<4>;
+\t.reg .f32 %f<8>;
+\t.reg .b64 %rd<6>;
+\tld.param.u64 %rd1, [p];
+\tld.param.u64 %rd2, [q];
+\tmov.u32 %r1, %tid.x;
+\tmul.wide.u32 %rd3, %r1, 4;
+\tadd.s64 %rd4, %rd1, %rd3;
+\tadd.s64 %rd5, %rd2, %rd3;
+\tld.global.f32 %f1, [%rd4];\t// the weight
+\tld.global.f32 %f2, [%rd5];
+\tsqrt.rn.f32 %f3, %f2;
+\tdiv.rn.f32 %f4, %f3, 0f40400000;
+\tmul.f32 %f5, %f1, %f4;
+\tst.global.f32 [%rd4], %f5;
+\tret;
+}
+";
+
+/// A `.ptx` document: lines are added, none is changed, and they are taken back.
+#[test]
+fn a_version_of_ptx_text_is_made_and_taken_back() {
+    let place = Place::new("version-ptx");
+    let file = place.file("fade.ptx", TEXT);
+    let told = text(&lockstep(&["actions", &file, "--at", "16:17"]));
+    assert!(told.contains("refused: in IEEE arithmetic"), "{told}");
+    let out = lockstep(&[
+        "apply",
+        "version-on-zero-fast",
+        &file,
+        "--at",
+        "16:17",
+        "--write",
+    ]);
+    assert!(out.status.success(), "{}", errors(&out));
+    let now = std::fs::read_to_string(&file).expect("there");
+    for wanted in [
+        "\tld.global.f32 %f1, [%rd4];\t// the weight\n\t{ // lockstep: version on zero of %f1 (1)\n",
+        "\tsetp.eq.f32 \t%lsz, %f1, 0f00000000;\n\tactivemask.b32 \t%lsm;\n",
+        "$lockstep_zero_1:\n\tmov.f32 \t%f5, 0f00000000;\n$lockstep_join_1:\n",
+    ] {
+        assert!(now.contains(wanted), "{now}");
+    }
+    let checked = lockstep(&["check", &file, "--deny", "all"]);
+    assert!(checked.status.success(), "{}", text(&checked));
+    let out = lockstep(&["apply", "remove-version", &file, "--at", "18:3", "--write"]);
+    assert!(out.status.success(), "{}", errors(&out));
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), TEXT);
+    // Whole warps that run together: the full mask.
+    place.file("lockstep.toml", "fast_math = true\nblock = [256, 1, 1]\n");
+    let out = lockstep(&["apply", "version-on-zero", &file, "--at", "16:17"]);
+    let told = text(&out);
+    assert!(
+        told.contains("vote.sync.all.pred \t%lsa, %lsz, 0xffffffff;"),
+        "{told}{}",
+        errors(&out)
+    );
+}

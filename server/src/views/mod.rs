@@ -11,6 +11,7 @@ pub mod hints;
 pub mod hover;
 pub mod lens;
 pub mod names;
+mod ptx_versions;
 mod ranked;
 pub mod report;
 pub mod rows;

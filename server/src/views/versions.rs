@@ -15,13 +15,13 @@ use codegen::specialize::source::{
 use facts::Scope;
 use facts::cost::Machine;
 use ir::lower::c_family::Lowered;
-use ir::{BindingKind, Function, FunctionKind, Loc};
+use ir::{BindingKind, Function, FunctionKind, Loc, Value};
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
 
 pub(super) const APPLY: &str = "version-on-zero";
 pub(super) const FAST: &str = "version-on-zero-fast";
-const REMOVE: &str = "remove-version";
+pub(super) const REMOVE: &str = "remove-version";
 
 /// A version that passed, and its estimate.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +46,9 @@ pub struct Tried {
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let text = program::text(file.source(db));
     let mut found = Vec::new();
+    if file.language(db) == Language::Ptx {
+        return super::ptx_versions::actions(db, file, range);
+    }
     if file.language(db).c_dialect().is_none() {
         return found;
     }
@@ -201,7 +204,7 @@ fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
 }
 
 /// All lanes of every warp run every statement together: whole warps, and no branch that differs within one.
-fn whole_warps(db: &dyn Db, item: Item<'_>) -> bool {
+pub(super) fn whole_warps(db: &dyn Db, item: Item<'_>) -> bool {
     let parts = program::parts(db, item);
     !parts.is_empty()
         && parts.iter().all(|part| {
@@ -285,7 +288,7 @@ pub(super) fn attempt(
 /// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
 pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
-    let profile = super::zeros::stored(db, file)?;
+    super::zeros::stored(db, file)?;
     let lowered = db::lowered(db, item);
     let function = lowered
         .iter()
@@ -293,20 +296,32 @@ pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) ->
         .find(|function| {
             function.span.start <= candidate.place.start && candidate.place.end <= function.span.end
         })?;
-    let wanted = file.settings(db).analysis(db).options.warp_size;
-    let lanes = function.launch.warp_size.unwrap_or(wanted);
-    profile.check_warp_size(lanes).ok()?;
-    let mut items = profile.items.iter();
-    let stored = items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
     let set = function.bindings.iter().find(|binding| {
         binding.loc == Loc::here(candidate.place)
             && binding.part.is_empty()
             && !binding.values.is_empty()
             && binding.kind != BindingKind::Read
     })?;
+    share(db, item, function, &set.values)
+}
+
+/// How often the file's profile saw all of these values zero in all lanes of a warp.
+pub(super) fn share(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+    values: &[Value],
+) -> Option<f64> {
+    let file = item.main(db);
+    let profile = super::zeros::stored(db, file)?;
+    let wanted = file.settings(db).analysis(db).options.warp_size;
+    let lanes = function.launch.warp_size.unwrap_or(wanted);
+    profile.check_warp_size(lanes).ok()?;
+    let mut items = profile.items.iter();
+    let stored = items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
     let mapped = facts::values::stored::map(stored, function);
     let mut members = Vec::new();
-    for value in &set.values {
+    for value in values {
         let at = mapped
             .values
             .binary_search_by_key(value, |(value, _)| *value)
@@ -337,7 +352,7 @@ pub(super) fn action(
     }
     let mut out = Action {
         id: id.to_owned(),
-        title: title.clone(),
+        title,
         kind: ActionKind::Rewrite,
         preferred: false,
         what: Doing::Refused {
@@ -367,55 +382,8 @@ pub(super) fn action(
             lines => format!("{} instead", counted(lines) + " run"),
         }
     );
-    if let Some(model) = offer.model {
-        let figures = format!(
-            "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
-            model.region, model.special, model.check, machine.name
-        );
-        let known = offer.probability.map(|probability| Model {
-            probability,
-            ..model
-        });
-        match (known, model.break_even()) {
-            (Some(known), _) if known.accepted(Rule::Corrected) => {
-                out.title = format!(
-                    "{title} (saves {:.0} of {:.0} cycles a warp at {:.0} % zero warps, estimate for {})",
-                    known.saved(),
-                    known.region,
-                    known.probability * 100.0,
-                    machine.name
-                );
-                out.effect = format!("{}; {figures}", out.effect);
-            }
-            (Some(known), _) => {
-                out.effect = format!(
-                    "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; at least {LEAST_SAVED:.0} must be saved",
-                    known.saved(),
-                    known.probability * 100.0,
-                );
-                out.what = Doing::Refused {
-                    reason: out.effect.clone(),
-                };
-                return out;
-            }
-            (None, Some(share)) => {
-                out.title = format!(
-                    "{title} (pays from {:.0} % zero warps, estimate for {})",
-                    (share * 100.0).ceil(),
-                    machine.name
-                );
-                out.effect = format!("{}; {figures}", out.effect);
-            }
-            (None, None) => {
-                out.effect =
-                    format!("never pays: {figures}; at least {LEAST_SAVED:.0} must be saved");
-                out.quiet = true;
-                out.what = Doing::Refused {
-                    reason: out.effect.clone(),
-                };
-                return out;
-            }
-        }
+    if !priced(&mut out, offer.model, offer.probability, machine) {
+        return out;
     }
     if version.test.contains("__activemask") && !settings.whole_warps {
         out.effect
@@ -423,6 +391,68 @@ pub(super) fn action(
     }
     out.what = Doing::Edit(vec![version.edit]);
     out
+}
+
+/// Puts what a version saves into its title and effect; `false` when it does not pay, and is refused.
+pub(super) fn priced(
+    out: &mut Action,
+    model: Option<Model>,
+    probability: Option<f64>,
+    machine: &Machine,
+) -> bool {
+    let Some(model) = model else {
+        return true;
+    };
+    let figures = format!(
+        "{:.0} cycles, {:.0} where it is zero, {:.0} for the check (estimate for {})",
+        model.region, model.special, model.check, machine.name
+    );
+    let known = probability.map(|probability| Model {
+        probability,
+        ..model
+    });
+    match (known, model.break_even()) {
+        (Some(known), _) if known.accepted(Rule::Corrected) => {
+            out.title = format!(
+                "{} (saves {:.0} of {:.0} cycles a warp at {:.0} % zero warps, estimate for {})",
+                out.title,
+                known.saved(),
+                known.region,
+                known.probability * 100.0,
+                machine.name
+            );
+            out.effect = format!("{}; {figures}", out.effect);
+        }
+        (Some(known), _) => {
+            out.effect = format!(
+                "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; at least {LEAST_SAVED:.0} must be saved",
+                known.saved(),
+                known.probability * 100.0,
+            );
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+            return false;
+        }
+        (None, Some(share)) => {
+            out.title = format!(
+                "{} (pays from {:.0} % zero warps, estimate for {})",
+                out.title,
+                (share * 100.0).ceil(),
+                machine.name
+            );
+            out.effect = format!("{}; {figures}", out.effect);
+        }
+        (None, None) => {
+            out.effect = format!("never pays: {figures}; at least {LEAST_SAVED:.0} must be saved");
+            out.quiet = true;
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+            return false;
+        }
+    }
+    true
 }
 
 fn counted(lines: u32) -> String {

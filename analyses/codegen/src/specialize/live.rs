@@ -7,7 +7,7 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.3, equations 1 to 4; notes, section 7.3.
 
 use super::fold::{Folded, Known, taken};
-use ir::{Block, Function, Inst, Terminator, Value, ValueDef};
+use ir::{Block, Function, Inst, Op, Terminator, Value, ValueDef};
 use rustc_hash::FxHashSet;
 
 /// The part of a function that is versioned: the head from the check on, and the blocks after it.
@@ -39,7 +39,7 @@ pub struct Live {
     pub params: FxHashSet<Value>,
 }
 
-/// `original` holds the values that the unchanged function needs.
+/// `original` holds the values that the unchanged function needs behind the region.
 #[must_use]
 pub fn live(
     function: &Function,
@@ -62,7 +62,9 @@ pub fn live(
         for &inst in region.insts(function, block) {
             members.insert(inst);
             let data = &function.insts[inst];
-            if data.op.has_effect() {
+            // A load that nothing uses is not of the candidate's making: it stays, and may fault.
+            let idle = || !data.results.iter().any(|one| original.contains(one));
+            if data.op.has_effect() || matches!(data.op, Op::Load(_)) && idle() {
                 out.kept.insert(inst);
                 roots.extend(data.args.iter().copied());
                 roots.extend(data.guard.map(|guard| guard.value));
@@ -122,13 +124,23 @@ pub fn live(
 /// The values that a function needs as it is.
 #[must_use]
 pub fn needed(function: &Function) -> FxHashSet<Value> {
+    reached(function, Op::has_effect)
+}
+
+/// The values that a function needs when none of its loads is left out.
+#[must_use]
+pub fn held(function: &Function) -> FxHashSet<Value> {
+    reached(function, |op| op.has_effect() || matches!(op, Op::Load(_)))
+}
+
+fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> FxHashSet<Value> {
     let mut incoming: rustc_hash::FxHashMap<Value, Vec<Value>> = rustc_hash::FxHashMap::default();
     let mut roots: Vec<Value> = Vec::new();
     for &block in &function.layout {
         let data = &function.blocks[block];
         for &inst in &data.insts {
             let data = &function.insts[inst];
-            if data.op.has_effect() {
+            if root(&data.op) {
                 roots.extend(data.args.iter().copied());
                 roots.extend(data.guard.map(|guard| guard.value));
             }

@@ -18,6 +18,7 @@ pub mod frequency;
 pub mod greedy;
 pub mod live;
 pub mod place;
+pub mod ptx;
 pub mod refine;
 pub mod source;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod tests;
 pub mod transform;
 
 use accept::Model;
+use facts::cost::{Machine, Work};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Value};
@@ -53,6 +55,20 @@ pub trait Costs {
     fn check(&self, members: usize) -> f64;
 }
 
+impl Costs for Machine {
+    fn inst(&self, function: &Function, inst: Inst) -> f64 {
+        self.cycles(function, &function.insts[inst])
+    }
+    fn literal(&self) -> f64 {
+        self.simple
+    }
+    fn check(&self, members: usize) -> f64 {
+        // One comparison each, the vote, the branch.
+        let of = |work| self.charge(work).cycles;
+        members as f64 * self.simple + of(Work::Vote) + of(Work::Branch)
+    }
+}
+
 /// What all candidates of a function share.
 #[allow(missing_debug_implementations)]
 pub struct Context<'a> {
@@ -66,6 +82,8 @@ pub struct Context<'a> {
     post_dominators: DominatorTree,
     home: EntityVec<Value, Option<Block>>,
     needed: FxHashSet<Value>,
+    /// `needed`, and what loads without a use read: they still fault on addresses that mean nothing.
+    held: FxHashSet<Value>,
     users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
 }
 
@@ -80,6 +98,10 @@ pub enum Illegal {
     Barrier,
     #[error("the region takes a derivative: lanes outside of the vote would see the other copy")]
     Derivative,
+    #[error(
+        "the region exchanges values between lanes, and without a branch that a zero decides other lanes could meet there"
+    )]
+    Reconvergence,
     #[error("the region ends before anything uses the value")]
     Useless,
 }
@@ -115,6 +137,7 @@ impl<'a> Context<'a> {
             post_dominators: DominatorTree::post_dominators(&flow),
             home: function.definition_blocks(),
             needed: live::needed(function),
+            held: live::held(function),
             users: refine::users(function),
             flow,
         }
@@ -140,9 +163,10 @@ impl<'a> Context<'a> {
             after: &place.after,
         };
         let folded = fold::fold(function, members, &blocks, &place.after, self.zeros);
-        let live = live::live(function, region, &folded, &self.needed);
+        let live = live::live(function, region, &folded, &self.held);
         let refined =
             refine::refine(self, place, &blocks, &folded, &live).ok_or(Illegal::Useless)?;
+        let (folded, live) = self.from_head(members, &refined, &blocks, folded, live);
         let mut model = Model {
             probability,
             blocks: refined.blocks.len(),
@@ -157,6 +181,19 @@ impl<'a> Context<'a> {
             if moved && self.needed.contains(&value) {
                 model.special += self.costs.literal() * self.weights[refined.blocks[0]];
             }
+        }
+        let exchanges = |&inst: &Inst| matches!(function.insts[inst].op, Op::Warp(_));
+        let decided = |&block: &Block| {
+            let terminator = &function.blocks[block].terminator;
+            let remaining = fold::taken(terminator, |value| folded.constant(function, value));
+            folded.reached.contains(&block) && remaining.len() < terminator.edges().len()
+        };
+        // Where lanes meet again follows from the edges that there are.
+        if refined.blocks.iter().any(decided)
+            && (refined.blocks.iter())
+                .any(|&block| refined.insts(function, block).iter().any(exchanges))
+        {
+            return Err(Illegal::Reconvergence);
         }
         let mut dead = Vec::new();
         for &block in &refined.blocks {
@@ -185,6 +222,47 @@ impl<'a> Context<'a> {
             folded,
             live,
         })
+    }
+
+    /// What is known when the check has sunk: a copy of what is computed on the way to it is of no use behind it.
+    fn from_head(
+        &self,
+        members: &[Value],
+        refined: &Refined,
+        blocks: &[Block],
+        folded: fold::Folded,
+        live: live::Live,
+    ) -> (fold::Folded, live::Live) {
+        let function = self.function;
+        let head = refined.blocks[0];
+        if blocks.first() == Some(&head) {
+            return (folded, live);
+        }
+        let inside: FxHashSet<Block> = refined.blocks.iter().copied().collect();
+        let foreign = folded.known.iter().any(|(&value, known)| {
+            let fold::Known::Copy(source) = *known else {
+                return false;
+            };
+            self.home[value].is_some_and(|home| inside.contains(&home))
+                && self.home[source].is_some_and(|home| {
+                    !inside.contains(&home) && !self.dominators.dominates(home, head)
+                })
+        });
+        if !foreign {
+            return (folded, live);
+        }
+        let below: Vec<Block> = blocks
+            .iter()
+            .copied()
+            .filter(|&one| self.dominators.dominates(head, one))
+            .collect();
+        let region = Region {
+            blocks: &below,
+            after: &function.blocks[head].insts,
+        };
+        let folded = fold::fold(function, members, &below, region.after, self.zeros);
+        let live = live::live(function, region, &folded, &self.held);
+        (folded, live)
     }
 
     /// Whether the unchanged function spends an instruction on it: it is needed, and no operand of others.

@@ -368,7 +368,6 @@ pub(super) fn fold(word: &str, arguments: &[Abs], free: bool) -> Folded {
         }
         ("mul" | "cross" | "fmul", 2) if free && (zero(0) || zero(1)) => Folded::Constant(0.0),
         ("lerp", 3) if free && zero(2) => Folded::Argument(0),
-        ("lerp", 3) if free && is(2, 1.0) => Folded::Argument(1),
         ("lerp", 3) if free && zero(0) && zero(1) => Folded::Constant(0.0),
         ("mad" | "fma", 3) if free && (zero(0) || zero(1)) => Folded::Argument(2),
         ("max" | "min" | "fmax" | "fmin", 2) => match (number(0), number(1)) {

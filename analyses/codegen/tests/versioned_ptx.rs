@@ -1,0 +1,394 @@
+//! Versions on zero of PTX text against the interpreter: random text, and text that is printed from random IR, versioned
+//! at every candidate, computes the same bits; a version is taken back byte for byte; `ptxas` takes it.
+//!
+//! `LOCKSTEP_VERSIONED_PTX=N` runs N texts of each kind instead of the default number, `LOCKSTEP_VERSIONED_PTX_FIRST=N`
+//! starts at another seed.
+
+#[path = "soundness_ptx/text/mod.rs"]
+mod text;
+
+use ir::interp::{self, Argument, Buffer, Launch};
+use ir::random::{Flavour, Random, Shape, program};
+use ir::{Function, FunctionKind, Inst, Module, Op};
+use lockstep_codegen::specialize::ptx::{Document, Settings, check, remove};
+use lockstep_codegen::specialize::{Costs, frequency};
+use lockstep_codegen::target::ptx::emit;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use syntax::ptx::{PtxItemKind, declarations, split_items};
+
+const TEXTS: u64 = 80;
+const PRINTED: u64 = 60;
+/// Versions of one text that are tried.
+const TRIES: usize = 12;
+
+struct Flat;
+
+impl Costs for Flat {
+    fn inst(&self, _: &Function, _: Inst) -> f64 {
+        4.0
+    }
+    fn literal(&self) -> f64 {
+        1.0
+    }
+    fn check(&self, members: usize) -> f64 {
+        8.0 + members as f64
+    }
+}
+
+#[derive(Default, Debug)]
+struct Count {
+    texts: u64,
+    versions: u64,
+    vectors: u64,
+    nested: u64,
+    refused: BTreeMap<&'static str, u64>,
+    faster: u64,
+    runs: u64,
+}
+
+fn kernel(text: &str) -> Option<Module> {
+    ir::lower::ptx::lower_text(text)
+        .into_iter()
+        .map(|(_, _, lowered)| lowered.module)
+        .find(|module| module.functions[0].kind == FunctionKind::Kernel)
+}
+
+/// Every version of the entries of a file: the new text, and its candidate.
+fn versions(text: &str, settings: Settings, count: &mut Count, what: &str) -> Vec<String> {
+    let items = split_items(text);
+    let version = declarations(text, &items).version;
+    let mut out = Vec::new();
+    for (item, tree, lowered) in ir::lower::ptx::lower_text(text) {
+        let PtxItemKind::Function(tree) = &tree.kind else {
+            continue;
+        };
+        let own = &text[item.start as usize..item.end as usize];
+        let function = &lowered.module.functions[0];
+        let document = Document::new(own, tree, function, version);
+        let weights = frequency::frequency(function);
+        for candidate in document.candidates() {
+            match document.version(&candidate, settings, &Flat, &weights) {
+                Ok(version) => {
+                    let mut after = text.to_owned();
+                    for (offset, new) in version.insertions.iter().rev() {
+                        after.insert_str((item.start + offset) as usize, new);
+                    }
+                    let inside = item.start + version.insertions[0].0 + 5;
+                    let removal = remove(&after, inside)
+                        .unwrap_or_else(|| panic!("{what}: can't be removed\n{after}"));
+                    let mut back = after.clone();
+                    for cut in removal.cuts.iter().rev() {
+                        back.replace_range(cut.start as usize..cut.end as usize, "");
+                    }
+                    assert_eq!(back, text, "{what}");
+                    if let Err(violation) = check::check(text, &after, &removal) {
+                        panic!("{what}: {violation}\n{after}");
+                    }
+                    count.vectors += u64::from(candidate.members.len() > 1);
+                    out.push(after);
+                }
+                Err(refusal) => *count.refused.entry(refusal.name()).or_default() += 1,
+            }
+        }
+    }
+    count.versions += out.len() as u64;
+    out
+}
+
+fn compare(outcome: &interp::Outcome, after: &str, launch: &Launch, count: &mut Count, what: &str) {
+    let module = kernel(after).unwrap_or_else(|| panic!("{what}: no kernel\n{after}"));
+    if let Err(errors) = ir::verify_module(&module) {
+        panic!("{what}: {}\n{after}", errors[0]);
+    }
+    let now = interp::run(&module, launch);
+    count.runs += 1;
+    count.faster += u64::from(now.steps < outcome.steps);
+    let same = outcome.returned == now.returned
+        && outcome.buffers == now.buffers
+        && outcome.error.is_none() == now.error.is_none();
+    let differ = outcome
+        .buffers
+        .iter()
+        .zip(&now.buffers)
+        .enumerate()
+        .flat_map(|(buffer, (one, other))| {
+            let pairs = one.words().into_iter().zip(other.words()).enumerate();
+            let differ = pairs.filter(|(_, (one, other))| one != other).take(4);
+            differ
+                .map(|(word, pair)| (buffer, word, pair))
+                .collect::<Vec<_>>()
+        });
+    assert!(
+        same,
+        "{what}: {:?} {:?} {:?}\n{after}",
+        outcome.error,
+        now.error,
+        differ.collect::<Vec<_>>()
+    );
+}
+
+fn judge(text: &str, launch: &Launch, seed: u64, count: &mut Count, what: &str) {
+    let Some(module) = kernel(text) else { return };
+    let mut random = Random::new(seed ^ 0x7a65_726f);
+    // What nobody wrote is zero in both.
+    let mut launch = launch.clone();
+    launch.scramble_undefined = false;
+    let launch = &launch;
+    // What other code does, the time, the order of atomics and who meets where may be another in another text.
+    let settled = |module: &Module| {
+        module.functions.iter().all(|function| {
+            let mut ops = function.insts.values().map(|data| &data.op);
+            ops.all(|op| {
+                !matches!(
+                    op,
+                    Op::Unknown(_) | Op::CallUnknown { .. } | Op::Asm { .. } | Op::Atomic(..)
+                )
+            })
+        })
+    };
+    let apart = ["clock", "timer", "activemask"];
+    if !settled(&module) || apart.iter().any(|word| text.contains(word)) {
+        return;
+    }
+    let outcome = interp::run(&module, launch);
+    if outcome.error.is_some() {
+        return;
+    }
+    let mut launch = launch.clone();
+    launch.limits.steps = launch.limits.steps.saturating_mul(8);
+    count.texts += 1;
+    let mut found = versions(text, Settings::default(), count, what);
+    for _ in 0..TRIES.min(found.len()) {
+        let picked = found.swap_remove(random.below(found.len() as u32) as usize);
+        compare(&outcome, &picked, &launch, count, what);
+        if random.percent(20) {
+            let mut twice = versions(&picked, Settings::default(), &mut Count::default(), what);
+            if !twice.is_empty() {
+                let nested = twice.swap_remove(random.below(twice.len() as u32) as usize);
+                compare(&outcome, &nested, &launch, count, what);
+                count.nested += 1;
+            }
+        }
+    }
+}
+
+fn random_text(seed: u64) -> (String, Launch) {
+    let source = text::source(seed);
+    let mut random = Random::new(seed ^ 0x7e87_0000);
+    let threads: u32 = source.block.iter().product::<u32>() * source.grid;
+    let mut launch = Launch::new(1);
+    launch.seed = seed;
+    launch.block = source.block;
+    launch.grid = [source.grid, 1, 1];
+    let sparse = random.below(3);
+    let mut bytes = |count: usize, below: u32| {
+        (0..count)
+            .map(|_| {
+                if random.below(3) < sparse {
+                    0
+                } else {
+                    random.below(below) as u8
+                }
+            })
+            .collect()
+    };
+    launch.buffers = vec![
+        Buffer::global(bytes(text::TABLE, 256)),
+        Buffer::global(bytes(text::SLICE * threads as usize, 4)),
+    ];
+    let pointer = |buffer| Argument::Pointer { buffer, offset: 0 };
+    launch.parameters = vec![pointer(0), pointer(1)];
+    for _ in 0..2 {
+        let number = random.between(-5, 20);
+        launch.parameters.push(Argument::Bits(number as u64));
+    }
+    (source.text, launch)
+}
+
+fn printed(seed: u64) -> Option<(String, Launch)> {
+    let mut random = Random::new(seed ^ 0x0070_7478_0000_0000);
+    let flavour = if random.percent(50) {
+        Flavour::Structured
+    } else {
+        Flavour::Arbitrary
+    };
+    let shape = Shape {
+        flavour,
+        fuel: 6,
+        blocks: 4 + random.below(10),
+        block_insts: 2 + random.below(5),
+        functions: random.below(2),
+        math: false,
+        symbolic_parameters: false,
+        undefined: false,
+        warp_ops: false,
+        warp_sizes: vec![32],
+        ..Shape::small(flavour)
+    };
+    let program = program(seed, &shape);
+    let mut launch = Launch::for_program(&program);
+    launch.seed = seed;
+    launch.limits.steps = launch.limits.steps.saturating_mul(40);
+    Some((emit(&program.module).ok()?, launch))
+}
+
+#[allow(clippy::disallowed_methods)]
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(default)
+}
+
+fn seeds(default: u64) -> std::ops::Range<u64> {
+    let first = setting("LOCKSTEP_VERSIONED_PTX_FIRST", 0);
+    first..first + setting("LOCKSTEP_VERSIONED_PTX", default)
+}
+
+#[test]
+fn random_text_computes_the_same() {
+    let mut count = Count::default();
+    for seed in seeds(TEXTS) {
+        let (text, launch) = random_text(seed);
+        judge(&text, &launch, seed, &mut count, &format!("text {seed}"));
+    }
+    println!("{count:?}");
+    assert!(count.versions > count.texts, "{count:?}");
+}
+
+#[test]
+fn printed_programs_compute_the_same() {
+    let mut count = Count::default();
+    for seed in seeds(PRINTED) {
+        if let Some((text, launch)) = printed(seed) {
+            judge(&text, &launch, seed, &mut count, &format!("printed {seed}"));
+        }
+    }
+    println!("{count:?}");
+    assert!(count.versions > count.texts, "{count:?}");
+}
+
+/// Three components of a load that share a light: only together do they make it useless.
+const VECTOR: &str = ".version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u64 q)
+{
+\t.reg .b32 %r<2>;
+\t.reg .f32 %f<12>;
+\t.reg .b64 %rd<6>;
+\tld.param.u64 %rd1, [p];
+\tld.param.u64 %rd2, [q];
+\tmov.u32 %r1, %tid.x;
+\tmul.wide.u32 %rd3, %r1, 16;
+\tadd.s64 %rd4, %rd1, %rd3;
+\tadd.s64 %rd5, %rd2, %rd3;
+\tld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd4];
+\tld.global.f32 %f5, [%rd5];
+\tmul.f32 %f6, %f1, %f5;
+\tfma.rn.ftz.f32 %f7, %f2, %f5, %f6;
+\tfma.rn.f32 %f8, %f3, %f5, %f7;
+\tst.global.f32 [%rd4], %f8;
+\tret;
+}
+";
+
+#[test]
+fn vectors_are_found_again() {
+    let absorb = Settings {
+        absorb: true,
+        whole_warps: false,
+    };
+    let mut count = Count::default();
+    let all = versions(VECTOR, absorb, &mut count, "vector");
+    assert!(count.vectors >= 1, "{count:?}");
+    let joint = all
+        .iter()
+        .find(|text| text.contains("version on zero of %f1, %f2, %f3 ("))
+        .unwrap_or_else(|| panic!("{all:#?}"));
+    let copy = joint.split("$lockstep_zero_1:").nth(1).unwrap_or("");
+    assert!(!copy.contains("ld.global"), "{joint}");
+    assert!(copy.contains("mov.f32 \t%f8, 0f00000000;"), "{joint}");
+    assert!(
+        joint.contains("setp.eq.and.f32 \t%lsz, %f3, 0f00000000, %lsz;"),
+        "{joint}"
+    );
+    // One alone leaves the light, and what flushes is no move.
+    let second = all
+        .iter()
+        .find(|text| text.contains("version on zero of %f2 ("));
+    let second = second.unwrap_or_else(|| panic!("{all:#?}"));
+    assert!(
+        second.contains("add.rn.ftz.f32 \t%f7, %f6, 0f00000000;"),
+        "{second}"
+    );
+}
+
+#[allow(clippy::disallowed_methods)]
+fn assembler() -> Option<PathBuf> {
+    let candidates = std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from);
+    candidates
+        .into_iter()
+        .chain([PathBuf::from("ptxas")])
+        .find(|path| {
+            let output = Command::new(path).arg("--version").output();
+            output.is_ok_and(|output| output.status.success())
+        })
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn the_assembler_takes_versions() {
+    let Some(assembler) = assembler() else {
+        assert!(
+            std::env::var_os("LOCKSTEP_PTXAS").is_none(),
+            "there is no working ptxas"
+        );
+        eprintln!("ptxas was not found: versions in PTX are not judged by it");
+        return;
+    };
+    let folder = std::env::temp_dir().join(format!("lockstep-versions-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let accepts = |text: &str| {
+        let source = folder.join("module.ptx");
+        std::fs::write(&source, text).expect("a temporary file");
+        let mut command = Command::new(&assembler);
+        command
+            .args(["-arch=sm_80", "-O0", "-o"])
+            .arg(folder.join("module.cubin"));
+        let output = command.arg(&source).output().expect("ptxas runs");
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    let mut judged = 0;
+    for seed in 0..400u64 {
+        let text = if seed % 2 == 0 {
+            random_text(seed).0
+        } else {
+            match printed(seed) {
+                Some((text, _)) => text,
+                None => continue,
+            }
+        };
+        let found = versions(&text, Settings::default(), &mut Count::default(), "ptxas");
+        let Some(after) = found.into_iter().nth(seed as usize % 7) else {
+            continue;
+        };
+        if !accepts(&text).0 {
+            continue;
+        }
+        let (accepted, errors) = accepts(&after);
+        assert!(accepted, "seed {seed}: {errors}\n{after}");
+        judged += 1;
+        if judged == 24 {
+            break;
+        }
+    }
+    std::fs::remove_dir_all(&folder).expect("the temporary folder goes");
+    eprintln!("ptxas accepted {judged} versions");
+    assert!(judged >= 12, "{judged}");
+}
