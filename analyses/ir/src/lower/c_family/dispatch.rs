@@ -218,23 +218,22 @@ impl Context<'_> {
         let candidates = self.functions_named(&path);
         let full = joined(name);
         // A definition outside of its class is a method all the same.
-        if !single {
-            if let Some(CType::Struct(id)) = self.type_at(&name.segments[..name.segments.len() - 1])
-            {
-                let methods = self.methods(id, &text, 0);
-                if !methods.is_empty() {
-                    let this = self.this_place().and_then(|this| match this.ty {
-                        CType::Struct(own) => self.base_place(&this, own, id),
-                        _ => None,
-                    });
-                    let list = self.arguments(arguments);
-                    let found =
-                        self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
-                    return match found {
-                        Some(found) => found,
-                        None => self.unknown_call(&full, None, &list, None, span),
-                    };
-                }
+        if !single
+            && let Some(CType::Struct(id)) = self.type_at(&name.segments[..name.segments.len() - 1])
+        {
+            let methods = self.methods(id, &text, 0);
+            if !methods.is_empty() {
+                let this = self.this_place().and_then(|this| match this.ty {
+                    CType::Struct(own) => self.base_place(&this, own, id),
+                    _ => None,
+                });
+                let list = self.arguments(arguments);
+                let found =
+                    self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
+                return match found {
+                    Some(found) => found,
+                    None => self.unknown_call(&full, None, &list, None, span),
+                };
             }
         }
         if candidates.is_empty()
