@@ -32,6 +32,7 @@ fn main() {
     edit_to_diagnostics(&binary, 1_000, 10.0);
     edit_to_diagnostics(&binary, 10_000, f64::NAN);
     hover(&binary, 1_000, 2.0);
+    zero_hints(&binary, 1_000, 10.0);
     memory(&binary);
     beside_clangd(&binary);
 }
@@ -200,6 +201,55 @@ fn hover(binary: &PathBuf, lines: usize, limit: f64) {
     let times = times.collect();
     report(&format!("hover, {lines} lines"), times, limit);
     println!("  {answered} of {ROUNDS} hovers said something");
+}
+
+/// Hints from a profile of the kernels in view, behind an edit of another kernel.
+fn zero_hints(binary: &PathBuf, lines: usize, limit: f64) {
+    let directory = std::env::temp_dir().join(format!("lockstep-latency-{}", std::process::id()));
+    if std::fs::create_dir_all(&directory).is_err() {
+        return;
+    }
+    let text = generated(lines);
+    let path = directory.join("profiled.cu");
+    let uri = format!("file://{}", path.display());
+    let mut client = started_as_shipped(binary);
+    client.open(&uri, "cuda-cpp", &text);
+    let line = edited_line(&text);
+    let heads = text
+        .lines()
+        .enumerate()
+        .filter(|(number, line)| line.contains("__global__") && *number < 300);
+    let heads: Vec<u32> = heads.map(|(number, _)| number as u32).collect();
+    for &head in &heads {
+        let at = json!({ "textDocument": { "uri": uri }, "position": { "line": head, "character": 20 } });
+        client.request(
+            "workspace/executeCommand",
+            json!({ "command": "lockstep.profile", "arguments": [at] }),
+        );
+    }
+    let range =
+        json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 300, "character": 0 } });
+    let mut zeros = 0;
+    let times = (0..ROUNDS).map(|round| {
+        std::thread::sleep(Duration::from_millis(20));
+        let begin = Instant::now();
+        edit(&mut client, &uri, line, round);
+        let hints = client.request(
+            "textDocument/inlayHint",
+            json!({ "textDocument": { "uri": uri }, "range": range }),
+        );
+        let time = begin.elapsed();
+        zeros = hints.to_string().matches("0 in ").count();
+        time
+    });
+    let times = times.collect();
+    report(
+        &format!("edit elsewhere to hints with zeros, {lines} lines"),
+        times,
+        limit,
+    );
+    println!("  {zeros} hints of zeros, {} profiled kernels", heads.len());
+    drop(std::fs::remove_dir_all(&directory));
 }
 
 fn memory(binary: &PathBuf) {

@@ -716,3 +716,34 @@ fn a_barrier_in_a_called_function_is_told_once_with_the_calls_that_lead_to_it() 
     let index = row(item(&report, "pick"), "values", "index").clone();
     assert_ne!(index["class"], "uniform", "{index}");
 }
+
+/// A file that sets macros and includes a shader is that shader, for what is asked of functions.
+#[test]
+fn a_file_without_code_of_its_own_is_what_it_includes() {
+    let place = Place::new("wrapper");
+    place.file(
+        "uber.hlsli",
+        "RWStructuredBuffer<float> Out;\n#if WIDE\n[numthreads(64, 1, 1)]\n#else\n[numthreads(8, 8, 1)]\n#endif\nvoid Fill(uint3 id : SV_DispatchThreadID)\n{\n    Out[id.x] = SCALE * id.x;\n}\n",
+    );
+    let file = place.file(
+        "wide.hlsl",
+        "#define WIDE 1\n#define SCALE 2.0\n#include \"uber.hlsli\"\n",
+    );
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    let items = report["items"].as_array().cloned().unwrap_or_default();
+    assert_eq!(items.len(), 1, "{report}");
+    assert_eq!(items[0]["name"], "Fill");
+    assert_eq!(items[0]["kind"], "compute");
+    assert_eq!(items[0]["line"], 7);
+    assert!(
+        items[0]["file"]
+            .as_str()
+            .is_some_and(|f| f.ends_with("uber.hlsli"))
+    );
+    assert_eq!(items[0]["accesses"][0]["line"], 9);
+    assert_eq!(items[0]["accesses"][0]["class"], "coalesced");
+    let code = text(&lockstep(&["code", &file]));
+    assert!(code.contains(".reqntid 64, 1, 1"), "{code}");
+    let ran = lockstep(&["profile", &file, "-o", &place.path("out.json")]);
+    assert!(ran.status.success(), "{}", errors(&ran));
+}

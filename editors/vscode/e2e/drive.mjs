@@ -39,6 +39,38 @@ float4 main(Input input) : SV_Target {
   return colour * 0.5;
 }
 `;
+// Light behind a shadow mask that is black in large patches; the description is what the profile is made on.
+const LIT = `cbuffer Frame : register(b0) {
+  float3 LightDirection;
+  float Shininess;
+};
+Texture2D Albedo : register(t0);
+Texture2D Shadow : register(t1);
+SamplerState Linear : register(s0);
+
+float4 LitPS(float4 position : SV_Position, float3 normal : NORMAL, float2 uv : TEXCOORD0) : SV_Target {
+  float3 color = Albedo.SampleLevel(Linear, uv, 0).rgb * 0.1;
+  float shadow = Shadow.SampleLevel(Linear, uv, 0).r;
+  float diffuse = saturate(dot(normalize(normal), LightDirection));
+  float specular = pow(saturate(dot(reflect(-LightDirection, normal), float3(0, 0, 1))), Shininess);
+  color += (diffuse + specular) * sqrt(color) * shadow;
+  return float4(color, 1);
+}
+`;
+const INPUTS = `[launch]
+pixels = [128, 64]
+[values]
+LightDirection = [0.6, 0.8, 0.0]
+Shininess = 8.0
+[textures.Shadow]
+fill = "noise"
+cells = 4
+cut = 0.5
+[inputs.NORMAL]
+fill = "sphere"
+`;
+fs.writeFileSync(path.join(workspace, "lit.hlsl"), LIT);
+fs.writeFileSync(path.join(workspace, "lit.inputs.toml"), INPUTS);
 fs.writeFileSync(path.join(workspace, "mirror.cu"), CUDA);
 fs.writeFileSync(path.join(workspace, "bindless.hlsl"), HLSL);
 
@@ -197,6 +229,57 @@ try {
   must(true, "its lines name the source lines that they come from");
   await page.waitForTimeout(500);
   await shot("7-gpu-code");
+
+  await open("lit.hlsl");
+  const shadow = async () => {
+    const at = await box(line("float shadow"), "shadow").catch(() => null);
+    if (at !== null) await page.mouse.click(at.x, at.y);
+  };
+  const command = async (title, seen) =>
+    retry(
+      async () => {
+        await shadow();
+        await page.keyboard.press("F1");
+        await page.keyboard.type(`Lockstep: ${title}`, { delay: 5 });
+        await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor({ timeout: 5000 });
+        await page.keyboard.press("Enter");
+      },
+      seen,
+    );
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await command("Profile Function in the Interpreter", () => line("float shadow").filter({ hasText: /0\sin\s\d+\s%\sof\swaves/ }).waitFor({ timeout: 8000 }));
+  must(true, "a profile made in the editor shows how often a value is zero");
+  await shot("8-zeros");
+  await page.locator(".notifications-toasts .codicon-notifications-clear").first().click({ timeout: 3000 }).catch(() => {});
+  const diff = page.locator(".monaco-diff-editor .view-line").filter({ hasText: /\.reg\s\.pred/ }).first();
+  await command("Compare GPU Code Before and After an Action", () => diff.waitFor({ timeout: 8000 }));
+  must(true, "the GPU code before and after a version on zero");
+  await page.waitForTimeout(500);
+  await shot("9-code-before-and-after");
+  await open("lit.hlsl");
+  await line("float shadow").filter({ hasText: /0\sin\s\d+/ }).waitFor({ timeout: 15000 });
+
+  const rewrite = page.locator(".action-widget .monaco-list-row", { hasText: "Version on zero of `shadow` (saves" }).first();
+  await retry(
+    async () => {
+      await shadow();
+      await page.keyboard.press("Control+.");
+    },
+    () => rewrite.waitFor({ timeout: 3000 }),
+  );
+  must(true, "the action carries its predicted saving");
+  await shot("10-action-with-saving");
+  await page.keyboard.press("Control+Enter");
+  await page.locator(".monaco-button", { hasText: "Apply" }).first().waitFor({ timeout: 10000 });
+  await page.locator(".refactor-preview .monaco-list-row").nth(1).click();
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 10000 });
+  await page.waitForTimeout(500);
+  await shot("11-preview");
+  must(!fs.readFileSync(path.join(workspace, "lit.hlsl"), "utf8").includes("WaveActive"), "the edit is shown before it is made");
+  await page.locator(".monaco-button", { hasText: "Apply" }).first().click({ timeout: 5000 });
+  await line("WaveActiveAllTrue").waitFor({ timeout: 10000 });
+  must(true, "the version is applied");
+  await shot("12-version");
 } catch (error) {
   failed = 1;
   console.log(String(error));

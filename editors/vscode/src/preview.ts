@@ -65,7 +65,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     const before = this.put("before", preview.item, preview.before);
     const after = this.put("after", preview.item, preview.after);
     const title = `${preview.item}: GPU code before ↔ after “${preview.title}”`;
-    await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: true });
+    await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: false });
   }
 
   private put(side: string, item: string, code: Code | null): vscode.Uri {

@@ -11,7 +11,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
     let mut out = std::io::stdout().lock();
     let mut known = Vec::new();
     let mut printed = false;
-    for (_, item) in crate::views::own_items(&db, file) {
+    for (_, item) in crate::views::items_to_show(&db, file) {
         let name = item.name(&db).as_str();
         if args
             .item

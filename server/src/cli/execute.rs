@@ -22,7 +22,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
         ..LaunchDescription::default()
     };
     let mut names = Vec::new();
-    for (_, item) in crate::views::own_items(&db, file) {
+    for (_, item) in crate::views::items_to_show(&db, file) {
         for lowered in crate::db::lowered(&db, item).iter() {
             let Some(function) = lowered.module.functions.first() else {
                 continue;

@@ -718,7 +718,6 @@ fn code_action(
             // With the version, so that a client refuses it when the text has moved on.
             out.edit = Some(
                 if action.kind == ActionKind::Rewrite && features.annotations {
-                    // Shown before it is made.
                     let name = "lockstep".to_owned();
                     let edits = edits.into_iter().map(|text_edit| {
                         OneOf::Right(AnnotatedTextEdit {
@@ -738,7 +737,8 @@ fn code_action(
                             name.clone(),
                             ChangeAnnotation {
                                 label: action.title.clone(),
-                                needs_confirmation: Some(true),
+                                // Made at once, or shown first where the client is asked to.
+                                needs_confirmation: Some(false),
                                 description: Some(action.effect.clone()),
                             },
                         )])),

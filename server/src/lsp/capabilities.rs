@@ -32,7 +32,7 @@ pub(super) struct ClientFeatures {
     pub(super) markdown: bool,
     pub(super) disabled_actions: bool,
     pub(super) document_changes: bool,
-    /// Edits that the client shows before it makes them.
+    /// Edits with a title and a description, which the client can show before it makes them.
     pub(super) annotations: bool,
 }
 

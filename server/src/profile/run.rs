@@ -102,7 +102,7 @@ pub fn find<'db>(
 ) -> Result<(Item<'db>, usize), RunError> {
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
-    for (_, item) in views::own_items(db, file) {
+    for (_, item) in views::items_to_show(db, file) {
         if !item.holds(db).code {
             continue;
         }

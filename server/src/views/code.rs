@@ -4,7 +4,7 @@
 //! is `ptxas`'s word. A `.ptx` file is its own code.
 
 use super::costs::{self, Fit};
-use super::own_items;
+use super::items_to_show;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::target::ptx::{self, Target};
@@ -57,7 +57,7 @@ pub fn function_at(db: &dyn Db, file: File, offset: u32) -> Option<ItemKey> {
 
 /// The code of one of several functions of a name.
 pub fn of_key(db: &dyn Db, file: File, key: &ItemKey) -> Option<GpuCode> {
-    let items = own_items(db, file);
+    let items = items_to_show(db, file);
     let same = |item: Item<'_>| *item.name(db) == key.name && item.ordinal(db) == key.ordinal;
     let (_, item) = items.iter().find(|(_, item)| same(*item))?;
     of(db, file, *item)
@@ -73,10 +73,12 @@ pub fn comparable(code: &GpuCode) -> String {
 }
 
 fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
-    let items = own_items(db, file);
+    let items = items_to_show(db, file);
     let around = items
         .iter()
+        .filter(|(place, _)| place.file == FileId::MAIN)
         .filter(|(place, item)| place.start <= offset && offset <= place.end && item.holds(db).code)
+        .filter(|(_, item)| !super::rows_of(db, *item).is_empty())
         .min_by_key(|(place, _)| place.end - place.start);
     let is_entry = |item: Item<'_>| {
         let mut heads = super::rows_of(db, item)
@@ -85,7 +87,9 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
         heads.any(|head| matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)))
     };
     let next = || {
-        let mut later = items.iter().filter(|(place, _)| place.end >= offset);
+        let mut later = items
+            .iter()
+            .filter(|(place, _)| place.file == FileId::MAIN && place.end >= offset);
         later.find(|(_, item)| is_entry(*item))
     };
     let first = || items.iter().find(|(_, item)| is_entry(*item));
@@ -95,7 +99,7 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
 
 /// The code of the function of this name.
 pub fn named(db: &dyn Db, file: File, name: &str) -> Option<GpuCode> {
-    let items = own_items(db, file);
+    let items = items_to_show(db, file);
     let (_, item) = items.iter().find(|(_, item)| {
         let own = item.name(db).as_str();
         own == name || own.rsplit("::").next() == Some(name)
@@ -105,7 +109,7 @@ pub fn named(db: &dyn Db, file: File, name: &str) -> Option<GpuCode> {
 
 /// Names of the functions of a file that have code.
 pub fn names(db: &dyn Db, file: File) -> Vec<String> {
-    let items = own_items(db, file);
+    let items = items_to_show(db, file);
     let with_code = items.iter().filter(|(_, item)| item.holds(db).code);
     with_code
         .map(|(_, item)| item.name(db).to_string())

@@ -1,13 +1,15 @@
 //! Inlay hints of a range: what a variable is where it is written, what a branch, a loop and an access cost.
 //!
-//! Little by default: nothing at uniform variables, uniform branches and coalesced accesses, one hint of a kind a line.
+//! Little by default: nothing at uniform variables, uniform branches and coalesced accesses, at inputs of stages, at
+//! assignments that leave a variable what it was; one hint of a kind a line.
 
 use super::rows::Occurrence;
 use super::{own_items, text};
 use crate::config::HintConfig;
 use crate::db::{self, Db, File};
 use facts::{AccessClass, Class};
-use ir::{BindingKind, VariableKind};
+use ir::{BindingKind, FunctionKind, VariableKind};
+use rustc_hash::FxHashMap;
 use syntax::Span;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,11 +57,26 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
                 }
             };
             if switches.values {
+                let stage = rows
+                    .head
+                    .as_ref()
+                    .is_some_and(|head| matches!(head.kind, FunctionKind::Stage(_)));
+                // What a hint said of a variable last.
+                let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
                 for &number in &rows.values {
                     let Some(value) = rows.occurrences.get(number as usize) else {
                         continue;
                     };
-                    if wanted(value.span)
+                    let news = said.insert(value.variable, (value.class, value.form.as_str()))
+                        != Some((value.class, value.form.as_str()));
+                    // That the inputs of a stage vary is what they are for.
+                    let input = stage
+                        && value.variable_kind == VariableKind::Parameter
+                        && value.kind == BindingKind::Declaration
+                        && value.form.is_empty();
+                    if news
+                        && !input
+                        && wanted(value.span)
                         && shown(value, switches.uniform)
                         && written(source, place.start, value)
                     {

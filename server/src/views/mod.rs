@@ -35,6 +35,22 @@ pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)
     own
 }
 
+/// The file's own items; of a file that has no code of its own, such as one that sets macros and includes a shader, those
+/// of what it includes.
+pub fn items_to_show<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
+    let own = own_items(db, file);
+    if own.iter().any(|(_, item)| item.holds(db).code) {
+        return own;
+    }
+    let mut all: Vec<_> = db::items(db, file)
+        .iter()
+        .map(|&item| (item.place(db), item))
+        .filter(|(place, item)| place.file == FileId::MAIN || item.holds(db).kernels)
+        .collect();
+    all.sort_by_key(|(place, _)| (place.file, place.start, place.end));
+    all
+}
+
 /// The rows of an item's functions.
 pub fn rows_of<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [rows::Rows] {
     match item.holds(db).code {

@@ -7,7 +7,7 @@ pub use costs::CostRows;
 
 use super::diagnostics::Diagnostic;
 use super::rows::{self, access_class_name, access_kind_name, class_name, kind_name};
-use super::{own_items, text};
+use super::{items_to_show, text};
 use crate::config::{Level, method_name, scope_name};
 use crate::db::{self, Db, File};
 use crate::documents::{Encoding, place_at};
@@ -31,6 +31,9 @@ pub struct Report {
 pub struct ItemRow {
     pub name: String,
     pub kind: &'static str,
+    /// Where it is another one than the report's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     pub line: u32,
     pub assumptions: Vec<String>,
     pub problems: Vec<ProblemRow>,
@@ -141,7 +144,12 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     let place = |offset: u32| line_column(source, lines, offset);
     let mut items = Vec::new();
     let mut ranges = Vec::new();
-    for (at, item) in own_items(db, file) {
+    for (at, item) in items_to_show(db, file) {
+        let Some(of) = program::unit_file(db, file, at.file) else {
+            continue;
+        };
+        let (source, lines) = (program::text(of.source(db)), db::line_index(db, of));
+        let place = |offset: u32| line_column(source, lines, offset);
         for program::Part {
             function,
             facts,
@@ -156,7 +164,9 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
             }) {
                 continue;
             }
-            ranges.push(at);
+            if at.file == FileId::MAIN {
+                ranges.push(at);
+            }
             let spot = |span: Span| place(at.start + span.start);
             let values = rows
                 .values
@@ -206,6 +216,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                     .unwrap_or(&function.name)
                     .to_owned(),
                 kind: kind_name(function.kind),
+                file: (at.file != FileId::MAIN).then(|| of.path(db).display().to_string()),
                 line,
                 assumptions: Some(facts.options.assumption.to_string())
                     .filter(|text| !text.is_empty())
