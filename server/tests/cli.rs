@@ -733,7 +733,7 @@ fn a_file_without_code_of_its_own_is_what_it_includes() {
     let items = report["items"].as_array().cloned().unwrap_or_default();
     assert_eq!(items.len(), 1, "{report}");
     assert_eq!(items[0]["name"], "Fill");
-    assert_eq!(items[0]["kind"], "compute");
+    assert_eq!(items[0]["kind"], "kernel");
     assert_eq!(items[0]["line"], 7);
     assert!(
         items[0]["file"]

@@ -650,7 +650,8 @@ fn configured_entry_points_and_defines_change_what_a_file_shows() {
     assert_eq!(client.shutdown(), Some(0));
 }
 
-/// Versions on zero come as rewrites that are shown before they are made, and as refusals with their reason.
+/// Versions on zero come as rewrites with a title and a description, which a client shows first when it is asked to, and
+/// as refusals with their reason.
 #[test]
 fn versions_on_zero_are_offered_as_rewrites() {
     let mut capabilities = utf8();
@@ -684,7 +685,7 @@ fn versions_on_zero_are_offered_as_rewrites() {
     let name = edit["annotationId"].as_str().unwrap_or("");
     assert_eq!(
         action["edit"]["changeAnnotations"][name]["needsConfirmation"],
-        true
+        false
     );
     // Fixes alone: none here.
     assert_eq!(ask(&mut client, 1, json!(["quickfix"])), json!([]));
