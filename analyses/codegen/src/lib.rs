@@ -2,8 +2,10 @@
 //!
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
+pub mod bundle;
 pub mod instrument;
 pub mod machine;
+pub mod pipeline;
 pub mod refusal;
 pub mod specialize;
 pub mod target;

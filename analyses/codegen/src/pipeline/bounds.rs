@@ -1,0 +1,228 @@
+//! Lower bounds of the initiation interval: what the resources ask for (ResMII), and what the recurrences do (RecMII),
+//! with the resource and the cycle of dependences that they come from.
+//!
+//! ```text
+//! s += a[i] * b[i]     2 loads, 2 memory units: ResMII 1; s -> s takes 4 cycles at distance 1: RecMII 4
+//! ```
+//!
+//! RecMII is the least II at which no cycle of dependences is longer than its distances allow, `sum latency <= II * sum
+//! distance`; found by halving, each step a search for a positive cycle (Bellman and Ford) in each strongly connected
+//! component. Source: Rau, *Iterative Modulo Scheduling*, 1996, sections 2.1 and 2.2.
+
+use super::graph::{Edge, Graph};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Cycles.
+    pub res_mii: u32,
+    /// Which resource is short; `None` without a limited one.
+    pub resource: Option<u32>,
+    /// Cycles; 0 without a recurrence.
+    pub rec_mii: u32,
+    /// Edges of a cycle that asks for `rec_mii`, in order; empty without a recurrence.
+    pub cycle: Vec<u32>,
+}
+
+impl Bounds {
+    /// The least interval that the bounds permit, in cycles.
+    pub fn min_ii(&self) -> u32 {
+        self.res_mii.max(self.rec_mii).max(1)
+    }
+}
+
+/// Why no interval is possible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Impossible {
+    /// A resource without units has operations.
+    Resource(u32),
+    /// A cycle of dependences takes time at distance 0: these edges.
+    Cycle(Vec<u32>),
+}
+
+pub fn bounds(graph: &Graph) -> Result<Bounds, Impossible> {
+    let mut wanted = vec![0u32; graph.resources.len()];
+    for operation in &graph.operations {
+        wanted[operation.resource as usize] += 1;
+    }
+    let mut out = Bounds {
+        res_mii: 0,
+        resource: None,
+        rec_mii: 0,
+        cycle: Vec::new(),
+    };
+    for (number, resource) in graph.resources.iter().enumerate() {
+        let least = match (resource.units, wanted[number]) {
+            (None, _) | (_, 0) => continue,
+            (Some(0), _) => return Err(Impossible::Resource(number as u32)),
+            (Some(units), wanted) => wanted.div_ceil(units),
+        };
+        if least > out.res_mii {
+            out.res_mii = least;
+            out.resource = Some(number as u32);
+        }
+    }
+    let components = components(graph);
+    for component in components.groups() {
+        let Some(edges) = inner_edges(graph, &components, component) else {
+            continue;
+        };
+        // At this interval a single iteration ends before the next begins.
+        let most: i64 = edges
+            .iter()
+            .map(|&e| i64::from(graph.edges[e as usize].latency.max(0)))
+            .sum();
+        let most = most.clamp(1, i64::from(u32::MAX)) as u32;
+        if let Some(cycle) = positive_cycle(graph, component, &edges, most) {
+            return Err(Impossible::Cycle(cycle));
+        }
+        let Some(mut cycle) = positive_cycle(graph, component, &edges, out.rec_mii) else {
+            continue;
+        };
+        // `low` is too small, `high` is enough.
+        let (mut low, mut high) = (out.rec_mii, most);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match positive_cycle(graph, component, &edges, middle) {
+                Some(found) => (low, cycle) = (middle, found),
+                None => high = middle,
+            }
+        }
+        out.rec_mii = high;
+        out.cycle = cycle;
+    }
+    Ok(out)
+}
+
+/// Strongly connected components.
+#[derive(Debug)]
+pub(super) struct Components {
+    /// By operation; ascending against the edges: what is reached has a smaller number.
+    pub of: Vec<u32>,
+    members: Vec<Vec<u32>>,
+}
+
+impl Components {
+    pub fn groups(&self) -> impl Iterator<Item = &[u32]> {
+        self.members.iter().map(Vec::as_slice)
+    }
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+    pub fn members(&self, component: usize) -> &[u32] {
+        &self.members[component]
+    }
+}
+
+/// Tarjan's algorithm with a stack of its own.
+pub(super) fn components(graph: &Graph) -> Components {
+    let count = graph.operations.len();
+    let mut next: Vec<Vec<u32>> = vec![Vec::new(); count];
+    for edge in &graph.edges {
+        next[edge.from as usize].push(edge.to);
+    }
+    let (mut index, mut low) = (vec![u32::MAX; count], vec![0u32; count]);
+    let mut of = vec![u32::MAX; count];
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    let mut open: Vec<u32> = Vec::new();
+    let mut counter = 0;
+    for root in 0..count {
+        if index[root] != u32::MAX {
+            continue;
+        }
+        let mut path: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some(&mut (node, ref mut at)) = path.last_mut() {
+            if *at == 0 {
+                index[node] = counter;
+                low[node] = counter;
+                counter += 1;
+                open.push(node as u32);
+            }
+            if let Some(&to) = next[node].get(*at) {
+                *at += 1;
+                let to = to as usize;
+                if index[to] == u32::MAX {
+                    path.push((to, 0));
+                } else if of[to] == u32::MAX {
+                    low[node] = low[node].min(index[to]);
+                }
+                continue;
+            }
+            // An operation without successors is entered and left at once.
+            path.pop();
+            if let Some(&(before, _)) = path.last() {
+                low[before] = low[before].min(low[node]);
+            }
+            if low[node] == index[node] {
+                let from = open
+                    .iter()
+                    .rposition(|&one| one == node as u32)
+                    .unwrap_or(0);
+                let group = open.split_off(from);
+                for &one in &group {
+                    of[one as usize] = members.len() as u32;
+                }
+                members.push(group);
+            }
+        }
+    }
+    Components { of, members }
+}
+
+/// The edges inside of a component; `None` where there are none.
+fn inner_edges(graph: &Graph, components: &Components, component: &[u32]) -> Option<Vec<u32>> {
+    let number = components.of[*component.first()? as usize];
+    let inside = |edge: &Edge| {
+        components.of[edge.from as usize] == number && components.of[edge.to as usize] == number
+    };
+    let edges: Vec<u32> = (0..)
+        .zip(&graph.edges)
+        .filter(|(_, edge)| inside(edge))
+        .map(|(number, _)| number)
+        .collect();
+    (!edges.is_empty()).then_some(edges)
+}
+
+/// Edges of a cycle that is longer than `ii` allows.
+fn positive_cycle(graph: &Graph, component: &[u32], edges: &[u32], ii: u32) -> Option<Vec<u32>> {
+    let mut place = vec![u32::MAX; graph.operations.len()];
+    for (at, &operation) in (0..).zip(component) {
+        place[operation as usize] = at;
+    }
+    let mut longest = vec![0i64; component.len()];
+    let mut through: Vec<Option<u32>> = vec![None; component.len()];
+    let mut last = None;
+    for _ in 0..=component.len() {
+        last = None;
+        for &number in edges {
+            let edge = &graph.edges[number as usize];
+            let (from, to) = (place[edge.from as usize], place[edge.to as usize]);
+            let length = i64::from(edge.latency) - i64::from(edge.distance) * i64::from(ii);
+            if longest[from as usize] + length > longest[to as usize] {
+                longest[to as usize] = longest[from as usize] + length;
+                through[to as usize] = Some(number);
+                last = Some(to);
+            }
+        }
+        last?;
+    }
+    // Backwards so often that the walk is on a cycle, then once around.
+    let before = |at: u32| {
+        let edge = through[at as usize]?;
+        Some((edge, place[graph.edges[edge as usize].from as usize]))
+    };
+    let mut at = last?;
+    for _ in 0..component.len() {
+        at = before(at)?.1;
+    }
+    let (start, mut cycle) = (at, Vec::new());
+    loop {
+        let (edge, from) = before(at)?;
+        cycle.push(edge);
+        at = from;
+        if at == start {
+            break;
+        }
+    }
+    cycle.reverse();
+    Some(cycle)
+}
