@@ -97,18 +97,18 @@ pub fn bounds(graph: &Graph) -> Result<Bounds, Impossible> {
 #[derive(Debug)]
 pub(super) struct Components {
     /// By operation; ascending against the edges: what is reached has a smaller number.
-    pub of: Vec<u32>,
+    pub(super) of: Vec<u32>,
     members: Vec<Vec<u32>>,
 }
 
 impl Components {
-    pub fn groups(&self) -> impl Iterator<Item = &[u32]> {
+    pub(super) fn groups(&self) -> impl Iterator<Item = &[u32]> {
         self.members.iter().map(Vec::as_slice)
     }
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.members.len()
     }
-    pub fn members(&self, component: usize) -> &[u32] {
+    pub(super) fn members(&self, component: usize) -> &[u32] {
         &self.members[component]
     }
 }
