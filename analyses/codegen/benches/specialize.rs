@@ -6,6 +6,8 @@
 //! both, and the ratio.
 
 #![allow(missing_docs)]
+// A bench has a clock.
+#![allow(clippy::disallowed_methods)]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use facts::cost::Machine;

@@ -5,6 +5,9 @@
 //! (src, dst, distance, delay), `resources` (limit, -1 without), `min_ii` and `opt_ii`. Where the folder is missing the
 //! test says so and judges nothing.
 
+// The time is printed, not judged.
+#![allow(clippy::disallowed_methods)]
+
 use lockstep_codegen::pipeline::graph::{Edge, Graph, Operation, Resource};
 use lockstep_codegen::pipeline::{Limits, bounds::bounds, schedule};
 use serde_json::Value;

@@ -217,11 +217,9 @@ impl Backend {
             let span = text.span(range);
             let found = views::actions::actions(db, file, span);
             let Some(wanted) = &action else {
-                let rows = found.iter().filter_map(|action| {
-                    matches!(action.what, Doing::Edit(_)).then(|| {
-                        json!({ "id": action.id, "title": action.title, "effect": action.effect })
-                    })
-                });
+                let edits = |action: &&Action| matches!(action.what, Doing::Edit(_));
+                let row = |action: &Action| json!({ "id": action.id, "title": action.title, "effect": action.effect });
+                let rows = found.iter().filter(edits).map(row);
                 return Some(Previewed::Offered(rows.collect()));
             };
             let action = found.into_iter().find(|action| action.id == *wanted)?;

@@ -227,11 +227,9 @@ fn tighten(ways: &mut [Vec<i64>], slots: &[Option<i64>], new: usize, ii: i64) ->
         if to <= NEVER {
             continue;
         }
-        for b in 0..count {
-            let through = to + ways[new][b];
-            if through > ways[a][b] {
-                ways[a][b] = through;
-            }
+        let through = ways[new].clone();
+        for (way, rest) in ways[a].iter_mut().zip(through) {
+            *way = (*way).max(to + rest);
         }
         if ways[a][a] > 0 {
             return false;

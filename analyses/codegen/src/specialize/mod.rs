@@ -166,7 +166,7 @@ impl<'a> Context<'a> {
         let live = live::live(function, region, &folded, &self.held);
         let refined =
             refine::refine(self, place, &blocks, &folded, &live).ok_or(Illegal::Useless)?;
-        let (folded, live) = self.from_head(members, &refined, &blocks, folded, live);
+        let (folded, live) = self.sunk(members, &refined, &blocks, folded, live);
         let mut model = Model {
             probability,
             blocks: refined.blocks.len(),
@@ -225,7 +225,7 @@ impl<'a> Context<'a> {
     }
 
     /// What is known when the check has sunk: a copy of what is computed on the way to it is of no use behind it.
-    fn from_head(
+    fn sunk(
         &self,
         members: &[Value],
         refined: &Refined,

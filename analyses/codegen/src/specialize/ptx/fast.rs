@@ -446,15 +446,14 @@ fn decide(document: &Document<'_>, cx: &Context<'_>, folded: &Folded, at: u32) -
         return Action::Keep;
     };
     let of = |value: Value| folded.of(function, value);
-    if let Some(guard) = &i.guard {
-        match document.value_at(&guard.predicate).map(of) {
-            Some(Some(Known::Constant(bits))) if (bits & 1 == 1) != guard.negated => {
-                if !document.body.lines[at as usize].removable {
-                    return Action::Unguarded;
-                }
-            }
-            Some(Some(Known::Constant(_))) => return Action::Gone,
-            _ => {}
+    if let Some(guard) = &i.guard
+        && let Some(Some(Known::Constant(bits))) = document.value_at(&guard.predicate).map(of)
+    {
+        if (bits & 1 == 1) == guard.negated {
+            return Action::Gone;
+        }
+        if !document.body.lines[at as usize].removable {
+            return Action::Unguarded;
         }
     }
     let line = &document.body.lines[at as usize];

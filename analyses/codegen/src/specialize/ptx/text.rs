@@ -29,8 +29,9 @@ pub(super) struct Line {
     pub(super) depth: u32,
 }
 
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) enum Next {
+    #[default]
     Falls,
     /// To statements, and to the next one when `falls`.
     Jumps {
@@ -38,12 +39,6 @@ pub(super) enum Next {
         falls: bool,
     },
     Ends,
-}
-
-impl Default for Next {
-    fn default() -> Self {
-        Next::Falls
-    }
 }
 
 pub(super) struct Body {
