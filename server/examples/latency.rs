@@ -220,8 +220,14 @@ fn zero_hints(binary: &PathBuf, lines: usize, limit: f64) {
         .enumerate()
         .filter(|(number, line)| line.contains("__global__") && *number < 300);
     let heads: Vec<u32> = heads.map(|(number, _)| number as u32).collect();
+    // Rows of zeros for whole warps.
+    let inputs = directory.join("inputs.toml");
+    let description = "[launch]\nthreads = [1024]\n[values]\nn = 64\npitch = 64\n[buffers.in]\nfill = \"sparse\"\nzeros = 0.999\ncount = 65536\n";
+    if std::fs::write(&inputs, description).is_err() {
+        return;
+    }
     for &head in &heads {
-        let at = json!({ "textDocument": { "uri": uri }, "position": { "line": head, "character": 20 } });
+        let at = json!({ "textDocument": { "uri": uri }, "position": { "line": head, "character": 20 }, "inputs": inputs });
         client.request(
             "workspace/executeCommand",
             json!({ "command": "lockstep.profile", "arguments": [at] }),

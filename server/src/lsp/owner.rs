@@ -620,7 +620,6 @@ impl Owner {
                 }
                 (None, None) => None,
             });
-            drop(snapshot);
             match outcome {
                 Ok(Some(diagnostics)) => {
                     if shared.is_news(&name, version, &diagnostics) {
@@ -636,6 +635,13 @@ impl Owner {
                     let _ = events.send(Event::Again(name));
                 }
             }
+            // What the lens shows of a function is computed while its code is in memory. Given up when inputs change: then
+            // it is asked for again.
+            let _ = db::catch(&snapshot.db, |db| {
+                let lenses = snapshot.file.map(|file| views::lens::lenses(db, file));
+                drop(lenses);
+            });
+            drop(snapshot);
             drop(done);
         });
     }
