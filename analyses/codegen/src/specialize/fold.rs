@@ -11,10 +11,11 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.2; notes, section 7.2 and 7.3 (the split of multiply-add).
 
 use super::Zeros;
+use super::table::{Map, Set};
 use facts::zeros::{Propagation, propagation};
 use ir::interp::scalar;
 use ir::{BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Known {
@@ -28,9 +29,9 @@ pub enum Known {
 /// What is known in the copy. Values that are absent are not computed on any path that remains.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Folded {
-    pub known: FxHashMap<Value, Known>,
+    pub known: Map<Value, Known>,
     /// Blocks that can be reached from the check.
-    pub reached: FxHashSet<Block>,
+    pub reached: Set<Block>,
 }
 
 /// `blocks` in reverse post-order, the first with the instructions `after` the check only.
@@ -42,7 +43,10 @@ pub fn fold(
     after: &[Inst],
     zeros: Zeros,
 ) -> Folded {
-    let mut out = Folded::default();
+    let mut out = Folded {
+        known: Map::with_len(function.values.len()),
+        reached: Set::with_len(function.blocks.len()),
+    };
     for &member in members {
         out.known.insert(member, Known::Constant(0));
     }
@@ -50,10 +54,14 @@ pub fn fold(
         return out;
     };
     out.reached.insert(head);
-    let inside: FxHashSet<Block> = blocks.iter().copied().collect();
+    let mut position: Map<Block, u32> = Map::with_len(function.blocks.len());
+    for (at, &block) in (0..).zip(blocks) {
+        position.insert(block, at);
+    }
     loop {
-        let mut changed = false;
-        for &block in blocks {
+        // Something that was passed already has fallen.
+        let mut again = false;
+        for (here, &block) in (0..).zip(blocks) {
             if !out.reached.contains(&block) {
                 continue;
             }
@@ -66,37 +74,41 @@ pub fn fold(
                 let data = &function.insts[inst];
                 for &result in &data.results {
                     if let Some(now) = out.transfer(function, data, result, zeros) {
-                        changed |= out.lower(result, now);
+                        out.lower(result, now);
                     }
                 }
             }
-            let edges: Vec<Edge> = taken(&function.blocks[block].terminator, |value| {
+            let edges = taken(&function.blocks[block].terminator, |value| {
                 out.constant(function, value)
-            })
-            .into_iter()
-            .cloned()
-            .collect();
+            });
             for edge in edges {
+                let Some(&there) = position.get(&edge.block) else {
+                    continue;
+                };
                 // An edge back to the head enters the part before the check: it leaves the region.
-                if edge.block == head || !inside.contains(&edge.block) {
+                if edge.block == head {
                     continue;
                 }
-                changed |= out.reached.insert(edge.block);
+                let mut changed = out.reached.insert(edge.block);
                 for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
                     if let Some(now) = out.of(function, arg) {
                         changed |= out.lower(param, now);
                     }
                 }
+                again |= changed && there <= here;
             }
         }
-        if !changed {
+        if !again {
             return out;
         }
     }
 }
 
 /// The edges that can be taken when `constant` says what the selector is.
-pub fn taken(terminator: &Terminator, constant: impl Fn(Value) -> Option<u64>) -> Vec<&Edge> {
+pub fn taken(
+    terminator: &Terminator,
+    constant: impl Fn(Value) -> Option<u64>,
+) -> SmallVec<[&Edge; 2]> {
     match terminator {
         Terminator::Branch {
             condition,
@@ -104,24 +116,24 @@ pub fn taken(terminator: &Terminator, constant: impl Fn(Value) -> Option<u64>) -
             otherwise,
             ..
         } => match constant(*condition) {
-            Some(0) => vec![otherwise],
-            Some(_) => vec![then],
-            None => vec![then, otherwise],
+            Some(0) => smallvec![otherwise],
+            Some(_) => smallvec![then],
+            None => smallvec![then, otherwise],
         },
         Terminator::Switch {
             value,
             cases,
             default,
         } => match constant(*value) {
-            Some(bits) => vec![
+            Some(bits) => smallvec![
                 cases
                     .iter()
                     .find(|(case, _)| *case == bits as i64)
                     .map_or(default, |(_, edge)| edge),
             ],
-            None => terminator.edges().into_vec(),
+            None => terminator.edges().into_iter().collect(),
         },
-        other => other.edges().into_vec(),
+        other => other.edges().into_iter().collect(),
     }
 }
 
@@ -174,13 +186,18 @@ impl Folded {
         if data.results.len() != 1 || data.guard.is_some() || data.op.has_effect() {
             return Some(Known::Varies);
         }
-        let args: Vec<Known> = data
+        let args: SmallVec<[Known; 4]> = data
             .args
             .iter()
             .map(|&arg| self.of(function, arg))
             .collect::<Option<_>>()?;
-        let types: Vec<Type> = data.args.iter().map(|&arg| function.ty(arg)).collect();
-        let constants: Option<Vec<u64>> = args
+        // Nothing is known of any operand that was not known before.
+        let plain = |arg: &Known| matches!(arg, Known::Copy(_) | Known::Varies);
+        if args.iter().all(plain) && !matches!(data.op, Op::Select) {
+            return Some(Known::Varies);
+        }
+        let types: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| function.ty(arg)).collect();
+        let constants: Option<SmallVec<[u64; 4]>> = args
             .iter()
             .map(|arg| match arg {
                 Known::Constant(bits) => Some(*bits),

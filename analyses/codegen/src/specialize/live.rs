@@ -7,8 +7,8 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.3, equations 1 to 4; notes, section 7.3.
 
 use super::fold::{Folded, Known, taken};
+use super::table::Set;
 use ir::{Block, Function, Inst, Op, Terminator, Value, ValueDef};
-use rustc_hash::FxHashSet;
 
 /// The part of a function that is versioned: the head from the check on, and the blocks after it.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +32,11 @@ impl Region<'_> {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Live {
     /// Instructions of the region that the copy keeps.
-    pub kept: FxHashSet<Inst>,
+    pub kept: Set<Inst>,
     /// Instructions whose result is another value there.
-    pub copies: FxHashSet<Inst>,
+    pub copies: Set<Inst>,
     /// Parameters of blocks of the region that are needed.
-    pub params: FxHashSet<Value>,
+    pub params: Set<Value>,
 }
 
 /// `original` holds the values that the unchanged function needs behind the region.
@@ -45,13 +45,17 @@ pub fn live(
     function: &Function,
     region: Region<'_>,
     folded: &Folded,
-    original: &FxHashSet<Value>,
+    original: &Set<Value>,
 ) -> Live {
-    let inside: FxHashSet<Block> = region.blocks.iter().copied().collect();
+    let inside: Set<Block> = region.blocks.iter().copied().collect();
     let head = region.blocks.first().copied();
-    let mut members: FxHashSet<Inst> = FxHashSet::default();
+    let mut members: Set<Inst> = Set::with_len(function.insts.len());
     let mut roots: Vec<Value> = Vec::new();
-    let mut out = Live::default();
+    let mut out = Live {
+        kept: Set::with_len(function.insts.len()),
+        copies: Set::with_len(function.insts.len()),
+        params: Set::with_len(function.values.len()),
+    };
     // Arguments by the parameter that they reach, for parameters inside.
     let mut incoming: rustc_hash::FxHashMap<Value, Vec<Value>> = rustc_hash::FxHashMap::default();
     for &block in region
@@ -89,7 +93,7 @@ pub fn live(
             }
         }
     }
-    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut seen: Set<Value> = Set::with_len(function.values.len());
     while let Some(value) = roots.pop() {
         let source = match folded.of(function, value) {
             Some(Known::Copy(source)) => source,
@@ -123,17 +127,17 @@ pub fn live(
 
 /// The values that a function needs as it is.
 #[must_use]
-pub fn needed(function: &Function) -> FxHashSet<Value> {
+pub fn needed(function: &Function) -> Set<Value> {
     reached(function, Op::has_effect)
 }
 
 /// The values that a function needs when none of its loads is left out.
 #[must_use]
-pub fn held(function: &Function) -> FxHashSet<Value> {
+pub fn held(function: &Function) -> Set<Value> {
     reached(function, |op| op.has_effect() || matches!(op, Op::Load(_)))
 }
 
-fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> FxHashSet<Value> {
+fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> Set<Value> {
     let mut incoming: rustc_hash::FxHashMap<Value, Vec<Value>> = rustc_hash::FxHashMap::default();
     let mut roots: Vec<Value> = Vec::new();
     for &block in &function.layout {
@@ -155,7 +159,7 @@ fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> FxHashSet<Value> 
             }
         }
     }
-    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut seen: Set<Value> = Set::with_len(function.values.len());
     while let Some(value) = roots.pop() {
         if !seen.insert(value) {
             continue;

@@ -21,6 +21,7 @@ pub mod place;
 pub mod ptx;
 pub mod refine;
 pub mod source;
+pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod transform;
@@ -32,8 +33,8 @@ use ir::dominators::DominatorTree;
 use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Value};
 use live::Region;
 use refine::{Join, Refined};
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use table::Set;
 
 /// Whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -81,9 +82,9 @@ pub struct Context<'a> {
     dominators: DominatorTree,
     post_dominators: DominatorTree,
     home: EntityVec<Value, Option<Block>>,
-    needed: FxHashSet<Value>,
+    needed: Set<Value>,
     /// `needed`, and what loads without a use read: they still fault on addresses that mean nothing.
-    held: FxHashSet<Value>,
+    held: Set<Value>,
     users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
 }
 
@@ -238,8 +239,8 @@ impl<'a> Context<'a> {
         if blocks.first() == Some(&head) {
             return (folded, live);
         }
-        let inside: FxHashSet<Block> = refined.blocks.iter().copied().collect();
-        let foreign = folded.known.iter().any(|(&value, known)| {
+        let inside: Set<Block> = refined.blocks.iter().copied().collect();
+        let foreign = folded.known.iter().any(|(value, known)| {
             let fold::Known::Copy(source) = *known else {
                 return false;
             };

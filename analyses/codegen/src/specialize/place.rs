@@ -9,8 +9,8 @@
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 5.1; notes, section 7.1.
 
+use super::table::Set;
 use ir::{Block, Function, Inst, InstData, Op, Value, ValueDef};
-use rustc_hash::FxHashSet;
 
 /// A block in the order that the version gives it, cut at the check.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,8 +33,8 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
         .map(|&one| defining(one))
         .collect::<Option<_>>()?;
     let insts = &function.blocks[block].insts;
-    let here: FxHashSet<Inst> = insts.iter().copied().collect();
-    let mut need: FxHashSet<Inst> = FxHashSet::default();
+    let here: Set<Inst> = insts.iter().copied().collect();
+    let mut need: Set<Inst> = Set::with_len(function.insts.len());
     let mut work: Vec<Inst> = roots
         .into_iter()
         .filter(|inst| here.contains(inst))
@@ -62,7 +62,8 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
     need.extend(
         insts
             .iter()
-            .filter(|inst| immediate(&function.insts[**inst].op)),
+            .copied()
+            .filter(|inst| immediate(&function.insts[*inst].op)),
     );
     let mut rest_so_far: Vec<&InstData> = Vec::new();
     let mut movable = true;

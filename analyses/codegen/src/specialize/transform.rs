@@ -380,9 +380,15 @@ impl Work {
                 ValueDef::Param(..) => None,
             },
         };
-        let remaining = taken(&terminator, constant);
-        if let ([edge], Some(_)) = (remaining.as_slice(), terminator.selector()) {
-            let edge = self.edge(estimate, first, edge);
+        let only = match (
+            taken(&terminator, constant).as_slice(),
+            terminator.selector(),
+        ) {
+            ([edge], Some(_)) => Some((*edge).clone()),
+            _ => None,
+        };
+        if let Some(edge) = only {
+            let edge = self.edge(estimate, first, &edge);
             self.out.blocks[copy].terminator = Terminator::Jump(edge);
             return;
         }
