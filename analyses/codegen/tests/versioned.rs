@@ -1,6 +1,6 @@
 //! Versions on zero against the interpreter: random programs, versioned at values of every kind, compute the same bits.
 //!
-//! `LOCKSTEP_VERSIONED_PROGRAMS=N` runs N programs instead of the default number.
+//! `LOCKSTEP_VERSIONED_PROGRAMS=N` runs N programs instead of the default number, `LOCKSTEP_VERSIONED_FIRST=N` from the Nth on.
 
 use ir::interp::{self, Instance, Launch, Observer};
 use ir::random::{Flavour, Random, Shape, program};
@@ -10,6 +10,9 @@ use lockstep_codegen::specialize::transform::version;
 use lockstep_codegen::specialize::{Context, Costs, Zeros};
 
 const PROGRAMS: u64 = 1_500;
+/// Programs beyond the default number that once came out wrong: a copy of a value above a sunk check, from a block that
+/// does not dominate it.
+const KNOWN: [u64; 1] = [68_304];
 /// Candidates tried on one program.
 const TRIES: u32 = 6;
 
@@ -180,7 +183,12 @@ fn versions_compute_the_same() {
         .and_then(|number| number.parse().ok())
         .unwrap_or(PROGRAMS);
     let mut count = Count::default();
-    for seed in 0..programs {
+    #[allow(clippy::disallowed_methods)]
+    let first = std::env::var("LOCKSTEP_VERSIONED_FIRST")
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0);
+    for seed in (first..first + programs).chain(KNOWN) {
         examine(seed, &mut count);
     }
     println!("{count:?}");

@@ -244,7 +244,9 @@ impl<'a> Context<'a> {
             let fold::Known::Copy(source) = *known else {
                 return false;
             };
-            self.home[value].is_some_and(|home| inside.contains(&home))
+            // A value from above the head may be used inside as well.
+            self.home[value]
+                .is_some_and(|home| inside.contains(&home) || self.dominators.dominates(home, head))
                 && self.home[source].is_some_and(|home| {
                     !inside.contains(&home) && !self.dominators.dominates(home, head)
                 })
