@@ -261,3 +261,67 @@ fn a_template_runs_and_leaves_nothing_open() {
         assert!(!said.contains("chosen by the seed"), "{name}: {said}");
     }
 }
+
+#[test]
+fn counts_are_imported_and_copies_that_count_are_written() {
+    let place = Place::new("counts");
+    let mut client = started();
+    let (uri, _) = opened(&mut client, &place, "lit_surface.hlsl", "hlsl");
+    let run = |command: &str, more: Value| {
+        let mut argument = more;
+        argument["textDocument"] = json!({ "uri": uri });
+        json!({ "command": command, "arguments": [argument] })
+    };
+    let written = client.request(
+        "workspace/executeCommand",
+        run("lockstep.instrument", json!({})),
+    );
+    let copy = std::fs::read_to_string(written["path"].as_str().expect("a path")).expect("a copy");
+    assert!(copy.contains("WaveActiveAllTrue"), "{copy}");
+    let places = written["places"].as_u64().expect("a number");
+    assert!(places > 3, "{written}");
+    // As if every place had been executed by ten waves and been zero in seven.
+    let width = written["width"].as_u64().expect("a width") as usize;
+    let word = |number: u64| number.to_le_bytes()[..width].to_vec();
+    let bytes: Vec<u8> = (0..places)
+        .flat_map(|_| [word(10), word(7)].concat())
+        .collect();
+    let raw = place.file("counters.raw", bytes);
+    let counters = json!({ "counters": raw, "map": written["map"] });
+    let imported = client.request(
+        "workspace/executeCommand",
+        run("lockstep.importProfile", counters),
+    );
+    assert_eq!(imported["items"], 1, "{imported}");
+    let all = json!({ "textDocument": { "uri": uri }, "range": {
+        "start": { "line": 0, "character": 0 }, "end": { "line": 100, "character": 0 } } });
+    let shown = client
+        .request("textDocument/inlayHint", all.clone())
+        .to_string();
+    assert!(shown.contains("0 in 70 % of waves"), "{shown}");
+    let table = place.file(
+        "counts.csv",
+        "name,line,executions,zeros\nshadow,16,100,30\n",
+    );
+    client.request(
+        "workspace/executeCommand",
+        run("lockstep.importProfile", json!({ "table": table })),
+    );
+    let shown = client.request("textDocument/inlayHint", all).to_string();
+    assert!(shown.contains("0 in 30 % of waves"), "{shown}");
+    // What is wrong is told.
+    let missing = run(
+        "lockstep.importProfile",
+        json!({ "table": place.path("nowhere.csv") }),
+    );
+    let id = client.ask("workspace/executeCommand", missing);
+    let answer = client.answer(id);
+    let message = answer["error"]["message"].as_str().unwrap_or("").to_owned();
+    assert!(message.contains("nowhere.csv"), "{answer}");
+    let id = client.ask(
+        "workspace/executeCommand",
+        run("lockstep.importProfile", json!({})),
+    );
+    assert_eq!(client.answer(id)["error"]["code"], -32602);
+    assert_eq!(client.shutdown(), Some(0));
+}

@@ -4,7 +4,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { GpuCode } from "./code";
 import { Previews } from "./preview";
-import { profileFunction } from "./profile";
+import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
 const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd"];
@@ -29,6 +29,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new GpuCode(() => client),
     new Previews(() => client),
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
+    vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),
+    vscode.commands.registerCommand("lockstep.instrumentFile", () => instrumentFile(client)),
     vscode.workspace.registerTextDocumentContentProvider(DOCUMENTATION, { provideTextDocumentContent: documentation }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("lockstep.server")) void restart(context);

@@ -45,6 +45,44 @@ export async function profileFunction(client: LanguageClient | undefined, output
   await run(client, { command: "lockstep.profile", arguments: [{ ...at, inputs: description.found }] }, description.item, output);
 }
 
+/** “Import Counts as a Profile”: a table, or the counters of an instrumented copy with its map. */
+export async function importCounts(client: LanguageClient | undefined): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (client === undefined || editor === undefined) return;
+  const picked = await vscode.window.showOpenDialog({ title: "Counts: a table name,line,executions,zeros (.csv), or the counters of an instrumented run", openLabel: "Import" });
+  const file = picked?.[0];
+  if (file === undefined) return;
+  const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
+  const map = editor.document.uri.fsPath.replace(/\.[^.]*$/, ".counted.map.json");
+  const from = file.fsPath.endsWith(".csv") ? { table: file.fsPath } : { counters: file.fsPath, map };
+  await tell(async () => {
+    const outcome = await client.sendRequest<{ path: string; items: number; lost: string[] }>("workspace/executeCommand", { command: "lockstep.importProfile", arguments: [{ textDocument, ...from }] });
+    const lost = outcome.lost.length > 0 ? ` ${outcome.lost.length} counts were not found in the code.` : "";
+    return `counts of ${outcome.items} functions are in ${vscode.workspace.asRelativePath(outcome.path)}.${lost}`;
+  });
+}
+
+/** “Instrument File”: a copy that counts zeros on the device, and its map. */
+export async function instrumentFile(client: LanguageClient | undefined): Promise<void> {
+  const editor = vscode.window.activeTextEditor;
+  if (client === undefined || editor === undefined) return;
+  const textDocument = client.code2ProtocolConverter.asTextDocumentIdentifier(editor.document);
+  await tell(async () => {
+    const outcome = await client.sendRequest<{ path: string; places: number; buffer: string; width: number }>("workspace/executeCommand", { command: "lockstep.instrument", arguments: [{ textDocument }] });
+    await vscode.window.showTextDocument(vscode.Uri.file(outcome.path).with({ scheme: editor.document.uri.scheme, authority: editor.document.uri.authority }), { viewColumn: vscode.ViewColumn.Beside });
+    return `${outcome.places} places are counted in “${outcome.buffer}” (${outcome.places * 2} counters of ${outcome.width} bytes): clear it before the run, then import what it holds.`;
+  });
+}
+
+/** Says what came of something, or why nothing did. */
+async function tell(work: () => Promise<string>): Promise<void> {
+  try {
+    void vscode.window.showInformationMessage(`Lockstep: ${await work()}`);
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Lockstep: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
 async function create(uri: vscode.Uri, text: string): Promise<void> {
   await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(text));
   await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside });

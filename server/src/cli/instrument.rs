@@ -2,8 +2,7 @@
 
 use super::{CliError, InstrumentArgs, input};
 use crate::db::Database;
-use crate::profile::{instrument, write_whole};
-use std::path::{Path, PathBuf};
+use crate::profile::{counts, instrument};
 
 pub(super) fn instrument(args: &InstrumentArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
@@ -13,25 +12,17 @@ pub(super) fn instrument(args: &InstrumentArgs) -> Result<u8, CliError> {
     let output = args
         .output
         .clone()
-        .unwrap_or_else(|| renamed(&args.file, None));
+        .unwrap_or_else(|| counts::copy_beside(&args.file));
     let map = args
         .map
         .clone()
-        .unwrap_or_else(|| renamed(&output, Some("map.json")));
+        .unwrap_or_else(|| counts::map_beside(&output));
     if output == args.file || map == args.file {
         return Err(CliError::Usage(
             "the source itself is not overwritten; -o and --map name other files".into(),
         ));
     }
-    let written = |path: &Path, text: &str| {
-        write_whole(path, text.as_bytes())
-            .map_err(|error| CliError::Usage(format!("cannot write {}: {error}", path.display())))
-    };
-    written(&output, &counted.text)?;
-    written(
-        &map,
-        &format!("{}\n", serde_json::to_string_pretty(&counted.map)?),
-    )?;
+    counts::write_copy(&counted, &output, &map).map_err(CliError::Usage)?;
     let places = counted.map.sites.len();
     eprintln!(
         "wrote {} with {places} places and {}; after a run: lockstep profile import --counters RAW --map {} --source {}",
@@ -47,16 +38,4 @@ pub(super) fn instrument(args: &InstrumentArgs) -> Result<u8, CliError> {
         counted.map.width
     );
     Ok(0)
-}
-
-/// `k.counted.cu` of `k.cu`, `k.map.json` of `k.cu`.
-fn renamed(path: &Path, extension: Option<&str>) -> PathBuf {
-    let own = path
-        .extension()
-        .map(|e| e.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    match extension {
-        Some(extension) => path.with_extension(extension),
-        None => path.with_extension(format!("counted.{own}")),
-    }
 }

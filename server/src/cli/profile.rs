@@ -5,7 +5,7 @@ use super::{CliError, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
 use crate::db::{self, Database};
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::{self, Progress, Ran};
-use crate::profile::{self, import, show, template};
+use crate::profile::{self, counts, show, template};
 use std::io::Write;
 use std::path::Path;
 
@@ -140,69 +140,40 @@ impl Progress for Bar {
 }
 
 fn import(args: &ProfileImportArgs) -> Result<u8, CliError> {
-    let usage = |error: String| CliError::Usage(error);
-    let counted = match (&args.counters, &args.map) {
-        (Some(counters), Some(map)) => {
-            let text = crate::host::read(map)?.text;
-            let read =
-                import::map(&text).map_err(|error| usage(format!("{}: {error}", map.display())))?;
-            let bytes = std::fs::read(counters)
-                .map_err(|error| usage(format!("cannot read {}: {error}", counters.display())))?;
-            let numbers = import::counters(&bytes, &read)
-                .map_err(|error| usage(format!("{}: {error}", counters.display())))?;
-            let source = map.parent().unwrap_or(Path::new("")).join(&read.file);
-            Some((read, numbers, source))
-        }
-        _ => None,
-    };
-    let source = match (&args.source, &counted) {
-        (Some(source), _) => source.clone(),
-        (None, Some((.., source))) => source.clone(),
-        (None, None) => return Err(usage("--source names the file that was counted".into())),
-    };
-    let mut db = Database::default();
-    let file = input::open(&mut db, &source, &args.analysis)?;
-    let config = input::config_for(&std::path::absolute(&source)?, &args.analysis)?;
-    let warp_size = config.analysis.options.warp_size;
-    let (imported, from) = match (&counted, &args.file) {
-        (Some((map, numbers, _)), _) => (
-            import::counted(&db, file, map, numbers, warp_size),
-            args.counters.clone(),
-        ),
-        (None, Some(table)) => {
-            let text = crate::host::read(table)?.text;
-            (
-                import::csv(&db, file, &text, warp_size),
-                Some(table.clone()),
-            )
-        }
-        (None, None) => {
-            return Err(usage(
+    let from = match (&args.counters, &args.map, &args.file) {
+        (Some(raw), Some(map), _) => counts::From::Counters {
+            raw: raw.clone(),
+            map: map.clone(),
+        },
+        (.., Some(table)) => counts::From::Table(table.clone()),
+        _ => {
+            return Err(CliError::Usage(
                 "a table name,line,executions,zeros, or --counters with --map".into(),
             ));
         }
     };
-    let from = from.unwrap_or_default();
-    let imported = imported.map_err(|error| usage(format!("{}: {error}", from.display())))?;
+    // A table does not say of what; that is told before it is looked at.
+    if args.source.is_none() && matches!(from, counts::From::Table(_)) {
+        return Err(CliError::Usage(
+            "--source names the file that was counted".into(),
+        ));
+    }
+    let read = counts::read(&from).map_err(CliError::Usage)?;
+    let source = args.source.clone().or_else(|| read.source(&from));
+    let Some(source) = source else {
+        return Err(CliError::Usage(
+            "--source names the file that was counted".into(),
+        ));
+    };
+    let mut db = Database::default();
+    let file = input::open(&mut db, &source, &args.analysis)?;
+    let imported = counts::import(&db, file, &from, &read).map_err(CliError::Usage)?;
     for lost in &imported.lost {
         eprintln!("lockstep: {lost}");
     }
-    if imported.profile.items.is_empty() {
-        return Err(usage(format!(
-            "{}: nothing of it is in {}",
-            from.display(),
-            source.display()
-        )));
-    }
-    let mut profile = imported.profile;
-    profile.origin.inputs = from
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
     let target = args
         .output
         .clone()
         .unwrap_or_else(|| profile::beside(&source));
-    write(&target, &profile)
+    write(&target, &imported.profile)
 }

@@ -24,19 +24,6 @@ use tower_lsp::{Client, LanguageServer};
 
 pub(super) const ADD_TO_BASELINE: &str = "lockstep.addToBaseline";
 
-/// What `lockstep/code` asks.
-#[derive(Debug, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct CodeParams {
-    text_document: TextDocumentIdentifier,
-    position: Position,
-    /// The program to judge with, instead of the one that is found.
-    #[serde(default)]
-    ptxas: Option<PathBuf>,
-    #[serde(default)]
-    judge: bool,
-}
-
 #[derive(Debug)]
 pub(super) struct Backend {
     events: Sender<Event>,
@@ -120,45 +107,6 @@ impl Backend {
             .get("code")
             .and_then(Value::as_str)
             .and_then(crate::explain::page))
-    }
-
-    /// `lockstep/code { textDocument, position, ptxas }`: the GPU code of the function there, with the lines that it
-    /// comes from; with `ptxas`, what that program makes of it.
-    pub(super) async fn code(&self, params: CodeParams) -> Result<Option<Value>> {
-        let position = params.position;
-        let answer = self.ask(params.text_document.uri, move |db, file, snapshot| {
-            let text = Text::of(db, file, snapshot.encoding);
-            let found = views::code::at(db, file, text.offset(position))?;
-            Some(views::code::readable(db, file, found))
-        });
-        let Some(shown) = answer.await?.flatten() else {
-            return Ok(None);
-        };
-        let judged = match crate::ptxas::find(params.ptxas.as_deref()) {
-            Some(tool) if params.judge && shown.refused.is_none() => {
-                let (text, target) = (shown.text.clone(), shown.target.clone());
-                // No clone of the database is held while a process runs.
-                let work = move || crate::ptxas::assemble(&tool, &text, &target);
-                tokio::task::spawn_blocking(work).await.ok()
-            }
-            _ => None,
-        };
-        let (report, error) = match judged {
-            Some(Ok(report)) => (Some(report), None),
-            Some(Err(error)) => (None, Some(error.to_string())),
-            None => (None, None),
-        };
-        Ok(Some(json!({
-            "name": shown.name,
-            "target": shown.target,
-            "text": shown.text,
-            "lines": shown.lines,
-            "externals": shown.externals,
-            "refused": shown.refused,
-            "summary": report.as_ref().map(|report| views::code::summary(&shown, report)),
-            "ptxas": report,
-            "ptxasError": error,
-        })))
     }
 
     fn ask_for_settings(&self) {
@@ -639,6 +587,16 @@ impl LanguageServer for Backend {
             let order = serde_json::from_value(argument)
                 .map_err(|error| Error::invalid_params(error.to_string()))?;
             return self.profile(order).await;
+        }
+        if params.command == super::profile::IMPORT || params.command == super::profile::INSTRUMENT
+        {
+            let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
+            let counts = serde_json::from_value(argument)
+                .map_err(|error| Error::invalid_params(error.to_string()))?;
+            return match params.command == super::profile::IMPORT {
+                true => self.import_counts(counts).await,
+                false => self.instrument(counts).await,
+            };
         }
         if params.command != ADD_TO_BASELINE {
             let mut error =

@@ -129,6 +129,8 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
             commands: vec![
                 super::backend::ADD_TO_BASELINE.to_owned(),
                 super::profile::PROFILE.to_owned(),
+                super::profile::IMPORT.to_owned(),
+                super::profile::INSTRUMENT.to_owned(),
             ],
             ..ExecuteCommandOptions::default()
         }),

@@ -4,6 +4,7 @@
 
 mod backend;
 mod capabilities;
+mod code;
 mod convert;
 mod ordered;
 mod outgoing;

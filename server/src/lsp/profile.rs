@@ -5,10 +5,10 @@ use super::backend::Backend;
 use super::convert::Text;
 use super::owner::Event;
 use super::question::locked;
-use crate::db::{self, Copy};
+use crate::db::{self, Copy, Database, File};
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::{Progress, RunError};
-use crate::profile::{make as making, template};
+use crate::profile::{beside, counts, instrument, make as making, save, template};
 use crate::program;
 use crate::views;
 use crate::views::actions::{Action, Doing};
@@ -129,7 +129,94 @@ fn failed(message: String) -> Error {
     }
 }
 
+/// The command `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`.
+pub(super) const IMPORT: &str = "lockstep.importProfile";
+/// The command `lockstep.instrument { textDocument }`.
+pub(super) const INSTRUMENT: &str = "lockstep.instrument";
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct CountsParams {
+    text_document: TextDocumentIdentifier,
+    #[serde(default)]
+    table: Option<PathBuf>,
+    #[serde(default)]
+    counters: Option<PathBuf>,
+    #[serde(default)]
+    map: Option<PathBuf>,
+}
+
 impl Backend {
+    /// Work on a database of its own around a document.
+    async fn on_copy<T: Send + 'static>(
+        &self,
+        document: TextDocumentIdentifier,
+        work: impl Fn(&Database, File) -> T + Send + 'static,
+    ) -> Result<T> {
+        let copy = self.ask(document.uri, |db, file, _| Copy::of(db, file));
+        let Some(copy) = copy.await? else {
+            return Err(failed("the document is not open".into()));
+        };
+        let done = apart(move || {
+            let (db, file) = copy.open();
+            db::catch(&db, |db| work(db, file))
+        });
+        match done.await {
+            Some(Ok(done)) => Ok(done),
+            _ => Err(Error::internal_error()),
+        }
+    }
+
+    /// Makes the document's profile from counts.
+    pub(super) async fn import_counts(&self, params: CountsParams) -> Result<Option<Value>> {
+        let from = match (params.table, params.counters, params.map) {
+            (Some(table), ..) => counts::From::Table(table),
+            (None, Some(raw), Some(map)) => counts::From::Counters { raw, map },
+            _ => {
+                return Err(Error::invalid_params(
+                    "`table`, or `counters` and `map`, are expected",
+                ));
+            }
+        };
+        let work = move |db: &Database, file: File| {
+            let read = counts::read(&from)?;
+            let imported = counts::import(db, file, &from, &read)?;
+            let target = beside(file.path(db));
+            save(&target, &imported.profile)
+                .map_err(|error| format!("cannot write {}: {error}", target.display()))?;
+            Ok::<_, String>((target, imported.profile.items.len(), imported.lost))
+        };
+        let (path, items, lost) = self
+            .on_copy(params.text_document, work)
+            .await?
+            .map_err(failed)?;
+        self.tell(Event::Written(path.clone()));
+        Ok(Some(json!({ "path": path, "items": items, "lost": lost })))
+    }
+
+    /// Writes a copy of the document that counts, and its map, beside it.
+    pub(super) async fn instrument(&self, params: CountsParams) -> Result<Option<Value>> {
+        let work = |db: &Database, file: File| {
+            let counted =
+                instrument::instrument(db, file, None).map_err(|error| error.to_string())?;
+            let copy = counts::copy_beside(file.path(db));
+            let map = counts::map_beside(&copy);
+            counts::write_copy(&counted, &copy, &map)?;
+            Ok::<_, String>((copy, map, counted.map))
+        };
+        let (copy, map, counted) = self
+            .on_copy(params.text_document, work)
+            .await?
+            .map_err(failed)?;
+        Ok(Some(json!({
+            "path": copy,
+            "map": map,
+            "places": counted.sites.len(),
+            "buffer": counted.buffer,
+            "width": counted.width,
+        })))
+    }
+
     /// Runs the function around a position, or the first entry behind it, and writes the profile beside the file.
     pub(super) async fn profile(&self, params: ProfileParams) -> Result<Option<Value>> {
         let position = params.position;

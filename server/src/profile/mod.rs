@@ -3,6 +3,7 @@
 //!
 //! The data and its meaning are `facts::values::stored`; here are files, texts and their positions.
 
+pub mod counts;
 pub mod data;
 pub mod import;
 pub mod inputs;

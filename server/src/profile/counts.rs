@@ -1,0 +1,111 @@
+//! Counts from outside as a profile: a table, or the counters of an instrumented copy with its map; and that copy.
+
+use super::import::{self, CounterMap, Imported};
+use super::instrument::Counted;
+use super::write_whole;
+use crate::db::{Database, File};
+use crate::host;
+use std::path::{Path, PathBuf};
+
+/// Where counts stand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum From {
+    /// `name,line,executions,zeros`
+    Table(PathBuf),
+    Counters {
+        raw: PathBuf,
+        map: PathBuf,
+    },
+}
+
+/// Counts that were read.
+#[derive(Clone, Debug)]
+pub enum Counts {
+    Table(String),
+    Counters(CounterMap, Vec<u64>),
+}
+
+/// The error is for people and names the file.
+pub fn read(from: &From) -> Result<Counts, String> {
+    match from {
+        From::Table(table) => {
+            let text = host::read(table).map_err(|error| error.to_string())?.text;
+            Ok(Counts::Table(text))
+        }
+        From::Counters { raw, map } => {
+            let text = host::read(map).map_err(|error| error.to_string())?.text;
+            let read = import::map(&text).map_err(|error| format!("{}: {error}", map.display()))?;
+            let bytes = std::fs::read(raw)
+                .map_err(|error| format!("cannot read {}: {error}", raw.display()))?;
+            let numbers = import::counters(&bytes, &read)
+                .map_err(|error| format!("{}: {error}", raw.display()))?;
+            Ok(Counts::Counters(read, numbers))
+        }
+    }
+}
+
+impl From {
+    /// The file that holds the numbers.
+    pub fn path(&self) -> &Path {
+        match self {
+            From::Table(path) | From::Counters { raw: path, .. } => path,
+        }
+    }
+}
+
+impl Counts {
+    /// The source that a map names, beside the map.
+    pub fn source(&self, from: &From) -> Option<PathBuf> {
+        match (self, from) {
+            (Counts::Counters(read, _), From::Counters { map, .. }) => {
+                Some(map.parent().unwrap_or(Path::new("")).join(&read.file))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The profile of a file, with what of the counts is in it no more. The error is for people.
+pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result<Imported, String> {
+    let warp_size = file.settings(db).analysis(db).options.warp_size;
+    let place = from.path().display();
+    let imported = match counts {
+        Counts::Table(text) => import::csv(db, file, text, warp_size),
+        Counts::Counters(map, numbers) => import::counted(db, file, map, numbers, warp_size),
+    };
+    let mut imported = imported.map_err(|error| format!("{place}: {error}"))?;
+    if imported.profile.items.is_empty() {
+        return Err(format!(
+            "{place}: nothing of it is in {}",
+            file.path(db)
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+        ));
+    }
+    let name = from.path().file_name().unwrap_or_default();
+    imported.profile.origin.inputs = name.to_string_lossy().into_owned();
+    Ok(imported)
+}
+
+/// `k.counted.cu` of `k.cu`: where an instrumented copy goes.
+pub fn copy_beside(source: &Path) -> PathBuf {
+    let own = source.extension().unwrap_or_default().to_string_lossy();
+    source.with_extension(format!("counted.{own}"))
+}
+
+/// `k.counted.map.json` of `k.counted.cu`: where its map goes.
+pub fn map_beside(copy: &Path) -> PathBuf {
+    copy.with_extension("map.json")
+}
+
+/// Writes an instrumented copy and its map. The error is for people.
+pub fn write_copy(counted: &Counted, copy: &Path, map: &Path) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(&counted.map).map_err(|error| error.to_string())?;
+    let write = |path: &Path, text: &str| {
+        write_whole(path, text.as_bytes())
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    };
+    write(copy, &counted.text)?;
+    write(map, &format!("{text}\n"))
+}
