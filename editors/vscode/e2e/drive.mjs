@@ -271,7 +271,7 @@ try {
   await shot("10-action-with-saving");
   await page.keyboard.press("Control+Enter");
   await page.locator(".monaco-button", { hasText: "Apply" }).first().waitFor({ timeout: 10000 });
-  await page.locator(".refactor-preview .monaco-list-row").nth(1).click();
+  await page.locator(".part.panel .monaco-list-row").nth(1).click();
   await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 10000 });
   await page.waitForTimeout(500);
   await shot("11-preview");

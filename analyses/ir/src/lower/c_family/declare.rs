@@ -7,7 +7,6 @@ use super::expr::initializer_length;
 use super::types::*;
 use super::value::*;
 use crate::function::*;
-use crate::inst::*;
 use crate::types::Space;
 use smol_str::SmolStr;
 use syntax::c_family::ast::{
@@ -56,10 +55,16 @@ impl Context<'_> {
         let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
         if let CType::Reference { to, .. } = &written {
             let to = (**to).clone();
+            // What is bound to it may be written through it.
+            let bound =
+                |cx: &mut Self, e: &ast::Expr| match cx.chosen_place(e).filter(|_| !is_const) {
+                    Some(chosen) => cx.expr(&chosen),
+                    None => cx.expr(e),
+                };
             let operand = match &declarator.initializer {
-                Initializer::Copy(e) => self.expr(e),
+                Initializer::Copy(e) => bound(self, e),
                 Initializer::Paren(list) | Initializer::Brace(list) if list.len() == 1 => {
-                    self.expr(&list[0])
+                    bound(self, &list[0])
                 }
                 _ => Operand::Value(self.undefined(&to)),
             };
@@ -77,7 +82,7 @@ impl Context<'_> {
         // A copy in a slot is seen by its own lane alone; what others can write is read anew.
         let volatile = words.has(SpecifierSet::VOLATILE) || element_is_volatile(&declarator.ty);
         if words.has(SpecifierSet::SHARED) {
-            return self.memory_variable(ident, &ty, Space::Shared, volatile);
+            return self.memory_variable(ident, &ty, Space::Shared, volatile, None);
         }
         if words.has(SpecifierSet::STATIC) && !is_const {
             let space = if self.is_hlsl() {
@@ -85,10 +90,10 @@ impl Context<'_> {
             } else {
                 Space::Global
             };
-            return self.memory_variable(ident, &ty, space, volatile);
+            return self.memory_variable(ident, &ty, space, volatile, Some(declarator));
         }
         if words.has(SpecifierSet::EXTERN) {
-            return self.memory_variable(ident, &ty, Space::Global, volatile);
+            return self.memory_variable(ident, &ty, Space::Global, volatile, None);
         }
         if is_const && let Some(number) = self.constant_of(declarator, &ty) {
             let value = self.number(&number);
@@ -334,24 +339,22 @@ impl Context<'_> {
         ty: &CType,
         space: Space,
         volatile: bool,
+        initial: Option<&ast::Declarator>,
     ) {
         let variable = self.new_variable(ident, ty, VariableKind::Global);
         let at = self.at(ident.span);
-        let mut place = if space == Space::Local {
-            let size = self.structs.size_of(ty).unwrap_or(4096);
-            let align = self.structs.align_of(ty);
-            let address = self.private_memory(size, align);
-            LValue::memory(ty.clone(), address, MemoryAccess::in_space(space))
-        } else {
-            // Two variables of one name in different functions are two; in copies of one inlined function they are one.
-            let key = smol_str::format_smolstr!("{:?}", self.key(ident.span));
-            match self.globals.get(&key) {
-                Some(known) if known.ty == *ty => known.clone(),
-                _ => {
-                    let place = self.symbol_place(&ident.name, ty, space, false, ident.span);
-                    self.globals.insert(key, place.clone());
-                    place
-                }
+        // Two variables of one name in different functions are two; in copies of one inlined function they are one.
+        let key = smol_str::format_smolstr!("{:?}", self.key(ident.span));
+        let mut place = match (self.globals.get(&key), initial) {
+            (Some(known), _) if known.ty == *ty => known.clone(),
+            (_, initial) => {
+                let place = match initial.filter(|_| space == Space::Local) {
+                    // One a lane, initialised once.
+                    Some(declarator) => self.private_global(ty, declarator),
+                    None => self.symbol_place(&ident.name, ty, space, false, ident.span),
+                };
+                self.globals.insert(key, place.clone());
+                place
             }
         };
         place.make_volatile(volatile);

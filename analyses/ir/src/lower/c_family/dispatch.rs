@@ -4,6 +4,7 @@ use super::builtins;
 use super::call::{Arg, Operand};
 use super::classes::Callee;
 use super::context::*;
+use super::env::function_last_name;
 use super::resolve::joined;
 use super::types::*;
 use super::unseen::Unseen;
@@ -427,6 +428,25 @@ impl Context<'_> {
         }
     }
 
+    /// A class or one that it is derived from declares a method of this name as `virtual`.
+    fn is_virtual(&mut self, class: StructId, name: &str, depth: u32) -> bool {
+        if depth > 16 {
+            return true;
+        }
+        let Some(origin) = self.sources.get(class.0 as usize).cloned() else {
+            return false;
+        };
+        let here = origin.declared.members.iter().any(|member| {
+            matches!(member, ast::Member::Method(function)
+                if function.specifiers.words.has(SpecifierSet::VIRTUAL)
+                    && function_last_name(&function.name) == name)
+        });
+        here || self
+            .bases(class)
+            .into_iter()
+            .any(|base| self.is_virtual(base, name, depth + 1))
+    }
+
     /// Calls a method on an object; the object is seen as the class that declares it.
     pub fn call_method(
         &mut self,
@@ -452,6 +472,17 @@ impl Context<'_> {
             this.ty = CType::Struct(id);
             Some(self.base_place(&this, id, class)?)
         };
+        // Which override runs depends on the object's own class, which is not followed.
+        if let Some(function) = methods.first().and_then(|m| m.function.function()).cloned() {
+            let name = function_last_name(&function.name);
+            if self.is_virtual(class, &name, 0) {
+                let written = self.resolve_type(&function.return_type);
+                let why = Unseen::Pointer;
+                let call =
+                    self.unseen_call(&name, why, Some(object), arguments, Some(written), span);
+                return Some(call);
+            }
+        }
         // Of overloads that differ in `const` alone, the one for the object at hand.
         let mut methods = methods;
         methods.sort_by_key(|m| {

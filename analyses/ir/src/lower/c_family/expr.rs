@@ -39,6 +39,69 @@ impl Context<'_> {
         }
     }
 
+    /// The place that is written: of `c ? a : b`, alone or around a member, that of the arm which is chosen.
+    pub fn written_place(&mut self, e: &Expr) -> LValue {
+        match self.chosen_place(e) {
+            Some(chosen) => self.place(&chosen),
+            None => self.place(e),
+        }
+    }
+
+    /// An expression with `*(c ? &a : &b)` for the `c ? a : b` that it is the place, member or element of. `None`: it is
+    /// none, or the language has no such places.
+    pub fn chosen_place(&self, e: &Expr) -> Option<Expr> {
+        if self.is_hlsl() {
+            return None;
+        }
+        let wrap = |op: ast::UnaryOp, operand: &Expr| Expr {
+            kind: ExprKind::Unary {
+                op,
+                operand: Box::new(operand.clone()),
+            },
+            span: operand.span,
+        };
+        let kind = match &e.kind {
+            ExprKind::Paren(inner) => ExprKind::Paren(Box::new(self.chosen_place(inner)?)),
+            ExprKind::Member {
+                base,
+                member,
+                arrow: false,
+            } => ExprKind::Member {
+                base: Box::new(self.chosen_place(base)?),
+                member: member.clone(),
+                arrow: false,
+            },
+            ExprKind::Index { base, indices } => ExprKind::Index {
+                base: Box::new(self.chosen_place(base)?),
+                indices: indices.clone(),
+            },
+            ExprKind::Conditional {
+                condition,
+                then,
+                otherwise,
+            } => {
+                if !is_place(then) || !is_place(otherwise) {
+                    return None;
+                }
+                let arm = |arm: &Expr| {
+                    let inner = self.chosen_place(arm).unwrap_or_else(|| arm.clone());
+                    Box::new(wrap(ast::UnaryOp::AddressOf, &inner))
+                };
+                let pointers = Expr {
+                    kind: ExprKind::Conditional {
+                        condition: condition.clone(),
+                        then: arm(then),
+                        otherwise: arm(otherwise),
+                    },
+                    span: e.span,
+                };
+                return Some(wrap(ast::UnaryOp::Dereference, &pointers));
+            }
+            _ => return None,
+        };
+        Some(Expr { kind, span: e.span })
+    }
+
     pub fn expr(&mut self, e: &Expr) -> Operand {
         if self.depth >= MAX_DEPTH {
             let value = self.unknown("nested too deeply", &[], &CType::INT, e.span);
@@ -274,7 +337,7 @@ impl Context<'_> {
     ) -> Operand {
         // `a = b = c` nests to the right; what is assigned comes first, as the language says.
         if let (None, ExprKind::List(_)) = (op, &right.kind) {
-            let place = self.place(left);
+            let place = self.written_place(left);
             let value = self.initialise_value(&place.ty.clone(), right);
             self.store(&place, value, op_span);
             return Operand::Place(place);
@@ -285,7 +348,7 @@ impl Context<'_> {
             Operand::Place(place) if matches!(place.ty, CType::Struct(_)) => Operand::Place(place),
             other => Operand::Value(self.take(other, right.span)),
         };
-        let place = self.place(left);
+        let place = self.written_place(left);
         if matches!(place.ty.value_type(), CType::Struct(_))
             || (op.is_some() && self.may_overload(&place.ty))
         {
@@ -572,5 +635,18 @@ pub fn initializer_length(initializer: &ast::Initializer) -> Option<u64> {
         }) => Some(text.len() as u64 + 1),
         ast::Initializer::Brace(items) => Some(items.len() as u64),
         _ => None,
+    }
+}
+
+/// Names a place by its form.
+fn is_place(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Paren(inner) => is_place(inner),
+        ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::Member { .. } => true,
+        ExprKind::Unary { op, .. } => *op == ast::UnaryOp::Dereference,
+        ExprKind::Conditional {
+            then, otherwise, ..
+        } => is_place(then) && is_place(otherwise),
+        _ => false,
     }
 }

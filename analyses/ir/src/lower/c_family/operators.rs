@@ -142,7 +142,7 @@ impl Context<'_> {
     }
 
     pub(super) fn increment(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
-        let place = self.place(operand);
+        let place = self.written_place(operand);
         let symbol = if matches!(op, UnaryOp::PreIncrement | UnaryOp::PostIncrement) {
             "++"
         } else {

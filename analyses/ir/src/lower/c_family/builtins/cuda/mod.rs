@@ -108,13 +108,18 @@ impl Call<'_> {
         cx.store(&place, value, self.span);
         Some(())
     }
-    /// A call whose result and effects are not modelled: the operands that are scalars take part.
+    /// A call whose result and effects are not modelled: the operands that are scalars take part, and so do the addresses
+    /// of variables, which the call may write.
     fn opaque(&self, cx: &mut Context<'_>, result: &CType, pure: bool) -> RValue {
-        let operands: Vec<Value> = self
-            .arguments
-            .iter()
-            .flat_map(|a| a.value.parts.iter().copied())
-            .collect();
+        let mut operands: Vec<Value> = Vec::new();
+        for argument in self.arguments {
+            let value = match pure {
+                true => argument.value.clone(),
+                false => cx.with_address(argument.value.clone(), self.span),
+            };
+            operands.extend(value.parts);
+        }
+        cx.here(self.span);
         let types = cx.structs.parts(result).unwrap_or_default();
         let op = Op::CallUnknown {
             name: self.name.into(),
@@ -210,6 +215,7 @@ fn library(cx: &mut Context<'_>, full: &str, call: &Call<'_>) -> Option<RValue> 
         | "memset"
         | "memmove"
         | "__builtin_memcpy"
+        | "__builtin_memmove"
         | "__builtin_memset"
         | "cudaDeviceSynchronize"
         | "cudaGetLastError"
