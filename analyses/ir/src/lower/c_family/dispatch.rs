@@ -21,6 +21,15 @@ const ANY: u32 = u32::MAX;
 impl Context<'_> {
     /// Lowers arguments; packs are spread, lists wait for the parameter's type.
     pub fn arguments<'e>(&mut self, list: &'e [Expr]) -> Vec<Arg<'e>> {
+        self.arguments_of(list, |_| false)
+    }
+
+    /// Arguments of which some may be written by the callee: then `c ? a : b` is the place of an arm.
+    fn arguments_of<'e>(
+        &mut self,
+        list: &'e [Expr],
+        written: impl Fn(usize) -> bool,
+    ) -> Vec<Arg<'e>> {
         let mut out = Vec::with_capacity(list.len());
         for e in list {
             match &e.kind {
@@ -45,7 +54,10 @@ impl Context<'_> {
                     list: Some(e),
                 }),
                 _ => {
-                    let operand = self.expr(e);
+                    let operand = match self.chosen_place(e).filter(|_| written(out.len())) {
+                        Some(chosen) => self.expr(&chosen),
+                        None => self.expr(e),
+                    };
                     out.push(Arg {
                         operand,
                         span: e.span,
@@ -195,7 +207,7 @@ impl Context<'_> {
                     )
                 });
                 if !methods.is_empty() && !is_constructor {
-                    let list = self.arguments(arguments);
+                    let list = self.arguments_of(arguments, |at| may_write(&methods, at));
                     let this = self.this_place();
                     let found =
                         self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
@@ -228,7 +240,7 @@ impl Context<'_> {
                     CType::Struct(own) => self.base_place(&this, own, id),
                     _ => None,
                 });
-                let list = self.arguments(arguments);
+                let list = self.arguments_of(arguments, |at| may_write(&methods, at));
                 let found =
                     self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
                 return match found {
@@ -242,7 +254,8 @@ impl Context<'_> {
         {
             return self.construct(ty, arguments, false, span);
         }
-        let list = self.arguments(arguments);
+        let unknown = candidates.is_empty() && !builtins::is_builtin(self.language, &full);
+        let list = self.arguments_of(arguments, |at| unknown || may_write(&candidates, at));
         if matches!(
             full.trim_start_matches("cuda::"),
             "std::move" | "std::forward" | "move" | "forward"
@@ -370,7 +383,7 @@ impl Context<'_> {
                     }
                 }
                 let methods = self.methods(class, &text, 0);
-                let list = self.arguments(arguments);
+                let list = self.arguments_of(arguments, |at| may_write(&methods, at));
                 if methods.is_empty() {
                     if self.structs.field(id, &text).is_some() {
                         let target = self.member_place(object, &text, last.ident.span, span);
@@ -507,4 +520,16 @@ fn pointer_of_call(callee: &Expr) -> Option<&Expr> {
         }
     }
     None
+}
+
+/// A candidate takes this argument by a reference that it may write through.
+fn may_write(candidates: &[Callee], at: usize) -> bool {
+    candidates.iter().any(|candidate| {
+        let function = candidate.function.function();
+        let parameter = function.and_then(|function| function.parameters.get(at));
+        parameter.is_some_and(|parameter| match &parameter.ty.kind {
+            ast::TypeKind::Reference { target, .. } => !target.is_const,
+            _ => false,
+        })
+    })
 }
