@@ -756,12 +756,19 @@ fn writes_that_are_no_assignments_by_name_count() {
     let kernel = "struct P { int x, y; };
 struct B { __device__ virtual int v() { return 1; } };
 struct D : B { __device__ int v() override { return threadIdx.x; } };
+template<class T> struct Pk {
+    __device__ explicit Pk(int4 bits) { memcpy(&payload, &bits, sizeof(bits)); }
+    static constexpr const size_t size = sizeof(int4) / sizeof(T);
+    T payload[size];
+};
+template<class T> __device__ Pk<T> load(const T* from) { return Pk<T>{*reinterpret_cast<const int4*>(from)}; }
 __device__ void set(int& x, int to) { x = to; }
 __device__ int twice(int x) { return 2 * x; }
 __global__ void k(int* o, int n) {
     int t = threadIdx.x;
     int y = n, z = n; set(t > 3 ? y : z, 7); int c1 = y;
     int i = n, j = 2 * n; int b2 = twice(n > 3 ? i : j); int b3 = i;
+    Pk<int> pk = load(o + 4 * t); int c2 = pk.payload[0];
     int u = 0; memcpy(&u, &t, 4); int a1 = u;
     int s = 0; memset(&s, t, 4); int a2 = s;
     int a = n, b = n; (t > 3 ? a : b) = 7; int a3 = a;
@@ -772,7 +779,7 @@ __global__ void k(int* o, int n) {
     int l[2] = {n, n}, m[2] = {n, n}; (t > 3 ? l : m)[0] = 7; int a8 = l[0];
     D object; B* base = &object; int a9 = base->v();
     int w = n > 3 ? n : 2 * n; int b1 = w;
-    o[t] = a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + b1 + b2 + b3 + c1;
+    o[t] = a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9 + b1 + b2 + b3 + c1 + c2;
 }
 ";
     let shader = "RWStructuredBuffer<uint> o;
@@ -802,7 +809,7 @@ uint more(uint a) { static uint k = 5; k += a; return k; }
             .collect()
     };
     let cuda = classes(&place.file("k.cu", kernel));
-    assert_eq!(cuda.len(), 13, "{cuda:?}");
+    assert_eq!(cuda.len(), 14, "{cuda:?}");
     for (name, class) in &cuda {
         assert_eq!(
             class == "uniform",

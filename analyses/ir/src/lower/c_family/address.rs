@@ -87,6 +87,42 @@ impl Context<'_> {
         }
     }
 
+    /// A pointer that is given away, and where what is written through it belongs when the address is that of a copy.
+    pub(super) fn given_address(
+        &mut self,
+        value: RValue,
+        copies: &mut Vec<(Value, LValue)>,
+        span: Span,
+    ) -> RValue {
+        let target = value.target.clone().filter(|_| value.parts.is_empty());
+        let value = self.with_address(value, span);
+        if let (Some(target), [address]) = (target, value.parts.as_slice())
+            && matches!(target.place, Place::Slots(_) | Place::Value(_))
+            && !target.is_const
+        {
+            copies.push((*address, (*target).clone()));
+        }
+        value
+    }
+
+    /// Brings back what a callee may have written to copies.
+    pub(super) fn bring_back(&mut self, copies: Vec<(Value, LValue)>, span: Span) {
+        for (address, target) in copies {
+            let access = MemoryAccess::in_space(Space::Local);
+            let known = self.structs.parts(&target.ty);
+            let parts = match known.zip(self.structs.part_offsets(&target.ty)) {
+                Some((types, offsets)) => {
+                    self.here(span);
+                    self.load_parts(address, access, &types, &offsets)
+                }
+                None => continue,
+            };
+            // An array is its elements here, not a pointer to them.
+            let value = RValue::new(target.ty.clone(), parts);
+            self.store_silently(&target, value, span);
+        }
+    }
+
     /// A pointer to a known place as a pointer to another type.
     pub fn retarget(&mut self, value: RValue, to: &CType, span: Span) -> RValue {
         let (CType::Pointer { to: pointee, .. }, Some(target)) = (to, value.target.clone()) else {

@@ -156,6 +156,7 @@ impl Context<'_> {
     ) -> Operand {
         let mut values: Parts = Parts::new();
         let mut written: Vec<LValue> = Vec::new();
+        let mut copies = Vec::new();
         let mut guess = CType::INT;
         for (number, argument) in arguments.iter().enumerate() {
             let bound = prototype.and_then(|p| Some((p, p.parameters.get(number)?)));
@@ -187,7 +188,7 @@ impl Context<'_> {
                 }
                 _ => value,
             };
-            let value = self.with_address(value, argument.span);
+            let value = self.given_address(value, &mut copies, argument.span);
             values.extend(value.parts.iter().copied());
         }
         if let Some(this) = this {
@@ -224,6 +225,7 @@ impl Context<'_> {
             at += count;
             self.store_silently(&place, value, span);
         }
+        self.bring_back(copies, span);
         Operand::Value(RValue::new(result_ty, results.iter().take(own).copied()))
     }
 

@@ -112,10 +112,11 @@ impl Call<'_> {
     /// of variables, which the call may write.
     fn opaque(&self, cx: &mut Context<'_>, result: &CType, pure: bool) -> RValue {
         let mut operands: Vec<Value> = Vec::new();
+        let mut copies = Vec::new();
         for argument in self.arguments {
             let value = match pure {
                 true => argument.value.clone(),
-                false => cx.with_address(argument.value.clone(), self.span),
+                false => cx.given_address(argument.value.clone(), &mut copies, self.span),
             };
             operands.extend(value.parts);
         }
@@ -127,6 +128,7 @@ impl Call<'_> {
         };
         let inst = cx.builder.inst(op, &operands, &types);
         let parts: Vec<Value> = cx.builder.results(inst).to_vec();
+        cx.bring_back(copies, self.span);
         RValue::new(result.clone(), parts)
     }
 }
