@@ -2,12 +2,16 @@
 //!
 //! `LOCKSTEP_VERSIONED_PROGRAMS=N` runs N programs instead of the default number, `LOCKSTEP_VERSIONED_FIRST=N` from the Nth on.
 
+#[path = "support/flat.rs"]
+mod flat;
+
+use flat::Flat;
 use ir::interp::{self, Instance, Launch, Observer};
 use ir::random::{Flavour, Random, Shape, program};
-use ir::{Block, EntityVec, Function, Inst, Module, Op, Terminator, Type, Value, ValueDef};
+use ir::{Block, EntityVec, Function, Module, Op, Terminator, Type, Value, ValueDef};
 use lockstep_codegen::specialize::refine::Join;
 use lockstep_codegen::specialize::transform::version;
-use lockstep_codegen::specialize::{Context, Costs, Zeros};
+use lockstep_codegen::specialize::{Context, Zeros};
 
 const PROGRAMS: u64 = 1_500;
 /// Programs beyond the default number that once came out wrong: a copy of a value above a sunk check, from a block that
@@ -15,20 +19,6 @@ const PROGRAMS: u64 = 1_500;
 const KNOWN: [u64; 1] = [68_304];
 /// Candidates tried on one program.
 const TRIES: u32 = 6;
-
-struct Flat;
-
-impl Costs for Flat {
-    fn inst(&self, _: &Function, _: Inst) -> f64 {
-        4.0
-    }
-    fn literal(&self) -> f64 {
-        1.0
-    }
-    fn check(&self, members: usize) -> f64 {
-        8.0 + members as f64
-    }
-}
 
 /// Counts executions of the fast path's first block by warps.
 struct Fast {

@@ -4,14 +4,17 @@
 //! `LOCKSTEP_VERSIONED_PTX=N` runs N texts of each kind instead of the default number, `LOCKSTEP_VERSIONED_PTX_FIRST=N`
 //! starts at another seed.
 
+#[path = "support/flat.rs"]
+mod flat;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
+use flat::Flat;
 use ir::interp::{self, Argument, Buffer, Launch};
 use ir::random::{Flavour, Random, Shape, program};
-use ir::{Function, FunctionKind, Inst, Module, Op};
+use ir::{FunctionKind, Module, Op};
+use lockstep_codegen::specialize::frequency;
 use lockstep_codegen::specialize::ptx::{Document, Settings, check, remove};
-use lockstep_codegen::specialize::{Costs, frequency};
 use lockstep_codegen::target::ptx::emit;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,20 +25,6 @@ const TEXTS: u64 = 80;
 const PRINTED: u64 = 60;
 /// Versions of one text that are tried.
 const TRIES: usize = 12;
-
-struct Flat;
-
-impl Costs for Flat {
-    fn inst(&self, _: &Function, _: Inst) -> f64 {
-        4.0
-    }
-    fn literal(&self) -> f64 {
-        1.0
-    }
-    fn check(&self, members: usize) -> f64 {
-        8.0 + members as f64
-    }
-}
 
 #[derive(Default, Debug)]
 struct Count {

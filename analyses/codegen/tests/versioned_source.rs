@@ -4,6 +4,8 @@
 //! Inputs are zero in whole warps, in single lanes, and nowhere. `LOCKSTEP_SOURCE_PROGRAMS=N` makes N random kernels
 //! instead of the default number, `LOCKSTEP_SOURCE_FIRST=N` starts at another seed. Every version of a kernel is run.
 
+#[path = "support/flat.rs"]
+mod flat;
 #[path = "versioned_source/generate.rs"]
 mod generate;
 #[path = "versioned_source/routes.rs"]

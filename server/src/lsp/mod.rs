@@ -10,6 +10,7 @@ mod ordered;
 mod outgoing;
 mod owner;
 mod pool;
+mod preview;
 mod profile;
 mod question;
 mod transport;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower_lsp::Client;
-use tower_lsp::ls_types::{Diagnostic, ProgressToken, Uri};
+use tower_lsp::ls_types::request::WorkDoneProgressCreate;
+use tower_lsp::ls_types::{Diagnostic, ProgressToken, Uri, WorkDoneProgressCreateParams};
 
 /// How long an answer of the client is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,15 +76,10 @@ impl Outgoing {
             if done.load(Ordering::Acquire) {
                 return;
             }
-            let token = ProgressToken::String(format!("lockstep-{number}"));
-            let params = tower_lsp::ls_types::WorkDoneProgressCreateParams {
-                token: token.clone(),
-            };
-            let create =
-                client.send_request::<tower_lsp::ls_types::request::WorkDoneProgressCreate>(params);
-            if !matches!(tokio::time::timeout(PATIENCE, create).await, Ok(Ok(()))) {
+            let name = format!("lockstep-{number}");
+            let Some(token) = created(&client, &name).await else {
                 return;
-            }
+            };
             let progress = client.progress(token, title).begin().await;
             while !done.load(Ordering::Acquire) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -110,15 +106,9 @@ impl Outgoing {
                 return;
             }
             let name = format!("lockstep-{number}");
-            let token = ProgressToken::String(name.clone());
-            let params = tower_lsp::ls_types::WorkDoneProgressCreateParams {
-                token: token.clone(),
-            };
-            let create =
-                client.send_request::<tower_lsp::ls_types::request::WorkDoneProgressCreate>(params);
-            if !matches!(tokio::time::timeout(PATIENCE, create).await, Ok(Ok(()))) {
+            let Some(token) = created(&client, &name).await else {
                 return;
-            }
+            };
             locked(&shared.runs).insert(name.clone(), Arc::clone(&run));
             let progress = client
                 .progress(token, title)
@@ -139,6 +129,16 @@ impl Outgoing {
             progress.finish().await;
         });
     }
+}
+
+/// The client's place for a progress. `None`: it gave none in time.
+async fn created(client: &Client, name: &str) -> Option<ProgressToken> {
+    let token = ProgressToken::String(name.to_owned());
+    let params = WorkDoneProgressCreateParams {
+        token: token.clone(),
+    };
+    let create = client.send_request::<WorkDoneProgressCreate>(params);
+    matches!(tokio::time::timeout(PATIENCE, create).await, Ok(Ok(()))).then_some(token)
 }
 
 async fn publish(client: Client, mut queue: UnboundedReceiver<Publication>) {

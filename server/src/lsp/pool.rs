@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 type Job = Box<dyn FnOnce() + Send>;
 
 /// Deep but bounded recursion over trees needs more than the default.
-const STACK: usize = 32 << 20;
+pub(super) const STACK: usize = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Pool {

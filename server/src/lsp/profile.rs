@@ -1,32 +1,26 @@
-//! Profiles and previews made from the editor. A run has a thread and a database of its own, so that no edit waits for
+//! Profiles made from the editor. A run has a thread and a database of its own, so that no edit waits for
 //! it; it tells how far it is, and ends when the request or its progress is cancelled.
 
 use super::backend::Backend;
 use super::convert::Text;
 use super::owner::Event;
+use super::pool::STACK;
 use super::question::locked;
 use crate::db::{self, Copy, Database, File};
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::{Progress, RunError};
 use crate::profile::{beside, counts, instrument, make as making, save, template};
-use crate::program;
 use crate::views;
-use crate::views::actions::{Action, Doing};
-use crate::views::code::GpuCode;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use syntax::ItemKey;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
-use tower_lsp::ls_types::{Position, ProgressToken, Range, TextDocumentIdentifier};
+use tower_lsp::ls_types::{Position, ProgressToken, TextDocumentIdentifier};
 
 /// The command `lockstep.profile { textDocument, position, inputs }`.
 pub(super) const PROFILE: &str = "lockstep.profile";
-
-/// Deep but bounded recursion over trees needs more than the default.
-const STACK: usize = 32 << 20;
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,16 +30,6 @@ pub(super) struct ProfileParams {
     /// The description; `null` for the one beside the file.
     #[serde(default)]
     inputs: Option<PathBuf>,
-}
-
-#[derive(Debug, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct PreviewParams {
-    text_document: TextDocumentIdentifier,
-    range: Range,
-    /// Which action; without it, those that are offered here.
-    #[serde(default)]
-    action: Option<String>,
 }
 
 #[derive(Debug, serde::Deserialize)]
@@ -89,23 +73,10 @@ impl Drop for Guard {
     }
 }
 
-/// What the database says of a preview.
-enum Previewed {
-    /// Actions that could be looked at.
-    Offered(Vec<Value>),
-    Edit(Box<Edit>),
-}
-
-struct Edit {
-    action: Action,
-    changed: String,
-    key: ItemKey,
-    before: Option<GpuCode>,
-    copy: Copy,
-}
-
 /// Runs work on a thread of its own, on which no database is attached. `None`: it panicked, or there is no thread.
-async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(super) async fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     let (answer, answered) = oneshot::channel();
     let thread = std::thread::Builder::new()
         .name("apart".to_owned())
@@ -289,72 +260,6 @@ impl Backend {
                 "found": making::description_beside(&path),
             })
         }))
-    }
-
-    /// `lockstep/preview { textDocument, range, action }`: the source and the GPU code before and after an action;
-    /// without an action, which there are.
-    pub(super) async fn preview(&self, params: PreviewParams) -> Result<Option<Value>> {
-        let PreviewParams {
-            text_document,
-            range,
-            action,
-        } = params;
-        let found = self.ask(text_document.uri, move |db, file, snapshot| {
-            let text = Text::of(db, file, snapshot.encoding);
-            let span = text.span(range);
-            let found = views::actions::actions(db, file, span);
-            let Some(wanted) = &action else {
-                let edits = |action: &&Action| matches!(action.what, Doing::Edit(_));
-                let row = |action: &Action| json!({ "id": action.id, "title": action.title, "effect": action.effect });
-                let rows = found.iter().filter(edits).map(row);
-                return Some(Previewed::Offered(rows.collect()));
-            };
-            let action = found.into_iter().find(|action| action.id == *wanted)?;
-            let Doing::Edit(edits) = &action.what else {
-                return None;
-            };
-            let changed = views::actions::edited(program::text(file.source(db)), edits)?;
-            let key = views::code::function_at(db, file, span.start)?;
-            let before = views::code::of_key(db, file, &key);
-            let copy = Copy::of(db, file).with_text(&changed);
-            Some(Previewed::Edit(Box::new(Edit {
-                action,
-                changed,
-                key,
-                before,
-                copy,
-            })))
-        });
-        let edit = match found.await?.flatten() {
-            None => return Ok(None),
-            Some(Previewed::Offered(rows)) => return Ok(Some(json!({ "actions": rows }))),
-            Some(Previewed::Edit(edit)) => *edit,
-        };
-        let (copy, key) = (edit.copy, edit.key.clone());
-        let after = apart(move || {
-            let (db, file) = copy.open();
-            db::catch(&db, |db| views::code::of_key(db, file, &key))
-        });
-        let Some(Ok(after)) = after.await else {
-            return Err(Error::internal_error());
-        };
-        let code = |code: Option<GpuCode>| {
-            code.map(|code| {
-                json!({
-                    "text": views::code::comparable(&code),
-                    "refused": code.refused,
-                    "target": code.target,
-                })
-            })
-        };
-        Ok(Some(json!({
-            "title": edit.action.title,
-            "effect": edit.action.effect,
-            "item": edit.key.name.as_str(),
-            "source": edit.changed,
-            "before": code(edit.before),
-            "after": code(after),
-        })))
     }
 
     /// `window/workDoneProgress/cancel`: ends the run that shows this progress.

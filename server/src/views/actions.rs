@@ -42,6 +42,24 @@ pub enum Doing {
     },
 }
 
+impl Action {
+    /// A rewrite that is refused until it is known what it does.
+    pub(super) fn rewrite(id: &str, title: String) -> Action {
+        Action {
+            id: id.to_owned(),
+            title,
+            kind: ActionKind::Rewrite,
+            preferred: false,
+            what: Doing::Refused {
+                reason: String::new(),
+            },
+            effect: String::new(),
+            diagnostic: None,
+            quiet: false,
+        }
+    }
+}
+
 /// What comes of the line where an edit begins; the text itself where a line is added.
 fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
     match what {

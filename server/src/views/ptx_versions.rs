@@ -1,7 +1,7 @@
 //! Versions on zero of PTX documents: offered on the line that writes a register, with what they save, or with why not;
 //! and taken back.
 
-use super::actions::{Action, ActionKind, Doing};
+use super::actions::{Action, Doing};
 use super::versions::{self, APPLY, FAST, REMOVE, priced};
 use crate::db::{self, Db, File, Item};
 use crate::program;
@@ -25,7 +25,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             title: format!("Remove the version on zero of `{}`", removal.name),
             effect: "leaves the statements of the slow path as they were".to_owned(),
             what: Doing::Edit(edits.collect()),
-            ..refused(REMOVE)
+            ..Action::rewrite(REMOVE, String::new())
         });
     }
     let Some((place, item)) = super::item_at(db, file, offset) else {
@@ -148,21 +148,6 @@ fn judged(text: &str, start: u32, version: Version) -> Result<Version, Refusal> 
     Ok(version)
 }
 
-fn refused(id: &str) -> Action {
-    Action {
-        id: id.to_owned(),
-        title: String::new(),
-        kind: ActionKind::Rewrite,
-        preferred: false,
-        what: Doing::Refused {
-            reason: String::new(),
-        },
-        effect: String::new(),
-        diagnostic: None,
-        quiet: false,
-    }
-}
-
 fn action(
     db: &dyn Db,
     item: Item<'_>,
@@ -173,7 +158,7 @@ fn action(
     machine: &Machine,
 ) -> Action {
     let name = candidate.names.join(", ");
-    let mut out = refused(id);
+    let mut out = Action::rewrite(id, String::new());
     out.title = format!("Version on zero of `{name}`");
     if id == FAST {
         out.title.push_str(", taking 0 * x for 0");

@@ -350,18 +350,7 @@ pub(super) fn action(
     if id == FAST {
         title.push_str(", taking 0 * x for 0");
     }
-    let mut out = Action {
-        id: id.to_owned(),
-        title,
-        kind: ActionKind::Rewrite,
-        preferred: false,
-        what: Doing::Refused {
-            reason: String::new(),
-        },
-        effect: String::new(),
-        diagnostic: None,
-        quiet: false,
-    };
+    let mut out = Action::rewrite(id, title);
     let offer = match tried {
         Ok(offer) => offer,
         Err(refusal) => {

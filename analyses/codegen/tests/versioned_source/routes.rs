@@ -2,32 +2,19 @@
 //! with one another.
 
 use super::{Count, Infinite, Original, versions};
+use crate::flat::Flat;
 use crate::generate::{Language, kernel};
 use ir::interp::{self, Launch, Outcome};
-use ir::{EntityVec, Function, FunctionKind, Inst, Module};
+use ir::{EntityVec, FunctionKind, Module};
 use lockstep_codegen::specialize::ptx::Document;
 use lockstep_codegen::specialize::transform;
-use lockstep_codegen::specialize::{Context, Costs, Zeros, ptx};
+use lockstep_codegen::specialize::{Context, Zeros, ptx};
 use lockstep_codegen::target::ptx::{Code, Target, generate};
 use syntax::ptx::{PtxItemKind, declarations, split_items};
 
 const KERNELS: u64 = 25;
 /// Versions of one kernel by one route.
 const TRIES: usize = 6;
-
-struct Flat;
-
-impl Costs for Flat {
-    fn inst(&self, _: &Function, _: Inst) -> f64 {
-        4.0
-    }
-    fn literal(&self) -> f64 {
-        1.0
-    }
-    fn check(&self, members: usize) -> f64 {
-        8.0 + members as f64
-    }
-}
 
 #[derive(Default, Debug)]
 struct Agreed {

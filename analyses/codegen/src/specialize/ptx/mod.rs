@@ -93,9 +93,7 @@ pub enum Refusal {
     Overwritten(SmolStr),
     #[error("nothing becomes useless where `{0}` is zero")]
     NothingSaved(String),
-    #[error(
-        "in IEEE arithmetic 0 * x is not 0 for infinite x and NaN, so that nothing is saved: set `fast_math = true` for code that is compiled so, or apply `version-on-zero-fast`, which takes it as permitted here"
-    )]
+    #[error("{}", super::IEEE)]
     Ieee,
     #[error("the statements hold a barrier, whose copies would stand on two paths")]
     Barrier,

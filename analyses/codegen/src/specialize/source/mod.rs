@@ -89,9 +89,7 @@ pub enum Refusal {
     Escapes(SmolStr),
     #[error("nothing becomes useless where `{0}` is zero")]
     NothingSaved(SmolStr),
-    #[error(
-        "in IEEE arithmetic 0 * x is not 0 for infinite x and NaN, so that nothing is saved: set `fast_math = true` for code that is compiled so, or apply `version-on-zero-fast`, which takes it as permitted here"
-    )]
+    #[error("{}", super::IEEE)]
     Ieee,
     #[error("`{0}` is `precise`: 0 * x may not be taken for 0")]
     Precise(SmolStr),
