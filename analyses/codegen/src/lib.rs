@@ -5,6 +5,7 @@
 pub mod bundle;
 pub mod instrument;
 pub mod machine;
+pub mod mir;
 pub mod pipeline;
 pub mod refusal;
 pub mod specialize;

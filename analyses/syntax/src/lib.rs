@@ -5,6 +5,7 @@
 
 pub mod c_family;
 pub mod error;
+pub mod ia64;
 pub mod musimd;
 pub mod preprocess;
 pub mod ptx;

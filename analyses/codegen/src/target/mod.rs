@@ -1,3 +1,4 @@
 //! Target languages and machines, one folder each.
 
+pub mod ia64;
 pub mod ptx;

@@ -1,0 +1,329 @@
+//! Which instructions of a block must stand behind which, and why: through registers, under predicates that exclude each
+//! other or do not, and through memory.
+//!
+//! ```text
+//! (p6) add r8 = 1, r9        p6 and p7 of one compare exclude each other:
+//! (p7) add r8 = 2, r9        both may stand in one group
+//!      st8 [r4] = r8, 8      behind both
+//!      ld8 r5 = [r4]         at another address than the store, by 8 bytes: free
+//! ```
+//!
+//! An instruction group executes as if in order, and must not read or write a register that it has written: a read behind
+//! a write waits for the next group, a write behind a read only for its turn. Memory is written and read in order within a
+//! group too. Addresses are compared where both are known distances from one value of one register.
+//!
+//! One pass with the writers and readers of each register since it was last written for certain; accesses to memory in
+//! pairs, in blocks with more than `PAIRS` of them in order as they are.
+//!
+//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4.
+
+use super::{Access, Class, File, Inst, Parallel, Reg};
+use rustc_hash::FxHashMap;
+
+/// Accesses of a block that are compared with each other.
+const PAIRS: usize = 400;
+
+/// Why one instruction stands behind another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It reads what the other writes.
+    Flow(Reg),
+    /// It writes what the other writes.
+    Output(Reg),
+    /// It writes what the other reads: in the same group, behind it.
+    Anti(Reg),
+    /// They may meet in memory: in the same group, behind it.
+    Memory,
+    /// One of them ends or begins the block, or can't be moved across.
+    Control,
+}
+
+impl Kind {
+    /// Whether both may stand in one group, in their order.
+    #[must_use]
+    pub const fn shares_group(self) -> bool {
+        matches!(self, Kind::Anti(_) | Kind::Memory)
+    }
+}
+
+/// `to` behind `from`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dependence {
+    pub from: u32,
+    pub to: u32,
+    pub kind: Kind,
+    /// Whether both may stand in one group all the same, in their order: a compare and its branch, `alloc` and its frame.
+    pub together: bool,
+}
+
+/// Where an address is: a distance from what a register once held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Address {
+    root: u32,
+    distance: i64,
+}
+
+#[derive(Default)]
+struct History {
+    /// Since the last write that happened for certain, that one included.
+    writers: Vec<(u32, Parallel)>,
+    readers: Vec<u32>,
+}
+
+struct Builder<'a> {
+    block: &'a [Inst],
+    registers: FxHashMap<Reg, History>,
+    addresses: FxHashMap<Reg, Address>,
+    roots: u32,
+    /// How often a predicate was written, and which pairs of such instances exclude each other.
+    instances: [u32; 64],
+    exclusive: Vec<((u8, u32), (u8, u32))>,
+    /// By instruction: the instance of its qualifying predicate.
+    guard: Vec<(u8, u32)>,
+    out: Vec<Dependence>,
+}
+
+/// All dependences of a block that are not implied by a write that happens for certain between the two. Sorted by `to`,
+/// then `from`; one pair may depend in several ways.
+#[must_use]
+pub fn dependences(block: &[Inst]) -> Vec<Dependence> {
+    let mut builder = Builder {
+        block,
+        registers: FxHashMap::default(),
+        addresses: FxHashMap::default(),
+        roots: 0,
+        instances: [0; 64],
+        exclusive: Vec::new(),
+        guard: Vec::with_capacity(block.len()),
+        out: Vec::new(),
+    };
+    let mut accesses: Vec<(u32, Option<Address>)> = Vec::new();
+    for (at, inst) in block.iter().enumerate() {
+        let at = at as u32;
+        let guard = (
+            inst.predicate,
+            builder.instances[usize::from(inst.predicate) & 63],
+        );
+        builder.guard.push(guard);
+        builder.control(at);
+        builder.reads(at);
+        if let Some(memory) = inst.memory {
+            let address = builder.address(memory.base);
+            builder.memory(at, address, &accesses);
+            if memory.access != Access::Prefetch {
+                accesses.push((at, address));
+            }
+        }
+        builder.writes(at);
+        builder.moves(inst);
+        builder.excludes(inst);
+    }
+    let mut out = builder.out;
+    out.sort_by_key(|one| (one.to, one.from));
+    out
+}
+
+impl Builder<'_> {
+    fn push(&mut self, from: u32, to: u32, kind: Kind, together: bool) {
+        self.out.push(Dependence {
+            from,
+            to,
+            kind,
+            together,
+        });
+    }
+
+    /// Whether the two never execute both.
+    fn apart(&self, one: u32, other: u32) -> bool {
+        let (one, other) = (self.guard[one as usize], self.guard[other as usize]);
+        self.exclusive
+            .iter()
+            .any(|&pair| pair == (one, other) || pair == (other, one))
+    }
+
+    /// Branches stand behind everything, in their order; what begins a group, in front of what follows.
+    fn control(&mut self, at: u32) {
+        let inst = &self.block[at as usize];
+        let (ends, first) = (inst.ends_block(), inst.first);
+        for before in 0..at {
+            let other = &self.block[before as usize];
+            let barrier = inst.barrier || other.barrier;
+            // What follows a branch is another block, except a further branch.
+            if ends || other.ends_block() {
+                self.push(before, at, Kind::Control, !barrier);
+            } else if first {
+                self.push(before, at, Kind::Control, false);
+            } else if other.first {
+                self.push(before, at, Kind::Control, true);
+            }
+        }
+    }
+
+    fn reads(&mut self, at: u32) {
+        let block = self.block;
+        let inst = &block[at as usize];
+        for &register in &inst.uses {
+            let guard = register.file == File::Predicate && register.number == inst.predicate;
+            let history = self.registers.entry(register).or_default();
+            history.readers.push(at);
+            let writers = history.writers.clone();
+            for (from, _) in writers {
+                // A predicate that is read to know whether to execute is read whatever it is.
+                if !guard && self.apart(from, at) {
+                    continue;
+                }
+                let other = &block[from as usize];
+                // An integer compare is seen by the branch of its own group, a move to a branch register too.
+                let together = inst.branch.is_some_and(|kind| kind != super::Branch::Check)
+                    && ((guard && other.class == Class::Compare) || other.class == Class::ToBranch)
+                    || other.class == Class::Alloc && register == Reg::CFM;
+                self.push(from, at, Kind::Flow(register), together);
+            }
+        }
+    }
+
+    fn writes(&mut self, at: u32) {
+        let block = self.block;
+        let inst = &block[at as usize];
+        for def in &inst.defs {
+            let history = self.registers.entry(def.register).or_default();
+            let certain = (inst.predicate == 0 || def.always) && def.parallel == Parallel::Alone;
+            let (writers, readers) = match certain {
+                true => (
+                    std::mem::take(&mut history.writers),
+                    std::mem::take(&mut history.readers),
+                ),
+                false => (history.writers.clone(), history.readers.clone()),
+            };
+            history.writers.push((at, def.parallel));
+            for (from, parallel) in writers {
+                // Those of `unc` write even when they do not execute.
+                let always = def.always || self.always(from, def.register);
+                if from == at
+                    || parallel.goes_with(def.parallel)
+                    || (!always && self.apart(from, at))
+                {
+                    continue;
+                }
+                self.push(from, at, Kind::Output(def.register), false);
+            }
+            for from in readers {
+                let guard = def.register == Reg::predicate(block[from as usize].predicate);
+                if from != at && (guard || def.always || !self.apart(from, at)) {
+                    self.push(from, at, Kind::Anti(def.register), true);
+                }
+            }
+        }
+    }
+
+    fn always(&self, at: u32, register: Reg) -> bool {
+        let mut defs = self.block[at as usize].defs.iter();
+        defs.any(|def| def.register == register && def.always)
+    }
+
+    fn memory(&mut self, at: u32, address: Option<Address>, before: &[(u32, Option<Address>)]) {
+        let block = self.block;
+        let Some(memory) = block[at as usize].memory else {
+            return;
+        };
+        if memory.access == Access::Prefetch {
+            return;
+        }
+        let all = before.len() <= PAIRS;
+        for &(from, other) in before.iter().rev() {
+            let Some(earlier) = block[from as usize].memory else {
+                continue;
+            };
+            let ordered = memory.ordered || earlier.ordered;
+            if !all {
+                self.push(from, at, Kind::Memory, true);
+                return;
+            }
+            if !ordered && !memory.access.writes() && !earlier.access.writes() {
+                continue;
+            }
+            if !ordered
+                && (self.apart(from, at) || separate(other, earlier.bytes, address, memory.bytes))
+            {
+                continue;
+            }
+            self.push(from, at, Kind::Memory, true);
+        }
+    }
+
+    /// Where the register points, for as long as it keeps its value.
+    fn address(&mut self, register: Reg) -> Option<Address> {
+        if let Some(known) = self.addresses.get(&register) {
+            return Some(*known);
+        }
+        let fresh = Address {
+            root: self.roots,
+            distance: 0,
+        };
+        self.roots += 1;
+        self.addresses.insert(register, fresh);
+        Some(fresh)
+    }
+
+    /// What the instruction does to addresses.
+    fn moves(&mut self, inst: &Inst) {
+        let stepped = inst.memory.and_then(|memory| {
+            let by = memory.step?;
+            let mut from = self.address(memory.base)?;
+            from.distance = from.distance.wrapping_add(by);
+            Some((memory.base, from))
+        });
+        let derived = inst.offset.and_then(|(of, by)| {
+            let mut from = self.address(of)?;
+            from.distance = from.distance.wrapping_add(by);
+            Some(from)
+        });
+        for def in &inst.defs {
+            if def.register.file != File::General {
+                continue;
+            }
+            let known = match stepped {
+                Some((base, address)) if base == def.register => Some(address),
+                _ => derived,
+            };
+            // Under a predicate it is one of two, which is neither.
+            match known.filter(|_| inst.predicate == 0) {
+                Some(address) => self.addresses.insert(def.register, address),
+                None => self.addresses.remove(&def.register),
+            };
+        }
+    }
+
+    /// Predicates that the instruction writes, and that exclude each other from then on.
+    fn excludes(&mut self, inst: &Inst) {
+        let mut written = Vec::new();
+        for def in &inst.defs {
+            if def.register.file == File::Predicate {
+                let number = def.register.number & 63;
+                self.instances[usize::from(number)] += 1;
+                written.push((number, self.instances[usize::from(number)]));
+            }
+        }
+        let plain = inst
+            .defs
+            .iter()
+            .all(|def| def.register.file != File::Predicate || def.parallel == Parallel::Alone);
+        let certain = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
+        if let (Class::Compare | Class::FloatCompare, [one, other], true, true) =
+            (inst.class, &written[..], plain, certain)
+        {
+            self.exclusive.push((*one, *other));
+        }
+    }
+}
+
+/// Whether two accesses never share a byte.
+fn separate(one: Option<Address>, bytes: u32, other: Option<Address>, more: u32) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    let Some(between) = other.distance.checked_sub(one.distance) else {
+        return false;
+    };
+    one.root == other.root && (between >= i64::from(bytes) || between <= -i64::from(more))
+}

@@ -1,0 +1,195 @@
+//! What an instruction does to registers, memory and control, and which unit serves it.
+
+use super::Reg;
+use crate::bundle::block::Type;
+
+/// Kinds of instructions that a machine's latencies tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Class {
+    /// Sums, differences, `shladd`, moves of general registers and constants.
+    Alu,
+    /// `and`, `or`, `xor`, `andcm`
+    Logic,
+    /// `sxt`, `zxt`
+    Extend,
+    /// Shifts, bit fields.
+    Shift,
+    /// Integer compares and tests of bits.
+    Compare,
+    /// Parallel arithmetic of bytes and words, population count.
+    Multimedia,
+    /// `movl`
+    LongMove,
+    Load,
+    FloatLoad,
+    Store,
+    FloatStore,
+    Prefetch,
+    /// `xchg`, `cmpxchg`, `fetchadd`
+    Semaphore,
+    /// Multiply-add and what is one of it.
+    FloatArithmetic,
+    FloatCompare,
+    /// Minimum, maximum, merges, approximations, logic of significands.
+    FloatMisc,
+    FloatConvert,
+    /// `xma`
+    IntegerMultiply,
+    /// `getf`
+    FromFloat,
+    /// `setf`
+    ToFloat,
+    FromBranch,
+    ToBranch,
+    FromPredicates,
+    ToPredicates,
+    FromApplication,
+    ToApplication,
+    /// `chk`
+    Check,
+    Alloc,
+    Branch,
+    Nop,
+    /// What changes the processor's state, or is not known.
+    System,
+}
+
+/// Writers of one predicate that may stand in one group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Parallel {
+    /// None beside it.
+    Alone,
+    /// Only ever clears: other such.
+    And,
+    /// Only ever sets: other such.
+    Or,
+    /// De Morgan's types count as both.
+    Both,
+}
+
+impl Parallel {
+    /// Whether both may write one register in one group, in any order.
+    #[must_use]
+    pub const fn goes_with(self, other: Parallel) -> bool {
+        use Parallel::{Alone, And, Both, Or};
+        match (self, other) {
+            (Alone, _) | (_, Alone) => false,
+            (And, Or) | (Or, And) => false,
+            (And | Both, And | Both) | (Or | Both, Or | Both) => true,
+        }
+    }
+}
+
+/// A register that is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Def {
+    pub register: Reg,
+    pub parallel: Parallel,
+    /// Written whatever the qualifying predicate is: `unc` compares, `frcpa`.
+    pub always: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    Load,
+    Store,
+    Both,
+    /// Changes nothing that a program can tell.
+    Prefetch,
+}
+
+impl Access {
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Access::Store | Access::Both)
+    }
+}
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Memory {
+    pub access: Access,
+    /// The register that holds the address.
+    pub base: Reg,
+    /// Bytes from there.
+    pub bytes: u32,
+    /// Acquire, release, or advanced: stays in order with all other accesses.
+    pub ordered: bool,
+    /// What is added to the base afterwards. `None` with a base among the defs: a register's value.
+    pub step: Option<i64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Branch {
+    /// `br.cond`, `br.few`
+    Jump,
+    Call,
+    Return,
+    /// `br.cloop`
+    Counted,
+    /// `br.ctop`, `br.cexit`
+    CountedRotating,
+    /// `br.wtop`, `br.wexit`
+    WhileRotating,
+    /// `chk`: goes on behind, unless the check fails.
+    Check,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inst {
+    /// `None`: a slot of any type.
+    pub unit: Option<Type>,
+    pub class: Class,
+    /// 0: always.
+    pub predicate: u8,
+    /// The qualifying predicate among them. Sorted, constants left out.
+    pub uses: Vec<Reg>,
+    /// Constants left out.
+    pub defs: Vec<Def>,
+    pub memory: Option<Memory>,
+    pub branch: Option<Branch>,
+    /// Begins its group.
+    pub first: bool,
+    /// Nothing is known to move across it.
+    pub barrier: bool,
+    /// `add r1 = constant, r2`: the constant, where it is one of this kind.
+    pub offset: Option<(Reg, i64)>,
+}
+
+impl Inst {
+    /// Reads and writes nothing.
+    #[must_use]
+    pub fn new(unit: Option<Type>, class: Class) -> Inst {
+        Inst {
+            unit,
+            class,
+            predicate: 0,
+            uses: Vec::new(),
+            defs: Vec::new(),
+            memory: None,
+            branch: None,
+            first: false,
+            barrier: false,
+            offset: None,
+        }
+    }
+    pub(crate) fn use_of(&mut self, register: Reg) {
+        if !register.is_constant() {
+            self.uses.push(register);
+        }
+    }
+    pub(crate) fn def_of(&mut self, register: Reg, parallel: Parallel, always: bool) {
+        if !register.is_constant() {
+            self.defs.push(Def {
+                register,
+                parallel,
+                always,
+            });
+        }
+    }
+    /// Whether control may go elsewhere behind it.
+    #[must_use]
+    pub fn ends_block(&self) -> bool {
+        self.branch.is_some() || self.barrier
+    }
+}

@@ -1,0 +1,9 @@
+//! Machine code between the analyses and a target's text: registers, what an instruction reads and writes, which units
+//! serve it, and how instructions of a block depend on each other.
+
+pub mod dependence;
+pub mod inst;
+pub mod register;
+
+pub use inst::{Access, Branch, Class, Def, Inst, Memory, Parallel};
+pub use register::{File, Reg};

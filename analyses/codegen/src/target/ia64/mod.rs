@@ -1,0 +1,4 @@
+//! IA-64: what its assembly means.
+
+pub mod decode;
+pub mod names;

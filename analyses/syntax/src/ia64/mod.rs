@@ -1,0 +1,138 @@
+//! Assembly for IA-64 as GNU `as` takes it: labels, directives, instructions with qualifying predicates, stops, bundles
+//! in braces with or without their template, macros and the lines of the C preprocessor.
+//!
+//! ```text
+//! { .mib
+//! (p16) ld8 r32 = [r5], 8        predicate, mnemonic, targets = sources
+//!       nop.i 0
+//!       br.ctop.sptk L1 ;; }
+//! ```
+//!
+//! Every statement keeps its place; comments are listed beside the statements. What can't be read is a statement too, so
+//! that what follows keeps its meaning. Knows nothing of instructions: which there are and what operands mean is said in
+//! `codegen`. One pass; nesting of expressions is limited.
+//!
+//! Source: the manual of GNU `as`, chapter *IA-64 Dependent Features*; Intel, *Itanium Architecture Assembly Language
+//! Reference Guide*.
+
+mod expression;
+mod parse;
+mod scan;
+#[cfg(test)]
+mod tests;
+
+pub use expression::{Binary, Expr, Unary};
+pub use parse::parse;
+
+use crate::error::Problem;
+use crate::source::Span;
+use smol_str::SmolStr;
+
+/// A file. Spans are absolute.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Document {
+    /// In order of the text.
+    pub statements: Vec<Statement>,
+    /// Comments and lines that the preprocessor left, in order.
+    pub comments: Vec<Span>,
+    pub problems: Vec<Problem>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statement {
+    pub span: Span,
+    pub kind: StatementKind,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StatementKind {
+    /// `name:` or `1:`.
+    Label(SmolStr),
+    /// `[.L1:]`, a label of the slot that follows.
+    Tag(SmolStr),
+    /// `name = value`
+    Assign {
+        name: SmolStr,
+        value: Expr,
+    },
+    Directive(Directive),
+    /// `{`
+    Open,
+    /// `.mii`, in braces or for the bundle that begins here; in lower case, with the point.
+    Template(SmolStr),
+    /// `}`
+    Close,
+    /// `;;`
+    Stop,
+    Instruction(Instruction),
+    /// A line of the C preprocessor: `#define`, `#include`.
+    Preprocessor,
+    /// Lines from `.macro`, `.rept`, `.irp` to their ends: text that becomes statements elsewhere.
+    Macro {
+        name: SmolStr,
+    },
+    /// What was not understood.
+    Unknown,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Directive {
+    /// In lower case, with the point.
+    pub name: SmolStr,
+    pub arguments: Vec<Argument>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Argument {
+    Expr(Expr),
+    /// Without its quotes, escapes as written.
+    Text(SmolStr),
+    /// What is no expression: `@progbits`, `"ax"` aside.
+    Other(SmolStr),
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Instruction {
+    /// What stands in parentheses in front.
+    pub predicate: Option<Operand>,
+    /// In lower case: `ld8.acq.nt1`.
+    pub mnemonic: SmolStr,
+    pub mnemonic_span: Span,
+    /// In front of `=`.
+    pub targets: Vec<Operand>,
+    /// Behind `=`; all operands where there is none.
+    pub sources: Vec<Operand>,
+    /// Whether there is a `=`.
+    pub assigns: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Operand {
+    pub span: Span,
+    pub kind: OperandKind,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum OperandKind {
+    /// A register, a number or a symbol: which of them, the instruction and the names in force say.
+    Value(Expr),
+    /// `[r5]`
+    Memory(Expr),
+}
+
+impl Instruction {
+    /// The mnemonic up to its first point.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        self.mnemonic.split('.').next().unwrap_or("")
+    }
+    /// What follows the points.
+    pub fn completers(&self) -> impl Iterator<Item = &str> {
+        self.mnemonic.split('.').skip(1)
+    }
+    /// Whether the mnemonic has this completer.
+    #[must_use]
+    pub fn has(&self, completer: &str) -> bool {
+        self.completers().any(|one| one == completer)
+    }
+}
