@@ -6,6 +6,41 @@ mod command;
 use command::{Place, json, lockstep, text};
 use serde_json::Value;
 
+/// The classes of the variables with names like `d1` and `u12`, by kernel and name.
+fn classes(file: &str) -> Vec<(String, String)> {
+    let report = json(&lockstep(&[
+        "analyze",
+        file,
+        "--format",
+        "json",
+        "--no-config",
+    ]));
+    let word = |one: &Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
+    let mut found = Vec::new();
+    for item in report["items"].as_array().into_iter().flatten() {
+        for one in item["values"].as_array().into_iter().flatten() {
+            let name = word(one, "name");
+            let digits = name.get(1..).unwrap_or("");
+            if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+                let name = format!("{}.{name}", word(&item, "name"));
+                found.push((name, word(one, "class")));
+            }
+        }
+    }
+    found
+}
+
+/// Variables `u1`, `u2` are uniform, `d1`, `d2` are not.
+fn expect(file: &str, count: usize) {
+    let found = classes(file);
+    assert_eq!(found.len(), count, "{found:?}");
+    let wrong: Vec<_> = found
+        .iter()
+        .filter(|(name, class)| (class == "uniform") != name.contains(".u"))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 /// What is written through copies of memory, through the arm of a condition, through a method that another class overrides
 /// and into a variable that outlives its call is not what it was.
 #[test]
@@ -48,30 +83,12 @@ uint more(uint a) { static uint k = 5; k += a; return k; }
     o[i] = a1 + a2;
 }
 ";
-    let classes = |file: &str| -> Vec<(String, String)> {
-        let report = json(&lockstep(&[
-            "analyze",
-            file,
-            "--format",
-            "json",
-            "--no-config",
-        ]));
-        let items = report["items"].as_array().cloned().unwrap_or_default();
-        let values = items
-            .iter()
-            .flat_map(|item| item["values"].as_array().cloned().unwrap_or_default());
-        let word = |one: &Value, key: &str| one[key].as_str().unwrap_or("").to_owned();
-        values
-            .map(|one| (word(&one, "name"), word(&one, "class")))
-            .filter(|(name, _)| name.len() == 2 && name.ends_with(|c: char| c.is_ascii_digit()))
-            .collect()
-    };
     let cuda = classes(&place.file("k.cu", kernel));
     assert_eq!(cuda.len(), 14, "{cuda:?}");
     for (name, class) in &cuda {
         assert_eq!(
             class == "uniform",
-            name.starts_with('b'),
+            name.contains(".b"),
             "{name}: {class}, {cuda:?}"
         );
     }
@@ -92,4 +109,98 @@ uint more(uint a) { static uint k = 5; k += a; return k; }
         "--no-config",
     ]));
     assert!(ran.contains("11 13 15 17"), "{ran}");
+}
+
+/// `c ? a : b` is the place of one of both wherever a reference is bound to it or its address is taken: in calls of
+/// lambdas, of objects and through pointers, in objects of methods and operators, in captures, members and results.
+#[test]
+fn both_arms_of_a_condition_are_written() {
+    let place = Place::new("arms");
+    let before = "struct S {
+    int v;
+    __device__ void set(int x) { v = x; }
+    __device__ int get() const { return v; }
+    __device__ S& operator<<(int x) { v = x; return *this; }
+};
+struct R { int& r; __device__ R(int& x) : r(x) {} };
+struct Q { int& r; };
+struct F { __device__ void operator()(int& x) const { x = 7; } };
+template<class T> struct G { __device__ void operator()(T& x) const { x = 7; } };
+__device__ int& pick(bool c, int& a, int& b) { return c ? a : b; }
+__device__ S& operator>>(S& s, int x) { s.v = x; return s; }
+template<class C> __device__ void apply(C f, int& a, int& b, bool c) { f(c ? a : b); }
+template<class... A> __device__ void sevens(A&&... a) { ((a = 7), ...); }
+__device__ void seven(int& a) { a = 7; }
+struct H {
+    int y, z;
+    __device__ void go(bool c) { auto f = [&](int& q) { q = 7; }; f(c ? y : z); }
+};
+";
+    let written = [
+        "auto f = [](int& q) { q = 7; }; f(c ? y : z);",
+        "auto f = [](auto& q) { q = 7; }; f(c ? y : z);",
+        "auto f = [&](int k, auto&& q) { q = k; }; f(3, c ? y : z);",
+        "[](int& q) { q = 7; }(c ? y : z);",
+        "F f; f(c ? y : z);",
+        "G<int>{}(c ? y : z);",
+        "apply([](int& q) { q = 7; }, y, z, c);",
+        "pick(c, y, z) = 7;",
+        "int& r = pick(c, y, z); r = 7;",
+        "S a{n}, b{n}; (c ? a : b).set(7); y = a.v; z = b.v;",
+        "S a{n}, b{n}; (c ? a : b) << 7; y = a.v; z = b.v;",
+        "S a{n}, b{n}; (c ? a : b) >> 7; y = a.v; z = b.v;",
+        "R r(c ? y : z); r.r = 7;",
+        "R r{c ? y : z}; r.r = 7;",
+        "Q r{c ? y : z}; r.r = 7;",
+        "auto f = [&r = c ? y : z]() { r = 7; }; f();",
+        "sevens(c ? y : z);",
+        "int q = 3; swap(c ? y : z, q);",
+        "H h{n, n}; h.go(c); y = h.y; z = h.z;",
+        "void (*f)(int&) = seven; f(c ? y : z);",
+        "std::forward<int&>(c ? y : z) = 7;",
+        "(n++, c ? y : z) = 7;",
+        "(c ? y : z = 5) = 7;",
+        "atomicAdd(&(c ? y : z), 2);",
+        "int a[2] = {n, n}, b[2] = {n, n}; int* p = c ? a : b; p[0] = 7; y = a[0]; z = b[0];",
+    ];
+    let mut source = before.to_owned();
+    for (number, text) in written.iter().enumerate() {
+        source += &format!(
+            "__global__ void k{number}(int* o, int n) {{ bool c = threadIdx.x > 3; int y = n, z = n;
+    {text}
+    int d1 = y; int d2 = z; o[threadIdx.x] = y + z; }}\n"
+        );
+    }
+    expect(&place.file("written.cu", &source), 2 * written.len());
+    // What is read alone stays what it is, and so does what uniform conditions choose.
+    let source = format!(
+        "{before}__global__ void k(int* o, int n) {{
+    int y = n, z = 2 * n;
+    auto f = [](const int& q) {{ return q + 1; }};
+    int u1 = f(n > 3 ? y : z);
+    S a{{n}}, b{{n}};
+    int u2 = (n > 3 ? a : b).get();
+    const S& s = n > 3 ? a : b;
+    int u3 = s.v;
+    int l[2] = {{n, n}}, m[2] = {{n, n}};
+    int* p = n > 3 ? l : m;
+    p[0] = 3;
+    int u4 = p[1], u5 = l[0];
+    for (int* q = n > 5 ? l : m; q < l + 2; q++) *q = 3;
+    int u6 = y, u7 = z, u8 = a.v;
+    o[threadIdx.x] = u1 + u2 + u3 + u4 + u5 + u6 + u7 + u8;
+}}
+__global__ void later(int* o, int n) {{
+    int y = n, z = 2 * n;
+    int l[2] = {{n, n}}, m[2] = {{n + 1, n}};
+    const int& r = n > 3 ? y : z;
+    y = threadIdx.x;
+    int d1 = r;
+    int* q = threadIdx.x > 3 ? l : m;
+    int d2 = q[1];
+    o[threadIdx.x] = d1 + d2;
+}}
+"
+    );
+    expect(&place.file("read.cu", &source), 10);
 }

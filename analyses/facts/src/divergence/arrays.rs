@@ -2,70 +2,124 @@
 //! offset and execution of the stores into them.
 
 use super::engine::{DISPATCH, Engine, Level};
-use ir::{Block, Inst, Op, Value};
+use ir::{Block, Function, Inst, Op, Space, Type, Value};
 
-/// Finds the arrays and the addresses in them.
+/// Finds the arrays and the addresses in them. Arrays that one address may lie in are one.
 pub(crate) fn find(engine: &mut Engine<'_>) {
     let function = engine.function;
-    engine.array_of = vec![None; function.values.len()];
-    let mut escaped = Vec::new();
+    let mut classes = Classes::new(function);
     let mut loads = Vec::new();
     for &block in &engine.flow.order {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
-            let array = match data.op {
-                Op::Alloca { .. } => {
-                    escaped.push(false);
-                    Some(escaped.len() as u32 - 1)
-                }
-                Op::PtrAdd => data.args.first().and_then(|&base| engine.array_of(base)),
-                _ => None,
-            };
-            if array.is_some() {
-                for &result in &data.results {
-                    engine.array_of[result.0 as usize] = array;
-                }
-            }
             if let (Op::Load(_), Some(&address)) = (&data.op, data.args.first())
-                && engine.array_of(address).is_some()
+                && is_private(function, address)
             {
                 loads.push((address, inst));
             }
+            let merged: &[Value] = match data.op {
+                Op::PtrAdd => data.args.get(..1).unwrap_or_default(),
+                Op::Select => data.args.get(1..).unwrap_or_default(),
+                _ => &[],
+            };
             for (index, &arg) in data.args.iter().enumerate() {
-                let fine = index == 0 && matches!(data.op, Op::PtrAdd | Op::Load(_) | Op::Store(_));
-                if let Some(array) = engine.array_of(arg)
-                    && !fine
-                {
-                    escaped[array as usize] = true;
+                let fine = merged.contains(&arg)
+                    || matches!(data.op, Op::IntCompare(_))
+                    || index == 0 && matches!(data.op, Op::Load(_) | Op::Store(_));
+                if !fine {
+                    classes.escapes(arg);
+                }
+            }
+            for &result in &data.results {
+                match data.op {
+                    Op::Alloca { .. } | Op::Undef => {}
+                    Op::PtrAdd | Op::Select => {
+                        for &arg in merged {
+                            classes.join(result, arg);
+                        }
+                    }
+                    _ => classes.escapes(result),
                 }
             }
         }
         for edge in function.blocks[block].terminator.edges() {
-            for &arg in &edge.args {
-                if let Some(array) = engine.array_of(arg) {
-                    escaped[array as usize] = true;
-                }
+            for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
+                classes.join(param, arg);
             }
         }
         if let ir::Terminator::Return(values) = &function.blocks[block].terminator {
             for &value in values {
-                if let Some(array) = engine.array_of(value) {
-                    escaped[array as usize] = true;
-                }
+                classes.escapes(value);
             }
         }
     }
-    for _ in &escaped {
-        engine.add_array();
+    for &param in &function.blocks[function.entry()].params {
+        classes.escapes(param);
     }
+    engine.array_of = vec![None; function.values.len()];
+    let mut numbers = vec![None; function.values.len()];
     for value in function.values.keys() {
-        if engine.array_of(value).is_some_and(|a| escaped[a as usize]) {
-            engine.array_of[value.0 as usize] = None;
+        if !is_private(function, value) {
+            continue;
+        }
+        let class = classes.of(value) as usize;
+        if !classes.escaped[class] {
+            let number = *numbers[class].get_or_insert_with(|| engine.add_array());
+            engine.array_of[value.0 as usize] = Some(number);
         }
     }
     for (address, inst) in loads {
         if let Some(array) = engine.array_of(address) {
             engine.reads_array(array, inst);
+        }
+    }
+}
+
+fn is_private(function: &Function, value: Value) -> bool {
+    function.ty(value) == Type::Ptr(Space::Local)
+}
+
+/// Addresses in private memory by the arrays that they may lie in; union-find.
+struct Classes<'f> {
+    function: &'f Function,
+    parent: Vec<u32>,
+    /// Of a class's first member: more may happen to it than is seen.
+    escaped: Vec<bool>,
+}
+
+impl Classes<'_> {
+    fn new(function: &Function) -> Classes<'_> {
+        Classes {
+            function,
+            parent: (0..function.values.len() as u32).collect(),
+            escaped: vec![false; function.values.len()],
+        }
+    }
+    fn of(&mut self, value: Value) -> u32 {
+        let mut at = value.0;
+        while self.parent[at as usize] != at {
+            let up = self.parent[self.parent[at as usize] as usize];
+            self.parent[at as usize] = up;
+            at = up;
+        }
+        at
+    }
+    fn escapes(&mut self, value: Value) {
+        if is_private(self.function, value) {
+            let class = self.of(value);
+            self.escaped[class as usize] = true;
+        }
+    }
+    fn join(&mut self, a: Value, b: Value) {
+        match (is_private(self.function, a), is_private(self.function, b)) {
+            (true, true) => {
+                let (a, b) = (self.of(a) as usize, self.of(b) as usize);
+                self.parent[b] = a as u32;
+                self.escaped[a] |= self.escaped[b];
+            }
+            (true, false) => self.escapes(a),
+            (false, true) => self.escapes(b),
+            (false, false) => {}
         }
     }
 }

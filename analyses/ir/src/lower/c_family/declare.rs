@@ -55,16 +55,10 @@ impl Context<'_> {
         let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
         if let CType::Reference { to, .. } = &written {
             let to = (**to).clone();
-            // What is bound to it may be written through it.
-            let bound =
-                |cx: &mut Self, e: &ast::Expr| match cx.chosen_place(e).filter(|_| !is_const) {
-                    Some(chosen) => cx.expr(&chosen),
-                    None => cx.expr(e),
-                };
             let operand = match &declarator.initializer {
-                Initializer::Copy(e) => bound(self, e),
+                Initializer::Copy(e) => self.bound(e),
                 Initializer::Paren(list) | Initializer::Brace(list) if list.len() == 1 => {
-                    bound(self, &list[0])
+                    self.bound(&list[0])
                 }
                 _ => Operand::Value(self.undefined(&to)),
             };

@@ -19,13 +19,13 @@ const NEAR: u32 = 2;
 const ANY: u32 = u32::MAX;
 
 impl Context<'_> {
-    /// Lowers arguments; packs are spread, lists wait for the parameter's type.
+    /// Lowers arguments that are read alone; packs are spread, lists wait for the parameter's type.
     pub fn arguments<'e>(&mut self, list: &'e [Expr]) -> Vec<Arg<'e>> {
         self.arguments_of(list, |_| false)
     }
 
-    /// Arguments of which some may be written by the callee: then `c ? a : b` is the place of an arm.
-    fn arguments_of<'e>(
+    /// Arguments of which some are bound to references: then `c ? a : b` is the place of an arm.
+    pub(super) fn arguments_of<'e>(
         &mut self,
         list: &'e [Expr],
         written: impl Fn(usize) -> bool,
@@ -54,9 +54,10 @@ impl Context<'_> {
                     list: Some(e),
                 }),
                 _ => {
-                    let operand = match self.chosen_place(e).filter(|_| written(out.len())) {
-                        Some(chosen) => self.expr(&chosen),
-                        None => self.expr(e),
+                    let operand = if written(out.len()) {
+                        self.bound(e)
+                    } else {
+                        self.expr(e)
                     };
                     out.push(Arg {
                         operand,
@@ -93,8 +94,7 @@ impl Context<'_> {
                     }
                     _ => self.expr(callee),
                 };
-                let list = self.arguments(arguments);
-                self.call_value(target, &[], &list, callee.span, span)
+                self.call_value(target, &[], arguments, callee.span, span)
             }
         }
     }
@@ -104,12 +104,17 @@ impl Context<'_> {
         &mut self,
         target: Operand,
         explicit: &[Local],
-        arguments: &[Arg<'_>],
+        arguments: &[Expr],
         callee_span: Span,
         span: Span,
     ) -> Operand {
         match target.ty().value_type().clone() {
-            CType::Lambda(id) => self.call_closure(id, explicit, arguments, span),
+            CType::Lambda(id) => {
+                let lambda = self.closures[id.0 as usize].lambda.clone();
+                let writes = !lambda.captures.is_empty() || lambda.default_capture.is_some();
+                let list = self.arguments_of(arguments, |at| binds(&lambda.parameters, at, writes));
+                self.call_closure(id, explicit, &list, span)
+            }
             CType::Function(name, number) => {
                 let own = (number as usize)
                     .checked_sub(1)
@@ -118,9 +123,10 @@ impl Context<'_> {
                 let explicit = own.as_deref().unwrap_or(explicit);
                 let path: SmallVec<[SmolStr; 4]> = name.split("::").map(SmolStr::new).collect();
                 let candidates = self.functions_named(&path);
-                match self.call_overloaded(candidates, explicit, None, arguments, span, ANY) {
+                let list = self.arguments_of(arguments, |at| may_bind(&candidates, at));
+                match self.call_overloaded(candidates, explicit, None, &list, span, ANY) {
                     Some(result) => result,
-                    None => self.unknown_call(&name, None, arguments, None, span),
+                    None => self.unknown_call(&name, None, &list, None, span),
                 }
             }
             CType::Struct(id) => {
@@ -129,9 +135,10 @@ impl Context<'_> {
                     Operand::Value(value) => LValue::value(value),
                 };
                 let methods = self.methods(id, "operator()", 0);
-                match self.call_method(&object, methods, explicit, arguments, span) {
+                let list = self.arguments_of(arguments, |at| may_bind(&methods, at));
+                match self.call_method(&object, methods, explicit, &list, span) {
                     Some(result) => result,
-                    None => self.unknown_call("operator()", Some(&object), arguments, None, span),
+                    None => self.unknown_call("operator()", Some(&object), &list, None, span),
                 }
             }
             CType::Pointer { to, .. } if matches!(*to, CType::Lambda(_) | CType::Function(..)) => {
@@ -157,7 +164,8 @@ impl Context<'_> {
                     CType::Opaque(_) | CType::Pointer { .. } => Unseen::Pointer,
                     _ => Unseen::Overload,
                 };
-                self.unseen_call(&name, why, None, arguments, None, span)
+                let list = self.arguments_of(arguments, |_| true);
+                self.unseen_call(&name, why, None, &list, None, span)
             }
         }
     }
@@ -186,15 +194,13 @@ impl Context<'_> {
                     if let Some(named) = &mut place.name {
                         named.at = self.at(last.ident.span);
                     }
-                    let list = self.arguments(arguments);
                     let target = Operand::Place(place);
-                    return self.call_value(target, &explicit, &list, name.span, span);
+                    return self.call_value(target, &explicit, arguments, name.span, span);
                 }
                 Some(Local::Type(ty)) => return self.construct(ty, arguments, false, span),
                 Some(Local::Constant(number)) if matches!(number.ty, CType::Function(..)) => {
                     let target = Operand::Value(self.number(&number));
-                    let list = self.arguments(arguments);
-                    return self.call_value(target, &explicit, &list, name.span, span);
+                    return self.call_value(target, &explicit, arguments, name.span, span);
                 }
                 _ => {}
             }
@@ -207,7 +213,7 @@ impl Context<'_> {
                     )
                 });
                 if !methods.is_empty() && !is_constructor {
-                    let list = self.arguments_of(arguments, |at| may_write(&methods, at));
+                    let list = self.arguments_of(arguments, |at| may_bind(&methods, at));
                     let this = self.this_place();
                     let found =
                         self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
@@ -221,8 +227,7 @@ impl Context<'_> {
                     && self.structs.field(id, &text).is_some()
                 {
                     let target = self.name(name);
-                    let list = self.arguments(arguments);
-                    return self.call_value(target, &explicit, &list, name.span, span);
+                    return self.call_value(target, &explicit, arguments, name.span, span);
                 }
             }
         }
@@ -240,7 +245,7 @@ impl Context<'_> {
                     CType::Struct(own) => self.base_place(&this, own, id),
                     _ => None,
                 });
-                let list = self.arguments_of(arguments, |at| may_write(&methods, at));
+                let list = self.arguments_of(arguments, |at| may_bind(&methods, at));
                 let found =
                     self.call_overloaded(methods, &explicit, this.as_ref(), &list, span, ANY);
                 return match found {
@@ -254,8 +259,14 @@ impl Context<'_> {
         {
             return self.construct(ty, arguments, false, span);
         }
-        let unknown = candidates.is_empty() && !builtins::is_builtin(self.language, &full);
-        let list = self.arguments_of(arguments, |at| unknown || may_write(&candidates, at));
+        // Builtins write through addresses, but for the exchange of two variables.
+        let unknown = candidates.is_empty()
+            && (!builtins::is_builtin(self.language, &full)
+                || matches!(
+                    text.as_str(),
+                    "swap" | "exchange" | "forward" | "move" | "ref"
+                ));
+        let list = self.arguments_of(arguments, |at| unknown || may_bind(&candidates, at));
         if matches!(
             full.trim_start_matches("cuda::"),
             "std::move" | "std::forward" | "move" | "forward"
@@ -363,7 +374,7 @@ impl Context<'_> {
             Some(list) => self.template_arguments(list),
             None => Vec::new(),
         };
-        let operand = self.expr(base);
+        let operand = self.object_of_call(base, &text, arrow);
         let object = if arrow {
             self.pointee(operand, base.span)
         } else {
@@ -383,12 +394,13 @@ impl Context<'_> {
                     }
                 }
                 let methods = self.methods(class, &text, 0);
-                let list = self.arguments_of(arguments, |at| may_write(&methods, at));
-                if methods.is_empty() {
-                    if self.structs.field(id, &text).is_some() {
-                        let target = self.member_place(object, &text, last.ident.span, span);
-                        return self.call_value(target, &explicit, &list, member.span, span);
-                    }
+                if methods.is_empty() && self.structs.field(id, &text).is_some() {
+                    let target = self.member_place(object, &text, last.ident.span, span);
+                    return self.call_value(target, &explicit, arguments, member.span, span);
+                }
+                let unknown = methods.is_empty();
+                let list = self.arguments_of(arguments, |at| unknown || may_bind(&methods, at));
+                if unknown {
                     return self.unknown_call(&text, Some(&object), &list, None, span);
                 }
                 match self.call_method(&object, methods, &explicit, &list, span) {
@@ -439,6 +451,21 @@ impl Context<'_> {
                 }
             }
         }
+    }
+
+    /// The object of a call of a method: `c ? a : b` is the place of an arm, unless all methods of this name are `const`.
+    fn object_of_call(&mut self, base: &Expr, method: &str, arrow: bool) -> Operand {
+        if !arrow
+            && let Some(chosen) = self.chosen_place(base)
+            && let CType::Struct(id) = *self.type_of(base).value_type()
+        {
+            let writes = |callee: &Callee| callee.function.function().is_none_or(|f| !f.is_const);
+            let methods = self.methods(id, method, 0);
+            if methods.is_empty() || methods.iter().any(writes) {
+                return self.expr(&chosen);
+            }
+        }
+        self.expr(base)
     }
 
     /// A class or one that it is derived from declares a method of this name as `virtual`.
@@ -522,14 +549,31 @@ fn pointer_of_call(callee: &Expr) -> Option<&Expr> {
     None
 }
 
-/// A candidate takes this argument by a reference that it may write through.
-fn may_write(candidates: &[Callee], at: usize) -> bool {
+/// A candidate takes this argument by a reference through which it is written, or through which what is written by
+/// another way is seen.
+pub(super) fn may_bind(candidates: &[Callee], at: usize) -> bool {
     candidates.iter().any(|candidate| {
-        let function = candidate.function.function();
-        let parameter = function.and_then(|function| function.parameters.get(at));
-        parameter.is_some_and(|parameter| match &parameter.ty.kind {
-            ast::TypeKind::Reference { target, .. } => !target.is_const,
-            _ => false,
+        candidate.function.function().is_some_and(|function| {
+            let is_method = candidate.class.is_some() && !function.is_const;
+            binds(&function.parameters, at, is_method)
         })
+    })
+}
+
+/// A parameter is a reference that matters: one that may be written through, or one beside which the callee may write
+/// (`writes`, or by another parameter).
+fn binds(parameters: &[ast::Parameter], at: usize, writes: bool) -> bool {
+    let reference = |parameter: &ast::Parameter| match &parameter.ty.kind {
+        ast::TypeKind::Reference { target, .. } => Some(!target.is_const),
+        _ => None,
+    };
+    let pack = || parameters.last().filter(|parameter| parameter.pack);
+    let bound = parameters.get(at).or_else(pack).and_then(reference);
+    bound.is_some_and(|written| {
+        written
+            || writes
+            || parameters
+                .iter()
+                .any(|other| reference(other) == Some(true))
     })
 }

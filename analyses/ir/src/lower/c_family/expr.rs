@@ -47,6 +47,14 @@ impl Context<'_> {
         }
     }
 
+    /// What a reference is bound to, or an address taken of.
+    pub fn bound(&mut self, e: &Expr) -> Operand {
+        match self.chosen_place(e) {
+            Some(chosen) => self.expr(&chosen),
+            None => self.expr(e),
+        }
+    }
+
     /// An expression with `*(c ? &a : &b)` for the `c ? a : b` that it is the place, member or element of. `None`: it is
     /// none, or the language has no such places.
     pub fn chosen_place(&self, e: &Expr) -> Option<Expr> {
@@ -62,6 +70,9 @@ impl Context<'_> {
         };
         let kind = match &e.kind {
             ExprKind::Paren(inner) => ExprKind::Paren(Box::new(self.chosen_place(inner)?)),
+            ExprKind::Comma(left, right) => {
+                ExprKind::Comma(left.clone(), Box::new(self.chosen_place(right)?))
+            }
             ExprKind::Member {
                 base,
                 member,
@@ -484,11 +495,10 @@ impl Context<'_> {
         let mut extra = Scope::default();
         for capture in &lambda.captures {
             if let Some(e) = &capture.initializer {
-                let value = self.rvalue(e);
                 let place = if capture.mode == ast::CaptureMode::Reference {
-                    self.place(e)
+                    self.written_place(e)
                 } else {
-                    LValue::value(value)
+                    LValue::value(self.rvalue(e))
                 };
                 extra.insert(capture.name.name.clone(), Local::Variable(place));
             } else if capture.mode == ast::CaptureMode::Value
@@ -643,7 +653,12 @@ fn is_place(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Paren(inner) => is_place(inner),
         ExprKind::Name(_) | ExprKind::Index { .. } | ExprKind::Member { .. } => true,
-        ExprKind::Unary { op, .. } => *op == ast::UnaryOp::Dereference,
+        ExprKind::Unary { op, .. } => matches!(
+            op,
+            ast::UnaryOp::Dereference | ast::UnaryOp::PreIncrement | ast::UnaryOp::PreDecrement
+        ),
+        ExprKind::Assign { .. } => true,
+        ExprKind::Comma(_, right) => is_place(right),
         ExprKind::Conditional {
             then, otherwise, ..
         } => is_place(then) && is_place(otherwise),

@@ -17,7 +17,7 @@ impl Context<'_> {
         let mut places = Vec::new();
         let mut types: Vec<Type> = Vec::new();
         for (constraint, e) in &asm.outputs {
-            let place = self.place(e);
+            let place = self.written_place(e);
             if constraint.contains('+') {
                 let value = self.load_silently(&place, e.span);
                 values.extend(value.parts);

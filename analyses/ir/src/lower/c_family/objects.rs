@@ -1,7 +1,9 @@
 //! Making values and objects: `T(a, b)`, `T{a, b}`, initialiser lists, constructors, default member initialisers.
 
 use super::call::{Arg, Operand};
+use super::classes::Callee;
 use super::context::*;
+use super::dispatch::may_bind;
 use super::types::*;
 use super::value::*;
 use crate::types::{Space, Type};
@@ -33,7 +35,7 @@ impl Context<'_> {
         {
             return Operand::Value(self.initialise_value(&ty, &arguments[0]));
         }
-        let list = self.arguments(arguments);
+        let list = self.arguments_of_object(&ty, arguments);
         self.construct_arguments(ty, &list, span)
     }
 
@@ -191,6 +193,43 @@ impl Context<'_> {
         place
     }
 
+    fn constructors(&mut self, id: StructId) -> Vec<Callee> {
+        let class_name = self.sources[id.0 as usize].class_name.clone();
+        let mut found = self.methods(id, &class_name, 15);
+        found.retain(|c| {
+            c.class == Some(id)
+                && c.function.function().is_some_and(|f| {
+                    matches!(f.name, ast::FunctionName::Constructor(_))
+                        && !matches!(f.body, FunctionBody::Deleted | FunctionBody::Defaulted)
+                })
+        });
+        found
+    }
+
+    /// Arguments of a constructor, or of the members of an aggregate.
+    fn arguments_of_object<'e>(&mut self, ty: &CType, list: &'e [Expr]) -> Vec<Arg<'e>> {
+        let CType::Struct(id) = *ty else {
+            return self.arguments(list);
+        };
+        let constructors = self.constructors(id);
+        let fields = self.structs[id].fields.clone();
+        let is_reference = |at: usize| {
+            let field = fields.get(at);
+            field.is_some_and(|field| matches!(field.ty, CType::Reference { .. }))
+        };
+        self.arguments_of(list, |at| may_bind(&constructors, at) || is_reference(at))
+    }
+
+    /// A member that is a reference holds an address.
+    fn point_reference(&mut self, target: &LValue, to: CType, e: &Expr, span: Span) {
+        let place = self.written_place(e);
+        let ty = CType::pointer(to, Space::Generic);
+        let pointer = RValue::pointer_to(ty.clone(), place);
+        let mut target = target.clone();
+        target.ty = ty;
+        self.store_silently(&target, pointer, span);
+    }
+
     /// Runs a constructor on the object at `place`. `false`: the class has none that fits.
     pub fn construct_at(
         &mut self,
@@ -199,18 +238,7 @@ impl Context<'_> {
         arguments: &[Arg<'_>],
         span: Span,
     ) -> bool {
-        let class_name = self.sources[id.0 as usize].class_name.clone();
-        let constructors: Vec<_> = self
-            .methods(id, &class_name, 15)
-            .into_iter()
-            .filter(|c| {
-                c.class == Some(id)
-                    && c.function.function().is_some_and(|f| {
-                        matches!(f.name, ast::FunctionName::Constructor(_))
-                            && !matches!(f.body, FunctionBody::Deleted | FunctionBody::Defaulted)
-                    })
-            })
-            .collect();
+        let constructors = self.constructors(id);
         if constructors.is_empty() {
             if arguments.is_empty() {
                 self.default_members(place, id, &[], 0);
@@ -318,15 +346,9 @@ impl Context<'_> {
             let span = initializer.span;
             if let Some(target) = self.field(object, id, &name, span) {
                 if let CType::Reference { to, .. } = &target.ty {
-                    // A reference member holds an address.
                     let to = (**to).clone();
                     if let Some(e) = initializer.arguments.first() {
-                        let place = self.place(e);
-                        let ty = CType::pointer(to, Space::Generic);
-                        let pointer = RValue::pointer_to(ty.clone(), place);
-                        let mut target = target.clone();
-                        target.ty = ty;
-                        self.store_silently(&target, pointer, span);
+                        self.point_reference(&target, to, e, span);
                     }
                     continue;
                 }
@@ -338,7 +360,8 @@ impl Context<'_> {
             match self.named_type(&initializer.name) {
                 Some(CType::Struct(base)) => {
                     if let Some(place) = self.base_place(object, id, base) {
-                        let list = self.arguments(&initializer.arguments);
+                        let ty = CType::Struct(base);
+                        let list = self.arguments_of_object(&ty, &initializer.arguments);
                         self.construct_at(&place, base, &list, span);
                     }
                 }
@@ -514,6 +537,10 @@ impl Context<'_> {
             Initializer::Copy(e) => match &e.kind {
                 ExprKind::List(items) => self.fill(place, items, e.span),
                 _ => {
+                    if let CType::Reference { to, .. } = &place.ty {
+                        let to = (**to).clone();
+                        return self.point_reference(place, to, e, span);
+                    }
                     let value = self.initialise_value(&place.ty.clone(), e);
                     self.store_silently(place, value, span);
                 }
@@ -525,7 +552,7 @@ impl Context<'_> {
             Initializer::Paren(items) => match &place.ty {
                 CType::Struct(id) => {
                     let id = *id;
-                    let list = self.arguments(items);
+                    let list = self.arguments_of_object(&CType::Struct(id), items);
                     if let [only] = list.as_slice()
                         && *only.operand.ty().value_type() == place.ty
                         && only.list.is_none()
@@ -570,7 +597,7 @@ impl Context<'_> {
                 });
                 if has_constructor && items.iter().all(|(designator, _)| designator.is_none()) {
                     let exprs: Vec<Expr> = items.iter().map(|(_, e)| e.clone()).collect();
-                    let list = self.arguments(&exprs);
+                    let list = self.arguments_of_object(&place.ty, &exprs);
                     if let [only] = list.as_slice()
                         && *only.operand.ty().value_type() == place.ty
                         && only.list.is_none()

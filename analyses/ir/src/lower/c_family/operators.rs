@@ -1,7 +1,9 @@
 //! Unary and binary operators, increments, conditions, and operators that users define.
 
 use super::call::{Arg, Operand};
+use super::classes::Callee;
 use super::context::*;
+use super::dispatch::may_bind;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
@@ -18,7 +20,7 @@ impl Context<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
         match op {
             UnaryOp::AddressOf => {
-                let place = match self.expr(operand) {
+                let place = match self.bound(operand) {
                     Operand::Place(place) => place,
                     Operand::Value(value) if matches!(value.ty, CType::Function(..)) => {
                         return Operand::Value(value);
@@ -217,10 +219,11 @@ impl Context<'_> {
             chain.push((*op, right, *op_span, start.span));
             start = left;
         }
-        let mut operand = self.expr(start);
+        let first = chain.last().map_or(op, |link| link.0);
+        let mut operand = self.operand(first, start, 0);
         let mut operand_span = start.span;
         for (op, right, op_span, span) in chain.into_iter().rev() {
-            let right_operand = self.expr(right);
+            let right_operand = self.operand(op, right, 1);
             operand = self.binary_operands(
                 op,
                 operand,
@@ -233,6 +236,27 @@ impl Context<'_> {
             operand_span = span;
         }
         operand
+    }
+
+    /// An operand; of an operator that a user may have defined for it, `c ? a : b` is the place of an arm.
+    fn operand(&mut self, op: BinaryOp, e: &Expr, at: usize) -> Operand {
+        if let Some(chosen) = self.chosen_place(e) {
+            let ty = self.type_of(e);
+            let name = SmolStr::new(format!("operator{}", op.symbol()));
+            if self.may_overload(&ty) {
+                let mut bound = may_bind(&self.functions_named(std::slice::from_ref(&name)), at);
+                if let CType::Struct(id) = *ty.value_type() {
+                    let methods = self.methods(id, &name, 0);
+                    let writes =
+                        |callee: &Callee| callee.function.function().is_none_or(|f| !f.is_const);
+                    bound |= at == 0 && methods.iter().any(writes);
+                }
+                if bound {
+                    return self.expr(&chosen);
+                }
+            }
+        }
+        self.expr(e)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -575,11 +599,14 @@ impl Context<'_> {
         self.builder
             .branch(bit, first, second, BranchKind::Conditional);
         self.builder.switch_to(first);
+        // An array is the address of its first element, not a copy.
         let a = self.rvalue(then);
+        let a = self.decay(a);
         let a = self.with_address(a, span);
         let end_first = self.builder.current();
         self.builder.switch_to(second);
         let b = self.rvalue(otherwise);
+        let b = self.decay(b);
         let b = self.with_address(b, span);
         let ty = self.merged_type(&a, &b);
         let b = self.convert(b, &ty, span);

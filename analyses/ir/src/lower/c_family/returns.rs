@@ -20,7 +20,7 @@ impl Context<'_> {
                     self.expr(e);
                 }
                 (ReturnPlace::Undecided, Some(CType::Reference { to, .. })) => {
-                    let mut place = self.place(e);
+                    let mut place = self.written_place(e);
                     if let (CType::Struct(a), CType::Struct(b)) = (&place.ty, &*to)
                         && let Some(base) = self.base_place(&place, *a, *b)
                     {
@@ -68,7 +68,7 @@ impl Context<'_> {
                     // A second return names another place: results become addresses.
                     let key_span = self.frame().return_key;
                     let key = self.key(key_span);
-                    self.place(e);
+                    self.written_place(e);
                     if self.demotions.pointer_results.insert(key) {
                         self.again = true;
                     }
@@ -76,7 +76,7 @@ impl Context<'_> {
                 (ReturnPlace::Place(place), declared) => {
                     let value = match declared {
                         Some(CType::Reference { to, .. }) => {
-                            let named = self.place(e);
+                            let named = self.written_place(e);
                             let ty = CType::pointer((*to).clone(), Space::Generic);
                             RValue::pointer_to(ty, named)
                         }
@@ -110,7 +110,7 @@ impl Context<'_> {
                     RValue::void()
                 }
                 CType::Reference { .. } => {
-                    let place = self.place(e);
+                    let place = self.written_place(e);
                     RValue::pointer_to(ty.clone(), place)
                 }
                 _ => self.initialise_value(&ty, e),
