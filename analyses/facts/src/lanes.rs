@@ -35,21 +35,54 @@ pub(crate) fn values(
     block: Block,
     first: u32,
 ) -> Option<Vec<i64>> {
+    let found = relative(engine, address, block, first, false)?;
+    Some(found.values.to_vec())
+}
+
+/// The values of the lanes of a warp, up to an unknown multiple of `unit` that they share.
+pub(crate) struct Relative {
+    pub values: Rc<[i64]>,
+    pub unit: u64,
+}
+
+impl Relative {
+    pub(crate) fn constant(value: i64, warp: u32) -> Relative {
+        Relative {
+            values: (0..warp).map(|_| value).collect(),
+            unit: EXACT,
+        }
+    }
+    /// Nothing unknown is added.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.unit == EXACT
+    }
+}
+
+/// The value of each lane of the warp that begins at `first`. `wrapping`: the unknown part is of the value's width, the sum
+/// may wrap.
+pub(crate) fn relative(
+    engine: &Engine<'_>,
+    value: Value,
+    block: Block,
+    first: u32,
+    wrapping: bool,
+) -> Option<Relative> {
     let mut walk = Walk {
         engine,
         block,
         first,
+        wrapping,
         known: FxHashMap::default(),
     };
-    let found = walk.of(address, 0)?;
-    // An address that does not differ is not of this kind: only the assumed shape makes it so.
-    Some(found.values.to_vec())
+    let Lanes { values, unit } = walk.of(value, 0)?;
+    Some(Relative { values, unit })
 }
 
 struct Walk<'e, 'f> {
     engine: &'e Engine<'f>,
     block: Block,
     first: u32,
+    wrapping: bool,
     known: FxHashMap<Value, Option<Lanes>>,
 }
 
@@ -84,7 +117,8 @@ impl Walk<'_, '_> {
             return lanes.values.iter().all(|v| (-limit..limit).contains(v));
         }
         let within = |&v: &i64| 0 <= v && (v as u64) < lanes.unit;
-        lanes.values.iter().all(within)
+        self.wrapping
+            || lanes.values.iter().all(within)
             || function.defining(value).is_some_and(|data| match data.op {
                 Op::Binary(_, wrap) => wrap.no_signed || wrap.no_unsigned,
                 Op::Special(_) | Op::Convert(_) => true,

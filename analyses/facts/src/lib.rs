@@ -1,5 +1,6 @@
 //! What is true of a program. Never changes it, knows no machine but by its cost tables.
 
+mod active;
 mod assumption;
 pub mod causes;
 mod control;

@@ -6,14 +6,16 @@
 //! ```
 //!
 //! The addresses of all lanes are computed from the address's form; what is uniform in it is taken to be aligned to the
-//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for a full warp, of accesses
-//! that lie in one object.
+//! sector (bank row), and rows of a workgroup of unknown shape to be whole warps. Estimates for the lanes that the
+//! conditions on the way let through (`active`), of accesses that lie in one object.
 
+use crate::active::{Active, Lanes};
 use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
-use ir::{Op, Space, Special, SymbolKind, Type, Value};
+use ir::{Function, Op, Space, Special, SymbolKind, Type, Value};
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 const SECTOR: i64 = 32;
 const BANKS: i64 = 32;
@@ -22,6 +24,7 @@ const BANKS: i64 = 32;
 pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
     let function = engine.function;
     let mut found = Vec::new();
+    let mut active = Active::new(engine);
     for &(block, inst) in &engine.tables.accesses {
         let data = &function.insts[inst];
         let (kind, access) = match &data.op {
@@ -41,6 +44,23 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
             AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
         };
+        let pieces = match kind {
+            AccessKind::Load => Pieces::of(function, &data.results),
+            AccessKind::Store => Pieces::of(function, &data.args[1..]),
+            AccessKind::Atomic(_) => Pieces::of(function, &data.args[1..2.min(data.args.len())]),
+        };
+        let mut warps: Vec<Warp> = warps(&engine.shape)
+            .into_iter()
+            .map(|first| Warp {
+                first,
+                sets: active.sets(block, data.guard, first),
+            })
+            .collect();
+        let lanes = most_lanes(&warps);
+        if lanes == 1 {
+            // Which lane it is makes no difference.
+            warps.iter_mut().for_each(|warp| warp.sets = Rc::from([1]));
+        }
         let mut fact = AccessFact {
             assumed: false,
             inst,
@@ -55,15 +75,66 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             sectors: None,
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
             bank_ways: None,
+            lanes,
             address,
         };
-        classify(engine, block, &mut fact);
+        classify(engine, block, pieces, &warps, &mut fact);
         found.push(fact);
     }
     found
 }
 
-fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
+/// A warp, by its first lane, and the sets of its lanes that may take part together.
+struct Warp {
+    first: u32,
+    sets: Rc<[Lanes]>,
+}
+
+fn most_lanes(warps: &[Warp]) -> u32 {
+    let sets = warps.iter().flat_map(|warp| warp.sets.iter());
+    sets.map(|set| set.count_ones()).max().unwrap_or(0).max(1)
+}
+
+/// The instructions that an access of several values may be.
+#[derive(Clone, Copy)]
+struct Pieces {
+    /// Bytes of the largest value.
+    component: i64,
+    /// Bytes that one instruction can move: a vector has two or four components and at most 16 bytes; a structure, or
+    /// what has three components, moves component by component.
+    widest: i64,
+}
+
+impl Pieces {
+    fn of(function: &Function, parts: &[Value]) -> Pieces {
+        let sizes = parts
+            .iter()
+            .map(|&part| i64::from(function.ty(part).bytes()));
+        let component = sizes.clone().max().unwrap_or(4).max(1);
+        let same = sizes.clone().all(|size| size == component);
+        let widest = match parts.len() as i64 {
+            count @ (1 | 2 | 4) if same => (component * count).min(16),
+            _ => component,
+        };
+        Pieces { component, widest }
+    }
+    /// A vector lies at a multiple of its size in every lane.
+    fn at(self, addresses: &[i64]) -> i64 {
+        let mut bytes = self.widest;
+        while bytes > self.component && addresses.iter().any(|a| a.rem_euclid(bytes) != 0) {
+            bytes /= 2;
+        }
+        bytes.max(self.component)
+    }
+}
+
+fn classify(
+    engine: &Engine<'_>,
+    block: ir::Block,
+    pieces: Pieces,
+    warps: &[Warp],
+    fact: &mut AccessFact,
+) {
     let shared = fact.space == Space::Shared;
     if engine.level_at(fact.address, block) >= SUBGROUP {
         fact.class = AccessClass::Uniform;
@@ -73,16 +144,32 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
         fact.bank_ways = shared.then_some(1);
         return;
     }
+    by_form(engine, block, pieces, warps, fact);
+    // Wherever one lane's address lies, it is one piece.
+    if fact.lanes == 1 {
+        fact.class = AccessClass::Coalesced;
+        fact.ideal_sectors = fact.bytes.div_ceil(SECTOR as u32).max(1);
+        fact.sectors = (!shared).then_some(fact.ideal_sectors);
+        fact.bank_ways = shared.then_some(1);
+    }
+}
+
+fn by_form(
+    engine: &Engine<'_>,
+    block: ir::Block,
+    pieces: Pieces,
+    warps: &[Warp],
+    fact: &mut AccessFact,
+) {
     let form = &engine.cells[fact.address].form;
     if !engine.is_affine(form, block, SUBGROUP) {
-        lane_by_lane(engine, block, fact);
-        return;
+        return lane_by_lane(engine, block, pieces, warps, fact);
     }
     let varying = form.filtered(|t| {
         engine.term_level(&t.factors, block) < SUBGROUP && moves_along_a_warp(engine, t, block)
     });
     if varying.terms.iter().any(|t| t.factors.len() != 1) {
-        return rows_apart(engine, block, &varying, fact);
+        return rows_apart(engine, block, &varying, warps, fact);
     }
     let addresses = |first_lane: u32| {
         let addresses: Vec<i64> = (first_lane..first_lane + engine.shape.warp)
@@ -98,7 +185,7 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
         let far = |&at: &i64| at.abs_diff(addresses[0]) >= 1 << 31;
         (!form.assumed || !addresses.iter().any(far)).then_some(addresses)
     };
-    let Some(pattern) = in_all_warps(&engine.shape, fact, addresses) else {
+    let Some(pattern) = in_all_warps(warps, pieces, fact, addresses) else {
         return;
     };
     fact.class = if pattern.is_dense(fact) {
@@ -110,7 +197,13 @@ fn classify(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
 
 /// Terms with coefficients that are not known: lanes that agree in the coordinates of these form rows, whose distance
 /// is not known and taken to be at least a sector.
-fn rows_apart(engine: &Engine<'_>, block: ir::Block, varying: &Form, fact: &mut AccessFact) {
+fn rows_apart(
+    engine: &Engine<'_>,
+    block: ir::Block,
+    varying: &Form,
+    warps: &[Warp],
+    fact: &mut AccessFact,
+) {
     let (known, symbolic): (Vec<&Term>, Vec<&Term>) =
         varying.terms.iter().partition(|t| t.factors.len() == 1);
     let fastest = (0..3u8).find(|&axis| engine.shape.block[usize::from(axis)] != Some(1));
@@ -123,10 +216,11 @@ fn rows_apart(engine: &Engine<'_>, block: ir::Block, varying: &Form, fact: &mut 
         let neighbours = varying.filtered(|t| first_axis(&t));
         fact.stride_text = stride_text(engine, &neighbours, block);
     }
-    let mut most = 0;
-    for first_lane in warps(&engine.shape) {
+    let mut worst = (0, fact.ideal_sectors);
+    for (warp, set) in sets(warps) {
         let mut rows: BTreeMap<Vec<i64>, Vec<i64>> = BTreeMap::new();
-        for lane in first_lane..first_lane + engine.shape.warp {
+        for lane in lanes_of(set) {
+            let lane = warp.first + lane;
             let row = symbolic
                 .iter()
                 .map(|t| position(engine, along(engine, t, block), lane))
@@ -141,14 +235,47 @@ fn rows_apart(engine: &Engine<'_>, block: ir::Block, varying: &Form, fact: &mut 
             return;
         }
         let touched = rows.values().map(|row| sectors(row, i64::from(fact.bytes)));
-        most = most.max(touched.sum());
+        worst = worse(worst, (touched.sum(), ideal(set, fact.bytes)));
     }
     if fact.space == Space::Shared {
         return;
     }
+    let (most, least) = worst;
     fact.sectors = Some(most);
-    if most <= fact.ideal_sectors + 1 {
+    fact.ideal_sectors = least;
+    if most <= least + 1 {
         fact.class = AccessClass::Coalesced;
+    }
+}
+
+/// Each set of lanes that may take part together, with its warp.
+fn sets(warps: &[Warp]) -> impl Iterator<Item = (&Warp, Lanes)> {
+    let each = |warp| Warp::each(warp);
+    warps.iter().flat_map(each)
+}
+
+impl Warp {
+    fn each(&self) -> impl Iterator<Item = (&Warp, Lanes)> {
+        self.sets.iter().map(move |&set| (self, set))
+    }
+}
+
+fn lanes_of(set: Lanes) -> impl Iterator<Item = u32> {
+    (0..Lanes::BITS).filter(move |lane| set >> lane & 1 == 1)
+}
+
+/// The sectors that the lanes' bytes need.
+fn ideal(set: Lanes, bytes: u32) -> u32 {
+    (set.count_ones() * bytes).div_ceil(SECTOR as u32).max(1)
+}
+
+/// Of two numbers of sectors with what they could be, the one that wastes more.
+fn worse(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
+    let waste = |(touched, least): (u32, u32)| (i64::from(touched) - i64::from(least), touched);
+    if waste(b) > waste(a) || a.0 == 0 {
+        b
+    } else {
+        a
     }
 }
 
@@ -160,10 +287,16 @@ fn along(engine: &Engine<'_>, term: &Term, block: ir::Block) -> Option<Special> 
 }
 
 /// Addresses that are no linear form of the lanes, and still known: remainders, quotients and masks of thread indices.
-fn lane_by_lane(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
+fn lane_by_lane(
+    engine: &Engine<'_>,
+    block: ir::Block,
+    pieces: Pieces,
+    warps: &[Warp],
+    fact: &mut AccessFact,
+) {
     let address = fact.address;
     let addresses = |first_lane: u32| crate::lanes::values(engine, address, block, first_lane);
-    let Some(pattern) = in_all_warps(&engine.shape, fact, addresses) else {
+    let Some(pattern) = in_all_warps(warps, pieces, fact, addresses) else {
         return;
     };
     if pattern.is_dense(fact) {
@@ -175,21 +308,28 @@ fn lane_by_lane(engine: &Engine<'_>, block: ir::Block, fact: &mut AccessFact) {
 
 /// What the lanes' addresses, given by a warp's first lane, have in common in all warps; `None` where one is not known.
 fn in_all_warps(
-    shape: &Shape,
+    warps: &[Warp],
+    pieces: Pieces,
     fact: &mut AccessFact,
     addresses: impl Fn(u32) -> Option<Vec<i64>>,
 ) -> Option<Pattern> {
     let shared = fact.space == Space::Shared;
     let mut pattern: Option<Pattern> = None;
-    for first_lane in warps(shape) {
-        let here = Pattern::of(&addresses(first_lane)?, i64::from(fact.bytes), shared);
-        pattern = Some(match pattern {
-            None => here,
-            Some(before) => before.and(here),
-        });
+    let mut worst = (0, fact.ideal_sectors);
+    for warp in warps {
+        let addresses = addresses(warp.first)?;
+        for &set in warp.sets.iter() {
+            let here = Pattern::of(&addresses, set, i64::from(fact.bytes), pieces, shared);
+            worst = worse(worst, (here.most_sectors, ideal(set, fact.bytes)));
+            pattern = Some(match pattern {
+                None => here,
+                Some(before) => before.and(here),
+            });
+        }
     }
     let pattern = pattern?;
     fact.stride_bytes = pattern.stride;
+    fact.ideal_sectors = worst.1;
     if shared {
         fact.bank_ways = pattern.ways;
     } else {
@@ -219,15 +359,19 @@ struct Pattern {
 }
 
 impl Pattern {
-    fn of(addresses: &[i64], bytes: i64, shared: bool) -> Pattern {
+    /// Of the lanes in `set`; the distance between neighbours is that of all.
+    fn of(addresses: &[i64], set: Lanes, bytes: i64, pieces: Pieces, shared: bool) -> Pattern {
         let mut steps = addresses.windows(2).map(|w| w[1].wrapping_sub(w[0]));
         let first = steps.next().unwrap_or(bytes);
-        let touched = sectors(addresses, bytes);
+        let active: Vec<i64> = lanes_of(set)
+            .filter_map(|lane| addresses.get(lane as usize).copied())
+            .collect();
+        let touched = sectors(&active, bytes);
         Pattern {
             stride: steps.all(|s| s == first).then_some(first),
             sectors: Some(touched),
             most_sectors: touched,
-            ways: shared.then(|| bank_ways(addresses, bytes)),
+            ways: shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses))),
         }
     }
     /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
@@ -299,28 +443,33 @@ fn sectors(addresses: &[i64], bytes: i64) -> u32 {
     touched.len() as u32
 }
 
-/// Passes that the banks need: 8-byte accesses go by half-warps, 16-byte accesses by quarters.
-fn bank_ways(addresses: &[i64], bytes: i64) -> u32 {
-    let groups = (bytes / 4).clamp(1, 4) as usize;
+/// Passes that the banks need for the worst of an access's pieces: pieces of 8 bytes go by half-warps, of 16 bytes by
+/// quarters, and an access of more bytes is several instructions (12 bytes: three of 4 bytes).
+fn bank_ways(addresses: &[i64], set: Lanes, bytes: i64, piece: i64) -> u32 {
+    let groups = (piece / 4).clamp(1, 4) as usize;
     let size = addresses.len().div_ceil(groups).max(1);
-    addresses
-        .chunks(size)
-        .map(|chunk| {
+    let pieces = (bytes / piece.max(1)).clamp(1, 64);
+    let mut most = 1;
+    for number in 0..pieces {
+        for (group, chunk) in addresses.chunks(size).enumerate() {
             let mut words: [BTreeSet<i64>; BANKS as usize] =
                 std::array::from_fn(|_| BTreeSet::new());
-            for &address in chunk {
-                let last = address.wrapping_add((bytes - 1).max(0)).div_euclid(4);
-                let mut word = address.div_euclid(4);
+            for (lane, &address) in chunk.iter().enumerate() {
+                if set >> (group * size + lane) & 1 == 0 {
+                    continue;
+                }
+                let from = address.wrapping_add(number * piece);
+                let last = from.wrapping_add((piece - 1).max(0)).div_euclid(4);
+                let mut word = from.div_euclid(4);
                 while word <= last {
                     words[word.rem_euclid(BANKS) as usize].insert(word);
                     word += 1;
                 }
             }
-            words.iter().map(BTreeSet::len).max().unwrap_or(1) as u32
-        })
-        .max()
-        .unwrap_or(1)
-        .max(1)
+            most = words.iter().map(BTreeSet::len).max().unwrap_or(1).max(most);
+        }
+    }
+    most as u32
 }
 
 /// The coefficient of the lanes' own coordinate.

@@ -156,6 +156,8 @@ pub struct BranchFact {
     pub cause: Cause,
     /// Estimated cycles that a warp loses when its lanes go both ways; `None` for uniform branches.
     pub divergence_cost: Option<f64>,
+    /// The lanes for which the condition holds, by bit, of the first warp that comes here whole: where it is known.
+    pub lanes: Option<u128>,
     /// Rests on `Options::assumption`.
     pub assumed: bool,
 }
@@ -194,7 +196,7 @@ pub enum AccessClass {
 }
 
 /// How a warp touches memory at one access. Sector figures are for global memory (32-byte sectors), ways for shared
-/// memory (32 banks of 4 bytes); all assume that every lane takes part, and that each piece of neighbouring addresses
+/// memory (32 banks of 4 bytes); all assume that every lane takes part which the conditions on the way let through, and that each piece of neighbouring addresses
 /// starts at a sector (an array by its allocation, a row by its pitch).
 #[derive(Clone, PartialEq, Debug)]
 pub struct AccessFact {
@@ -214,6 +216,8 @@ pub struct AccessFact {
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
     pub bank_ways: Option<u32>,
+    /// The most lanes that take part at once, by the conditions on the way here; the warp's size where nothing is known.
+    pub lanes: u32,
     /// The address, for the cause chain.
     pub address: Value,
     /// Rests on `Options::assumption`.

@@ -73,6 +73,9 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
                 Cause::None
             },
             divergence_cost,
+            lanes: (level < SUBGROUP)
+                .then(|| crate::active::of_branch(engine, block))
+                .flatten(),
         });
     }
     found

@@ -2,10 +2,11 @@
 
 use super::partial::Partial;
 use super::{Context, finding, rounds};
+use crate::active::{is_rank, picks_a_thread};
 use crate::model::*;
 use crate::words;
 use ir::{
-    Barrier, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
+    Barrier, BinaryOp, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
     ShaderStage, Special, TextureOp, Value, WarpKind,
 };
 
@@ -269,7 +270,40 @@ fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
     let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
         return false;
     };
-    super::memory::selects_one_lane(cx, selector, branch)
+    selects_one_lane(cx, selector, branch)
+}
+
+/// The predicate holds (or, for `!=`, fails) in at most one lane of a warp: an affine value compared for equality with a uniform one,
+/// the first lane, a conjunction with such a part.
+fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block) -> bool {
+    let mut work = vec![predicate];
+    for _ in 0..32 {
+        let Some(value) = work.pop() else {
+            return false;
+        };
+        let Some(data) = cx.function.defining(value) else {
+            continue;
+        };
+        match &data.op {
+            Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
+            Op::Asm { template, .. } if template.starts_with("elect.") => return true,
+            Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => {
+                let picks = |value: Value, other: Value| {
+                    cx.facts.at(other, block).class == Class::Uniform
+                        && (cx.facts.at(value, block).class == Class::Affine
+                            || picks_a_thread(cx.function, value)
+                            || is_rank(cx.function, value))
+                };
+                if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
+                    return true;
+                }
+            }
+            Op::Binary(BinaryOp::And, _) => work.extend(data.args.iter().copied()),
+            Op::Convert(_) => work.push(data.args[0]),
+            _ => {}
+        }
+    }
+    false
 }
 
 fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {

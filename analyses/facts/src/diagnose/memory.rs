@@ -3,9 +3,7 @@
 use super::{Context, finding};
 use crate::model::*;
 use crate::words;
-use ir::{
-    BinaryOp, Block, Function, Inst, IntCondition, Op, Space, UnaryOp, Value, ValueDef, WarpKind,
-};
+use ir::{Block, Function, Inst, Op, Space, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -60,7 +58,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     .unwrap_or(0);
                 let shared =
                     !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
-                if sectors < access.ideal_sectors.saturating_mul(2) || shared {
+                if !is_waste(cx, access, sectors) || shared {
                     continue;
                 }
                 let share = 100 * access.ideal_sectors / sectors.max(1);
@@ -82,7 +80,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 ));
             }
             (None, Some(sectors)) => {
-                if sectors < access.ideal_sectors.saturating_mul(2) {
+                if !is_waste(cx, access, sectors) {
                     continue;
                 }
                 let distance = match access.stride_text.as_str() {
@@ -118,6 +116,13 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// Twice the sectors that the bytes need; a few lanes alone must cost more than their own few sectors.
+fn is_waste(cx: &Context<'_>, access: &AccessFact, sectors: u32) -> bool {
+    let least = access.ideal_sectors;
+    sectors >= least.saturating_mul(2)
+        && (access.lanes >= cx.warp_size() || sectors >= least.saturating_add(4))
 }
 
 fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -178,29 +183,24 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
 }
 
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    let guarded = one_lane_blocks(cx);
     for access in &cx.facts.accesses {
         let AccessKind::Atomic(_) = access.kind else {
             continue;
         };
-        let Some(block) = cx.block_of[access.inst] else {
-            continue;
-        };
-        let data = &cx.function.insts[access.inst];
-        let guard_selects = data
-            .guard
-            .is_some_and(|g| !g.negated && selects_one_lane(cx, g.value, block));
         if access.class != AccessClass::Uniform
-            || guarded.contains(&block)
-            || guard_selects
+            || access.lanes == 1
             || cx.left_to_callers(access.address)
         {
             continue;
         }
-        let lanes = cx.facts.options.warp_size;
+        let lanes = access.lanes;
         let warp = words::warp(cx.function.language);
+        let who = match lanes < cx.warp_size() {
+            true => format!("{lanes} lanes"),
+            false => "all lanes".to_owned(),
+        };
         let message = format!(
-            "all lanes of a {warp} update one address of {}: up to {lanes} operations one after the other; reduce within the {warp} first",
+            "{who} of a {warp} update one address of {}: up to {lanes} operations one after the other; reduce within the {warp} first",
             Context::quoted(&access.base, "memory")
         );
         out.push(finding(
@@ -211,116 +211,6 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
-}
-
-/// Blocks that only one lane of a warp enters: those dominated by the taken side of `lane == constant` and its like.
-fn one_lane_blocks(cx: &Context<'_>) -> FxHashSet<Block> {
-    let dominators = ir::dominators::DominatorTree::dominators(&cx.flow);
-    let mut roots = Vec::new();
-    for &block in &cx.function.layout {
-        let ir::Terminator::Branch {
-            condition,
-            then,
-            otherwise,
-            ..
-        } = &cx.function.blocks[block].terminator
-        else {
-            continue;
-        };
-        let (value, target) = match cx.function.defining(*condition) {
-            Some(data) if matches!(data.op, Op::Unary(UnaryOp::Not)) => {
-                (data.args[0], otherwise.block)
-            }
-            Some(data) if matches!(data.op, Op::IntCompare(IntCondition::NotEqual)) => {
-                (*condition, otherwise.block)
-            }
-            _ => (*condition, then.block),
-        };
-        if then.block != otherwise.block
-            && cx.flow.predecessors[target].len() == 1
-            && selects_one_lane(cx, value, block)
-        {
-            roots.push(target);
-        }
-    }
-    cx.function
-        .layout
-        .iter()
-        .copied()
-        .filter(|&b| roots.iter().any(|&r| dominators.dominates(r, b)))
-        .collect()
-}
-
-/// The predicate holds (or, for `!=`, fails) in at most one lane of a warp: an affine value compared for equality with a uniform one,
-/// the first lane, a conjunction with such a part.
-pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block) -> bool {
-    let mut work = vec![predicate];
-    for _ in 0..32 {
-        let Some(value) = work.pop() else {
-            return false;
-        };
-        let Some(data) = cx.function.defining(value) else {
-            continue;
-        };
-        match &data.op {
-            Op::Warp(op) if op.kind == WarpKind::IsFirstLane => return true,
-            Op::Asm { template, .. } if template.starts_with("elect.") => return true,
-            Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => {
-                let picks = |value: Value, other: Value| {
-                    cx.facts.at(other, block).class == Class::Uniform
-                        && (cx.facts.at(value, block).class == Class::Affine
-                            || picks_a_thread(cx, value)
-                            || is_rank(cx, value))
-                };
-                if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
-                    return true;
-                }
-            }
-            Op::Binary(BinaryOp::And, _) => work.extend(data.args.iter().copied()),
-            Op::Convert(_) => work.push(data.args[0]),
-            _ => {}
-        }
-    }
-    false
-}
-
-/// The number of active lanes below: no two lanes have the same.
-fn is_rank(cx: &Context<'_>, value: Value) -> bool {
-    cx.function.defining(value).is_some_and(|data| {
-        matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::PrefixCountBits)
-            && data.args.first().is_some_and(|&a| {
-                matches!(
-                    cx.function.defining(a).map(|d| &d.op),
-                    Some(Op::Const(bits)) if *bits != 0
-                )
-            })
-    })
-}
-
-/// Computed from thread coordinates, constants and parameters alone, with a remainder or a mask on the way: `threadIdx.x % 32`
-/// is how an author names a lane, also where the workgroup's shape is not known.
-fn picks_a_thread(cx: &Context<'_>, value: Value) -> bool {
-    let mut work = vec![value];
-    let (mut coordinate, mut folded) = (false, false);
-    for _ in 0..24 {
-        let Some(value) = work.pop() else {
-            return coordinate && folded;
-        };
-        let Some(data) = cx.function.defining(value) else {
-            continue;
-        };
-        match data.op {
-            Op::Special(ir::Special::ThreadId(_) | ir::Special::LaneId) => coordinate = true,
-            Op::Special(_) | Op::Const(_) | Op::Parameter(_) => {}
-            Op::Binary(BinaryOp::And | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
-                folded = true;
-                work.extend(data.args.iter().copied());
-            }
-            Op::Binary(..) | Op::Convert(_) => work.extend(data.args.iter().copied()),
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// Private arrays with an index that stays unknown after unrolling.

@@ -91,6 +91,13 @@ impl<'a> Context<'a> {
         self.facts.at(value, block).uniform_at >= Some(scope)
     }
 
+    fn warp_size(&self) -> u32 {
+        let declared = self.function.launch.warp_size;
+        declared
+            .unwrap_or(self.facts.options.warp_size)
+            .clamp(1, 128)
+    }
+
     /// The workgroup's threads along an axis.
     fn size(&self, axis: u8) -> Option<u32> {
         let axis = usize::from(axis);
