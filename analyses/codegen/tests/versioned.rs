@@ -6,9 +6,12 @@
 mod flat;
 
 use flat::Flat;
+use ir::cfg::ControlFlow;
 use ir::interp::{self, Instance, Launch, Observer};
 use ir::random::{Flavour, Random, Shape, program};
 use ir::{Block, EntityVec, Function, Module, Op, Terminator, Type, Value, ValueDef};
+use lockstep_codegen::specialize::bound::Bounds;
+use lockstep_codegen::specialize::frequency::frequency;
 use lockstep_codegen::specialize::refine::Join;
 use lockstep_codegen::specialize::transform::version;
 use lockstep_codegen::specialize::{Context, Zeros};
@@ -162,6 +165,72 @@ fn races(module: &Module, launch: &Launch, before: &interp::Outcome) -> bool {
         let again = interp::run(module, &launch);
         again.returned != before.returned || again.buffers != before.buffers
     })
+}
+
+/// What a bound promises where nothing repeats: no version saves more. Says how often it is exact.
+fn bounded(seed: u64, count: &mut Bounded) {
+    let mut random = Random::new(seed ^ 0xb0_0000);
+    let program = program(seed, &shape(&mut random));
+    for function in &program.module.functions {
+        let weights = frequency(function);
+        let flow = ControlFlow::new(function);
+        let repeated = flow.order.iter().any(|&block| {
+            let next = &flow.successors[block];
+            next.iter()
+                .any(|&next| flow.position[next] <= flow.position[block])
+        });
+        for zeros in [Zeros::Ieee, Zeros::Absorb] {
+            let cx = Context::new(function, &Flat, &weights, zeros);
+            let mut bounds = Bounds::new(&cx);
+            for &value in &testable(function) {
+                let other = *random.pick(&testable(function));
+                for members in [&[value][..], &[value, other]] {
+                    let probability = f64::from(random.below(101)) / 100.0;
+                    let Ok(estimate) = cx.evaluate(members, probability) else {
+                        continue;
+                    };
+                    let saved = estimate.model.saved();
+                    let bound = bounds.of(members, probability).map_or(f64::MIN, |(b, _)| b);
+                    if repeated && bound < saved {
+                        count.low += 1;
+                        continue;
+                    }
+                    assert!(
+                        bound >= saved,
+                        "seed {seed}, {zeros:?}, {members:?}: {bound} but {saved}\n{:?}\n{:?}\n{}",
+                        estimate.refined,
+                        estimate.dead,
+                        ir::text::print(function)
+                    );
+                    count.evaluated += 1;
+                    count.exact += u64::from(bound - saved < 1e-6 * bound.abs() + 2.0);
+                }
+            }
+        }
+    }
+}
+
+#[derive(Default, Debug)]
+struct Bounded {
+    evaluated: u64,
+    /// Bounds that are reached, but for the price of a literal.
+    exact: u64,
+    /// Bounds that loops make too low.
+    low: u64,
+}
+
+#[test]
+fn no_version_saves_more_than_its_bound() {
+    let mut count = Bounded::default();
+    for seed in 0..600 {
+        bounded(seed, &mut count);
+    }
+    println!("{count:?}");
+    assert!(count.low * 500 < count.evaluated, "{count:?}");
+    assert!(
+        count.evaluated > 10_000 && count.exact * 10 > count.evaluated,
+        "{count:?}"
+    );
 }
 
 #[test]

@@ -179,36 +179,47 @@ impl Folded {
         result: Value,
         zeros: Zeros,
     ) -> Option<Known> {
-        let ty = function.ty(result);
-        if let Op::Const(bits) = data.op {
-            return Some(Known::Constant(bits));
-        }
-        if data.results.len() != 1 || data.guard.is_some() || data.op.has_effect() {
-            return Some(Known::Varies);
-        }
-        let args: SmallVec<[Known; 4]> = data
-            .args
-            .iter()
-            .map(|&arg| self.of(function, arg))
-            .collect::<Option<_>>()?;
-        // Nothing is known of any operand that was not known before.
-        let plain = |arg: &Known| matches!(arg, Known::Copy(_) | Known::Varies);
-        if args.iter().all(plain) && !matches!(data.op, Op::Select) {
-            return Some(Known::Varies);
-        }
-        let types: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| function.ty(arg)).collect();
-        let constants: Option<SmallVec<[u64; 4]>> = args
-            .iter()
-            .map(|arg| match arg {
-                Known::Constant(bits) => Some(*bits),
-                _ => None,
-            })
-            .collect();
-        if let Some(bits) = constants.and_then(|values| evaluate(&data.op, &types, &values, ty)) {
-            return Some(Known::Constant(bits));
-        }
-        Some(simplify(&data.op, &args, &types, ty, zeros).unwrap_or(Known::Varies))
+        transfer(function, data, result, zeros, |arg| self.of(function, arg))
     }
+}
+
+/// What a result is when `of` says what the operands are; `None` while an operand is not computed.
+pub(super) fn transfer(
+    function: &Function,
+    data: &InstData,
+    result: Value,
+    zeros: Zeros,
+    of: impl Fn(Value) -> Option<Known>,
+) -> Option<Known> {
+    let ty = function.ty(result);
+    if let Op::Const(bits) = data.op {
+        return Some(Known::Constant(bits));
+    }
+    if data.results.len() != 1 || data.guard.is_some() || data.op.has_effect() {
+        return Some(Known::Varies);
+    }
+    let args: SmallVec<[Known; 4]> = data
+        .args
+        .iter()
+        .map(|&arg| of(arg))
+        .collect::<Option<_>>()?;
+    // Nothing is known of any operand that was not known before.
+    let plain = |arg: &Known| matches!(arg, Known::Copy(_) | Known::Varies);
+    if args.iter().all(plain) && !matches!(data.op, Op::Select) {
+        return Some(Known::Varies);
+    }
+    let types: SmallVec<[Type; 4]> = data.args.iter().map(|&arg| function.ty(arg)).collect();
+    let constants: Option<SmallVec<[u64; 4]>> = args
+        .iter()
+        .map(|arg| match arg {
+            Known::Constant(bits) => Some(*bits),
+            _ => None,
+        })
+        .collect();
+    if let Some(bits) = constants.and_then(|values| evaluate(&data.op, &types, &values, ty)) {
+        return Some(Known::Constant(bits));
+    }
+    Some(simplify(&data.op, &args, &types, ty, zeros).unwrap_or(Known::Varies))
 }
 
 /// An operation on constants.

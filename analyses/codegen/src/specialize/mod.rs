@@ -8,11 +8,13 @@
 //!
 //! `evaluate` says what a version would save without changing the function: where the check stands (`place`), the
 //! region that it dominates, what becomes constant (`fold`), what becomes useless (`live`), the smaller region that holds
-//! all of it (`refine`), and the cost model (`accept`). Each step is linear in the region.
+//! all of it (`refine`), and the cost model (`accept`). Each step is linear in the region. `greedy` is the whole pass, which
+//! asks `bound` first, because most candidates save too little to be evaluated.
 //!
 //! Source: Stephenson and Rangan, *AZP: Automatic Specialization for Zero Values in Gaming Applications*, section 5.
 
 pub mod accept;
+pub mod bound;
 pub mod fold;
 pub mod frequency;
 pub mod greedy;
