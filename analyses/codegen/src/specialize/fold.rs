@@ -198,11 +198,10 @@ pub(super) fn transfer(
     if data.results.len() != 1 || data.guard.is_some() || data.op.has_effect() {
         return Some(Known::Varies);
     }
-    let args: SmallVec<[Known; 4]> = data
-        .args
-        .iter()
-        .map(|&arg| of(arg))
-        .collect::<Option<_>>()?;
+    let mut args: SmallVec<[Known; 4]> = SmallVec::new();
+    for &arg in &data.args {
+        args.push(of(arg)?);
+    }
     // Nothing is known of any operand that was not known before.
     let plain = |arg: &Known| matches!(arg, Known::Copy(_) | Known::Varies);
     if args.iter().all(plain) && !matches!(data.op, Op::Select) {

@@ -118,6 +118,7 @@ fn best(
 ) -> Option<(usize, Estimate)> {
     let mut bounds: Option<Bounds<'_, '_>> = None;
     let mut order: Vec<(f64, usize)> = Vec::with_capacity(left.len());
+    known.reserve(left.len().saturating_sub(known.len()));
     for (at, (candidate, probability)) in left.iter().enumerate() {
         if !known.contains_key(&candidate.members) {
             let bounds = bounds.get_or_insert_with(|| Bounds::new(cx));
@@ -143,6 +144,9 @@ fn best(
             continue;
         };
         let now = (estimate.model.saved(), at);
+        if let Some((bound, _)) = known.get_mut(&candidate.members) {
+            *bound = bound.min(now.0);
+        }
         let better = saved
             .is_none_or(|(saved, before)| now.0.total_cmp(&saved).then(at.cmp(&before)).is_gt());
         if estimate.model.accepted(rule) && better {

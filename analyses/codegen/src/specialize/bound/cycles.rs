@@ -48,7 +48,7 @@ impl Cycles {
         let count = function.values.len();
         let sources = |value: Value| -> SmallVec<[Value; 4]> {
             match function.values[value].def {
-                ValueDef::Result(inst, _) => super::operands(function, inst),
+                ValueDef::Result(inst, _) => super::operands(function, inst).collect(),
                 ValueDef::Param(..) => incoming[value].iter().copied().collect(),
             }
         };

@@ -134,7 +134,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
     }
 
     fn count(&mut self) {
-        let function = self.cx.function;
+        let function: &'a Function = self.cx.function;
         for &block in &self.cx.flow.order {
             let data = &function.blocks[block];
             let reached = self.known.reached.contains(&block);
@@ -149,7 +149,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
                 }
                 let data = &function.insts[inst];
                 let user = data.results.first().copied();
-                for &arg in operands(function, inst).iter() {
+                for arg in operands(function, inst) {
                     self.use_of(arg, user);
                 }
                 // An effect keeps the cycle that it stands in.
@@ -214,9 +214,11 @@ impl<'a, 'b> Bounds<'a, 'b> {
         }
         self.forward();
         self.backward();
-        let mut touched = std::mem::take(&mut self.marks.touched);
-        let own = members.iter().filter_map(|&member| self.defining(member));
-        touched.insts.extend(own);
+        for &member in members {
+            let own = self.defining(member);
+            self.marks.touched.insts.extend(own);
+        }
+        let touched = self.marks.touched.clone();
         let gain = self.marks.gain + self.idle[block];
         let check = self.cx.costs.check(members.len()) * self.rarest[block];
         // Sums in another order differ in their last bits.
@@ -234,7 +236,8 @@ impl<'a, 'b> Bounds<'a, 'b> {
         marks.decided.clear();
         marks.dying.clear();
         marks.gain = 0.0;
-        marks.touched = Touched::default();
+        marks.touched.insts.clear();
+        marks.touched.ends.clear();
     }
 
     /// Whether a block is dominated by the check's.
@@ -565,6 +568,7 @@ impl<'a, 'b> Bounds<'a, 'b> {
     }
 
     fn remove(&mut self, inst: Inst) {
+        let function: &'a Function = self.cx.function;
         let stamp = self.marks.stamp;
         let at = inst.0 as usize;
         if self.marks.gone[at] == stamp || !self.live.kept.contains(&inst) {
@@ -573,8 +577,8 @@ impl<'a, 'b> Bounds<'a, 'b> {
         self.marks.gone[at] = stamp;
         self.marks.gain += self.cost[inst];
         self.marks.touched.insts.push(inst);
-        let user = self.cx.function.insts[inst].results.first().copied();
-        for &arg in operands(self.cx.function, inst).iter() {
+        let user = function.insts[inst].results.first().copied();
+        for arg in operands(function, inst) {
             self.lose(arg, user);
         }
     }
@@ -674,11 +678,10 @@ impl<'a, 'b> Bounds<'a, 'b> {
 }
 
 /// Operands and the guard of an instruction.
-fn operands(function: &Function, inst: Inst) -> SmallVec<[Value; 4]> {
+fn operands(function: &Function, inst: Inst) -> impl Iterator<Item = Value> {
     let data = &function.insts[inst];
-    let mut all: SmallVec<[Value; 4]> = data.args.iter().copied().collect();
-    all.extend(data.guard.iter().map(|guard| guard.value));
-    all
+    let guard = data.guard.iter().map(|guard| guard.value);
+    data.args.iter().copied().chain(guard)
 }
 
 /// Instructions whose place a version moves or copies.

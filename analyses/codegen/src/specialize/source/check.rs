@@ -428,7 +428,9 @@ fn starts_statement(tokens: &[Tok], at: usize) -> bool {
         at -= 1;
         match tokens[at].text.as_str() {
             ";" | "{" | "}" | "(" => return true,
-            "=" | ")" | "+" | "-" | "/" | "," => return false,
+            ")" | "+" | "-" | "/" | "," => return false,
+            // `x *= y * z;` is no declaration of z.
+            text if ASSIGN.contains(&text) => return false,
             _ => {}
         }
     }
