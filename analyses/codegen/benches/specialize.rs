@@ -16,6 +16,7 @@ use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{EntityVec, Function, Module};
 use lockstep_codegen::machine;
 use lockstep_codegen::specialize::accept::Rule;
+use lockstep_codegen::specialize::bound::Bounds;
 use lockstep_codegen::specialize::greedy::{Settings, specialize};
 use lockstep_codegen::specialize::{Context, Zeros, frequency};
 use lockstep_codegen::target::ptx::emit;
@@ -163,6 +164,32 @@ fn benches(criterion: &mut Criterion) {
         best_of(20, || drop(with())),
     );
     println!("the whole pass takes {:.2} times the lowering", other / one);
+    let weights = frequency::frequency(function);
+    let facts = best_of(20, || {
+        let cx = Context::new(function, machine, &weights, Zeros::Absorb);
+        let mut bounds = Bounds::new(&cx);
+        for (one, probability) in filter(function, &candidates(function), &probabilities, 0.32) {
+            black_box(bounds.of(&one.members, probability));
+        }
+    });
+    let settings = Settings {
+        zeros: Zeros::Absorb,
+        ..Settings::default()
+    };
+    let special = specialize(function, &probabilities, &weights, machine, settings);
+    let mut versioned = module.clone();
+    versioned.functions[0] = special.function;
+    let (short, long) = (
+        best_of(20, || drop(black_box(emit(&module)))),
+        best_of(20, || drop(black_box(emit(&versioned)))),
+    );
+    println!(
+        "{} versions: facts of the first round {:.2} ms, the longer text {:.2} ms, all {:.2} ms",
+        special.made.len(),
+        facts * 1e3,
+        (long - short) * 1e3,
+        (other - one) * 1e3
+    );
     let front = || {
         let module = lower(&read(&text));
         black_box(emit(&module).expect("it has a form in PTX"))
