@@ -1,0 +1,537 @@
+//! Cycles: an in-order machine that issues up to two bundles a cycle, as far as its ports go and no further than a stop,
+//! when all operands of what issues together are ready.
+//!
+//! ```text
+//! ld8 r14 = [r15] ;;      cycle 0
+//! add r16 = r14, r0 ;;    cycle 1 on Itanium 2, whose loads take 1; cycle 2 on Itanium
+//! ```
+//!
+//! Every access hits its cache, every branch is predicted, fetching never waits. All figures are in the two tables below.
+//! Source: what compilers for these processors know of them (GCC's machine descriptions) and Intel's reference manuals of
+//! the two processors.
+
+use super::op::{Lanes, Op, Slot};
+use super::program::Inst;
+use super::run::is_nop;
+use super::state::{Id, Machine, Use};
+use crate::mir::{File, Reg};
+
+/// What a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Producer {
+    Alu,
+    /// Logic and extensions.
+    Logic,
+    /// Integer compares and bit tests.
+    Compare,
+    Load,
+    FloatLoad,
+    FloatArithmetic,
+    FloatCompare,
+    /// Conversions to integers, integer multiplication.
+    FloatConvert,
+    /// Signs, merges, logic, approximations.
+    FloatMisc,
+    SetFloat,
+    GetFloat,
+    Multimedia,
+    /// Moves from branch registers and predicates.
+    FromBranch,
+    Other,
+}
+const PRODUCERS: usize = 14;
+
+/// What a value goes to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consumer {
+    Address,
+    Integer,
+    Multimedia,
+    FloatArithmetic,
+    /// Compares, conversions, integer multiplication, merges.
+    FloatMisc,
+    StoreFloat,
+    GetFloat,
+    Predicate,
+    BranchPredicate,
+}
+const CONSUMERS: usize = 9;
+
+/// Cycles from a producer to a consumer; `to` of `None`: to all that no later line names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Latency {
+    pub from: Producer,
+    pub to: Option<Consumer>,
+    pub cycles: u8,
+}
+
+/// Rules by which two bundles issue together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dispersal {
+    /// Two M and two I ports, taken in order.
+    Itanium,
+    /// Four M ports, two for loads and two for stores; integer operations overflow from I to M ports.
+    Itanium2,
+}
+
+/// A processor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Timing {
+    pub name: String,
+    pub dispersal: Dispersal,
+    /// Cycles that a taken branch adds.
+    pub taken: u8,
+    latencies: [[u8; CONSUMERS]; PRODUCERS],
+}
+
+type Line = (Producer, Option<Consumer>, u8);
+
+const ITANIUM: &[Line] = &[
+    (Producer::Logic, Some(Consumer::Address), 2),
+    (Producer::Compare, Some(Consumer::BranchPredicate), 0),
+    (Producer::Load, None, 2),
+    (Producer::Load, Some(Consumer::Address), 3),
+    (Producer::FloatLoad, None, 9),
+    (Producer::FloatArithmetic, None, 5),
+    (Producer::FloatArithmetic, Some(Consumer::FloatMisc), 7),
+    (Producer::FloatArithmetic, Some(Consumer::StoreFloat), 8),
+    (Producer::FloatArithmetic, Some(Consumer::GetFloat), 7),
+    (Producer::FloatMisc, None, 5),
+    (Producer::FloatCompare, None, 2),
+    (Producer::FloatCompare, Some(Consumer::BranchPredicate), 1),
+    (Producer::FloatConvert, None, 7),
+    (Producer::SetFloat, None, 9),
+    (Producer::SetFloat, Some(Consumer::StoreFloat), 8),
+    (Producer::SetFloat, Some(Consumer::GetFloat), 8),
+    (Producer::GetFloat, None, 2),
+    (Producer::Multimedia, None, 4),
+    (Producer::Multimedia, Some(Consumer::Multimedia), 2),
+    (Producer::FromBranch, None, 2),
+];
+const ITANIUM2: &[Line] = &[
+    (Producer::Compare, Some(Consumer::BranchPredicate), 0),
+    (Producer::Load, None, 1),
+    (Producer::Load, Some(Consumer::Address), 2),
+    (Producer::FloatLoad, None, 6),
+    (Producer::FloatArithmetic, None, 4),
+    (Producer::FloatMisc, None, 4),
+    (Producer::FloatCompare, None, 2),
+    (Producer::FloatCompare, Some(Consumer::BranchPredicate), 1),
+    (Producer::FloatConvert, None, 4),
+    (Producer::SetFloat, None, 5),
+    (Producer::SetFloat, Some(Consumer::StoreFloat), 6),
+    (Producer::SetFloat, Some(Consumer::GetFloat), 6),
+    (Producer::GetFloat, None, 5),
+    (Producer::Multimedia, None, 3),
+    (Producer::Multimedia, Some(Consumer::Multimedia), 2),
+    (Producer::FromBranch, None, 2),
+];
+
+impl Timing {
+    /// A processor whose latencies are 1 but for these lines, of which later ones count.
+    #[must_use]
+    pub fn new(name: &str, dispersal: Dispersal, lines: &[Latency]) -> Timing {
+        let mut latencies = [[1; CONSUMERS]; PRODUCERS];
+        for line in lines {
+            let row = &mut latencies[line.from as usize];
+            match line.to {
+                None => *row = [line.cycles; CONSUMERS],
+                Some(to) => row[to as usize] = line.cycles,
+            }
+        }
+        Timing {
+            name: name.to_owned(),
+            dispersal,
+            taken: 0,
+            latencies,
+        }
+    }
+    #[must_use]
+    pub fn itanium() -> Timing {
+        Timing::of("itanium", Dispersal::Itanium, ITANIUM)
+    }
+    #[must_use]
+    pub fn itanium2() -> Timing {
+        Timing::of("itanium2", Dispersal::Itanium2, ITANIUM2)
+    }
+    fn of(name: &str, dispersal: Dispersal, lines: &[Line]) -> Timing {
+        let lines: Vec<Latency> = lines
+            .iter()
+            .map(|&(from, to, cycles)| Latency { from, to, cycles })
+            .collect();
+        Timing::new(name, dispersal, &lines)
+    }
+    /// The processor of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Timing> {
+        match name {
+            "itanium" => Some(Timing::itanium()),
+            "itanium2" => Some(Timing::itanium2()),
+            _ => None,
+        }
+    }
+    #[must_use]
+    pub fn latency(&self, from: Producer, to: Consumer) -> u8 {
+        self.latencies[from as usize][to as usize]
+    }
+}
+
+/// Where a value of this operation comes from.
+fn producer(op: &Op) -> Producer {
+    use super::op::Alu;
+    match op {
+        Op::Alu { op, .. } => match op {
+            Alu::Add | Alu::AddOne | Alu::Sub | Alu::SubOne => Producer::Alu,
+            _ => Producer::Logic,
+        },
+        Op::One { op, .. } => match op {
+            super::op::One::SignExtend(_) | super::op::One::ZeroExtend(_) => Producer::Logic,
+            _ => Producer::Multimedia,
+        },
+        Op::Lanes { .. } | Op::Permute { .. } => Producer::Multimedia,
+        Op::Compare { .. } | Op::TestBit { .. } | Op::TestNat { .. } => Producer::Compare,
+        Op::Load { .. } | Op::LoadPair { .. } | Op::Atomic { .. } => Producer::Load,
+        Op::LoadFloat { .. } => Producer::FloatLoad,
+        Op::Fused { .. } | Op::MinMax { .. } => Producer::FloatArithmetic,
+        Op::CompareFloat { .. } | Op::ClassFloat { .. } => Producer::FloatCompare,
+        Op::Multiply { .. } | Op::ToInteger { .. } | Op::FromInteger { .. } => {
+            Producer::FloatConvert
+        }
+        Op::Merge { .. }
+        | Op::Sign { .. }
+        | Op::Select { .. }
+        | Op::Bits { .. }
+        | Op::Reciprocal { .. }
+        | Op::ReciprocalRoot { .. } => Producer::FloatMisc,
+        Op::SetFloat { .. } => Producer::SetFloat,
+        Op::GetFloat { .. } => Producer::GetFloat,
+        Op::FromBranch { .. } | Op::FromPredicates { .. } => Producer::FromBranch,
+        _ => Producer::Other,
+    }
+}
+
+fn consumer(op: &Op, what: Use) -> Consumer {
+    match what {
+        Use::Address => return Consumer::Address,
+        Use::Predicate => return Consumer::Predicate,
+        Use::BranchPredicate => return Consumer::BranchPredicate,
+        Use::BranchRegister => return Consumer::Integer,
+        Use::Data => {}
+    }
+    match op {
+        Op::Fused { .. } | Op::MinMax { .. } => Consumer::FloatArithmetic,
+        Op::StoreFloat { .. } => Consumer::StoreFloat,
+        Op::GetFloat { .. } => Consumer::GetFloat,
+        Op::Lanes { .. } | Op::Permute { .. } => Consumer::Multimedia,
+        Op::CompareFloat { .. }
+        | Op::ClassFloat { .. }
+        | Op::Multiply { .. }
+        | Op::ToInteger { .. }
+        | Op::FromInteger { .. }
+        | Op::Merge { .. }
+        | Op::Sign { .. }
+        | Op::Select { .. }
+        | Op::Bits { .. }
+        | Op::Reciprocal { .. }
+        | Op::ReciprocalRoot { .. } => Consumer::FloatMisc,
+        _ => Consumer::Integer,
+    }
+}
+
+/// The register that an access moves on: ready as a sum is, not as what is loaded.
+fn base(op: &Op) -> Option<Reg> {
+    match *op {
+        Op::Load { base, .. }
+        | Op::Store { base, .. }
+        | Op::LoadFloat { base, .. }
+        | Op::StoreFloat { base, .. }
+        | Op::Prefetch { base, .. } => Some(Reg::general(base)),
+        _ => None,
+    }
+}
+
+/// What the current cycle holds.
+#[derive(Clone, Copy, Default)]
+struct Window {
+    bundles: u8,
+    last: Option<u32>,
+    first: &'static str,
+    /// Whether a branch that is none closed the first bundle.
+    branch: bool,
+    /// M ports taken, and of them by loads, stores, and what has one port alone.
+    m: u8,
+    loads: u8,
+    stores: u8,
+    getf: u8,
+    /// I ports taken by what can't go to an M port, by what can, and whether the first is taken.
+    i: u8,
+    a: u8,
+    first_i: bool,
+    last_i: bool,
+    f: u8,
+}
+
+/// The cycle counter of a run.
+pub(super) struct Clock<'a> {
+    timing: &'a Timing,
+    now: u64,
+    ready: u64,
+    any: bool,
+    window: Window,
+    pending: Vec<(Id, Producer)>,
+    /// When a register's last writer issued.
+    cells: Vec<(u64, Producer)>,
+}
+
+impl<'a> Clock<'a> {
+    pub(super) fn new(timing: &'a Timing) -> Clock<'a> {
+        Clock {
+            timing,
+            now: 0,
+            ready: 0,
+            any: false,
+            window: Window::default(),
+            pending: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+    pub(super) fn cycles(&self) -> u64 {
+        self.now
+    }
+
+    pub(super) fn issue(&mut self, inst: &Inst, shape: &'static str, machine: &Machine<'_>) {
+        if self.any && !self.joins(inst, shape) {
+            self.close();
+        }
+        self.any = true;
+        self.take(inst, shape);
+        for read in &machine.reads {
+            // A loop branch reads its counters where it stands.
+            if matches!(inst.op, Op::Branch { .. }) && read.name.file == File::Application {
+                continue;
+            }
+            let Some(&(issued, from)) = self.cells.get(read.id as usize) else {
+                continue;
+            };
+            let latency = self.timing.latency(from, consumer(&inst.op, read.what));
+            self.ready = self.ready.max(issued + u64::from(latency));
+        }
+        let base = base(&inst.op);
+        let from = producer(&inst.op);
+        for write in &machine.writes {
+            let from = if base == Some(write.name) {
+                Producer::Alu
+            } else {
+                from
+            };
+            self.pending.push((write.id, from));
+        }
+    }
+
+    pub(super) fn end_group(&mut self, taken: bool) {
+        if self.any {
+            self.close();
+        }
+        if taken {
+            self.now += u64::from(self.timing.taken);
+        }
+    }
+
+    /// What was gathered issues.
+    fn close(&mut self) {
+        let at = self.now.max(self.ready);
+        for (id, from) in self.pending.drain(..) {
+            let id = id as usize;
+            if self.cells.len() <= id {
+                self.cells.resize(id + 1, (0, Producer::Other));
+            }
+            self.cells[id] = (at, from);
+        }
+        self.now = at + 1;
+        self.ready = 0;
+        self.any = false;
+        self.window = Window::default();
+    }
+
+    /// Whether the instruction issues with those of the cycle.
+    fn joins(&self, inst: &Inst, shape: &str) -> bool {
+        let window = &self.window;
+        let opens = window.last != Some(inst.bundle);
+        if opens && (window.bundles >= 2 || !self.pair(shape)) {
+            return false;
+        }
+        let second = window.bundles == 2 || opens;
+        match self.timing.dispersal {
+            Dispersal::Itanium => itanium(window, inst, second),
+            Dispersal::Itanium2 => itanium2(window, inst),
+        }
+    }
+
+    fn pair(&self, second: &str) -> bool {
+        let first = self.window.first;
+        if self.window.branch || matches!(first, "mbb" | "bbb") {
+            return false;
+        }
+        if second == "bbb" && !matches!(first, "mii" | "mmi" | "mfi" | "mmf" | "mlx") {
+            return false;
+        }
+        match self.timing.dispersal {
+            Dispersal::Itanium => first != "mmf" && second != "mmf",
+            Dispersal::Itanium2 => second != "mlx" || first != "mii",
+        }
+    }
+
+    fn take(&mut self, inst: &Inst, shape: &'static str) {
+        let window = &mut self.window;
+        if window.last != Some(inst.bundle) {
+            if window.bundles == 0 {
+                window.first = shape;
+            }
+            window.bundles += 1;
+            window.last = Some(inst.bundle);
+        }
+        let kind = kind(inst);
+        match inst.unit {
+            Slot::M => {
+                window.m += 1;
+                window.loads += u8::from(kind == Kind::Load);
+                window.stores += u8::from(kind == Kind::Store);
+                window.getf += u8::from(kind == Kind::Single);
+            }
+            Slot::I | Slot::Long => {
+                if kind == Kind::Alu {
+                    window.a += 1;
+                } else {
+                    window.i += 1;
+                }
+                let to_last = window.first_i || (window.bundles == 2 && inst.position == 2);
+                window.last_i |= to_last;
+                window.first_i |= !to_last;
+            }
+            Slot::F => window.f += 1,
+            _ => {
+                let idle = is_nop(inst) || inst.mnemonic.starts_with("brp");
+                window.branch |= !idle;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Load,
+    Store,
+    /// The one M port that reads what others can't.
+    Single,
+    /// The first I port alone.
+    First,
+    /// The first F port alone, on Itanium.
+    FirstFloat,
+    /// Goes to I or M ports.
+    Alu,
+    Any,
+}
+
+fn kind(inst: &Inst) -> Kind {
+    match &inst.op {
+        Op::Load { .. }
+        | Op::LoadPair { .. }
+        | Op::Prefetch { .. }
+        | Op::CheckAdvanced { .. }
+        | Op::LoadFloat {
+            second: Some(_), ..
+        } => Kind::Load,
+        Op::Store { .. }
+        | Op::StorePair { .. }
+        | Op::StoreFloat { .. }
+        | Op::Atomic { .. }
+        | Op::SetFloat { .. }
+        | Op::CheckNat { .. } => Kind::Store,
+        Op::GetFloat { .. } => Kind::Single,
+        Op::FromApplication { .. } | Op::ToApplication { .. } => {
+            if inst.unit == Slot::M {
+                Kind::Single
+            } else {
+                Kind::First
+            }
+        }
+        Op::Fence if inst.mnemonic.starts_with("mf") => Kind::Store,
+        Op::Shift { .. }
+        | Op::Extract { .. }
+        | Op::Deposit { .. }
+        | Op::Funnel { .. }
+        | Op::TestBit { .. }
+        | Op::TestNat { .. }
+        | Op::FromBranch { .. }
+        | Op::ToBranch { .. }
+        | Op::FromPredicates { .. }
+        | Op::ToPredicates { .. }
+        | Op::ToRotating { .. }
+        | Op::Lanes {
+            op: Lanes::MultiplyLeft | Lanes::MultiplyRight | Lanes::MultiplyShift { .. },
+            ..
+        } => Kind::First,
+        Op::CompareFloat { .. }
+        | Op::ClassFloat { .. }
+        | Op::Merge { .. }
+        | Op::Sign { .. }
+        | Op::Select { .. }
+        | Op::Bits { .. } => Kind::FirstFloat,
+        _ if inst.native == Slot::A => Kind::Alu,
+        _ => Kind::Any,
+    }
+}
+
+fn itanium(window: &Window, inst: &Inst, second: bool) -> bool {
+    let kind = kind(inst);
+    match inst.unit {
+        Slot::M => {
+            let only_first = kind == Kind::Single || inst.mnemonic.starts_with("mf");
+            window.m < 2 && !(only_first && window.m > 0)
+        }
+        Slot::I | Slot::Long => {
+            let last = window.first_i || (second && inst.position == 2);
+            if last {
+                !window.last_i && kind != Kind::First
+            } else {
+                true
+            }
+        }
+        Slot::F => window.f < 2 && !(second && kind == Kind::FirstFloat),
+        _ => true,
+    }
+}
+
+fn itanium2(window: &Window, inst: &Inst) -> bool {
+    let kind = kind(inst);
+    let (mut m, mut i, mut a) = (window.m, window.i, window.a);
+    match inst.unit {
+        Slot::M => {
+            let (loads, stores, single) = (window.loads, window.stores, window.getf);
+            let room = match kind {
+                Kind::Load => loads < 2,
+                Kind::Store => stores + single < 2,
+                Kind::Single => single < 1 && stores < 2,
+                _ => true,
+            };
+            if !room {
+                return false;
+            }
+            m += 1;
+        }
+        Slot::I | Slot::Long => {
+            if kind == Kind::First && window.first_i && window.i > 0 {
+                return false;
+            }
+            if kind == Kind::Alu {
+                a += 1;
+            } else {
+                i += 1;
+            }
+        }
+        Slot::F => return window.f < 2,
+        _ => return true,
+    }
+    // What goes to I ports alone, and what is left of the others on the M ports.
+    i <= 2 && m + (i + a).saturating_sub(2) <= 4
+}
