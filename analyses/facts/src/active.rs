@@ -152,7 +152,7 @@ impl<'e, 'f> Active<'e, 'f> {
                 self.compared(kind, data.args[0], None, block, first)
             }
             Op::IntCompare(kind) => {
-                let kind = if holds { *kind } else { negated(*kind) };
+                let kind = if holds { *kind } else { kind.negated() };
                 self.compared(kind, data.args[0], Some(data.args[1]), block, first)
             }
             Op::Warp(op) if op.kind == WarpKind::IsFirstLane && holds => self.one_lane(),
@@ -255,7 +255,7 @@ impl<'e, 'f> Active<'e, 'f> {
             if unsigned && !(natural(&x) && natural(&y)) {
                 return self.any();
             }
-            return one_set(lanes_where(&|x, y| truth(kind, x, y)), true);
+            return one_set(lanes_where(&|x, y| kind.holds(x.into(), y.into())), true);
         }
         match kind {
             Equal => {
@@ -278,12 +278,12 @@ impl<'e, 'f> Active<'e, 'f> {
             LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned
                 if y.is_exact() && self.only_adds(a, &x) && natural(&y) =>
             {
-                one_set(lanes_where(&|x, y| truth(kind, x, y)), true)
+                one_set(lanes_where(&|x, y| kind.holds(x.into(), y.into())), true)
             }
             GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned
                 if x.is_exact() && b.is_some_and(|b| self.only_adds(b, &y)) && natural(&x) =>
             {
-                one_set(lanes_where(&|x, y| truth(kind, x, y)), true)
+                one_set(lanes_where(&|x, y| kind.holds(x.into(), y.into())), true)
             }
             _ => self.any(),
         }
@@ -391,34 +391,6 @@ fn intersection(a: &Family, b: &Family) -> Family {
 
 fn union(a: &Family, b: &Family, all: Lanes) -> Family {
     pairs(a, b, |x, y| x | y).unwrap_or_else(|| one_set(all, false))
-}
-
-const fn negated(kind: IntCondition) -> IntCondition {
-    use IntCondition::*;
-    match kind {
-        Equal => NotEqual,
-        NotEqual => Equal,
-        LessSigned => GreaterEqualSigned,
-        LessEqualSigned => GreaterSigned,
-        GreaterSigned => LessEqualSigned,
-        GreaterEqualSigned => LessSigned,
-        LessUnsigned => GreaterEqualUnsigned,
-        LessEqualUnsigned => GreaterUnsigned,
-        GreaterUnsigned => LessEqualUnsigned,
-        GreaterEqualUnsigned => LessUnsigned,
-    }
-}
-
-const fn truth(kind: IntCondition, a: i64, b: i64) -> bool {
-    use IntCondition::*;
-    match kind {
-        Equal => a == b,
-        NotEqual => a != b,
-        LessSigned | LessUnsigned => a < b,
-        LessEqualSigned | LessEqualUnsigned => a <= b,
-        GreaterSigned | GreaterUnsigned => a > b,
-        GreaterEqualSigned | GreaterEqualUnsigned => a >= b,
-    }
 }
 
 /// The number of active lanes below: no two lanes have the same.

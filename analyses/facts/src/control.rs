@@ -4,8 +4,9 @@ use crate::divergence::{
     ControllingBranches, DISPATCH, Engine, Level, WORKGROUP, level_of, scope_of,
 };
 use crate::model::*;
+use crate::trips::trips;
 use ir::loops::LoopId;
-use ir::{Barrier, Block, IntCondition, Loc, Op, SourceLoop, Terminator, Value};
+use ir::{Barrier, Block, Loc, Op, SourceLoop};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One fact a loop, outermost first.
@@ -49,6 +50,7 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
                 _ => Cause::None,
             };
             let source = sources.get(&l.header);
+            let trips = trips(engine, id, &exiting[id.0 as usize]);
             LoopFact {
                 assumed: false,
                 header: l.header,
@@ -60,7 +62,9 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
                     Class::Divergent
                 },
                 uniform_at: scope_of(level),
-                count: count(engine, id, &exiting[id.0 as usize]),
+                count: trips.count,
+                at_most: trips.at_most,
+                trips: trips.text,
                 cause,
             }
         })
@@ -96,126 +100,6 @@ fn loop_loc(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Loc {
         .copied()
         .unwrap_or(engine.forest.loops[l].header);
     engine.function.blocks[block].loc
-}
-
-/// The number of times the body runs, for a loop with one exit that counts by a constant.
-fn count(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
-    let function = engine.function;
-    let [exit] = exiting else { return None };
-    let header = engine.forest.loops[l].header;
-    if !engine.forest.loops[l].reducible || engine.forest.of(*exit) != Some(l) {
-        return None;
-    }
-    let Terminator::Branch {
-        condition, then, ..
-    } = &function.blocks[*exit].terminator
-    else {
-        return None;
-    };
-    // The exit is decided once an iteration: in the header, or where every way back passes.
-    let first = *exit == header;
-    let last = engine.flow.predecessors[header]
-        .iter()
-        .all(|&p| !engine.forest.contains(l, p) || engine.dominators.dominates(*exit, p));
-    if !first && !last {
-        return None;
-    }
-    let compare = function.defining(*condition)?;
-    let Op::IntCompare(kind) = compare.op else {
-        return None;
-    };
-    let stays = engine.forest.contains(l, then.block);
-    let limit = engine.cells[compare.args[1]].form.as_constant()?;
-    let counter = compare.args[0];
-    let (start, step, offset) = induction(engine, l, counter)?;
-    let mut at = i128::from(start) + i128::from(offset);
-    let holds = |at: i128| {
-        let limit = i128::from(limit);
-        use IntCondition::*;
-        let yes = match kind {
-            Equal => at == limit,
-            NotEqual => at != limit,
-            LessSigned | LessUnsigned => at < limit,
-            LessEqualSigned | LessEqualUnsigned => at <= limit,
-            GreaterSigned | GreaterUnsigned => at > limit,
-            GreaterEqualSigned | GreaterEqualUnsigned => at >= limit,
-        };
-        yes == stays
-    };
-    let bits = function.ty(counter).bits();
-    let bound = 1i128 << (bits.clamp(2, 64) - 1);
-    let unsigned = matches!(
-        kind,
-        IntCondition::LessUnsigned
-            | IntCondition::LessEqualUnsigned
-            | IntCondition::GreaterUnsigned
-            | IntCondition::GreaterEqualUnsigned
-    );
-    if unsigned && (at < 0 || limit < 0) {
-        return None;
-    }
-    let low = if unsigned { 0 } else { -bound };
-    let mut iterations = 0u64;
-    while holds(at) {
-        iterations += 1;
-        at += i128::from(step);
-        if at >= bound || at < low || iterations > 1 << 16 {
-            return None;
-        }
-    }
-    Some(if first && !(last && header_is_body(engine, l)) {
-        iterations
-    } else {
-        iterations + 1
-    })
-}
-
-/// A loop of one block runs its body before it tests.
-fn header_is_body(engine: &Engine<'_>, l: LoopId) -> bool {
-    let header = engine.forest.loops[l].header;
-    engine.flow.successors[header].contains(&header)
-}
-
-/// First value in the header, step, and distance of `value` from the header's parameter.
-fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, i64)> {
-    let function = engine.function;
-    let header = engine.forest.loops[l].header;
-    for &param in &function.blocks[header].params {
-        let bits = function.ty(param).bits();
-        if !function.ty(param).is_int() || function.ty(param) != function.ty(value) {
-            continue;
-        }
-        let Some(offset) = engine.cells[value]
-            .form
-            .plus(-1, &engine.cells[param].form, bits)
-            .and_then(|d| d.as_constant())
-        else {
-            continue;
-        };
-        let mut start = None;
-        let mut step = None;
-        for &(from, arg) in engine.tables.incoming(function, param) {
-            if engine.forest.contains(l, from) {
-                let by = engine.cells[arg]
-                    .form
-                    .plus(-1, &engine.cells[param].form, bits)?
-                    .as_constant()?;
-                if step.is_some_and(|s| s != by) {
-                    return None;
-                }
-                step = Some(by);
-            } else {
-                let first = engine.cells[arg].form.as_constant()?;
-                if start.is_some_and(|s| s != first) {
-                    return None;
-                }
-                start = Some(first);
-            }
-        }
-        let (start, step) = (start?, step?);
-        return (step != 0).then_some((start, step, offset));
-    }
-    None
 }
 
 /// One fact a barrier, in layout order.

@@ -12,6 +12,7 @@ mod memory;
 pub mod model;
 pub mod paper;
 pub mod pressure;
+mod trips;
 pub mod values;
 pub mod words;
 pub mod zeros;

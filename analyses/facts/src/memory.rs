@@ -76,6 +76,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
             bank_ways: None,
             lanes,
+            partial: lanes < engine.shape.warp,
             address,
         };
         classify(engine, block, pieces, &warps, &mut fact);

@@ -171,6 +171,10 @@ pub struct LoopFact {
     pub uniform_at: Option<Scope>,
     /// The number of iterations when it is constant.
     pub count: Option<u64>,
+    /// A bound on it, when it is not.
+    pub at_most: Option<u64>,
+    /// About how many, of what is not known: `log2(blockDim.x)`; empty when there is nothing to say.
+    pub trips: SmolStr,
     pub cause: Cause,
     /// Rests on `Options::assumption`.
     pub assumed: bool,
@@ -218,6 +222,8 @@ pub struct AccessFact {
     pub bank_ways: Option<u32>,
     /// The most lanes that take part at once, by the conditions on the way here; the warp's size where nothing is known.
     pub lanes: u32,
+    /// They are not all of the warp's.
+    pub partial: bool,
     /// The address, for the cause chain.
     pub address: Value,
     /// Rests on `Options::assumption`.
@@ -261,6 +267,8 @@ pub struct Finding {
     pub loc: Loc,
     pub message: String,
     pub related: Vec<CauseStep>,
+    /// The inlined calls that lead from the function to the place, outermost first.
+    pub calls: Vec<CauseStep>,
     pub fix: Option<Fix>,
 }
 

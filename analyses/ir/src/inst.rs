@@ -274,6 +274,39 @@ pub enum IntCondition {
     GreaterEqualUnsigned,
 }
 
+impl IntCondition {
+    /// What holds where this does not.
+    #[must_use]
+    pub const fn negated(self) -> IntCondition {
+        use IntCondition::*;
+        match self {
+            Equal => NotEqual,
+            NotEqual => Equal,
+            LessSigned => GreaterEqualSigned,
+            LessEqualSigned => GreaterSigned,
+            GreaterSigned => LessEqualSigned,
+            GreaterEqualSigned => LessSigned,
+            LessUnsigned => GreaterEqualUnsigned,
+            LessEqualUnsigned => GreaterUnsigned,
+            GreaterUnsigned => LessEqualUnsigned,
+            GreaterEqualUnsigned => LessUnsigned,
+        }
+    }
+    /// Of two numbers as the comparison reads them.
+    #[must_use]
+    pub const fn holds(self, a: i128, b: i128) -> bool {
+        use IntCondition::*;
+        match self {
+            Equal => a == b,
+            NotEqual => a != b,
+            LessSigned | LessUnsigned => a < b,
+            LessEqualSigned | LessEqualUnsigned => a <= b,
+            GreaterSigned | GreaterUnsigned => a > b,
+            GreaterEqualSigned | GreaterEqualUnsigned => a >= b,
+        }
+    }
+}
+
 /// Ordered unless the name says otherwise: a comparison with a NaN is false.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FloatCondition {

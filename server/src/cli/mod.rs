@@ -390,6 +390,18 @@ pub enum CliError {
     Json(#[from] serde_json::Error),
 }
 
+impl CliError {
+    /// Who reads the output has read enough.
+    fn is_broken_pipe(&self) -> bool {
+        let kind = match self {
+            CliError::Io(error) => Some(error.kind()),
+            CliError::Json(error) => error.io_error_kind(),
+            _ => None,
+        };
+        kind == Some(std::io::ErrorKind::BrokenPipe)
+    }
+}
+
 /// Runs the program; its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, CliError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -400,8 +412,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, CliError
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { 2 } else { 0 };
-            error.print()?;
-            return Ok(code);
+            let printed = error.print().map_err(CliError::from);
+            return match printed {
+                Err(error) if !error.is_broken_pipe() => Err(error),
+                _ => Ok(code),
+            };
         }
     };
     // Trees and programs may nest deeply; the main thread's stack is not ours to choose.
@@ -410,7 +425,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, CliError
         .spawn(move || execute(cli.command))?;
     match worker.join() {
         Ok(Ok(code)) => Ok(code),
-        Ok(Err(CliError::Io(error))) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
+        Ok(Err(error)) if error.is_broken_pipe() => Ok(0),
         Ok(Err(error)) => {
             eprintln!("lockstep: {error}");
             Ok(2)

@@ -312,6 +312,7 @@ pub fn loop_label(one: &LoopCost) -> String {
         number(one.iteration.cycles),
         match one.from {
             Origin::Constant => "",
+            Origin::Bound => ", at most",
             Origin::Profile => ", profiled",
             Origin::Heuristic => ", guessed",
         }
@@ -468,6 +469,7 @@ pub fn place_hover(
             number(one.iterations),
             match one.from {
                 Origin::Constant => " (fact)",
+                Origin::Bound => " (bound)",
                 Origin::Profile => " (profile)",
                 Origin::Heuristic => " (heuristic)",
             },

@@ -12,7 +12,7 @@ use crate::config::Level;
 use crate::db::{self, Db, File, Source};
 use crate::documents::line_beginning;
 use crate::program;
-use facts::{Code, Tier};
+use facts::{CauseStep, Code, Tier};
 use syntax::{FileId, LineIndex, ProblemKind, Span};
 
 /// Problems that are shown of a file; findings are not counted.
@@ -97,21 +97,35 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         {
             let absolute =
                 |loc: ir::Loc| program::absolute_in(db, file, item, rows.item_of(loc.site), loc);
-            let Some((FileId::MAIN, span)) = absolute(finding.loc) else {
-                continue;
-            };
-            let related = finding
-                .related
-                .iter()
-                .filter_map(|step| {
-                    let (id, span) = absolute(step.loc)?;
-                    Some(Related {
-                        file: program::unit_file(db, file, id)?,
-                        span,
-                        text: step.text.clone(),
-                    })
+            let related_at = |loc: ir::Loc, text: &str| {
+                let (id, span) = absolute(loc)?;
+                Some(Related {
+                    file: program::unit_file(db, file, id)?,
+                    span,
+                    text: text.to_owned(),
                 })
+            };
+            let steps = finding.related.iter();
+            let mut related: Vec<Related> = steps
+                .filter_map(|step| related_at(step.loc, &step.text))
                 .collect();
+            let (span, told_at) = match absolute(finding.loc) {
+                Some((FileId::MAIN, span)) => (span, finding.loc),
+                // In a header: told at the call that leads there, where the caller's lanes have a part in it.
+                Some(_) if depends_on_callers(finding.code) => {
+                    let here =
+                        |call: &&CauseStep| matches!(absolute(call.loc), Some((FileId::MAIN, _)));
+                    let Some(call) = finding.calls.iter().rfind(here) else {
+                        continue;
+                    };
+                    let Some((_, span)) = absolute(call.loc) else {
+                        continue;
+                    };
+                    related.splice(0..0, related_at(finding.loc, "it happens here"));
+                    (span, call.loc)
+                }
+                _ => continue,
+            };
             let fix = finding.fix.as_ref().and_then(|fix| {
                 let edits: Option<Vec<(Span, String)>> = fix
                     .edits
@@ -128,7 +142,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 })
             });
             let fix = fix.or_else(|| super::fixes::fix(finding.code, source, span));
-            tellers.push(callees::Teller::of(rows, finding.loc));
+            tellers.push(callees::Teller::of(rows, told_at));
             found.push(Diagnostic {
                 code: finding.code.name(),
                 level: match finding.tier {
@@ -147,6 +161,20 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     }
     let found = found.into_iter();
     callees::told_once(found.zip(tellers).collect(), &callees::inliners(db, file))
+}
+
+/// What a function does to memory and who takes part in it depends on who calls it.
+const fn depends_on_callers(code: Code) -> bool {
+    matches!(
+        code,
+        Code::UncoalescedAccess
+            | Code::BankConflict
+            | Code::AtomicSameAddress
+            | Code::DivergentBarrier
+            | Code::BarrierInDivergentLoop
+            | Code::WarpSyncMask
+            | Code::ShuffleInactiveSource
+    )
 }
 
 fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {

@@ -3,10 +3,12 @@
 use super::{costs, own_items, text};
 use crate::config::CostHints;
 use crate::db::{Db, File};
+use crate::program;
 use crate::views::diagnostics;
-use facts::{AccessClass, Class};
+use facts::{AccessClass, Class, Code};
 use ir::FunctionKind;
-use syntax::Span;
+use rustc_hash::FxHashSet;
+use syntax::{FileId, Span};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lens {
@@ -41,13 +43,29 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 })
                 .count();
             let scattered = |class: AccessClass| {
-                rows.accesses
-                    .iter()
-                    .filter(|access| access.class == class)
-                    .count()
+                let all = rows.accesses.iter().chain(&rows.called);
+                all.filter(|access| access.class == class).count()
             };
             let within = |span: Span| span.start >= place.start && span.start <= place.end;
-            let found = shown.iter().filter(|finding| within(finding.span)).count();
+            // Also what is told of this kernel in the functions that it inlines.
+            let elsewhere: FxHashSet<(Span, Code)> = rows
+                .findings
+                .iter()
+                .filter(|one| one.loc.site != ir::Site(0))
+                .filter_map(|one| {
+                    let callee = rows.item_of(one.loc.site);
+                    match program::absolute_in(db, file, item, callee, one.loc)? {
+                        (FileId::MAIN, span) => Some((span, one.code)),
+                        _ => None,
+                    }
+                })
+                .collect();
+            let told = |finding: &&diagnostics::Diagnostic| {
+                let code = finding.finding;
+                within(finding.span)
+                    || code.is_some_and(|code| elsewhere.contains(&(finding.span, code)))
+            };
+            let found = shown.iter().filter(told).count();
             let parts = [
                 counted(divergent, "divergent branch", "divergent branches"),
                 counted(

@@ -103,12 +103,19 @@ pub struct LoopRow {
     pub trip_class: &'static str,
     pub scope: Option<&'static str>,
     pub count: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_most: Option<u64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub trips: String,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct AccessRow {
+    /// Where it is another one than the item's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     pub line: u32,
     pub column: u32,
     pub name: String,
@@ -122,6 +129,9 @@ pub struct AccessRow {
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
     pub bank_ways: Option<u32>,
+    /// The lanes that take part at once, where conditions leave a part of the warp.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
@@ -251,34 +261,15 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                             trip_class: class_name(one.trip),
                             scope: one.uniform_at.map(scope_name),
                             count: one.count,
+                            at_most: one.at_most,
+                            trips: one.trips.to_string(),
                             assumed: one.assumed,
                         }
                     })
                     .collect(),
                 costs: super::costs::of_function(db, file, item, function)
                     .map(|found| costs::cost_rows(found, lines, at.start, &spot)),
-                accesses: rows
-                    .accesses
-                    .iter()
-                    .map(|access| {
-                        let (line, column) = spot(access.loc.span);
-                        AccessRow {
-                            line,
-                            column,
-                            name: access.base.to_string(),
-                            kind: access_kind_name(access.kind),
-                            space: text::space_name(access.space),
-                            class: access_class_name(access.class),
-                            bytes: access.bytes,
-                            stride_bytes: access.stride_bytes,
-                            stride: access.stride_text.to_string(),
-                            sectors: access.sectors,
-                            ideal_sectors: access.ideal_sectors,
-                            bank_ways: access.bank_ways,
-                            assumed: access.assumed,
-                        }
-                    })
-                    .collect(),
+                accesses: accesses(db, file, item, at.file, rows),
             });
         }
     }
@@ -345,6 +336,49 @@ pub const fn level_name(level: Level) -> &'static str {
         Level::Warning => "warning",
         Level::Error => "error",
     }
+}
+
+/// What the function accesses itself, and what the functions that it inlines do.
+fn accesses(
+    db: &dyn Db,
+    file: File,
+    item: db::Item<'_>,
+    own: FileId,
+    rows: &rows::Rows,
+) -> Vec<AccessRow> {
+    let place = |access: &facts::AccessFact| {
+        program::absolute_in(db, file, item, rows.item_of(access.loc.site), access.loc)
+    };
+    let mut placed: Vec<((FileId, Span), &facts::AccessFact)> = rows
+        .accesses
+        .iter()
+        .chain(&rows.called)
+        .filter_map(|access| Some((place(access)?, access)))
+        .collect();
+    placed.sort_by_key(|&((id, span), _)| (id != own, id, span));
+    let row = |((id, span), access): ((FileId, Span), &facts::AccessFact)| {
+        let of = program::unit_file(db, file, id)?;
+        let (source, lines) = (program::text(of.source(db)), db::line_index(db, of));
+        let (line, column) = line_column(source, lines, span.start);
+        Some(AccessRow {
+            file: (id != own).then(|| of.path(db).display().to_string()),
+            line,
+            column,
+            name: access.base.to_string(),
+            kind: access_kind_name(access.kind),
+            space: text::space_name(access.space),
+            class: access_class_name(access.class),
+            bytes: access.bytes,
+            stride_bytes: access.stride_bytes,
+            stride: access.stride_text.to_string(),
+            sectors: access.sectors,
+            ideal_sectors: access.ideal_sectors,
+            bank_ways: access.bank_ways,
+            lanes: access.partial.then_some(access.lanes),
+            assumed: access.assumed,
+        })
+    };
+    placed.into_iter().filter_map(row).collect()
 }
 
 /// From 1, columns in characters.

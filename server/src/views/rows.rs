@@ -19,13 +19,16 @@ pub struct Rows {
     pub branches: Vec<BranchFact>,
     pub loops: Vec<LoopFact>,
     pub accesses: Vec<AccessFact>,
+    /// Accesses in the functions that an entry point inlines, once a place, as the worst; positions are relative to the
+    /// items in `sites`.
+    pub called: Vec<AccessFact>,
     pub barriers: Vec<BarrierFact>,
     /// What was not understood.
     pub unknowns: Vec<(Span, String)>,
     /// `None`: there is no such function.
     pub head: Option<Head>,
     pub findings: Vec<Finding>,
-    /// The items whose text the positions in `findings` are relative to, by site, sorted.
+    /// The items whose text the positions in `findings` and `called` are relative to, by site, sorted.
     pub sites: Vec<(Site, ItemKey)>,
     /// The function's name, and the items of an entry point's inlined calls, sorted.
     pub name: SmolStr,
@@ -109,11 +112,12 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
             name_span: function.name_span,
         }),
         findings: findings.to_vec(),
-        sites: sites(function, findings),
+        called: called(function, facts),
         name: function.name.clone(),
         inlined: inlined(function),
         ..Rows::default()
     };
+    rows.sites = sites(function, findings, &rows.called);
     let own = |site: Site| site == Site(0);
     let mut values: Vec<Vec<Value>> = Vec::new();
     for binding in &function.bindings {
@@ -181,16 +185,45 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
     rows
 }
 
-fn sites(function: &Function, findings: &[Finding]) -> Vec<(Site, ItemKey)> {
-    let own = findings.iter().map(|finding| finding.loc.site);
-    let related = findings
+/// The accesses of an entry point that lie in what it inlines.
+fn called(function: &Function, facts: &FunctionFacts) -> Vec<AccessFact> {
+    if !matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
+        return Vec::new();
+    }
+    let item = |site: Site| function.sites.get(site).and_then(|data| data.item.as_ref());
+    let mut all: Vec<&AccessFact> = facts
+        .accesses
         .iter()
-        .flat_map(|finding| finding.related.iter().map(|step| step.loc.site));
+        .filter(|a| a.loc.site != Site(0) && !a.loc.span.is_empty())
+        .collect();
+    let waste = |a: &AccessFact| {
+        let sectors = a.sectors.unwrap_or(0).saturating_sub(a.ideal_sectors);
+        (a.class, sectors, a.bank_ways.unwrap_or(0))
+    };
+    let place = |a: &AccessFact| (item(a.loc.site), a.loc.span);
+    all.sort_by(|a, b| place(a).cmp(&place(b)).then(waste(b).cmp(&waste(a))));
+    // A place may be both read and written: `+=`.
+    all.dedup_by(|a, b| {
+        place(a) == place(b) && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
+    });
+    all.into_iter().cloned().collect()
+}
+
+fn sites(function: &Function, findings: &[Finding], called: &[AccessFact]) -> Vec<(Site, ItemKey)> {
+    let accessed = called.iter().map(|access| access.loc.site);
+    let own = findings.iter().map(|finding| finding.loc.site);
+    let related = findings.iter().flat_map(|finding| {
+        finding
+            .related
+            .iter()
+            .chain(&finding.calls)
+            .map(|step| step.loc.site)
+    });
     let fixed = findings
         .iter()
         .flat_map(|finding| &finding.fix)
         .flat_map(|fix| fix.edits.iter().map(|(loc, _)| loc.site));
-    let mut used: Vec<Site> = own.chain(related).chain(fixed).collect();
+    let mut used: Vec<Site> = own.chain(related).chain(fixed).chain(accessed).collect();
     used.sort_by_key(|site| site.0);
     used.dedup();
     let item = |site: Site| Some((site, function.sites.get(site)?.item.clone()?));

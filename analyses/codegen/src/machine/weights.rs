@@ -5,7 +5,8 @@
 //! b0 -> b1, b2 (uniform);   b1, b2 -> b3      1, .5, .5, 1
 //! ```
 //!
-//! A profile's counts come first. A loop runs as often as is constant, else `TRIPS` times. Uniform branches are even, a
+//! A profile's counts come first. A loop runs as often as is constant, else as often as it can where that is
+//! bounded, else `TRIPS` times. Uniform branches are even, a
 //! divergent one has the warp on both sides; a block is executed at most as often as its dominator, times its loops. One
 //! pass in reverse post-order; edges backwards are in the iterations, irreducible loops count once.
 //!
@@ -24,6 +25,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub enum Origin {
     /// It is constant: a fact.
     Constant,
+    /// It is at most this.
+    Bound,
     Profile,
     /// `TRIPS`.
     Heuristic,
@@ -63,15 +66,19 @@ pub fn weights(
             }
         }
     }
-    let known: FxHashMap<Block, f64> = facts
-        .loops
-        .iter()
-        .filter_map(|one| Some((one.header, one.count? as f64)))
-        .collect();
+    let known = facts.loops.iter().filter_map(|one| {
+        let found = match (one.count, one.at_most) {
+            (Some(count), _) => (count, Origin::Constant),
+            (None, Some(most)) => (most, Origin::Bound),
+            (None, None) => return None,
+        };
+        Some((one.header, (found.0 as f64, found.1)))
+    });
+    let known: FxHashMap<Block, (f64, Origin)> = known.collect();
     let mut trips = EntityVec::with_len((TRIPS, Origin::Heuristic), loops.loops.len());
     for (l, data) in loops.loops.iter() {
-        if let Some(&count) = known.get(&data.header) {
-            trips[l] = (count, Origin::Constant);
+        if let Some(&found) = known.get(&data.header) {
+            trips[l] = found;
         }
     }
     let mut entered: EntityVec<LoopId, f64> = EntityVec::with_len(0.0, loops.loops.len());

@@ -15,10 +15,13 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let warp = cx.partial(Scope::Subgroup);
     for (block, inst) in cx.instructions() {
         if let Op::Barrier(Barrier::Warp) = &cx.function.insts[inst].op {
-            mask_names_absent_lanes(cx, &warp, block, inst, out);
+            let _ = mask_names_absent_lanes(cx, &warp, block, inst, out)
+                || mask_leaves_out_callers(cx, &warp, block, inst, out);
         }
         if let Op::Warp(op) = &cx.function.insts[inst].op {
-            let flagged = op.mask && mask_names_absent_lanes(cx, &warp, block, inst, out);
+            let flagged = op.mask
+                && (mask_names_absent_lanes(cx, &warp, block, inst, out)
+                    || mask_leaves_out_callers(cx, &warp, block, inst, out));
             if !flagged {
                 inactive_source(cx, &warp, block, inst, op.kind, out);
             }
@@ -214,6 +217,86 @@ fn mask_names_absent_lanes(
         related,
     ));
     true
+}
+
+/// Lanes that come here and have no bit in a constant mask: each calling lane must be named. Told where the branches on the
+/// way here tell exactly which lanes come; in a device function its callers say who does.
+fn mask_leaves_out_callers(
+    cx: &Context<'_>,
+    warp: &Partial,
+    block: Block,
+    inst: Inst,
+    out: &mut Vec<Finding>,
+) -> bool {
+    let data = &cx.function.insts[inst];
+    let Some(mask) = data.args.last().and_then(|&m| cx.function.int_constant(m)) else {
+        return false;
+    };
+    if cx.function.kind != FunctionKind::Kernel || data.guard.is_some() {
+        return false;
+    }
+    let mask = u128::from(mask as u32);
+    let threads = (0..3).try_fold(1u64, |all, axis| Some(all * u64::from(cx.size(axis)?)));
+    let there = u64::from(cx.warp_size().min(32)).min(threads.unwrap_or(u64::MAX));
+    let mut callers = (1u128 << there) - 1;
+    if callers & !mask == 0 {
+        return false;
+    }
+    let edges = warp.edges_to(block);
+    let dominators = ir::dominators::DominatorTree::dominators(&cx.flow);
+    for &(branch, target) in &edges {
+        let lanes = cx.facts.branch(branch).and_then(|fact| fact.lanes);
+        let ir::Terminator::Branch { then, .. } = &cx.function.blocks[branch].terminator else {
+            return false;
+        };
+        let only = cx.flow.predecessors[target].as_slice() == [branch];
+        let (Some(lanes), true) = (lanes, only && dominators.dominates(target, block)) else {
+            return false;
+        };
+        callers &= if then.block == target { lanes } else { !lanes };
+    }
+    let missing = callers & !mask;
+    if missing == 0 {
+        return false;
+    }
+    let related = edges
+        .first()
+        .map_or_else(Vec::new, |&(branch, _)| cx.branch_chain(branch));
+    // A block of fewer threads than a warp has may be meant.
+    let tier = match threads.is_none() && edges.is_empty() {
+        true => Tier::Hint,
+        false => Tier::Warning,
+    };
+    let message = format!(
+        "{} come here and have no bit in the mask {mask:#010x}: every lane that calls must be named in it, else the result is undefined",
+        lane_list(missing)
+    );
+    out.push(finding(
+        Code::WarpSyncMask,
+        tier,
+        data.loc,
+        message,
+        related,
+    ));
+    true
+}
+
+/// `lane 3`, `lanes 8 to 15`, `lanes 0, 2, 4, ..`.
+fn lane_list(set: u128) -> String {
+    let lanes: Vec<u32> = (0..u128::BITS)
+        .filter(|lane| set >> lane & 1 == 1)
+        .collect();
+    match lanes.as_slice() {
+        [one] => format!("lane {one}"),
+        [first, .., last] if last - first + 1 == lanes.len() as u32 => {
+            format!("lanes {first} to {last}")
+        }
+        several => {
+            let shown: Vec<String> = several.iter().take(3).map(u32::to_string).collect();
+            let more = if several.len() > 3 { ", .." } else { "" };
+            format!("lanes {}{more}", shown.join(", "))
+        }
+    }
 }
 
 /// Reads from a fixed lane where that lane may be absent.

@@ -58,7 +58,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     .unwrap_or(0);
                 let shared =
                     !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
-                if !is_waste(cx, access, sectors) || shared {
+                if !is_waste(access, sectors) || shared {
                     continue;
                 }
                 let share = 100 * access.ideal_sectors / sectors.max(1);
@@ -80,7 +80,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 ));
             }
             (None, Some(sectors)) => {
-                if !is_waste(cx, access, sectors) {
+                if !is_waste(access, sectors) {
                     continue;
                 }
                 let distance = match access.stride_text.as_str() {
@@ -119,10 +119,9 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
 }
 
 /// Twice the sectors that the bytes need; a few lanes alone must cost more than their own few sectors.
-fn is_waste(cx: &Context<'_>, access: &AccessFact, sectors: u32) -> bool {
+fn is_waste(access: &AccessFact, sectors: u32) -> bool {
     let least = access.ideal_sectors;
-    sectors >= least.saturating_mul(2)
-        && (access.lanes >= cx.warp_size() || sectors >= least.saturating_add(4))
+    sectors >= least.saturating_mul(2) && (!access.partial || sectors >= least.saturating_add(4))
 }
 
 fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -195,7 +194,7 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let lanes = access.lanes;
         let warp = words::warp(cx.function.language);
-        let who = match lanes < cx.warp_size() {
+        let who = match access.partial {
             true => format!("{lanes} lanes"),
             false => "all lanes".to_owned(),
         };

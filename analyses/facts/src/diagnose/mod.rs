@@ -46,6 +46,13 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     resources::findings(&cx, &mut findings);
     memory::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);
+    for one in &mut findings {
+        one.calls = cx.calls_to(one.loc, Loc::NONE);
+        // How the place is come to, where nothing tells it yet.
+        if !one.calls.iter().any(|call| one.related.contains(call)) {
+            one.related.splice(0..0, one.calls.iter().cloned());
+        }
+    }
     findings.sort_by_key(|f| (f.loc.site, f.loc.span, f.code, f.message.clone()));
     findings.dedup();
     findings
@@ -218,6 +225,7 @@ fn finding(code: Code, tier: Tier, loc: Loc, message: String, related: Vec<Cause
         loc,
         message,
         related,
+        calls: Vec::new(),
         fix: None,
     }
 }

@@ -129,6 +129,7 @@ pub(super) fn cost_rows(
                     iterations: rounded(one.iterations),
                     iterations_from: match one.from {
                         Origin::Constant => "constant",
+                        Origin::Bound => "bound",
                         Origin::Profile => "profile",
                         Origin::Heuristic => "heuristic",
                     },

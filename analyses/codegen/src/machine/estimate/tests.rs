@@ -158,6 +158,7 @@ fn lines_and_banks_that_a_warp_touches_count() {
         ideal_sectors: 4,
         bank_ways: ways,
         lanes: 32,
+        partial: false,
         address: ir::Value(0),
         assumed: false,
     };

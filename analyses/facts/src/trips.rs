@@ -1,0 +1,315 @@
+//! How often a loop's body runs: counters that grow by a constant, and counters that are multiplied or divided by one.
+//!
+//! ```text
+//! for (i = 0; i < 96; i += 32)                  3
+//! for (s = blockDim.x / 2; s > 0; s >>= 1)      log2(blockDim.x), at most 10; 8 in blocks of 256
+//! for (k = 1; k < n; k *= 2)                    log2(n)
+//! ```
+//!
+//! The counter is followed from its first value by the loop's own comparison, at most `MOST` rounds. A first value or a limit
+//! that is not known is taken at the end of its interval that makes the most rounds: a bound. Loops with one exit that is
+//! decided once an iteration; others are not counted.
+
+use crate::divergence::{Engine, SUBGROUP};
+use ir::loops::LoopId;
+use ir::{BinaryOp, Block, IntCondition, Op, Terminator, Value};
+use smol_str::{SmolStr, format_smolstr};
+
+const MOST: u64 = 1 << 16;
+/// A bound beyond says nothing: it is that of the type.
+const WORTH: u64 = 30;
+
+/// What is known of the iterations.
+#[derive(Default)]
+pub(crate) struct Trips {
+    /// Their number when it is constant.
+    pub count: Option<u64>,
+    pub at_most: Option<u64>,
+    /// `log2(blockDim.x)`: about how many, of what is not known.
+    pub text: SmolStr,
+}
+
+/// The comparison that decides whether the loop goes on, as it holds for those who stay.
+struct Test {
+    kind: IntCondition,
+    counter: Value,
+    limit: Value,
+    /// The header decides, before the body.
+    first: bool,
+}
+
+pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips {
+    let Some(test) = test(engine, l, exiting) else {
+        return Trips::default();
+    };
+    let limit = engine.cells[test.limit].form.as_constant();
+    if let Some(limit) = limit
+        && let Some((start, step, offset)) = induction(engine, l, test.counter)
+    {
+        let rounds = rounds(engine, &test, start.wrapping_add(offset), limit, |at| {
+            at + i128::from(step)
+        });
+        return Trips {
+            count: rounds,
+            ..Trips::default()
+        };
+    }
+    geometric(engine, l, &test).unwrap_or_default()
+}
+
+fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
+    let function = engine.function;
+    let [exit] = exiting else { return None };
+    let header = engine.forest.loops[l].header;
+    if !engine.forest.loops[l].reducible || engine.forest.of(*exit) != Some(l) {
+        return None;
+    }
+    let Terminator::Branch {
+        condition, then, ..
+    } = &function.blocks[*exit].terminator
+    else {
+        return None;
+    };
+    // The exit is decided once an iteration: in the header, or where every way back passes.
+    let first = *exit == header;
+    let last = engine.flow.predecessors[header]
+        .iter()
+        .all(|&p| !engine.forest.contains(l, p) || engine.dominators.dominates(*exit, p));
+    if !first && !last {
+        return None;
+    }
+    let compare = function.defining(*condition)?;
+    let stays = engine.forest.contains(l, then.block);
+    let Op::IntCompare(kind) = compare.op else {
+        return None;
+    };
+    Some(Test {
+        kind: if stays { kind } else { kind.negated() },
+        counter: compare.args[0],
+        limit: compare.args[1],
+        first: first && !(last && header_is_body(engine, l)),
+    })
+}
+
+/// A loop of one block runs its body before it tests.
+fn header_is_body(engine: &Engine<'_>, l: LoopId) -> bool {
+    let header = engine.forest.loops[l].header;
+    engine.flow.successors[header].contains(&header)
+}
+
+const fn is_unsigned(kind: IntCondition) -> bool {
+    matches!(
+        kind,
+        IntCondition::LessUnsigned
+            | IntCondition::LessEqualUnsigned
+            | IntCondition::GreaterUnsigned
+            | IntCondition::GreaterEqualUnsigned
+    )
+}
+
+/// Iterations of a counter that is first tested as `at`; `None`: it leaves its type, or they are too many.
+fn rounds(
+    engine: &Engine<'_>,
+    test: &Test,
+    at: i64,
+    limit: i64,
+    next: impl Fn(i128) -> i128,
+) -> Option<u64> {
+    let mut at = i128::from(at);
+    let limit = i128::from(limit);
+    let bits = engine.function.ty(test.counter).bits();
+    let bound = 1i128 << (bits.clamp(2, 64) - 1);
+    let unsigned = is_unsigned(test.kind);
+    if unsigned && (at < 0 || limit < 0) {
+        return None;
+    }
+    let low = if unsigned { 0 } else { -bound };
+    let mut iterations = 0u64;
+    while test.kind.holds(at, limit) {
+        iterations += 1;
+        at = next(at);
+        if at >= bound || at < low || iterations > MOST {
+            return None;
+        }
+    }
+    Some(if test.first {
+        iterations
+    } else {
+        iterations + 1
+    })
+}
+
+/// First value in the header, step, and distance of `value` from the header's parameter.
+fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, i64)> {
+    let function = engine.function;
+    let header = engine.forest.loops[l].header;
+    for &param in &function.blocks[header].params {
+        let bits = function.ty(param).bits();
+        if !function.ty(param).is_int() || function.ty(param) != function.ty(value) {
+            continue;
+        }
+        let Some(offset) = engine.cells[value]
+            .form
+            .plus(-1, &engine.cells[param].form, bits)
+            .and_then(|d| d.as_constant())
+        else {
+            continue;
+        };
+        let mut start = None;
+        let mut step = None;
+        for &(from, arg) in engine.tables.incoming(function, param) {
+            if engine.forest.contains(l, from) {
+                let by = engine.cells[arg]
+                    .form
+                    .plus(-1, &engine.cells[param].form, bits)?
+                    .as_constant()?;
+                if step.is_some_and(|s| s != by) {
+                    return None;
+                }
+                step = Some(by);
+            } else {
+                let first = engine.cells[arg].form.as_constant()?;
+                if start.is_some_and(|s| s != first) {
+                    return None;
+                }
+                start = Some(first);
+            }
+        }
+        let (start, step) = (start?, step?);
+        return (step != 0).then_some((start, step, offset));
+    }
+    None
+}
+
+/// What happens to a counter in each round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    By(i64),
+    Divided(i64),
+}
+
+impl Scale {
+    fn apply(self, at: i128) -> i128 {
+        match self {
+            Scale::By(factor) => at * i128::from(factor),
+            Scale::Divided(factor) => at / i128::from(factor),
+        }
+    }
+    const fn factor(self) -> i64 {
+        match self {
+            Scale::By(factor) | Scale::Divided(factor) => factor,
+        }
+    }
+}
+
+/// A value as another one times or over a constant above one.
+fn scaled(engine: &Engine<'_>, value: Value) -> Option<(Value, Scale)> {
+    let function = engine.function;
+    let data = function.defining(value)?;
+    let Op::Binary(op, _) = data.op else {
+        return None;
+    };
+    let &[a, b] = data.args.as_slice() else {
+        return None;
+    };
+    let (of, by) = match (function.int_constant(a), function.int_constant(b)) {
+        (_, Some(by)) => (a, by),
+        (Some(by), _) if op == BinaryOp::Mul => (b, by),
+        (None, None) if op == BinaryOp::Add && a == b => return Some((a, Scale::By(2))),
+        _ => return None,
+    };
+    let scale = match op {
+        BinaryOp::Mul if (2..=1 << 20).contains(&by) => Scale::By(by),
+        BinaryOp::DivSigned | BinaryOp::DivUnsigned if (2..=1 << 20).contains(&by) => {
+            Scale::Divided(by)
+        }
+        BinaryOp::Shl if (1..=20).contains(&by) => Scale::By(1 << by),
+        BinaryOp::ShrSigned | BinaryOp::ShrUnsigned if (1..=20).contains(&by) => {
+            Scale::Divided(1 << by)
+        }
+        _ => return None,
+    };
+    Some((of, scale))
+}
+
+/// Counters that are multiplied or divided by a constant.
+fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
+    let function = engine.function;
+    let header = engine.forest.loops[l].header;
+    let &param = function.blocks[header].params.iter().find(|&&param| {
+        param == test.counter || scaled(engine, test.counter).is_some_and(|(of, _)| of == param)
+    })?;
+    let (mut start, mut scale) = (None, None);
+    for &(from, arg) in engine.tables.incoming(function, param) {
+        if engine.forest.contains(l, from) {
+            let (of, by) = scaled(engine, arg)?;
+            if of != param || scale.is_some_and(|known| known != by) {
+                return None;
+            }
+            scale = Some(by);
+        } else if start.is_some_and(|known| known != arg) {
+            return None;
+        } else {
+            start = Some(arg);
+        }
+    }
+    let (start, scale) = (start?, scale?);
+    let tested = |first: i64| match test.counter == param {
+        true => Some(first),
+        false => i64::try_from(scale.apply(i128::from(first))).ok(),
+    };
+    let count = |first: i64, limit: i64| {
+        let stuck = |at: i128| scale.apply(at) == at && test.kind.holds(at, i128::from(limit));
+        if stuck(0) && first == 0 {
+            return None;
+        }
+        rounds(engine, test, tested(first)?, limit, |at| scale.apply(at))
+    };
+    let first = engine.cells[start].form.as_constant();
+    let limit = engine.cells[test.limit].form.as_constant();
+    if let (Some(first), Some(limit)) = (first, limit) {
+        return Some(Trips {
+            count: count(first, limit),
+            ..Trips::default()
+        });
+    }
+    use IntCondition::*;
+    let (from, to) = (engine.cells[start].range, engine.cells[test.limit].range);
+    let (at_most, text) = match (scale, test.kind) {
+        (
+            Scale::Divided(_),
+            GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned | NotEqual,
+        ) if limit.is_some() => {
+            // Half of something, halved until nothing is left.
+            let whole = scaled(engine, start).filter(|&(_, by)| by == scale);
+            let of = whole.map_or(start, |(of, _)| of);
+            (count(from.1, to.0), name(engine, header, of))
+        }
+        (
+            Scale::By(_),
+            LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned | NotEqual,
+        ) => {
+            let first = first.filter(|&first| first >= 1)?;
+            let of = name(engine, header, test.limit);
+            let of = match first {
+                1 => of,
+                _ => of.map(|of| format_smolstr!("{of} / {first}")),
+            };
+            (count(first, to.1), of)
+        }
+        _ => return None,
+    };
+    Some(Trips {
+        count: None,
+        at_most: at_most.filter(|&n| n < WORTH),
+        text: text.map_or_else(SmolStr::default, |of| {
+            format_smolstr!("log{}({of})", scale.factor())
+        }),
+    })
+}
+
+/// What the author calls a value, where it has a name.
+fn name(engine: &Engine<'_>, block: Block, value: Value) -> Option<SmolStr> {
+    let text = engine.form_text(&engine.cells[value].form, block, SUBGROUP);
+    (!text.contains('?') && !text.is_empty()).then_some(text)
+}
