@@ -37,6 +37,10 @@ impl Data {
     pub(super) fn in_text(&self) -> bool {
         self.now.is_none()
     }
+    /// Between instructions: what data stands there goes to a section of its own, and back.
+    pub(super) fn inline(&mut self, on: bool) {
+        self.now = on.then(|| self.section(".text"));
+    }
     pub(super) fn label(&mut self, name: &SmolStr) {
         if let Some(now) = self.now {
             let offset = self.sections[now].bytes.len() as u64;
@@ -135,26 +139,20 @@ impl Data {
         }
     }
 
-    /// `data8 1, 2`, `.quad x`, `real8 1.5`: whether the name is one of these.
+    /// `data8 1, 2`, `.quad x`, `real8 1.5`; other names are left aside.
     pub(super) fn values(
         &mut self,
         name: &str,
         values: &[&Expr],
         statement: usize,
         number: &dyn Fn(&Expr) -> Option<i64>,
-    ) -> bool {
-        let size = match name.strip_prefix('.').unwrap_or(name) {
-            "data1" | "byte" => 1,
-            "data2" | "short" | "hword" | "2byte" => 2,
-            "data4" | "long" | "int" | "4byte" => 4,
-            "data8" | "quad" | "8byte" => 8,
-            "real4" | "single" | "float" => return self.reals(values, 4),
-            "real8" | "double" => return self.reals(values, 8),
-            "real10" => return self.reals(values, 10),
-            "real16" => return self.reals(values, 16),
-            _ => return false,
+    ) {
+        let size = match value_size(name) {
+            Some((size, false)) => size,
+            Some((size, true)) => return self.reals(values, size),
+            None => return,
         };
-        let Some(now) = self.now else { return true };
+        let Some(now) = self.now else { return };
         // Data is aligned to its size unless the name says otherwise.
         if name.starts_with("data") {
             self.align(now, size as i64);
@@ -170,11 +168,10 @@ impl Data {
             let bytes = known.unwrap_or(0).to_le_bytes();
             self.push(now, &bytes[..size]);
         }
-        true
     }
 
-    fn reals(&mut self, values: &[&Expr], size: usize) -> bool {
-        let Some(now) = self.now else { return true };
+    fn reals(&mut self, values: &[&Expr], size: usize) {
+        let Some(now) = self.now else { return };
         self.align(now, if size == 10 { 16 } else { size as i64 });
         for value in values {
             let value = real(value).unwrap_or(f64::NAN);
@@ -189,7 +186,6 @@ impl Data {
                 }
             }
         }
-        true
     }
 
     fn common(&mut self, arguments: &[Argument], number: &dyn Fn(&Expr) -> Option<i64>) {
@@ -257,11 +253,28 @@ impl Data {
                         place.copy_from_slice(&value[..*size]);
                     }
                 }
-                let writable = !section.name.starts_with(".rodata");
+                let writable = ![".rodata", ".text"]
+                    .iter()
+                    .any(|one| section.name.starts_with(one));
                 (section.base, bytes, writable)
             })
             .collect()
     }
+}
+
+/// Bytes of each value of a directive, and whether they are floating-point.
+pub(super) fn value_size(name: &str) -> Option<(usize, bool)> {
+    Some(match name.strip_prefix('.').unwrap_or(name) {
+        "data1" | "byte" => (1, false),
+        "data2" | "short" | "hword" | "2byte" => (2, false),
+        "data4" | "long" | "int" | "4byte" => (4, false),
+        "data8" | "quad" | "8byte" => (8, false),
+        "real4" | "single" | "float" => (4, true),
+        "real8" | "double" => (8, true),
+        "real10" => (10, true),
+        "real16" => (16, true),
+        _ => return None,
+    })
 }
 
 fn real(value: &Expr) -> Option<f64> {

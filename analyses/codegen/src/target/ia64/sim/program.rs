@@ -10,7 +10,7 @@
 //! beside plain definitions are not expanded.
 
 use super::bundles::{Filled, Placed, SHAPES, braced, packed};
-use super::data::Data;
+use super::data::{Data, value_size};
 use super::decode::{Arg, Raw, decode, slot};
 use super::op::{Branch, Op, Slot};
 use super::symbols::Symbols;
@@ -223,15 +223,16 @@ impl Builder<'_> {
                 OperandKind::Memory(_) => None,
             })
             .collect();
-        let names = &self.names;
-        if !one.assigns
-            && self
-                .data
-                .values(one.base(), &values, at, &|value| names.number(value))
-        {
-            if self.data.in_text() {
-                let message = "data between instructions is not laid out";
-                self.problem(Problem::unsupported(span, message));
+        if !one.assigns && value_size(one.base()).is_some() {
+            let inline = self.data.in_text();
+            if inline {
+                self.inline();
+            }
+            let names = &self.names;
+            self.data
+                .values(one.base(), &values, at, &|value| names.number(value));
+            if inline {
+                self.data.inline(false);
             }
             return;
         }
@@ -268,6 +269,17 @@ impl Builder<'_> {
             statement: at,
             op,
         });
+    }
+
+    /// Data between instructions: the labels in front of it are the data's.
+    fn inline(&mut self) {
+        self.data.inline(true);
+        while let Some(Item::Label(name)) = self.items.last() {
+            let name = name.clone();
+            self.data.label(&name);
+            self.items.pop();
+            self.label_statements.pop();
+        }
     }
 
     fn arg(&self, operand: &Operand) -> Arg {

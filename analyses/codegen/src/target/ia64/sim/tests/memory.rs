@@ -198,3 +198,22 @@ f:
     assert_eq!(outcome.result, Some(16 * 10 + 3));
     assert_eq!(outcome.float.to_f64(), 3.25 * -1.5);
 }
+
+#[test]
+fn data_between_instructions() {
+    let text = "
+	.text
+	.align 32
+inside:	data1 7, 8, 9
+	.align 32
+	.proc f
+f:
+	movl r14 = inside + 2 ;;
+	ld1 r8 = [r14]
+	br.ret.sptk.many b0 ;;
+	.endp f
+";
+    let program = program(text);
+    let outcome = run(&program, "f", &[], &mut Memory::new(), &Limits::default());
+    assert_eq!(outcome.expect("runs").result, Some(9));
+}
