@@ -741,7 +741,7 @@ pub fn cause_steps(
                 .and_then(|data| data.terminator.selector()),
             branch,
         ),
-        Cause::None | Cause::Source => (
+        Cause::None | Cause::Source | Cause::Race(_) => (
             function
                 .blocks
                 .get(block)

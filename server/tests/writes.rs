@@ -22,7 +22,7 @@ fn classes(file: &str) -> Vec<(String, String)> {
             let name = word(one, "name");
             let digits = name.get(1..).unwrap_or("");
             if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
-                let name = format!("{}.{name}", word(&item, "name"));
+                let name = format!("{}.{name}", word(item, "name"));
                 found.push((name, word(one, "class")));
             }
         }
@@ -203,4 +203,128 @@ __global__ void later(int* o, int n) {{
 "
     );
     expect(&place.file("read.cu", &source), 10);
+}
+
+/// A load from a uniform address gives each lane its own value if lanes have just stored there and no barrier stands
+/// in between; what a barrier separates, what is stored alike by all, and other elements stay uniform.
+#[test]
+fn what_lanes_have_just_stored_is_not_uniform() {
+    let place = Place::new("races");
+    let kernels = "
+__device__ int g;
+struct P { int* a; int* b; };
+__global__ void own(int* o, int n) { __shared__ int s; s = threadIdx.x; int d1 = s; __syncthreads(); int u1 = s; o[threadIdx.x] = d1 + u1; }
+__global__ void warp(int* o, int n) { __shared__ int s; s = threadIdx.x; __syncwarp(); int u1 = s; o[threadIdx.x] = u1; }
+__global__ void one(int* o, int n) { __shared__ int s; if (threadIdx.x == 0) s = n; int d1 = s; __syncthreads(); int u1 = s; o[threadIdx.x] = d1 + u1; }
+__global__ void alike(int* o, int n) { __shared__ int s; s = n; int u1 = s; if (threadIdx.x < 7) { s = 2 * n; int u2 = s; o[0] = u2; } o[threadIdx.x] = u1; }
+__global__ void global(int* o, int n) { static int s; s = threadIdx.x; int d1 = s; g = threadIdx.x; int d2 = g; o[threadIdx.x] = d1 + d2; }
+__global__ void element(int* o, int n) { o[0] = threadIdx.x; int d1 = o[0]; int u1 = o[4]; o[threadIdx.x] = d1 + u1; }
+__global__ void others(int* o, const int* __restrict__ p, int* q, int n) { q[0] = threadIdx.x; int u1 = p[0]; int u2 = __ldg(q + 1); int u3 = o[2]; int d1 = q[0]; o[threadIdx.x] = u1 + u2 + d1 + u3; }
+__global__ void tile(int* o, int n) { __shared__ int s[32]; s[threadIdx.x] = n * threadIdx.x; int d1 = s[0]; __syncthreads(); int u1 = s[0]; s[threadIdx.x] = 3; o[threadIdx.x] = d1 + u1; }
+__global__ void before(int* o, int n) { __shared__ int s; s = 0; for (int i = 0; i < n; i++) { int d1 = s; s = threadIdx.x + i; o[threadIdx.x] += d1; } }
+__global__ void both(int* o, int n) { __shared__ int s; for (int i = 0; i < n; i++) { __syncthreads(); int u1 = s; __syncthreads(); s = threadIdx.x + i; o[threadIdx.x] += u1; } }
+__global__ void atomic(int* o, int n) { __shared__ int s; s = n; __syncthreads(); atomicAdd(&s, 1); int d1 = s; __syncthreads(); int u1 = s; o[threadIdx.x] = d1 + u1; }
+__global__ void sometimes(int* o, int n) { __shared__ int s; s = threadIdx.x; if (n > 3) __syncthreads(); int d1 = s; o[threadIdx.x] = d1; }
+__global__ void chosen(int* o, int* q, int n) { int* p = n > 3 ? q : q + 1; *p = threadIdx.x; int d1 = *q; int d2 = *p; o[threadIdx.x] = d1 + d2; }
+__global__ void overlaid(int* o, int n) { extern __shared__ int e[]; int* a = e; int* b = e + n; a[0] = threadIdx.x; int d1 = b[0]; o[threadIdx.x] = d1; }
+__global__ void last(int* o, int n) { __shared__ int s; int i = 0; while (true) { s = i; if (i >= threadIdx.x) break; i++; } int d1 = s; o[threadIdx.x] = d1; }
+__global__ void members(P p, P* q) { p.a[0] = threadIdx.x; int d1 = p.a[0]; int u1 = p.b[0]; q->a[0] = threadIdx.x; int d2 = q->a[0]; p.b[threadIdx.x] = d1 + u1 + d2; }
+__global__ void fresh(int* o, int n) { volatile __shared__ int s; s = threadIdx.x; int d1 = s; o[threadIdx.x] = d1; }
+";
+    expect(&place.file("races.cu", kernels), 30);
+    let shader = "groupshared uint s; RWStructuredBuffer<uint> o; RWTexture2D<uint> t; RWByteAddressBuffer b; StructuredBuffer<uint> r;
+[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) {
+    s = i; uint d1 = s; GroupMemoryBarrierWithGroupSync(); uint u1 = s;
+    o[0] = i; uint d2 = o[0]; uint u2 = o[1];
+    t[uint2(0, 0)] = i; uint d3 = t[uint2(0, 0)];
+    b.Store(0, i); uint d4 = b.Load(0); uint u3 = b.Load(8);
+    uint u4 = r[3];
+    uint d5; InterlockedAdd(s, 1, d5);
+    uint d6 = s;
+    o[i + 64] = d1 + d2 + d3 + d4 + d5 + d6 + u1 + u2 + u3 + u4;
+}
+";
+    // `d5` is declared, and then written by the operation.
+    let found = classes(&place.file("races.hlsl", shader));
+    let wrong: Vec<_> = found
+        .iter()
+        .filter(|(name, class)| (class == "uniform") != name.contains(".u"))
+        .collect();
+    assert!(found.len() >= 10 && wrong.is_empty(), "{wrong:?}");
+    let report = json(&lockstep(&[
+        "analyze",
+        &place.file("races.cu", kernels),
+        "--format",
+        "json",
+        "--no-config",
+        "--item",
+        "own",
+    ]));
+    let told = report.to_string();
+    assert!(told.contains("without a barrier since"), "{told}");
+}
+
+/// What a class's own copy constructor and dereference write is seen.
+#[test]
+fn copies_and_dereferences_of_objects_are_what_the_class_makes_them() {
+    let place = Place::new("copies");
+    let kernels = "
+struct C { int v; __device__ C(const C& c) : v(c.v + threadIdx.x) {} __device__ C(int k) : v(k) {} };
+struct Plain { int v; __device__ Plain(int k) : v(k) {} };
+struct Holder { C c; };
+struct Box { int v; __device__ int& operator*() { return v; } };
+__device__ int takes(C c) { return c.v; }
+__device__ int refers(const C& c) { return c.v; }
+__global__ void k(int* o, int n) {
+    C a(n); int u1 = a.v;
+    C b = a; int d1 = b.v;
+    C c(a); int d2 = c.v;
+    C d{a}; int d3 = d.v;
+    int d4 = takes(a);
+    int u2 = refers(a);
+    int u3 = takes(C(n));
+    Holder h{a}; int d5 = h.c.v;
+    auto f = [a]() { return a.v; }; int d6 = f();
+    Plain p(n); Plain q = p; int u4 = q.v;
+    Box x{n}; *x = threadIdx.x; int d7 = x.v;
+    int y = n; int* at = &y; auto g = [y]() { return y; }; *at = 2 * n; int u5 = g();
+    o[threadIdx.x] = d1 + d2 + d3 + d4 + d5 + d6 + d7 + u1 + u2 + u3 + u4 + u5;
+}
+";
+    expect(&place.file("copies.cu", kernels), 12);
+}
+
+/// A product of 32 bits that wraps between the lanes of a block is no linear form once it is widened.
+#[test]
+fn what_wraps_before_it_is_widened_is_not_affine() {
+    let place = Place::new("wraps");
+    let kernel = "__global__ void k(int* p, int n) {
+    unsigned long long d1 = threadIdx.x * 0x10000000u;
+    p[d1] = 1;
+    unsigned long long d2 = 0u - threadIdx.x;
+    p[d2] = 1;
+    unsigned long long a1 = blockIdx.x * blockDim.x + threadIdx.x;
+    p[a1] = 1;
+    unsigned long long a2 = n * threadIdx.x;
+    unsigned long long a3 = n - 1u - threadIdx.x;
+    p[a3] = a2;
+}
+";
+    let file = place.file("wraps.cu", kernel);
+    for (name, class) in classes(&file) {
+        let wanted = match name.contains(".d") {
+            true => "divergent",
+            false => "affine",
+        };
+        assert_eq!(class, wanted, "{name}");
+    }
+    let report = json(&lockstep(&[
+        "analyze",
+        &file,
+        "--format",
+        "json",
+        "--no-config",
+    ]));
+    let first = &report["items"][0]["accesses"][0]["class"];
+    assert!(first != "coalesced" && first != "uniform", "{report}");
 }

@@ -61,6 +61,17 @@ pub fn cause_chain(
                     at = Some((address, home));
                 }
             }
+            Cause::Race(store) => {
+                let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
+                let text = format!(
+                    "{what} is read where lanes of the warp have written without a barrier since: each may see another value"
+                );
+                steps.push(CauseStep { text, loc });
+                steps.push(CauseStep {
+                    text: "lanes write that memory here".into(),
+                    loc: function.insts[store].loc,
+                });
+            }
             Cause::Branch(branch) => {
                 let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
                 steps.push(CauseStep {
@@ -120,6 +131,16 @@ pub fn what_would_make_it_uniform(
                 } else {
                     return Some("a read-only declaration of the memory (`const T* __restrict__`, a read-only resource)".into());
                 }
+            }
+            Cause::Race(_) => {
+                let barrier = match function.language {
+                    ir::Language::Hlsl => "GroupMemoryBarrierWithGroupSync()",
+                    ir::Language::Ptx => "bar.warp.sync",
+                    _ => "__syncwarp()",
+                };
+                return Some(format!(
+                    "a barrier between the write and this read (`{barrier}`)"
+                ));
             }
             Cause::Branch(branch) => {
                 let selector = function.blocks[branch].terminator.selector()?;

@@ -134,6 +134,8 @@ pub enum Cause {
         exit: Block,
         value: Value,
     },
+    /// A load that reads what lanes of the warp store by this instruction, without a barrier in between.
+    Race(Inst),
     /// A load from memory whose content may differ (address `value` differs between lanes, or others write it).
     Memory(Value),
 }

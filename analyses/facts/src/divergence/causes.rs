@@ -30,6 +30,7 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
         if engine.tables.result(node).is_some_and(|r| !found.open[r]) {
             continue;
         }
+        let load = inst;
         let inst = &function.insts[inst];
         if inst.results.is_empty() {
             continue;
@@ -44,6 +45,12 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
         for &result in &inst.results {
             if engine.level[result] < least {
                 let cause = match inst.op {
+                    Op::Load(_) | Op::Texture(_)
+                        if let (bound, Some(store)) = super::races::bound(engine, block, load)
+                            && bound <= engine.level[result] =>
+                    {
+                        Cause::Race(store)
+                    }
                     Op::Load(_) => inst
                         .args
                         .first()

@@ -148,6 +148,7 @@ pub(crate) struct Engine<'f> {
     pub given_up: bool,
     /// Loads of shared memory that no thread overtakes with a store.
     pub settled: FxHashSet<Inst>,
+    pub(super) races: super::races::Races,
     /// Nodes visited, blocks walked over.
     pub visits: usize,
     pub walked: usize,
@@ -244,6 +245,7 @@ impl<'f> Engine<'f> {
             visits: 0,
             walked: 0,
             settled: FxHashSet::default(),
+            races: super::races::Races::default(),
             flow,
             taken,
             dominators,
@@ -254,6 +256,9 @@ impl<'f> Engine<'f> {
         };
         if engine.tables.has_arrays {
             super::arrays::find(&mut engine);
+        }
+        if !gated && !options.favourable {
+            engine.races = super::races::find(&engine);
         }
         engine.states = engine.first_states();
         engine
@@ -468,6 +473,15 @@ impl<'f> Engine<'f> {
     pub(crate) fn home(&self, value: Value) -> Option<Block> {
         let block = self.cells[value].place.block;
         (block != NONE).then_some(Block(block))
+    }
+    /// The node that computes a value.
+    pub(super) fn node_of(&self, value: Value) -> u32 {
+        self.cells[value].place.node
+    }
+    pub(super) fn mark_nodes(&mut self, nodes: &[u32]) {
+        for &node in nodes.iter().filter(|&&node| node != NONE) {
+            self.dirty.insert(node as usize);
+        }
     }
     /// The innermost loop around a value's definition.
     pub(crate) fn around(&self, value: Value) -> Option<LoopId> {

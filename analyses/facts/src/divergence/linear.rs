@@ -349,6 +349,38 @@ fn binary(
     }
 }
 
+/// A form's lanes within a workgroup lie further apart than the type is wide, or on both sides of where it begins anew;
+/// as far as coefficients are known.
+fn surely_wraps(engine: &Engine<'_>, form: &Form, bits: u32, signed: bool) -> bool {
+    let last = |atom: u32| match engine.special_of(atom) {
+        Some(special @ (Special::ThreadId(_) | Special::LaneId)) => {
+            Some(i128::from(engine.shape.range(special).1))
+        }
+        _ => None,
+    };
+    let (mut low, mut high, mut all_known) = (0i128, 0i128, true);
+    for term in &form.terms {
+        let coefficient = i128::from(term.coefficient);
+        if term.factors.is_empty() {
+            low += coefficient;
+            high += coefficient;
+            continue;
+        }
+        match term
+            .factors
+            .iter()
+            .map(|&atom| last(atom))
+            .product::<Option<i128>>()
+        {
+            Some(most) if coefficient < 0 => low += coefficient * most,
+            Some(most) => high += coefficient * most,
+            None => all_known = false,
+        }
+    }
+    let most = 1i128 << (bits.min(64) - u32::from(signed));
+    high - low >= most || (all_known && !signed && low < 0 && high >= 0)
+}
+
 fn guarded_clip(range: (i128, i128), ty: Type, wraps: Wrap) -> (i64, i64) {
     if fits(range, ty) {
         return (range.0 as i64, range.1 as i64);
@@ -678,7 +710,11 @@ fn convert(
                     bounds,
                 ));
             }
-            if divergent && !form.is_atom(engine.tables.leader[arg].0) && from.bits() >= 32 {
+            if divergent
+                && !form.is_atom(engine.tables.leader[arg].0)
+                && from.bits() >= 32
+                && !surely_wraps(engine, &form, from.bits(), !zero)
+            {
                 return Some(Outcome::Form(
                     Form {
                         exact: true,

@@ -13,6 +13,7 @@ mod form;
 mod gated;
 mod linear;
 mod overtake;
+mod races;
 #[cfg(test)]
 mod scaling;
 mod settled;

@@ -2,7 +2,7 @@
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::linear::{self, Outcome};
-use super::{arrays, assembly};
+use super::{arrays, assembly, races};
 use ir::{
     Block, Function, FunctionKind, Inst, InstData, Op, ReduceOp, ShaderStage, ShuffleMode, Space,
     Special, TextureOp, WarpKind, WarpOp,
@@ -38,7 +38,11 @@ pub(crate) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
     let data = &function.insts[inst];
     if matches!(data.op, Op::Store(_)) {
         arrays::store(engine, block, inst);
+        races::store(engine, block, inst);
         return;
+    }
+    if matches!(data.op, Op::Texture(_)) {
+        races::store(engine, block, inst);
     }
     if data.results.is_empty() {
         return;
@@ -155,7 +159,10 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
                 _ if access.read_only || engine.options.favourable => level,
                 Space::Constant => level,
                 Space::Shared if level >= WORKGROUP && engine.settled.contains(&inst) => WORKGROUP,
-                Space::Global | Space::Shared => level.min(SUBGROUP).min(engine.apart_at(block)),
+                Space::Global | Space::Shared => level
+                    .min(SUBGROUP)
+                    .min(engine.apart_at(block))
+                    .min(races::bound(engine, block, inst).0),
                 Space::Generic | Space::Local => DIVERGENT,
             }
         }
@@ -163,7 +170,10 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             TextureOp::Atomic(_) | TextureOp::Other | TextureOp::Store => DIVERGENT,
             TextureOp::Dimensions => least,
             _ if access.read_only => least,
-            _ => least.min(SUBGROUP).min(engine.apart_at(block)),
+            _ => least
+                .min(SUBGROUP)
+                .min(engine.apart_at(block))
+                .min(races::bound(engine, block, inst).0),
         },
         Op::Warp(op) => warp(engine, block, data, op, number),
         Op::Barrier(_) => WORKGROUP,

@@ -286,6 +286,9 @@ impl Tables {
                         self.effects.push(node);
                         self.accesses.push((block, inst));
                     }
+                    Op::Texture(access) if access.op == ir::TextureOp::Store => {
+                        self.effects.push(node);
+                    }
                     Op::Load(_) => self.accesses.push((block, inst)),
                     Op::Special(special) if !specials.contains(&(block, *special)) => {
                         specials.push((block, *special));

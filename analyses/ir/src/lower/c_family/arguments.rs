@@ -118,7 +118,13 @@ impl Context<'_> {
             return place;
         }
         let value = match operand {
-            Operand::Place(place) => self.load_at(caller, &place, span),
+            Operand::Place(place) if by_reference => self.load_at(caller, &place, span),
+            Operand::Place(place) => {
+                let callee = self.frames.split_off(caller);
+                let value = self.copy_of(Operand::Place(place), span);
+                self.frames.extend(callee);
+                value
+            }
             Operand::Value(value) => value,
         };
         let keep = matches!(target, CType::Opaque(_))

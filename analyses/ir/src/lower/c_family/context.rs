@@ -232,6 +232,8 @@ pub struct Context<'a> {
     pub(super) of_root_class: bool,
     /// Aliases at the scope of a namespace, by item and arguments, and those of classes, by number of the member.
     pub(super) aliases: FxHashMap<super::aliases::AliasKey, CType>,
+    /// Classes that have a copy constructor of their own, as far as it was asked for.
+    pub(super) copying: FxHashMap<StructId, bool>,
     /// Classes whose template parameters are not bound yet.
     pub(super) unbound: Vec<StructId>,
     pub(super) struct_constants: FxHashMap<(StructId, SmolStr), Option<Const>>,
@@ -303,6 +305,7 @@ impl<'a> Context<'a> {
             assumed: super::assumed::Assumed::default(),
             of_root_class: false,
             aliases: FxHashMap::default(),
+            copying: FxHashMap::default(),
             unbound: Vec::new(),
             struct_constants: FxHashMap::default(),
             row_major_buffers: FxHashSet::default(),

@@ -549,10 +549,17 @@ impl Context<'_> {
 
     /// What a variable holds now, as a place that does not change with it.
     pub(super) fn frozen(&mut self, place: &LValue, span: Span) -> LValue {
-        if !matches!(place.place, Place::Slots(_)) {
+        let own = match &place.place {
+            Place::Slots(_) => true,
+            Place::Memory { access, .. } => access.space == Space::Local && !place.ty.is_array(),
+            _ => false,
+        };
+        if !own {
             return place.clone();
         }
-        let value = self.load_silently(place, span);
+        let mut unnamed = place.clone();
+        unnamed.name = None;
+        let value = self.copy_of(Operand::Place(unnamed), span);
         let mut copy = LValue::value(value);
         copy.name = place.name.clone();
         copy.is_const = false;

@@ -72,7 +72,7 @@ impl Context<'_> {
                     && *only.operand.ty().value_type() == ty
                     && only.list.is_none()
                 {
-                    let value = self.take(only.operand.clone(), only.span);
+                    let value = self.copy_of(only.operand.clone(), only.span);
                     return Operand::Value(value);
                 }
                 let place = self.temporary(&ty, span);
@@ -191,6 +191,56 @@ impl Context<'_> {
             }
         }
         place
+    }
+
+    /// The value that an object is initialised with; a copy of an object is what its class makes it.
+    pub(super) fn copy_of(&mut self, operand: Operand, span: Span) -> RValue {
+        if let Operand::Place(place) = &operand
+            && let CType::Struct(id) = *place.ty.value_type()
+            && self.copies_itself(id)
+        {
+            let ty = CType::Struct(id);
+            let copy = self.temporary(&ty, span);
+            let argument = Arg {
+                operand: operand.clone(),
+                span,
+                list: None,
+            };
+            if self.construct_at(&copy, id, &[argument], span) {
+                return self.load_silently(&copy, span);
+            }
+        }
+        self.take(operand, span)
+    }
+
+    /// The class has a copy constructor with a body in sight.
+    fn copies_itself(&mut self, id: StructId) -> bool {
+        if self.is_hlsl() {
+            return false;
+        }
+        if let Some(&known) = self.copying.get(&id) {
+            return known;
+        }
+        let class_name = self.sources[id.0 as usize].class_name.clone();
+        let is_own = |ty: &ast::Type| match &ty.kind {
+            ast::TypeKind::Reference { target, .. } => match &target.kind {
+                ast::TypeKind::Named(name) => {
+                    let last = name.segments.last();
+                    last.is_some_and(|segment| segment.ident.name == class_name)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let own = self.constructors(id).iter().any(|callee| {
+            callee.function.function().is_some_and(|function| {
+                function.template.is_none()
+                    && function.parameters.first().is_some_and(|p| is_own(&p.ty))
+                    && function.parameters[1..].iter().all(|p| p.default.is_some())
+            })
+        });
+        self.copying.insert(id, own);
+        own
     }
 
     fn constructors(&mut self, id: StructId) -> Vec<Callee> {
@@ -481,7 +531,7 @@ impl Context<'_> {
             {
                 return value;
             }
-            let value = self.take(operand, e.span);
+            let value = self.copy_of(operand, e.span);
             let value = if ty.is_pointer() {
                 self.decay(value)
             } else {
@@ -557,7 +607,7 @@ impl Context<'_> {
                         && *only.operand.ty().value_type() == place.ty
                         && only.list.is_none()
                     {
-                        let value = self.take(only.operand.clone(), only.span);
+                        let value = self.copy_of(only.operand.clone(), only.span);
                         self.store_silently(place, value, span);
                         return;
                     }
@@ -602,7 +652,7 @@ impl Context<'_> {
                         && *only.operand.ty().value_type() == place.ty
                         && only.list.is_none()
                     {
-                        let value = self.take(only.operand.clone(), only.span);
+                        let value = self.copy_of(only.operand.clone(), only.span);
                         self.store_silently(place, value, span);
                         return;
                     }

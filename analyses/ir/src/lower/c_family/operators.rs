@@ -47,15 +47,19 @@ impl Context<'_> {
                 Operand::Value(RValue::pointer_to(ty, place))
             }
             UnaryOp::Dereference => {
-                let value = self.rvalue(operand);
-                if let CType::Struct(_) = value.ty {
-                    let place = LValue::value(value);
+                let pointer = self.expr(operand);
+                if let CType::Struct(_) = pointer.ty().value_type() {
+                    let place = match pointer {
+                        Operand::Place(place) => place,
+                        Operand::Value(value) => LValue::value(value),
+                    };
                     return self
                         .operator_call("*", &[(Operand::Place(place), operand.span)], span)
                         .unwrap_or_else(|| {
                             Operand::Value(self.unknown("operator*", &[], &CType::INT, span))
                         });
                 }
+                let value = self.take(pointer, operand.span);
                 Operand::Place(self.dereference(&value, span))
             }
             UnaryOp::PreIncrement
