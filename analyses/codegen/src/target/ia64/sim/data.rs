@@ -10,6 +10,9 @@ const DATA: u64 = 0x1000_0000;
 /// Bytes that one directive may reserve, and all together.
 const MOST: u64 = 1 << 26;
 
+/// Bytes behind every section that may be read: loops load the next value before they know that there is none.
+const BEHIND: usize = 64;
+
 #[derive(Clone, Debug, Default)]
 struct Section {
     name: SmolStr,
@@ -247,6 +250,7 @@ impl Data {
             .filter(|section| !section.bytes.is_empty())
             .map(|section| {
                 let mut bytes = section.bytes.clone();
+                bytes.resize(bytes.len() + BEHIND, 0);
                 for (at, size, expression, statement) in &section.pending {
                     let value = value(expression, *statement).unwrap_or(0).to_le_bytes();
                     if let Some(place) = bytes.get_mut(*at..at + size) {

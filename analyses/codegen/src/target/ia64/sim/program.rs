@@ -84,6 +84,7 @@ struct Builder<'a> {
     data: Data,
     names: Names,
     functions: Vec<SmolStr>,
+    globals: Vec<SmolStr>,
     /// Bundle of each label of the text, in order, with the statements of local ones.
     labels: Vec<(SmolStr, u32, usize)>,
     /// Statement of each label item, in order.
@@ -114,6 +115,7 @@ impl Program {
             data: Data::default(),
             names: Names::default(),
             functions: Vec::new(),
+            globals: Vec::new(),
             labels: Vec::new(),
             label_statements: Vec::new(),
             bundles: Vec::new(),
@@ -178,13 +180,16 @@ impl Builder<'_> {
             }
             StatementKind::Directive(directive) => {
                 if matches!(&*directive.name, ".proc" | ".global" | ".globl") {
-                    let proc = directive.name == ".proc";
+                    let list = if directive.name == ".proc" {
+                        &mut self.functions
+                    } else {
+                        &mut self.globals
+                    };
                     for argument in &directive.arguments {
                         if let Argument::Expr(Expr::Name(name)) = argument {
                             let name = SmolStr::from(name.trim_end_matches('#'));
-                            if !self.functions.contains(&name) {
-                                let place = if proc { 0 } else { self.functions.len() };
-                                self.functions.insert(place, name);
+                            if !list.contains(&name) {
+                                list.push(name);
                             }
                         }
                     }
@@ -456,9 +461,12 @@ impl Builder<'_> {
             .regions(&|value, statement| symbols.value(value, statement));
         regions.extend(symbols.tables());
         symbols.freeze();
-        let known = |name: &SmolStr| symbols.defined(name).is_some_and(|at| at >= CODE);
-        let functions = self.functions.iter().filter(|name| known(name));
-        let functions = functions.cloned().collect();
+        let code = CODE..CODE + 16 * self.bundles.len() as u64;
+        let mut functions = self.functions;
+        if functions.is_empty() {
+            functions = self.globals;
+        }
+        functions.retain(|name| symbols.defined(name).is_some_and(|at| code.contains(&at)));
         let program = Program {
             insts,
             bundles: self.bundles,

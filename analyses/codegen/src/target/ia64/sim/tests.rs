@@ -1,6 +1,7 @@
 //! Programs with known answers, each assembled by GNU `as` too where it is installed.
 
 mod bad;
+mod cycles;
 mod float;
 mod golden;
 mod integer;
