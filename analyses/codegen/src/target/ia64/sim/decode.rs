@@ -250,8 +250,8 @@ fn integer(w: &Words<'_>) -> Option<Op> {
         }),
         "nop" => Some(Op::Nop),
         "break" => Some(Op::Break(w.imm(0).unwrap_or(0))),
-        "hint" | "mf" | "srlz" | "sync" | "fwb" | "flushrs" | "brp" | "sum" | "rum" | "ssm"
-        | "rsm" => Some(Op::Fence),
+        "hint" | "mf" | "fc" | "srlz" | "sync" | "fwb" | "flushrs" | "brp" | "sum" | "rum"
+        | "ssm" | "rsm" => Some(Op::Fence),
         "invala" => Some(Op::Forget {
             register: match w.source(0) {
                 None => None,
@@ -364,6 +364,8 @@ fn moves(w: &Words<'_>) -> Option<Op> {
         },
         (Arg::Gr(to), Arg::Other(Reg::PR)) => Op::FromPredicates { to: *to },
         (Arg::Gr(to), Arg::Other(Reg::IP)) => Op::FromIp { to: *to },
+        (Arg::Gr(to), Arg::Other(Reg::UM)) => Op::FromMask { to: *to },
+        (Arg::Other(Reg::UM), Arg::Gr(_)) => Op::Fence,
         (Arg::Other(Reg::PR), Arg::Gr(from)) => {
             // The mask is of 17 bits, its last sign for the rotating registers, and leaves p0 alone.
             let mask = if w.sources() > 1 { w.imm(1)? } else { -1 };

@@ -365,6 +365,7 @@ impl Machine<'_> {
                 Ok(())
             }
             Op::FromIp { to } => self.set_gr(to, self.ip),
+            Op::FromMask { to } => self.set_gr(to, 0),
             Op::Alloc { .. } | Op::ClearRotation { .. } => control::frame(self, op),
             Op::Load { .. }
             | Op::LoadPair { .. }

@@ -407,6 +407,10 @@ pub(super) enum Op {
     FromIp {
         to: u8,
     },
+    /// The user mask, which is always 0: what is written to it changes nothing that is seen here.
+    FromMask {
+        to: u8,
+    },
     /// `±(a*b) ± c`, as `fma`, `fms`, `fnma`.
     Fused {
         to: u8,

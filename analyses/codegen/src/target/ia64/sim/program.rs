@@ -419,6 +419,7 @@ impl Builder<'_> {
         let mut symbols = Symbols::new(&self.labels, &self.data, self.names.clone());
         let mut insts: Vec<Inst> = Vec::with_capacity(self.placed.len());
         let mut line = 1;
+        let mut problems = std::mem::take(&mut self.problems);
         for &(source, bundle, position, stop) in &self.placed {
             let shape = usize::from(self.bundles[bundle as usize].1);
             let unit = SHAPES[shape].slots[usize::from(position)];
@@ -437,10 +438,14 @@ impl Builder<'_> {
                 Some(source) => {
                     line = self.line(source.span);
                     let op = match source.op {
-                        Op::Unknown => Op::Unknown,
-                        _ => decode(&source.raw, &|value| symbols.value(value, source.statement))
-                            .unwrap_or(Op::Unknown),
+                        Op::Unknown => Some(Op::Unknown),
+                        _ => decode(&source.raw, &|value| symbols.value(value, source.statement)),
                     };
+                    if op.is_none() {
+                        let message = "an operand has no value in this file";
+                        problems.push(Problem::unsupported(source.span, message));
+                    }
+                    let op = op.unwrap_or(Op::Unknown);
                     Inst {
                         op,
                         qp: source.raw.qp,
@@ -474,6 +479,7 @@ impl Builder<'_> {
             symbols,
             functions,
         };
-        (program, self.problems)
+        problems.truncate(MOST);
+        (program, problems)
     }
 }

@@ -187,6 +187,12 @@ fn bundles_that_do_not_exist() {
 }
 
 #[test]
+fn labels_that_are_nowhere() {
+    let told = problems("br.sptk 1f ;;\n1: br.sptk 2b ;;");
+    assert_eq!(told, ["an operand has no value in this file"]);
+}
+
+#[test]
 fn texts_of_any_kind_end() {
     for text in [
         "}",
