@@ -395,9 +395,9 @@ fn apply_key(
         "target" => analysis.target = Some(SmolStr::from(text(placed)?)),
         "machine" => {
             let name = text(placed)?;
-            if machine::named(&name).is_none() {
+            if machine::named(&name).is_none_or(|table| !table.is_gpu()) {
                 return Err(format!(
-                    "there is no table of a machine `{name}`; `lockstep machine list` names those that there are"
+                    "there is no table of a GPU `{name}`; `lockstep machine list` names those that there are"
                 ));
             }
             analysis.machine = Some(SmolStr::from(name));

@@ -154,7 +154,7 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
 
 /// A name of a table, or the path of one.
 fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result<(), CliError> {
-    if codegen::machine::named(machine).is_some() {
+    if codegen::machine::named(machine).is_some_and(|table| table.is_gpu()) {
         analysis.machine = Some(machine.into());
         analysis.machine_file = None;
         return Ok(());

@@ -2,7 +2,6 @@
 
 use super::{CliError, DataFormat, MachineArgs, MachineCommand};
 use crate::host;
-use codegen::machine::schema::SECTIONS;
 use codegen::machine::{self, Table};
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -87,9 +86,9 @@ fn show(name: &str, format: DataFormat) -> Result<u8, CliError> {
 
 fn as_json(table: &Table) -> Value {
     let mut sections = Map::new();
-    for (section, _) in SECTIONS {
+    for (section, _) in table.schema().sections {
         let mut rows = Map::new();
-        for (field, quantity) in table.gpu().iter().filter(|(f, _)| f.section == *section) {
+        for (field, quantity) in table.quantities().filter(|(f, _)| f.section == *section) {
             rows.insert(
                 field.name.to_owned(),
                 json!({
@@ -111,7 +110,7 @@ fn as_json(table: &Table) -> Value {
         .collect();
     json!({
         "version": 1,
-        "kind": "gpu",
+        "kind": table.schema().kind,
         "name": table.name.as_str(),
         "title": table.title,
         "base": table.base.as_deref(),
@@ -122,16 +121,16 @@ fn as_json(table: &Table) -> Value {
 
 fn text(out: &mut impl Write, table: &Table) -> std::io::Result<()> {
     writeln!(out, "{} · {}", table.name, table.title)?;
-    for (section, says) in SECTIONS {
+    for (section, says) in table.schema().sections {
         writeln!(out, "\n{section}: {says}")?;
-        for (field, quantity) in table.gpu().iter().filter(|(f, _)| f.section == *section) {
+        for (field, quantity) in table.quantities().filter(|(f, _)| f.section == *section) {
             let of = match quantity.of == table.name {
                 true => String::new(),
                 false => format!(" of {}", quantity.of),
             };
             writeln!(
                 out,
-                "  {:<16} {:>8} {:<16} {:<8}  {:<14}  {}",
+                "  {:<20} {:>8} {:<16} {:<8}  {:<14}  {}",
                 field.name,
                 quantity.value,
                 field.unit,

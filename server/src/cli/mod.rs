@@ -4,6 +4,7 @@
 mod actions;
 mod analyze;
 mod annotate;
+mod bundle;
 mod check;
 mod code;
 mod dump;
@@ -51,6 +52,8 @@ enum Command {
     Code(CodeArgs),
     /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
     Instrument(InstrumentArgs),
+    /// Re-bundles IA-64 assembly: fewer cycles, then fewer nops, block by block
+    Bundle(BundleArgs),
     /// Prints the tables of machines that estimates count with, and where each value comes from
     Machine(MachineArgs),
     /// Prints an intermediate form of a file
@@ -187,6 +190,45 @@ struct AnalyzeArgs {
     item: Option<String>,
     #[command(flatten)]
     analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct BundleArgs {
+    file: PathBuf,
+    /// `itanium` or `itanium2`
+    #[arg(long, default_value = "itanium2")]
+    machine: String,
+    /// The block at this line alone
+    #[arg(long)]
+    line: Option<u32>,
+    /// What of the ready instructions is tried in each cycle
+    #[arg(long, value_enum, default_value = "all")]
+    choice: BundleChoice,
+    /// Choices that are looked at in each block
+    #[arg(long, default_value_t = 4000)]
+    budget: usize,
+    /// Writes the file instead of printing it
+    #[arg(long, conflicts_with = "diff")]
+    write: bool,
+    /// Prints what changes
+    #[arg(long)]
+    diff: bool,
+    /// Tells of each block on standard error
+    #[arg(long, short)]
+    verbose: bool,
+    /// `json`: what each block takes before and after, instead of the text
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum BundleChoice {
+    /// Every subset
+    All,
+    Eager,
+    Lazy,
+    /// All that is ready, or only what must issue
+    EagerLazy,
 }
 
 #[derive(Args, Debug)]
@@ -445,6 +487,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Profile(args) => profile::profile(&args),
         Command::Code(args) => code::code(&args),
         Command::Instrument(args) => instrument::instrument(&args),
+        Command::Bundle(args) => bundle::bundle(&args),
         Command::Machine(args) => machine::machine(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),

@@ -34,7 +34,14 @@ pub fn machine_text(source: &Source) -> MachineText {
             refused(format!("{} bytes are too many for a table", text.len()))
         }
         Source::Text { .. } => {
-            let parsed = machine::load(text(source), &machine::named);
+            let mut parsed = machine::load(text(source), &machine::named);
+            if parsed.table.as_ref().is_some_and(|table| !table.is_gpu()) {
+                parsed.problems.push(Problem {
+                    span: Span::at(0),
+                    message: "kernels and shaders are costed with a table of `kind = \"gpu\"`"
+                        .into(),
+                });
+            }
             MachineText {
                 table: parsed.table.map(Arc::new),
                 problems: parsed.problems,
@@ -52,6 +59,7 @@ pub fn machine(db: &dyn Db, settings: Settings) -> Arc<Table> {
     let named = |name: &Option<smol_str::SmolStr>| name.as_deref().and_then(machine::named);
     own.or_else(|| named(&config.machine))
         .or_else(|| named(&config.target))
+        .filter(|table| table.is_gpu())
         .unwrap_or_else(machine::default_table)
 }
 

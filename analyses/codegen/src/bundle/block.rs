@@ -84,6 +84,22 @@ impl Width {
         slots: 6,
     };
 
+    /// Cycles that so many instructions take at least.
+    fn least(self, counts: Counts) -> u32 {
+        let Counts { a, i, m, f, l, b } = counts;
+        [
+            m.div_ceil(self.m),
+            (i + l).div_ceil(self.i),
+            (a + i + l + m).div_ceil(self.m.saturating_add(self.i)),
+            f.div_ceil(self.f),
+            b.div_ceil(self.b),
+            counts.filled().div_ceil(self.slots),
+        ]
+        .into_iter()
+        .max()
+        .unwrap_or(0)
+    }
+
     /// Whether a group that takes so many slots issues in one cycle. An A takes an M or an I unit, a long one an I.
     fn fits(self, counts: Counts, taken: u32) -> bool {
         let Counts { a, i, m, f, l, b } = counts;
@@ -159,9 +175,10 @@ pub enum Violation {
 pub fn list(block: &Block, width: Width) -> Packing {
     let count = block.types.len();
     let mut height = vec![0; count];
+    let (before, after) = neighbours(block);
     for at in (0..count).rev() {
-        for wait in block.edges.iter().filter(|wait| wait.from as usize == at) {
-            height[at] = height[at].max(height[wait.to as usize] + wait.cycles);
+        for &(to, cycles) in &after[at] {
+            height[at] = height[at].max(height[to as usize] + cycles);
         }
     }
     let mut order: Vec<u32> = (0..count as u32).collect();
@@ -185,8 +202,8 @@ pub fn list(block: &Block, width: Width) -> Packing {
         while std::mem::take(&mut grown) {
             for &i in &order {
                 let ready = cycle_of[i as usize].is_none()
-                    && block.edges.iter().filter(|wait| wait.to == i).all(|wait| {
-                        cycle_of[wait.from as usize].is_some_and(|from| from + wait.cycles <= cycle)
+                    && before[i as usize].iter().all(|&(from, cycles)| {
+                        cycle_of[from as usize].is_some_and(|from| from + cycles <= cycle)
                     });
                 if !ready {
                     continue;
@@ -241,14 +258,26 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
         let most = list(&inner.block, options.width).cycles
             + inner.release.iter().max().copied().unwrap_or(0);
         let mut found = None;
-        for more in 0..=most {
-            let mut search = Search::new(&inner, options, decisions, more);
+        let mut more = 0;
+        while more <= most {
+            // Half of what is left is kept for more cycles.
+            let mut search = Search::new(&inner, options, decisions.div_ceil(2), more);
+            let least = options.width.least(search.count(search.all()));
+            if search.last + 1 < least {
+                more += least - search.last - 1;
+                continue;
+            }
             found = search.run();
-            decisions = search.decisions;
+            decisions -= decisions.div_ceil(2) - search.decisions;
             out.proved &= search.complete && options.choice == Choice::All;
             if found.is_some() || search.last > most {
                 break;
             }
+            // What was not searched through is not searched again a cycle later.
+            more += match search.complete {
+                true => 1,
+                false => (most.saturating_sub(search.last) / 2).max(1),
+            };
         }
         let Some(found) = found else {
             return baseline;
@@ -337,12 +366,26 @@ fn place(counts: &mut Counts, ty: Type) -> &mut u32 {
     }
 }
 
+/// By instruction: what it waits for and what waits for it, with the cycles.
+type Neighbours = Vec<Vec<(u32, u32)>>;
+
+fn neighbours(block: &Block) -> (Neighbours, Neighbours) {
+    let count = block.types.len();
+    let (mut before, mut after) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    for wait in &block.edges {
+        before[wait.to as usize].push((wait.from, wait.cycles));
+        after[wait.from as usize].push((wait.to, wait.cycles));
+    }
+    (before, after)
+}
+
 /// The first cycle of each instruction; edges lead forward in program order.
 fn earliest(block: &Block) -> Vec<u32> {
     let mut cycle = vec![0; block.types.len()];
-    for at in 0..block.types.len() {
-        for wait in block.edges.iter().filter(|wait| wait.to as usize == at) {
-            cycle[at] = cycle[at].max(cycle[wait.from as usize] + wait.cycles);
+    let (before, _) = neighbours(block);
+    for (at, waits) in before.iter().enumerate() {
+        for &(from, cycles) in waits {
+            cycle[at] = cycle[at].max(cycle[from as usize] + cycles);
         }
     }
     cycle
@@ -433,6 +476,8 @@ struct Search<'b> {
     succs: Vec<Set>,
     known: HashMap<State, Known>,
     decisions: usize,
+    /// Steps that are left to come to an end when no decisions are.
+    grace: usize,
     complete: bool,
     /// The last cycle in which something may issue.
     last: u32,
@@ -445,31 +490,20 @@ const INFINITE: u32 = u32::MAX / 2;
 impl<'b> Search<'b> {
     fn new(inner: &'b Inner, options: &'b Options, decisions: usize, more: u32) -> Self {
         let count = inner.block.types.len();
-        let (mut preds, mut succs) = (vec![Vec::new(); count], vec![0; count]);
+        let (preds, after) = neighbours(&inner.block);
+        let mut succs = vec![0; count];
         let mut early = inner.release.clone();
         for at in 0..count {
-            for wait in inner
-                .block
-                .edges
-                .iter()
-                .filter(|wait| wait.to as usize == at)
-            {
-                early[at] = early[at].max(early[wait.from as usize] + wait.cycles);
-                preds[at].push((wait.from, wait.cycles));
-                succs[wait.from as usize] |= 1 << at;
+            for &(from, cycles) in &preds[at] {
+                early[at] = early[at].max(early[from as usize] + cycles);
+                succs[from as usize] |= 1 << at;
             }
         }
         let last = early.iter().max().copied().unwrap_or(0) + options.loss + more;
         let mut deadline = vec![last; count];
         for at in (0..count).rev() {
-            for wait in inner
-                .block
-                .edges
-                .iter()
-                .filter(|wait| wait.from as usize == at)
-            {
-                deadline[at] =
-                    deadline[at].min(deadline[wait.to as usize].saturating_sub(wait.cycles));
+            for &(to, cycles) in &after[at] {
+                deadline[at] = deadline[at].min(deadline[to as usize].saturating_sub(cycles));
             }
         }
         Search {
@@ -480,19 +514,15 @@ impl<'b> Search<'b> {
             succs,
             known: HashMap::new(),
             decisions,
+            grace: 20 * count + 100,
             complete: true,
             last,
         }
     }
 
     fn run(&mut self) -> Option<Vec<Group>> {
-        let count = self.inner.block.types.len();
-        let all: Set = if count == 64 {
-            Set::MAX
-        } else {
-            (1 << count) - 1
-        };
-        let issued = vec![None; count];
+        let all = self.all();
+        let issued = vec![None; self.inner.block.types.len()];
         let first = self.state(all, 0, self.inner.start, &issued);
         let total = self.least(&first, &mut issued.clone(), INFINITE);
         if total >= INFINITE {
@@ -518,6 +548,13 @@ impl<'b> Search<'b> {
             state = self.state(state.left & !chosen, state.cycle + 1, start, &issued);
         }
         Some(groups)
+    }
+
+    fn all(&self) -> Set {
+        match self.inner.block.types.len() {
+            64 => Set::MAX,
+            count => (1 << count) - 1,
+        }
     }
 
     fn state(&self, left: Set, cycle: u32, start: Edge, issued: &[Option<u32>]) -> State {
@@ -589,6 +626,13 @@ impl<'b> Search<'b> {
                 self.complete = false;
                 break;
             }
+            if self.decisions == 0 {
+                self.complete = false;
+                let Some(grace) = self.grace.checked_sub(1) else {
+                    break;
+                };
+                self.grace = grace;
+            }
             self.decisions = self.decisions.saturating_sub(1);
             if group == 0 {
                 let next = self.state(state.left, state.cycle + 1, state.start, issued);
@@ -626,8 +670,8 @@ impl<'b> Search<'b> {
             Some((group, end)) => Known::Exact(best, group, end),
             None => Known::AtLeast(limit),
         };
-        // What was cut short is kept for the way, not as a bound.
-        if step.is_some() || self.complete {
+        // What was cut short is kept for the way; as a bound only when there is nothing left to search with.
+        if step.is_some() || self.complete || self.decisions == 0 {
             self.known.insert(state.clone(), found);
         }
         if step.is_some() {

@@ -3,6 +3,7 @@ pub mod block;
 #[cfg(test)]
 mod block_tests;
 pub mod cost;
+pub mod place;
 pub mod printed;
 pub mod template;
 #[cfg(test)]

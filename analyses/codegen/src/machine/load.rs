@@ -1,8 +1,9 @@
 //! Reads and checks a table. What can't be used is a problem at its place and leaves the base's value; a table comes out
 //! of every text, so that a mistake in a user's file costs that value alone.
 
+use super::epic::Epic;
 use super::schema::Field;
-use super::{Gpu, Kind, Label, Quantity, Table, keys};
+use super::{Gpu, Kind, Label, Quantity, SCHEMAS, Schema, Table};
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::Span;
@@ -73,15 +74,22 @@ impl Loader {
             }),
         };
         let mut found: Option<Arc<Table>> = None;
-        let sections: Vec<&str> = keys().map(|(_, field)| field.section).collect();
+        let kind = root
+            .iter()
+            .find(|(key, _)| key.get_ref().as_ref() == "kind");
+        let kind = kind.and_then(|(_, value)| text(value));
+        let schema = SCHEMAS
+            .iter()
+            .find(|schema| Some(schema.kind) == kind)
+            .unwrap_or(&SCHEMAS[0]);
         let mut has_kind = false;
         for (key, value) in root {
             let place = span(&(key.span().start..value.span().end.max(key.span().end)));
             match key.get_ref().as_ref() {
                 "kind" => {
                     has_kind = true;
-                    if text(value) != Some("gpu") {
-                        self.problem(place, "`kind` is \"gpu\"; no other kind of processor is described yet".into());
+                    if text(value) != Some(schema.kind) {
+                        self.problem(place, "`kind` is \"gpu\" or \"epic\"".into());
                     }
                 }
                 "name" => match text(value) {
@@ -93,6 +101,10 @@ impl Loader {
                     None => self.problem(place, "`title` is a text".into()),
                 },
                 "base" => match text(value).map(|name| (name, base(name))) {
+                    Some((name, Some(table))) if table.schema().kind != schema.kind => {
+                        let message = format!("`{name}` is a table of kind \"{}\"", table.schema().kind);
+                        self.problem(place, message);
+                    }
                     Some((name, Some(table))) => {
                         out.base = Some(name.into());
                         found = Some(table);
@@ -104,7 +116,7 @@ impl Loader {
                     None => self.problem(place, "`base` is the name of a table".into()),
                 },
                 "sources" => self.sources(value, place, &mut out),
-                section if sections.contains(&section) => {
+                section if schema.sections.iter().any(|(name, _)| *name == section) => {
                     if !matches!(value.get_ref(), DeValue::Table(_)) {
                         self.problem(place, format!("`{section}` is a table of values"));
                     }
@@ -113,7 +125,10 @@ impl Loader {
             }
         }
         if !has_kind {
-            self.problem(Span::at(0), "`kind = \"gpu\"` is missing".into());
+            self.problem(
+                Span::at(0),
+                "`kind = \"gpu\"` or `kind = \"epic\"` is missing".into(),
+            );
         }
         if let Some(base) = &found {
             let known = |name: &SmolStr| out.sources.iter().any(|(own, _)| own == name);
@@ -126,9 +141,14 @@ impl Loader {
             out.sources.extend(more);
             out.sources.sort();
         }
-        let quantities = self.quantities(root, &out.name, found.as_deref())?;
-        self.relations(&quantities, root);
-        out.kind = Kind::Gpu(Gpu { quantities });
+        let quantities = self.quantities(schema, root, &out.name, found.as_deref())?;
+        out.kind = match schema.kind {
+            "epic" => Kind::Epic(Epic::new(quantities)),
+            _ => {
+                self.relations(&quantities, root);
+                Kind::Gpu(Gpu { quantities })
+            }
+        };
         Some(out)
     }
 
@@ -150,13 +170,14 @@ impl Loader {
 
     fn quantities(
         &mut self,
+        schema: &Schema,
         root: &DeTable<'_>,
         own: &SmolStr,
         base: Option<&Table>,
     ) -> Option<Vec<Quantity>> {
         let mut missing: Vec<String> = Vec::new();
         let mut quantities = Vec::new();
-        for (key, field) in keys() {
+        for (at, field) in schema.fields.iter().enumerate() {
             let written = section(root, field.section).and_then(|table| {
                 let found = table
                     .iter()
@@ -166,7 +187,7 @@ impl Loader {
             let read = written.and_then(|value| self.quantity(field, value, own));
             match (read, base) {
                 (Some(quantity), _) => quantities.push(quantity),
-                (None, Some(base)) => quantities.push(base.gpu().quantity(key).clone()),
+                (None, Some(base)) => quantities.push(base.values()[at].clone()),
                 (None, None) => missing.push(format!("{}.{}", field.section, field.name)),
             }
         }
@@ -175,13 +196,13 @@ impl Loader {
                 continue;
             };
             let name = name.get_ref().as_ref();
-            if !keys().any(|(_, field)| field.section == name) {
+            if !schema.sections.iter().any(|(section, _)| *section == name) {
                 continue;
             }
             for (entry, _) in entries {
                 let known =
                     |field: &Field| field.section == name && *field.name == *entry.get_ref();
-                if !keys().any(|(_, field)| known(field)) {
+                if !schema.fields.iter().any(known) {
                     let message = format!("unknown value `{name}.{}`", shown(entry.get_ref()));
                     self.problem(span(&entry.span()), message);
                 }

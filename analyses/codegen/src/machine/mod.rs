@@ -10,12 +10,14 @@
 //! float = { value = 128, is = "fact", source = "vendor's guide, table 5" }
 //! ```
 //!
-//! `schema` lists the quantities of a kind, `load` reads and checks a file, `charges` makes of a table the cycles that
-//! estimates count with, `occupancy` how many warps fit. Other kinds of processors are other schemas of the same loader.
+//! `schema` lists the quantities of a kind, `load` reads and checks a file. Of a GPU `charges` makes the cycles that
+//! estimates count with, `occupancy` how many warps fit. Of a processor with explicit groups, `kind = "epic"`, `epic` has
+//! the latency between two instructions and what issues together.
 //!
 //! Does not read files: the caller has the text.
 
 mod charges;
+pub mod epic;
 pub mod estimate;
 mod load;
 pub mod occupancy;
@@ -25,7 +27,8 @@ pub mod weights;
 pub use charges::charges;
 pub use load::{Parsed, Problem, load};
 
-use schema::{Field, GPU, KEYS, Key};
+use epic::Epic;
+use schema::{EPIC, EPIC_SECTIONS, Field, GPU, Key, SECTIONS};
 use smol_str::SmolStr;
 use std::sync::{Arc, LazyLock};
 
@@ -82,6 +85,7 @@ pub struct Table {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     Gpu(Gpu),
+    Epic(Epic),
 }
 
 /// The values of a GPU.
@@ -120,12 +124,68 @@ impl Gpu {
 }
 
 impl Table {
+    /// Of a machine that is no GPU: the table that stands in for machines that are not known.
     #[must_use]
     pub fn gpu(&self) -> &Gpu {
-        let Kind::Gpu(gpu) = &self.kind;
-        gpu
+        match (&self.kind, &TABLES[0].kind) {
+            (Kind::Gpu(gpu), _) | (Kind::Epic(_), Kind::Gpu(gpu)) => gpu,
+            (Kind::Epic(_), Kind::Epic(_)) => unreachable!("the first table is a GPU's"),
+        }
+    }
+    #[must_use]
+    pub fn is_gpu(&self) -> bool {
+        matches!(self.kind, Kind::Gpu(_))
+    }
+    /// `None`: a GPU.
+    #[must_use]
+    pub fn epic(&self) -> Option<&Epic> {
+        match &self.kind {
+            Kind::Gpu(_) => None,
+            Kind::Epic(epic) => Some(epic),
+        }
+    }
+    /// All quantities in the order of the schema.
+    pub fn quantities(&self) -> impl Iterator<Item = (&'static Field, &Quantity)> {
+        self.schema().fields.iter().zip(self.values())
+    }
+    fn values(&self) -> &[Quantity] {
+        match &self.kind {
+            Kind::Gpu(gpu) => &gpu.quantities,
+            Kind::Epic(epic) => epic.quantities(),
+        }
+    }
+    /// What a table of this kind describes.
+    #[must_use]
+    pub fn schema(&self) -> &'static Schema {
+        match &self.kind {
+            Kind::Gpu(_) => &SCHEMAS[0],
+            Kind::Epic(_) => &SCHEMAS[1],
+        }
     }
 }
+
+/// The quantities of a kind of processor.
+#[derive(Debug)]
+pub struct Schema {
+    /// As `kind` names it.
+    pub kind: &'static str,
+    pub fields: &'static [Field],
+    /// Names and what they hold, in the order of the file.
+    pub sections: &'static [(&'static str, &'static str)],
+}
+
+static SCHEMAS: [Schema; 2] = [
+    Schema {
+        kind: "gpu",
+        fields: GPU,
+        sections: SECTIONS,
+    },
+    Schema {
+        kind: "epic",
+        fields: EPIC,
+        sections: EPIC_SECTIONS,
+    },
+];
 
 /// The tables that come with us, bases before what rests on them; the first stands in for machines that are not known.
 const FILES: &[(&str, &str)] = &[
@@ -145,6 +205,8 @@ const FILES: &[(&str, &str)] = &[
     ("rdna1", include_str!("tables/rdna1.toml")),
     ("rdna3", include_str!("tables/rdna3.toml")),
     ("rdna3_small", include_str!("tables/rdna3_small.toml")),
+    ("itanium", include_str!("tables/itanium.toml")),
+    ("itanium2", include_str!("tables/itanium2.toml")),
 ];
 
 /// Other names of the same machines.
@@ -168,6 +230,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("gfx1151", "rdna3"),
     ("gfx1102", "rdna3_small"),
     ("gfx1103", "rdna3_small"),
+    ("merced", "itanium"),
+    ("mckinley", "itanium2"),
 ];
 
 static TABLES: LazyLock<Vec<Arc<Table>>> = LazyLock::new(|| {
@@ -202,11 +266,6 @@ pub fn named(name: &str) -> Option<Arc<Table>> {
 #[must_use]
 pub fn default_table() -> Arc<Table> {
     Arc::clone(&tables()[0])
-}
-
-/// What a root table has to give.
-fn keys() -> impl Iterator<Item = (Key, &'static Field)> {
-    KEYS.iter().copied().zip(GPU)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! What a table of `kind = "gpu"` describes: each quantity with its place in the file, unit, range and meaning. The file's
-//! sections and keys are these, so that a new quantity is one line here and one in each root table.
+//! What tables describe: each quantity with its place in the file, unit, range and meaning. The file's sections and keys are
+//! these, so that a new quantity is one line here and one in each root table.
 //!
-//! A *multiprocessor* is what holds a workgroup: NVIDIA's SM, AMD's WGP (RDNA) or CU (GCN, CDNA). It has `schedulers`
+//! Of `kind = "gpu"`: a *multiprocessor* is what holds a workgroup: NVIDIA's SM, AMD's WGP (RDNA) or CU (GCN, CDNA). It has `schedulers`
 //! partitions, and a warp stays in one of them.
 
 /// One quantity of a schema.
@@ -19,12 +19,12 @@ pub struct Field {
 }
 
 macro_rules! fields {
-    ($($key:ident = $section:ident . $name:ident [$unit:literal] $least:literal to $most:literal $whole:literal $says:literal;)*) => {
-        /// The quantities of a GPU.
+    ($(#[$doc:meta])* $keys:ident, $fields:ident, $all:ident; $($key:ident = $section:ident . $name:ident [$unit:literal] $least:literal to $most:literal $whole:literal $says:literal;)*) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Key { $($key),* }
-        /// By `Key`.
-        pub const GPU: &[Field] = &[$(Field {
+        pub enum $keys { $($key),* }
+        /// By key.
+        pub const $fields: &[Field] = &[$(Field {
             section: stringify!($section),
             name: stringify!($name),
             unit: $unit,
@@ -34,11 +34,13 @@ macro_rules! fields {
             says: $says,
         }),*];
         /// All of them, in the order of the file.
-        pub const KEYS: &[Key] = &[$(Key::$key),*];
+        pub const $all: &[$keys] = &[$($keys::$key),*];
     };
 }
 
 fields! {
+    /// The quantities of a GPU.
+    Key, GPU, KEYS;
     Lanes = shape.lanes ["lanes"] 1 to 128 true "a warp";
     WideLanes = shape.wide_lanes ["lanes"] 1 to 128 true "the other size that a warp can have";
     Schedulers = shape.schedulers ["partitions"] 1 to 16 true "a multiprocessor, each with a scheduler and its part of the registers";
@@ -112,6 +114,52 @@ fields! {
     ChargeCall = charge.call ["cycles"] 0 to 100000 false "a call of a function that is not seen";
 }
 
+fields! {
+    /// The quantities of a processor that executes explicit groups of instructions in order.
+    Issue, EPIC, ISSUES;
+    Bundles = issue.bundles ["bundles"] 1 to 8 true "looked at in one cycle";
+    UnitsM = units.m ["units"] 1 to 16 true "for memory and simple integer operations";
+    UnitsI = units.i ["units"] 1 to 16 true "for integer operations";
+    UnitsF = units.f ["units"] 1 to 16 true "for floating point";
+    UnitsB = units.b ["units"] 1 to 16 true "for branches";
+    PortsLoad = ports.load ["units"] 1 to 16 true "that serve integer loads and prefetches";
+    PortsFloatLoad = ports.float_load ["units"] 1 to 16 true "that serve floating-point loads";
+    PortsStore = ports.store ["units"] 1 to 16 true "that serve stores";
+    PortsTransfer = ports.transfer ["units"] 1 to 16 true "that serve getf and moves of M-type application registers";
+    PortsShift = ports.shift ["units"] 1 to 16 true "that serve shifts, bit tests and moves of branch and predicate registers";
+    PortsFloatCompare = ports.float_compare ["units"] 1 to 16 true "that serve floating-point compares and miscellany";
+
+    GeneralStatic = registers.general_static ["registers"] 1 to 128 true "general, the same in all frames";
+    GeneralStacked = registers.general_stacked ["registers"] 0 to 128 true "general, of a frame; as many may rotate";
+    FloatStatic = registers.float_static ["registers"] 1 to 128 true "floating-point, that do not rotate";
+    FloatRotating = registers.float_rotating ["registers"] 0 to 128 true "floating-point, that rotate";
+    PredicateStatic = registers.predicate_static ["registers"] 1 to 64 true "predicates, that do not rotate";
+    PredicateRotating = registers.predicate_rotating ["registers"] 0 to 64 true "predicates, that rotate";
+    RotatingUnit = registers.rotating_unit ["registers"] 1 to 32 true "general registers rotate in multiples of it";
+
+    Alu = latency.alu ["cycles"] 0 to 1000 true "sum, difference, logic, extension, shift, compare, constant";
+    AluAddress = latency.alu_address ["cycles"] 0 to 1000 true "logic or extension to the address of a load or store";
+    CompareBranch = latency.compare_branch ["cycles"] 0 to 1000 true "integer compare or bit test to a branch";
+    Load = latency.load ["cycles"] 0 to 1000 true "integer load that hits the first cache";
+    LoadAddress = latency.load_address ["cycles"] 0 to 1000 true "the same to the address of a load or store";
+    FloatLoad = latency.float_load ["cycles"] 0 to 1000 true "floating-point load that hits the second cache";
+    Float = latency.float ["cycles"] 0 to 1000 true "multiply-add to the same";
+    FloatMisc = latency.float_misc ["cycles"] 0 to 1000 true "multiply-add to a compare, conversion, minimum or integer multiply";
+    FloatStore = latency.float_store ["cycles"] 0 to 1000 true "multiply-add to a store";
+    FloatTransfer = latency.float_transfer ["cycles"] 0 to 1000 true "multiply-add to getf";
+    FloatCompare = latency.float_compare ["cycles"] 0 to 1000 true "floating-point compare";
+    FloatCompareBranch = latency.float_compare_branch ["cycles"] 0 to 1000 true "the same to a branch";
+    Convert = latency.convert ["cycles"] 0 to 1000 true "conversion, integer multiply, minimum, merge";
+    ToFloat = latency.to_float ["cycles"] 0 to 1000 true "setf";
+    ToFloatStore = latency.to_float_store ["cycles"] 0 to 1000 true "setf to a store or getf";
+    FromFloat = latency.from_float ["cycles"] 0 to 1000 true "getf";
+    Multimedia = latency.multimedia ["cycles"] 0 to 1000 true "parallel integer operation to another kind";
+    MultimediaSame = latency.multimedia_same ["cycles"] 0 to 1000 true "the same to one of its kind";
+    FromBranch = latency.from_branch ["cycles"] 0 to 1000 true "move from a branch or the predicate registers";
+    FromApplication = latency.from_application ["cycles"] 0 to 1000 true "move from an application register";
+    ToApplication = latency.to_application ["cycles"] 0 to 1000 true "move to an application register";
+}
+
 /// What the sections hold, for people.
 pub const SECTIONS: &[(&str, &str)] = &[
     ("shape", "what a multiprocessor holds"),
@@ -126,6 +174,18 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ),
 ];
 
+/// The same of processors with explicit groups.
+pub const EPIC_SECTIONS: &[(&str, &str)] = &[
+    ("issue", "what a cycle looks at"),
+    ("units", "by the kind of slot that they serve"),
+    (
+        "ports",
+        "units of a kind that serve these operations; the others do not",
+    ),
+    ("registers", "files"),
+    ("latency", "cycles until a dependent instruction issues"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,15 +193,18 @@ mod tests {
     #[test]
     fn keys_and_sections_agree() {
         assert_eq!(GPU.len(), KEYS.len());
+        assert_eq!(EPIC.len(), ISSUES.len());
         for (at, key) in KEYS.iter().enumerate() {
             assert_eq!(*key as usize, at);
         }
-        let mut last = 0;
-        for field in GPU {
-            let section = SECTIONS.iter().position(|(name, _)| *name == field.section);
-            let section = section.expect(field.section);
-            assert!(section >= last, "{} is out of order", field.name);
-            last = section;
+        for (fields, sections) in [(GPU, SECTIONS), (EPIC, EPIC_SECTIONS)] {
+            let mut last = 0;
+            for field in fields {
+                let section = sections.iter().position(|(name, _)| *name == field.section);
+                let section = section.expect(field.section);
+                assert!(section >= last, "{} is out of order", field.name);
+                last = section;
+            }
         }
     }
 }

@@ -83,10 +83,19 @@ struct Builder<'a> {
     out: Vec<Dependence>,
 }
 
-/// All dependences of a block that are not implied by a write that happens for certain between the two. Sorted by `to`,
-/// then `from`; one pair may depend in several ways.
+/// Predicates of which at most one is true, in front of an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exclusion {
+    pub at: u32,
+    pub predicates: Vec<u8>,
+}
+
+/// What instructions do to each other when they execute in this order: all dependences through registers and memory that
+/// are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one pair may depend
+/// in several ways. `exclusions` are those that the author promises, by place.
 #[must_use]
-pub fn dependences(block: &[Inst]) -> Vec<Dependence> {
+pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Dependence> {
+    let mut exclusions = exclusions.iter().peekable();
     let mut builder = Builder {
         block,
         registers: FxHashMap::default(),
@@ -100,12 +109,14 @@ pub fn dependences(block: &[Inst]) -> Vec<Dependence> {
     let mut accesses: Vec<(u32, Option<Address>)> = Vec::new();
     for (at, inst) in block.iter().enumerate() {
         let at = at as u32;
+        while let Some(promised) = exclusions.next_if(|one| one.at <= at) {
+            builder.promised(&promised.predicates);
+        }
         let guard = (
             inst.predicate,
             builder.instances[usize::from(inst.predicate) & 63],
         );
         builder.guard.push(guard);
-        builder.control(at);
         builder.reads(at);
         if let Some(memory) = inst.memory {
             let address = builder.address(memory.base);
@@ -120,6 +131,33 @@ pub fn dependences(block: &[Inst]) -> Vec<Dependence> {
     }
     let mut out = builder.out;
     out.sort_by_key(|one| (one.to, one.from));
+    out
+}
+
+/// Branches stand behind everything, in their order; what begins a group, in front of what follows.
+#[must_use]
+pub fn control_dependences(block: &[Inst]) -> Vec<Dependence> {
+    let mut out = Vec::new();
+    for (at, inst) in block.iter().enumerate() {
+        for (before, other) in block[..at].iter().enumerate() {
+            // What follows a branch is another block, except a further branch.
+            let together = if inst.ends_block() || other.ends_block() {
+                !(inst.barrier || other.barrier)
+            } else if inst.first {
+                false
+            } else if other.first {
+                true
+            } else {
+                continue;
+            };
+            out.push(Dependence {
+                from: before as u32,
+                to: at as u32,
+                kind: Kind::Control,
+                together,
+            });
+        }
+    }
     out
 }
 
@@ -141,24 +179,6 @@ impl Builder<'_> {
             .any(|&pair| pair == (one, other) || pair == (other, one))
     }
 
-    /// Branches stand behind everything, in their order; what begins a group, in front of what follows.
-    fn control(&mut self, at: u32) {
-        let inst = &self.block[at as usize];
-        let (ends, first) = (inst.ends_block(), inst.first);
-        for before in 0..at {
-            let other = &self.block[before as usize];
-            let barrier = inst.barrier || other.barrier;
-            // What follows a branch is another block, except a further branch.
-            if ends || other.ends_block() {
-                self.push(before, at, Kind::Control, !barrier);
-            } else if first {
-                self.push(before, at, Kind::Control, false);
-            } else if other.first {
-                self.push(before, at, Kind::Control, true);
-            }
-        }
-    }
-
     fn reads(&mut self, at: u32) {
         let block = self.block;
         let inst = &block[at as usize];
@@ -175,7 +195,9 @@ impl Builder<'_> {
                 let other = &block[from as usize];
                 // An integer compare is seen by the branch of its own group, a move to a branch register too.
                 let together = inst.branch.is_some_and(|kind| kind != super::Branch::Check)
-                    && ((guard && other.class == Class::Compare) || other.class == Class::ToBranch)
+                    && ((guard && other.class == Class::Compare)
+                        || other.class == Class::ToBranch
+                        || (register == Reg::PFS && inst.branch == Some(super::Branch::Return)))
                     || other.class == Class::Alloc && register == Reg::CFM;
                 self.push(from, at, Kind::Flow(register), together);
             }
@@ -294,9 +316,29 @@ impl Builder<'_> {
         }
     }
 
+    /// Each two of these exclude each other.
+    fn promised(&mut self, predicates: &[u8]) {
+        for (index, &one) in predicates.iter().enumerate() {
+            for &other in &predicates[..index] {
+                let instance = |number: u8| (number, self.instances[usize::from(number) & 63]);
+                self.exclusive.push((instance(one), instance(other)));
+            }
+        }
+    }
+
     /// Predicates that the instruction writes, and that exclude each other from then on.
     fn excludes(&mut self, inst: &Inst) {
         let mut written = Vec::new();
+        let targets: Vec<(u8, u32)> = inst
+            .defs
+            .iter()
+            .filter(|def| def.register.file == File::Predicate)
+            .map(|def| def.register.number & 63)
+            .map(|number| (number, self.instances[usize::from(number)]))
+            .collect();
+        // Two that exclude each other are written both or not at all.
+        let before = matches!(&targets[..], [one, other]
+            if self.exclusive.contains(&(*one, *other)) || self.exclusive.contains(&(*other, *one)));
         for def in &inst.defs {
             if def.register.file == File::Predicate {
                 let number = def.register.number & 63;
@@ -308,7 +350,7 @@ impl Builder<'_> {
             .defs
             .iter()
             .all(|def| def.register.file != File::Predicate || def.parallel == Parallel::Alone);
-        let certain = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
+        let certain = before || inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
         if let (Class::Compare | Class::FloatCompare, [one, other], true, true) =
             (inst.class, &written[..], plain, certain)
         {

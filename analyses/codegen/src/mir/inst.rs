@@ -63,19 +63,22 @@ pub enum Parallel {
     And,
     /// Only ever sets: other such.
     Or,
-    /// De Morgan's types count as both.
-    Both,
+    /// Target 0 or 1 of `or.andcm`: others of the same.
+    OrAndcm(u8),
+    /// Target 0 or 1 of `and.orcm`: others of the same.
+    AndOrcm(u8),
 }
 
 impl Parallel {
-    /// Whether both may write one register in one group, in any order.
+    /// Whether both may write one register in one group, in any order. De Morgan's types go with nothing but themselves,
+    /// as GNU `as` has it.
     #[must_use]
     pub const fn goes_with(self, other: Parallel) -> bool {
-        use Parallel::{Alone, And, Both, Or};
         match (self, other) {
-            (Alone, _) | (_, Alone) => false,
-            (And, Or) | (Or, And) => false,
-            (And | Both, And | Both) | (Or | Both, Or | Both) => true,
+            (Parallel::And, Parallel::And) | (Parallel::Or, Parallel::Or) => true,
+            (Parallel::OrAndcm(one), Parallel::OrAndcm(two))
+            | (Parallel::AndOrcm(one), Parallel::AndOrcm(two)) => one == two,
+            _ => false,
         }
     }
 }

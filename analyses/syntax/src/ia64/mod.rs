@@ -77,7 +77,7 @@ pub enum StatementKind {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Directive {
-    /// In lower case, with the point.
+    /// In lower case, with the point; data (`data8`, `real4`, `stringz`) without.
     pub name: SmolStr,
     pub arguments: Vec<Argument>,
 }

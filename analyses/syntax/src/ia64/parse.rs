@@ -149,7 +149,9 @@ impl<'a> Parser<'a> {
                         Err(Broken) => self.skip(start),
                     }
                 }
-                Token::Name(name) if name.starts_with('.') => self.directive(start, name),
+                Token::Name(name) if name.starts_with('.') || is_data(name) => {
+                    self.directive(start, name);
+                }
                 Token::Name(_) | Token::Mark("(") => self.instruction(start),
                 _ => self.unknown(start, "expected an instruction, a label or a directive"),
             }
@@ -473,6 +475,24 @@ fn is_template(name: &str) -> bool {
             &*name.to_ascii_lowercase(),
             ".mii" | ".mlx" | ".mmi" | ".mfi" | ".mmf" | ".mib" | ".mbb" | ".bbb" | ".mmb" | ".mfb"
         )
+}
+
+/// Directives that are written without a point.
+fn is_data(name: &str) -> bool {
+    matches!(
+        &*name.to_ascii_lowercase(),
+        "data1"
+            | "data2"
+            | "data4"
+            | "data8"
+            | "data16"
+            | "real4"
+            | "real8"
+            | "real10"
+            | "real16"
+            | "string"
+            | "stringz"
+    )
 }
 
 /// `None`: a local label (`1b`, `2f`), or no number.

@@ -404,24 +404,28 @@ fn compare(text: &Instruction, operands: &Operands, inst: &mut Inst) -> Result<(
     if operands.targets.is_empty() || operands.targets.len() > 2 {
         return Err("a compare has one or two targets".into());
     }
-    let (mut and, mut or) = (false, false);
-    for completer in text.completers() {
-        match completer {
-            "and" | "andcm" => and = true,
-            "or" | "orcm" => or = true,
-            _ => {}
-        }
-    }
-    let parallel = match (and, or) {
-        (true, true) => Parallel::Both,
-        (true, false) => Parallel::And,
-        (false, true) => Parallel::Or,
-        (false, false) => Parallel::Alone,
+    let completers: Vec<&str> = text.completers().collect();
+    let parallel = |target: u8| {
+        completers
+            .windows(2)
+            .find_map(|pair| match pair {
+                ["or", "andcm"] => Some(Parallel::OrAndcm(target)),
+                ["and", "orcm"] => Some(Parallel::AndOrcm(target)),
+                _ => None,
+            })
+            .or_else(|| {
+                completers.iter().find_map(|one| match *one {
+                    "and" | "andcm" => Some(Parallel::And),
+                    "or" | "orcm" => Some(Parallel::Or),
+                    _ => None,
+                })
+            })
+            .unwrap_or(Parallel::Alone)
     };
-    for target in &operands.targets {
+    for (at, target) in operands.targets.iter().enumerate() {
         match target {
             Meaning::Register(register) if register.file == File::Predicate => {
-                inst.def_of(*register, parallel, text.has("unc"));
+                inst.def_of(*register, parallel(at as u8), text.has("unc"));
             }
             _ => return Err("a target of the compare is no predicate register".into()),
         }

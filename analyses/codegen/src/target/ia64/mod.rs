@@ -1,5 +1,8 @@
-//! IA-64: what its assembly means.
+//! IA-64: what its assembly means, how it executes, and how it is packed better.
 
+pub mod check;
 pub mod decode;
+pub mod listing;
 pub mod names;
+pub mod rebundle;
 pub mod sim;

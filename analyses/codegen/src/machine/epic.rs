@@ -1,0 +1,90 @@
+//! A processor with explicit groups of instructions: how many cycles a dependent instruction waits, and what issues in one
+//! cycle.
+
+use super::Quantity;
+use super::schema::Issue;
+use crate::bundle::block::Width;
+use crate::mir::{Class, File, Inst, Reg};
+
+/// The values of a processor with explicit groups.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Epic {
+    /// By `Issue`.
+    quantities: Vec<Quantity>,
+}
+
+impl Epic {
+    /// `quantities` by `Issue`.
+    pub(super) fn new(quantities: Vec<Quantity>) -> Epic {
+        Epic { quantities }
+    }
+    pub(super) fn quantities(&self) -> &[Quantity] {
+        &self.quantities
+    }
+    /// A value of the table.
+    #[must_use]
+    pub fn of(&self, key: Issue) -> u32 {
+        self.quantities[key as usize].value as u32
+    }
+
+    /// What issues in one cycle.
+    #[must_use]
+    pub fn width(&self) -> Width {
+        Width {
+            m: self.of(Issue::UnitsM),
+            i: self.of(Issue::UnitsI),
+            f: self.of(Issue::UnitsF),
+            b: self.of(Issue::UnitsB),
+            slots: 3 * self.of(Issue::Bundles),
+        }
+    }
+
+    /// Cycles from the group that writes `register` to the first that may read it without waiting. Where the read is the
+    /// address of a load or store, or the predicate of a branch, other values count than elsewhere.
+    #[must_use]
+    pub fn latency(&self, from: &Inst, to: &Inst, register: Reg) -> u32 {
+        let address = to.memory.is_some_and(|memory| memory.base == register);
+        let branch = to.branch.is_some() && register.file == File::Predicate;
+        // What a load or store leaves in its base is a sum.
+        if from
+            .memory
+            .is_some_and(|memory| memory.base == register && memory.step.is_some())
+        {
+            return self.of(Issue::Alu);
+        }
+        let key = match from.class {
+            Class::Logic | Class::Extend if address => Issue::AluAddress,
+            Class::Compare if branch => Issue::CompareBranch,
+            Class::FloatCompare if branch => Issue::FloatCompareBranch,
+            Class::FloatCompare => Issue::FloatCompare,
+            Class::Load | Class::Semaphore if address => Issue::LoadAddress,
+            Class::Load | Class::Semaphore => Issue::Load,
+            Class::FloatLoad => Issue::FloatLoad,
+            Class::FloatArithmetic => match to.class {
+                Class::FloatStore => Issue::FloatStore,
+                Class::FromFloat => Issue::FloatTransfer,
+                Class::FloatCompare
+                | Class::FloatConvert
+                | Class::FloatMisc
+                | Class::IntegerMultiply => Issue::FloatMisc,
+                _ => Issue::Float,
+            },
+            // The predicate of an approximation is as late as its value.
+            Class::FloatConvert | Class::IntegerMultiply | Class::FloatMisc => Issue::Convert,
+            Class::ToFloat => match to.class {
+                Class::FloatStore | Class::FromFloat => Issue::ToFloatStore,
+                _ => Issue::ToFloat,
+            },
+            Class::FromFloat => Issue::FromFloat,
+            Class::Multimedia if to.class == Class::Multimedia => Issue::MultimediaSame,
+            Class::Multimedia => Issue::Multimedia,
+            Class::FromBranch | Class::FromPredicates => Issue::FromBranch,
+            Class::FromApplication => Issue::FromApplication,
+            Class::ToApplication => Issue::ToApplication,
+            // A branch sees the register that is moved to in its own group.
+            Class::ToBranch if to.branch.is_some() => return 0,
+            _ => Issue::Alu,
+        };
+        self.of(key)
+    }
+}

@@ -1,0 +1,236 @@
+//! Judges a re-bundled text by the two texts alone: the same instructions, none moved across a label, each pair that
+//! depends on each other in its order and in as many groups as the manual asks for.
+//!
+//! Compares every two instructions between two labels by what they read and write, without the histories that the
+//! scheduler's dependences are made of. Predicates exclude each other where one compare wrote both and nothing else did
+//! since, or where the original had both instructions in one group.
+
+use super::listing::Listing;
+use crate::mir::{Access, Class, Def, File, Inst, Parallel, Reg};
+use std::collections::HashMap;
+use syntax::ia64::{Document, StatementKind};
+
+/// What differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Labels, directives or definitions differ, or what stands between two of them.
+    Structure(String),
+    /// An instruction is gone, or another is there.
+    Instructions(String),
+    /// Two instructions changed places, or came too close.
+    Order {
+        first: String,
+        second: String,
+        through: Option<Reg>,
+    },
+}
+
+/// A text and its reading.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    pub text: &'a str,
+    pub document: &'a Document,
+    pub listing: &'a Listing,
+}
+
+/// What stands between two labels or directives: items.
+type Stretch = Vec<usize>;
+
+impl Side<'_> {
+    /// Everything that no instruction may cross, and the items between.
+    fn stretches(&self) -> (Vec<String>, Vec<Stretch>) {
+        let (mut marks, mut out) = (Vec::new(), vec![Vec::new()]);
+        let mut items = self.listing.items.iter().enumerate().peekable();
+        for (index, statement) in self.document.statements.iter().enumerate() {
+            match &statement.kind {
+                StatementKind::Open
+                | StatementKind::Close
+                | StatementKind::Template(_)
+                | StatementKind::Stop => {}
+                StatementKind::Instruction(_) => {
+                    let Some((at, item)) =
+                        items.next_if(|(_, item)| item.statement as usize == index)
+                    else {
+                        continue;
+                    };
+                    if let Some(stretch) = out.last_mut()
+                        && item.inst.class != Class::Nop
+                    {
+                        stretch.push(at);
+                    }
+                }
+                _ => {
+                    marks.push(self.slice(index));
+                    out.push(Vec::new());
+                }
+            }
+        }
+        (marks, out)
+    }
+    fn slice(&self, statement: usize) -> String {
+        let span = self.document.statements[statement].span;
+        let slice = self
+            .text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("");
+        slice.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+    fn instruction(&self, item: usize) -> String {
+        self.slice(self.listing.items[item].statement as usize)
+    }
+}
+
+/// Whether `new` executes as `old` does.
+pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
+    let ((old_marks, old_stretches), (new_marks, new_stretches)) =
+        (old.stretches(), new.stretches());
+    if old_marks != new_marks {
+        let differs = old_marks
+            .iter()
+            .zip(&new_marks)
+            .find(|(one, other)| one != other);
+        let text = differs.map_or_else(
+            || "their number".to_owned(),
+            |(one, other)| format!("`{one}`, `{other}`"),
+        );
+        return Err(Fault::Structure(text));
+    }
+    for (before, after) in old_stretches.iter().zip(&new_stretches) {
+        // The n-th of the same text is the n-th.
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for &item in after.iter().rev() {
+            places.entry(new.instruction(item)).or_default().push(item);
+        }
+        let mut place = Vec::with_capacity(before.len());
+        for &item in before {
+            let text = old.instruction(item);
+            match places.get_mut(&text).and_then(Vec::pop) {
+                Some(found) => place.push(found),
+                None => return Err(Fault::Instructions(text)),
+            }
+        }
+        if let Some((text, _)) = places.iter().find(|(_, left)| !left.is_empty()) {
+            return Err(Fault::Instructions(text.clone()));
+        }
+        pairs(old, new, before, &place)?;
+    }
+    Ok(())
+}
+
+/// By instruction: the compare that wrote its predicate last, where that wrote for certain.
+fn compares(old: Side<'_>, before: &[usize]) -> Vec<Option<usize>> {
+    let mut last: [Option<usize>; 64] = [None; 64];
+    before
+        .iter()
+        .map(|&item| {
+            let inst = &old.listing.items[item].inst;
+            let found = last[usize::from(inst.predicate) & 63];
+            let sure = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
+            let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
+            for def in inst
+                .defs
+                .iter()
+                .filter(|def| def.register.file == File::Predicate)
+            {
+                let plain = def.parallel == Parallel::Alone && sure && compares;
+                last[usize::from(def.register.number) & 63] = plain.then_some(item);
+            }
+            found
+        })
+        .collect()
+}
+
+fn pairs(old: Side<'_>, new: Side<'_>, before: &[usize], place: &[usize]) -> Result<(), Fault> {
+    let compare = compares(old, before);
+    for (second, &item) in before.iter().enumerate() {
+        for (first, &other) in before[..second].iter().enumerate() {
+            let (one, two) = (&old.listing.items[other], &old.listing.items[item]);
+            let exclusive = compare[first].is_some()
+                && compare[first] == compare[second]
+                && one.inst.predicate != two.inst.predicate;
+            let (from, to) = (place[first], place[second]);
+            let ordered = from < to;
+            let apart = new.listing.items[from].group < new.listing.items[to].group;
+            let together = one.group == two.group;
+            let Some((through, close)) = relation(&one.inst, &two.inst, exclusive) else {
+                continue;
+            };
+            // What the author had in one group may stay in one.
+            let fine = ordered && (apart || close || together);
+            // Neither order was there for two of one group that only write or read under other predicates.
+            let free =
+                together && !close && through.is_some() && one.inst.predicate != two.inst.predicate;
+            if !fine && !free {
+                return Err(Fault::Order {
+                    first: old.instruction(other),
+                    second: old.instruction(item),
+                    through,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why the second stands behind the first, and whether both may share a group in that order.
+fn relation(first: &Inst, second: &Inst, exclusive: bool) -> Option<(Option<Reg>, bool)> {
+    let writes = |inst: &Inst, register: Reg| {
+        inst.defs
+            .iter()
+            .find(|def| def.register == register)
+            .copied()
+    };
+    let mut found: Option<(Option<Reg>, bool)> = None;
+    let mut add = |register: Option<Reg>, close: bool| {
+        found = Some(match found {
+            Some((known, was)) if !was || close => (known, was && close),
+            _ => (register, close),
+        });
+    };
+    // Of two that never execute both, one writes the predicate of the other all the same, or writes always.
+    let guards =
+        |def: &Def, other: &Inst| def.always || def.register == Reg::predicate(other.predicate);
+    for def in first
+        .defs
+        .iter()
+        .filter(|def| !exclusive || guards(def, second))
+    {
+        if second.uses.contains(&def.register) {
+            let branch = second.branch.is_some()
+                && (matches!(first.class, Class::Compare | Class::ToBranch)
+                    || def.register == Reg::PFS);
+            add(Some(def.register), branch || def.register == Reg::CFM);
+        }
+        if let Some(other) = writes(second, def.register)
+            && !def.parallel.goes_with(other.parallel)
+        {
+            add(Some(def.register), false);
+        }
+    }
+    for def in second
+        .defs
+        .iter()
+        .filter(|def| !exclusive || guards(def, first))
+    {
+        if first.uses.contains(&def.register) {
+            add(Some(def.register), true);
+        }
+    }
+    if let (Some(one), Some(two)) = (first.memory, second.memory)
+        && one.access != Access::Prefetch
+        && two.access != Access::Prefetch
+        && !exclusive
+        && (one.ordered || two.ordered || one.access.writes() || two.access.writes())
+    {
+        // One base that nobody changed in between would have to be followed; both from one register with steps is left to
+        // the dependences, whose distances the interpreter judges.
+        let known = one.base == two.base || one.step.is_some() || two.step.is_some();
+        if !known || one.ordered || two.ordered {
+            add(None, true);
+        }
+    }
+    if first.ends_block() || second.ends_block() || first.first || second.first {
+        add(None, !(first.barrier || second.barrier || second.first));
+    }
+    found
+}

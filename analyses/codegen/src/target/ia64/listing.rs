@@ -1,0 +1,198 @@
+//! A file as instructions in order, with their groups, bundles and blocks.
+//!
+//! A *group* ends at `;;`. A *block* is what executes in order and moves as a whole: it ends at labels, tags and directives,
+//! behind branches, around what is opaque. Statements of a macro that is defined in the file are not seen: its use is
+//! opaque.
+
+use super::decode::decode;
+use super::names::{Meaning, Names};
+use crate::mir::dependence::{Dependence, Exclusion, Kind, data_dependences};
+use crate::mir::{File, Inst, Reg};
+use std::ops::Range;
+use syntax::ia64::{Argument, Document, StatementKind};
+
+/// One instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    /// Index into `Document::statements`.
+    pub statement: u32,
+    pub inst: Inst,
+    /// Why nothing is known of it.
+    pub opaque: Option<String>,
+    /// Counted from 0 through the file.
+    pub group: u32,
+    /// In braces: counted from 0 through the file.
+    pub bundle: Option<u32>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    pub items: Vec<Item>,
+    /// Ranges of items, in order, each with at least one.
+    pub blocks: Vec<Range<u32>>,
+    /// Ranges of items that are only entered at their start: from one label to the next.
+    pub regions: Vec<Range<u32>>,
+    /// Predicates that `.pred.rel` says to exclude each other; `at` is an item.
+    pub exclusions: Vec<Exclusion>,
+}
+
+/// Two instructions of one group that must not share it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Items.
+    pub from: u32,
+    pub to: u32,
+    pub register: Reg,
+    /// Whether the later one writes it, too; else it reads it.
+    pub writes: bool,
+}
+
+/// The instructions of a file.
+#[must_use]
+pub fn listing(document: &Document, text: &str) -> Listing {
+    let mut out = Listing::default();
+    let mut names = Names::default();
+    let (mut group, mut bundles) = (0u32, 0u32);
+    let mut open = false;
+    let (mut block, mut region) = (0u32, 0u32);
+    for (index, statement) in document.statements.iter().enumerate() {
+        let at = out.items.len() as u32;
+        let mut ends = |blocks: &mut Vec<Range<u32>>| {
+            if at > block {
+                blocks.push(block..at);
+            }
+            block = at;
+        };
+        match &statement.kind {
+            StatementKind::Stop => group += 1,
+            StatementKind::Open => open = true,
+            StatementKind::Close => {
+                bundles += u32::from(open);
+                open = false;
+            }
+            StatementKind::Template(_) => {}
+            StatementKind::Label(_) => {
+                ends(&mut out.blocks);
+                if at > region {
+                    out.regions.push(region..at);
+                }
+                region = at;
+            }
+            // A definition changes what names mean behind it.
+            StatementKind::Tag(_)
+            | StatementKind::Macro { .. }
+            | StatementKind::Unknown
+            | StatementKind::Assign { .. }
+            | StatementKind::Preprocessor => ends(&mut out.blocks),
+            StatementKind::Directive(directive) => {
+                ends(&mut out.blocks);
+                if directive.name.starts_with(".pred.rel") {
+                    let predicates = exclusive(&directive.name, &directive.arguments, &names);
+                    if predicates.len() > 1 {
+                        out.exclusions.push(Exclusion { at, predicates });
+                    }
+                }
+            }
+            StatementKind::Instruction(one) => {
+                let (inst, opaque) = decode(one, &names);
+                let last = inst.ends_block();
+                out.items.push(Item {
+                    statement: index as u32,
+                    inst,
+                    opaque: opaque.map(|opaque| opaque.reason),
+                    group,
+                    bundle: open.then_some(bundles),
+                });
+                if last {
+                    out.blocks.push(block..at + 1);
+                    block = at + 1;
+                }
+            }
+        }
+        names.see(statement, text);
+    }
+    let end = out.items.len() as u32;
+    if end > block {
+        out.blocks.push(block..end);
+    }
+    if end > region {
+        out.regions.push(region..end);
+    }
+    out
+}
+
+/// Predicates of `.pred.rel "mutex", p6, p7` and `.pred.rel.mutex p6, p7`.
+fn exclusive(name: &str, arguments: &[Argument], names: &Names) -> Vec<u8> {
+    let mutex = name.ends_with(".mutex")
+        || arguments
+            .iter()
+            .any(|one| matches!(one, Argument::Text(text) if text == "mutex"));
+    if !mutex {
+        return Vec::new();
+    }
+    arguments
+        .iter()
+        .filter_map(|one| match one {
+            Argument::Expr(value) => match names.of(value) {
+                Meaning::Register(register) if register.file == File::Predicate => {
+                    Some(register.number)
+                }
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+impl Listing {
+    /// What instructions of a region do to each other, numbered from its start.
+    #[must_use]
+    pub fn region_dependences(&self, region: &Range<u32>) -> Vec<Dependence> {
+        let items = &self.items[region.start as usize..region.end as usize];
+        let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
+        let exclusions: Vec<Exclusion> = self
+            .exclusions
+            .iter()
+            .filter(|one| region.contains(&one.at))
+            .map(|one| Exclusion {
+                at: one.at - region.start,
+                predicates: one.predicates.clone(),
+            })
+            .collect();
+        data_dependences(&insts, &exclusions)
+    }
+
+    /// Dependences within groups that the manual forbids, where control comes from one to the other without a branch that
+    /// is taken. By items.
+    #[must_use]
+    pub fn violations(&self) -> Vec<Violation> {
+        let mut out = Vec::new();
+        for region in &self.regions {
+            let items = &self.items[region.start as usize..region.end as usize];
+            for one in self.region_dependences(region) {
+                let (from, to) = (&items[one.from as usize], &items[one.to as usize]);
+                // What follows a branch for certain, or a call, is no longer this group.
+                let gone = items[one.from as usize..one.to as usize]
+                    .iter()
+                    .any(|item| item.inst.branch.is_some() && item.inst.predicate == 0);
+                if from.group != to.group || one.together || gone {
+                    continue;
+                }
+                let (register, writes) = match one.kind {
+                    Kind::Flow(register) => (register, false),
+                    Kind::Output(register) => (register, true),
+                    _ => continue,
+                };
+                out.push(Violation {
+                    from: one.from + region.start,
+                    to: one.to + region.start,
+                    register,
+                    writes,
+                });
+            }
+        }
+        out.sort_by_key(|one| (one.to, one.from));
+        out.dedup();
+        out
+    }
+}

@@ -1,0 +1,291 @@
+//! IA-64 assembly is read, re-bundled and judged: by the checker, and by GNU `as` with its dependency checks. The assembler
+//! is looked for in `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
+//! `LOCKSTEP_IA64_AS` is set.
+#![allow(clippy::disallowed_methods)]
+
+use lockstep_codegen::bundle::block::Choice;
+use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::check::{Side, check};
+use lockstep_codegen::target::ia64::listing::{Listing, listing};
+use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use syntax::ia64::Document;
+
+fn assembler() -> Option<PathBuf> {
+    let given = std::env::var_os("LOCKSTEP_IA64_AS").map(PathBuf::from);
+    let required = given.is_some();
+    let found = given
+        .into_iter()
+        .chain([PathBuf::from("ia64-linux-gnu-as")])
+        .find(|path| {
+            Command::new(path)
+                .arg("--version")
+                .output()
+                .is_ok_and(|output| output.status.success())
+        });
+    assert!(
+        found.is_some() || !required,
+        "LOCKSTEP_IA64_AS is set and there is no working assembler"
+    );
+    if found.is_none() {
+        eprintln!("GNU as for IA-64 was not found: bundles are not judged by it");
+    }
+    found
+}
+
+/// What the assembler says in explicit mode, and how many nops are in what it made.
+fn assembled(assembler: &Path, text: &str) -> (String, usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, object) = (folder.path().join("x.s"), folder.path().join("x.o"));
+    std::fs::write(&source, text).expect("written");
+    let output = Command::new(assembler)
+        .args(["-x", "-o"])
+        .arg(&object)
+        .arg(&source)
+        .output()
+        .expect("the assembler runs");
+    let name = assembler
+        .file_name()
+        .map_or("", |name| name.to_str().unwrap_or(""));
+    let lister = assembler.with_file_name(name.replace("-as", "-objdump"));
+    let listed = Command::new(lister).arg("-d").arg(&object).output();
+    let nops = listed.map_or(0, |listed| {
+        String::from_utf8_lossy(&listed.stdout)
+            .matches(" nop.")
+            .count()
+    });
+    (String::from_utf8_lossy(&output.stderr).into_owned(), nops)
+}
+
+fn read(text: &str) -> (Document, Listing) {
+    let document = syntax::ia64::parse(text);
+    let listing = listing(&document, text);
+    (document, listing)
+}
+
+struct Changed {
+    text: String,
+    rewritten: usize,
+    nops: (u32, u32),
+    cycles: (u32, u32),
+}
+
+fn changed(text: &str, machine: &str, options: &Options) -> Changed {
+    let (document, listing) = read(text);
+    let table = machine::named(machine).expect("a table");
+    let epic = table.epic().expect("explicit groups");
+    let mut out = Changed {
+        text: text.to_owned(),
+        rewritten: 0,
+        nops: (0, 0),
+        cycles: (0, 0),
+    };
+    let blocks = rebundle(&document, text, &listing, epic, options, None);
+    for block in blocks.iter().rev() {
+        if let Outcome::Rewritten { text, after, .. } = &block.outcome {
+            let range = block.span.start as usize..block.span.end as usize;
+            out.text.replace_range(range, text);
+            out.rewritten += 1;
+            out.nops.0 += block.before.nops;
+            out.nops.1 += after.nops;
+            out.cycles.0 += block.before.cycles;
+            out.cycles.1 += after.cycles;
+        }
+    }
+    out
+}
+
+fn judged(name: &str, old: &str, new: &str) {
+    let ((old_document, old_listing), (new_document, new_listing)) = (read(old), read(new));
+    assert_eq!(new_document.problems, [], "{name}:\n{new}");
+    assert_eq!(new_listing.violations(), [], "{name}:\n{new}");
+    let verdict = check(
+        Side {
+            text: old,
+            document: &old_document,
+            listing: &old_listing,
+        },
+        Side {
+            text: new,
+            document: &new_document,
+            listing: &new_listing,
+        },
+    );
+    assert_eq!(verdict, Ok(()), "{name}:\n{new}");
+}
+
+fn fixtures() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ia64");
+    let mut out: Vec<(String, String)> = std::fs::read_dir(folder)
+        .expect("fixtures")
+        .flatten()
+        .map(|entry| {
+            let text = std::fs::read_to_string(entry.path()).expect("text");
+            (entry.file_name().to_string_lossy().into_owned(), text)
+        })
+        .collect();
+    out.sort();
+    assert!(out.len() >= 5);
+    out
+}
+
+/// Without bundles and nops: what the assembler packs by itself.
+fn automatic(text: &str) -> String {
+    let (document, listing) = read(text);
+    let mut out = text.to_owned();
+    let blank = |out: &mut String, span: syntax::Span| {
+        let range = span.start as usize..span.end as usize;
+        let blanks = " ".repeat(range.len());
+        out.replace_range(range, &blanks);
+    };
+    for statement in &document.statements {
+        if matches!(
+            statement.kind,
+            syntax::ia64::StatementKind::Open
+                | syntax::ia64::StatementKind::Close
+                | syntax::ia64::StatementKind::Template(_)
+        ) {
+            blank(&mut out, statement.span);
+        }
+    }
+    for item in &listing.items {
+        if item.inst.class == lockstep_codegen::mir::Class::Nop {
+            blank(&mut out, document.statements[item.statement as usize].span);
+        }
+    }
+    out
+}
+
+#[test]
+fn fixtures_are_rebundled_and_accepted() {
+    let assembler = assembler();
+    for (name, text) in fixtures() {
+        let (document, listing) = read(&text);
+        assert_eq!(document.problems, [], "{name}");
+        assert!(
+            listing.items.iter().all(|item| item.opaque.is_none()),
+            "{name}"
+        );
+        assert_eq!(listing.violations(), [], "{name}");
+        for machine in ["itanium", "itanium2"] {
+            let new = changed(&text, machine, &Options::default());
+            judged(&name, &text, &new.text);
+            assert!(new.cycles.1 <= new.cycles.0, "{name}");
+            // A second time there is nothing left to do.
+            let again = changed(&new.text, machine, &Options::default());
+            assert_eq!(again.text, new.text, "{name}");
+            let Some(assembler) = &assembler else {
+                continue;
+            };
+            let (before, _) = assembled(assembler, &text);
+            assert_eq!(before, "", "{name}");
+            let (said, nops) = assembled(assembler, &new.text);
+            assert_eq!(said, "", "{name}:\n{}", new.text);
+            let (_, most) = assembled(assembler, &automatic(&text));
+            assert!(
+                nops <= most,
+                "{name}: {nops} nops, the assembler needs {most}\n{}",
+                new.text
+            );
+        }
+    }
+}
+
+#[test]
+fn one_instruction_a_group_becomes_what_the_machine_can_do() {
+    let text = &fixtures()
+        .into_iter()
+        .find(|(name, _)| name == "one-a-group.s")
+        .expect("it")
+        .1;
+    let new = changed(text, "itanium2", &Options::default());
+    assert!(new.cycles.1 * 4 <= new.cycles.0 * 3, "{:?}", new.cycles);
+    assert!(new.nops.1 * 2 <= new.nops.0, "{:?}\n{}", new.nops, new.text);
+    assert!(new.text.contains("// the stores go to two words"));
+    assert!(new.text.contains("// first"));
+}
+
+/// A block with a stop behind each instruction, which executes in order whatever it does.
+fn random(rng: &mut StdRng, count: usize) -> String {
+    let mut out = String::from("\t.text\n\t.proc f\nf:\n");
+    for _ in 0..count {
+        let mut r = || rng.random_range(14..28);
+        let (a, b, c) = (r(), r(), r());
+        let (f, g, h) = (a % 8 + 6, b % 8 + 6, c % 8 + 6);
+        let (p, q) = (a % 5 + 6, a % 5 + 11);
+        let guard = match rng.random_range(0..4) {
+            0 => format!("(p{})", rng.random_range(6..16)),
+            _ => String::new(),
+        };
+        let by = 8 * rng.random_range(1..5);
+        let line = match rng.random_range(0..22) {
+            0..4 => format!("add r{a} = r{b}, r{c}"),
+            4 => format!("adds r{a} = {by}, r{b}"),
+            5 => format!("shl r{a} = r{b}, r{c}"),
+            6 => format!("sxt4 r{a} = r{b}"),
+            7 => format!("ld8 r{a} = [r{b}]"),
+            8 if a != b => format!("ld8 r{a} = [r{b}], {by}"),
+            9 => format!("st8 [r{b}] = r{c}"),
+            10 => format!("st8 [r{b}] = r{c}, {by}"),
+            11 => format!("cmp.lt p{p}, p{q} = r{b}, r{c}"),
+            12 => format!("cmp.eq.unc p{p}, p{q} = r{b}, r{c}"),
+            13 => format!("cmp.eq.and p{p}, p{q} = r{b}, r{c}"),
+            14 => format!("cmp.gt.or.andcm p{p}, p{q} = r0, r{c}"),
+            15 => format!("tbit.nz p{p}, p{q} = r{b}, 3"),
+            16 => format!("fma.d f{f} = f{g}, f{h}, f{f}"),
+            17 => format!("ldfd f{f} = [r{b}]"),
+            18 => format!("stfd [r{b}] = f{g}"),
+            19 => format!("setf.sig f{f} = r{b}"),
+            20 => format!("getf.sig r{a} = f{g}"),
+            _ => format!("movl r{a} = 0x{:x}", rng.random::<u64>()),
+        };
+        out.push_str(&format!("{guard}\t{line} ;;\n"));
+    }
+    out.push_str("\tbr.ret.sptk.many b0 ;;\n\t.endp f\n");
+    out
+}
+
+#[test]
+fn random_blocks_are_rebundled_and_accepted() {
+    let assembler = assembler();
+    let blocks: u64 = std::env::var("LOCKSTEP_IA64_BLOCKS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(150);
+    let (mut before, mut after, mut rewritten) = ((0, 0), (0, 0), 0);
+    let mut all = String::new();
+    for seed in 0..blocks {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let count = rng.random_range(1..40);
+        let text = random(&mut rng, count);
+        let options = Options {
+            choice: [Choice::All, Choice::EagerLazy, Choice::Eager][seed as usize % 3],
+            decisions: 500,
+            all: true,
+        };
+        let new = changed(&text, ["itanium", "itanium2"][seed as usize % 2], &options);
+        judged(&format!("block {seed}"), &text, &new.text);
+        before = (before.0 + new.cycles.0, before.1 + new.nops.0);
+        after = (after.0 + new.cycles.1, after.1 + new.nops.1);
+        rewritten += new.rewritten;
+        // Names apart, so that all go through the assembler at once.
+        all.push_str(
+            &new.text
+                .replace(" f\n", &format!(" f{seed}_\n"))
+                .replace("\nf:", &format!("\nf{seed}_:")),
+        );
+    }
+    println!("{rewritten} of {blocks} blocks: (cycles, nops) {before:?} -> {after:?}");
+    assert!(
+        rewritten as u64 * 10 >= blocks * 9,
+        "{rewritten} of {blocks}"
+    );
+    assert!(after.0 <= before.0);
+    if let Some(assembler) = assembler {
+        let (said, _) = assembled(&assembler, &all);
+        assert_eq!(said, "");
+    }
+}
