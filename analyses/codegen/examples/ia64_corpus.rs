@@ -5,6 +5,7 @@
 //! `cargo run --release -p lockstep-codegen --example ia64_corpus -- [--out DIR] PATH...`
 
 use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
 use std::collections::BTreeMap;
@@ -111,6 +112,19 @@ fn main() {
         whole += usize::from(understood);
         if let Some(folder) = &out {
             let written = rebundled(&document, &text, &listing, &mut totals);
+            let again = syntax::ia64::parse(&written);
+            let after = self::listing(&again, &written);
+            let side = |text, document, listing| Side {
+                text,
+                document,
+                listing,
+            };
+            if let Err(fault) = check(
+                side(&text, &document, &listing),
+                side(&written, &again, &after),
+            ) {
+                println!("{}: {fault:?}", path.display());
+            }
             let name = path.file_name().map_or_else(|| "x.s".into(), PathBuf::from);
             if let Err(error) = std::fs::write(folder.join(name), written) {
                 println!("{}: {error}", path.display());

@@ -95,6 +95,7 @@ pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
         );
         return Err(Fault::Structure(text));
     }
+    let compare = compares(old.listing);
     for (before, after) in old_stretches.iter().zip(&new_stretches) {
         // The n-th of the same text is the n-th.
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
@@ -112,47 +113,119 @@ pub fn check(old: Side<'_>, new: Side<'_>) -> Result<(), Fault> {
         if let Some((text, _)) = places.iter().find(|(_, left)| !left.is_empty()) {
             return Err(Fault::Instructions(text.clone()));
         }
-        pairs(old, new, before, &place)?;
+        pairs(old, new, before, &place, &compare)?;
     }
     Ok(())
 }
 
-/// By instruction: the compare that wrote its predicate last, where that wrote for certain.
-fn compares(old: Side<'_>, before: &[usize]) -> Vec<Option<usize>> {
-    let mut last: [Option<usize>; 64] = [None; 64];
-    before
-        .iter()
-        .map(|&item| {
-            let inst = &old.listing.items[item].inst;
-            let found = last[usize::from(inst.predicate) & 63];
-            let sure = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
-            let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
-            for def in inst
-                .defs
-                .iter()
-                .filter(|def| def.register.file == File::Predicate)
-            {
-                let plain = def.parallel == Parallel::Alone && sure && compares;
-                last[usize::from(def.register.number) & 63] = plain.then_some(item);
-            }
-            found
-        })
-        .collect()
+/// What an address is a distance from: a register as some instruction left it, or as it was at the start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Place {
+    root: (Option<usize>, Reg),
+    distance: i64,
 }
 
-fn pairs(old: Side<'_>, new: Side<'_>, before: &[usize], place: &[usize]) -> Result<(), Fault> {
-    let compare = compares(old, before);
+/// By instruction: where it reads or writes memory.
+fn places(old: Side<'_>, before: &[usize]) -> Vec<Option<Place>> {
+    let mut now: HashMap<Reg, Place> = HashMap::new();
+    let mut out = Vec::new();
+    for &item in before {
+        let inst = &old.listing.items[item].inst;
+        let of = |now: &HashMap<Reg, Place>, register: Reg| {
+            now.get(&register).copied().unwrap_or(Place {
+                root: (None, register),
+                distance: 0,
+            })
+        };
+        out.push(inst.memory.map(|memory| of(&now, memory.base)));
+        let mut written: Vec<(Reg, Place)> = Vec::new();
+        for def in &inst.defs {
+            let stepped = inst
+                .memory
+                .filter(|memory| memory.base == def.register)
+                .and_then(|memory| memory.step);
+            let from = match (stepped, inst.offset) {
+                _ if inst.predicate != 0 => None,
+                (Some(by), _) => Some((def.register, by)),
+                (None, Some((register, by))) => Some((register, by)),
+                (None, None) => None,
+            };
+            let place = match from {
+                Some((register, by)) => {
+                    let mut place = of(&now, register);
+                    place.distance = place.distance.wrapping_add(by);
+                    place
+                }
+                None => Place {
+                    root: (Some(item), def.register),
+                    distance: 0,
+                },
+            };
+            written.push((def.register, place));
+        }
+        now.extend(written);
+    }
+    out
+}
+
+/// By item: the compare that wrote its predicate last, where that wrote for certain and no label stands between.
+fn compares(listing: &Listing) -> Vec<Option<usize>> {
+    let mut last: [Option<usize>; 64] = [None; 64];
+    let mut out = Vec::with_capacity(listing.items.len());
+    for (item, one) in listing.items.iter().enumerate() {
+        if listing
+            .regions
+            .iter()
+            .any(|region| region.start as usize == item)
+        {
+            last = [None; 64];
+        }
+        let inst = &one.inst;
+        out.push(last[usize::from(inst.predicate) & 63]);
+        let sure = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
+        let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
+        let predicates = || {
+            inst.defs
+                .iter()
+                .filter(|def| def.register.file == File::Predicate)
+        };
+        // Two of one compare stay so when both are written again by one that may not execute.
+        let same = predicates()
+            .map(|def| last[usize::from(def.register.number) & 63])
+            .collect::<Vec<_>>();
+        let kept = matches!(same[..], [Some(one), Some(other)] if one == other);
+        for def in predicates() {
+            let plain = def.parallel == Parallel::Alone && (sure || kept) && compares;
+            last[usize::from(def.register.number) & 63] = plain.then_some(item);
+        }
+    }
+    out
+}
+
+fn pairs(
+    old: Side<'_>,
+    new: Side<'_>,
+    before: &[usize],
+    place: &[usize],
+    compare: &[Option<usize>],
+) -> Result<(), Fault> {
+    let points = places(old, before);
     for (second, &item) in before.iter().enumerate() {
         for (first, &other) in before[..second].iter().enumerate() {
             let (one, two) = (&old.listing.items[other], &old.listing.items[item]);
-            let exclusive = compare[first].is_some()
-                && compare[first] == compare[second]
+            let exclusive = compare[other].is_some()
+                && compare[other] == compare[item]
                 && one.inst.predicate != two.inst.predicate;
             let (from, to) = (place[first], place[second]);
             let ordered = from < to;
             let apart = new.listing.items[from].group < new.listing.items[to].group;
             let together = one.group == two.group;
-            let Some((through, close)) = relation(&one.inst, &two.inst, exclusive) else {
+            let Some((through, close)) = relation(
+                &one.inst,
+                &two.inst,
+                exclusive,
+                (points[first], points[second]),
+            ) else {
                 continue;
             };
             // What the author had in one group may stay in one.
@@ -173,7 +246,12 @@ fn pairs(old: Side<'_>, new: Side<'_>, before: &[usize], place: &[usize]) -> Res
 }
 
 /// Why the second stands behind the first, and whether both may share a group in that order.
-fn relation(first: &Inst, second: &Inst, exclusive: bool) -> Option<(Option<Reg>, bool)> {
+fn relation(
+    first: &Inst,
+    second: &Inst,
+    exclusive: bool,
+    places: (Option<Place>, Option<Place>),
+) -> Option<(Option<Reg>, bool)> {
     let writes = |inst: &Inst, register: Reg| {
         inst.defs
             .iter()
@@ -222,10 +300,11 @@ fn relation(first: &Inst, second: &Inst, exclusive: bool) -> Option<(Option<Reg>
         && !exclusive
         && (one.ordered || two.ordered || one.access.writes() || two.access.writes())
     {
-        // One base that nobody changed in between would have to be followed; both from one register with steps is left to
-        // the dependences, whose distances the interpreter judges.
-        let known = one.base == two.base || one.step.is_some() || two.step.is_some();
-        if !known || one.ordered || two.ordered {
+        let apart = matches!(places, (Some(one_at), Some(two_at))
+            if one_at.root == two_at.root
+                && (one_at.distance + i64::from(one.bytes) <= two_at.distance
+                    || two_at.distance + i64::from(two.bytes) <= one_at.distance));
+        if !apart || one.ordered || two.ordered {
             add(None, true);
         }
     }

@@ -19,7 +19,7 @@ use crate::bundle::place::{Part, place};
 use crate::bundle::template::{Slot, Template};
 use crate::machine::epic::Epic;
 use crate::mir::dependence::{Dependence, Kind, control_dependences};
-use crate::mir::{Class, Inst};
+use crate::mir::{Class, File, Inst};
 use std::fmt::Write;
 use std::ops::Range;
 use syntax::Span;
@@ -94,7 +94,7 @@ pub fn rebundle(
     options: &Options,
     within: Option<Span>,
 ) -> Vec<Rebundled> {
-    let mut out = Vec::new();
+    let mut out: Vec<Rebundled> = Vec::new();
     let mut regions = listing.regions.iter().peekable();
     let mut region: Option<(Range<u32>, Vec<Dependence>)> = None;
     for block in &listing.blocks {
@@ -122,7 +122,7 @@ pub fn rebundle(
         let large = region
             .as_ref()
             .is_none_or(|(range, _)| range.len() > LARGEST);
-        out.push(one(
+        let mut next = one(
             document,
             text,
             listing,
@@ -131,7 +131,21 @@ pub fn rebundle(
             block,
             &place,
             (!large).then_some(&found),
-        ));
+        );
+        // Without a stop in front, the group of what stays would go on into groups that were made without it.
+        let before = block
+            .start
+            .checked_sub(1)
+            .map(|before| &listing.items[before as usize]);
+        let open =
+            before.is_some_and(|before| before.group == listing.items[block.start as usize].group);
+        let ended = out.last().is_some_and(|last| {
+            last.items.end == block.start && matches!(last.outcome, Outcome::Rewritten { .. })
+        });
+        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, open && !ended) {
+            text.insert_str(0, ";;\n\t");
+        }
+        out.push(next);
     }
     out
 }
@@ -376,6 +390,8 @@ fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
         },
         Kind::Flow(register) => machine.latency(from, to, register).max(1),
         Kind::Output(_) => 1,
+        // Which predicates exclude each other is lost on the assembler where one of them is written in the group.
+        Kind::Anti(register) if register.file == File::Predicate => 1,
         Kind::Anti(_) | Kind::Memory => 0,
         Kind::Control => u32::from(!one.together),
     }
