@@ -180,6 +180,14 @@ fn compares(listing: &Listing) -> Vec<Option<usize>> {
         {
             last = [None; 64];
         }
+        // What the author promises stands for a compare of its own.
+        for (number, promised) in listing.exclusions.iter().enumerate() {
+            if promised.at as usize == item {
+                for &predicate in &promised.predicates {
+                    last[usize::from(predicate) & 63] = Some(usize::MAX - number);
+                }
+            }
+        }
         let inst = &one.inst;
         out.push(last[usize::from(inst.predicate) & 63]);
         let sure = inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
