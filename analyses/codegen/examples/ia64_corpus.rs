@@ -4,6 +4,8 @@
 //!
 //! `cargo run --release -p lockstep-codegen --example ia64_corpus -- [--out DIR] PATH...`
 
+#![allow(clippy::disallowed_methods)]
+
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
