@@ -45,11 +45,20 @@ pub enum Language {
     MicroSimd,
     /// The text form of the IR.
     Ir,
+    /// Assembly for IA-64. Has no items: it is read as a whole.
+    Ia64,
     Other,
 }
 
 impl Language {
     pub fn of_path(path: &Path) -> Language {
+        // Other machines' assembly has the same extension.
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().to_ascii_lowercase());
+        if name.is_some_and(|name| name.ends_with(".ia64.s") || name.ends_with(".ia64")) {
+            return Language::Ia64;
+        }
         let extension = path
             .extension()
             .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
@@ -72,6 +81,7 @@ impl Language {
             "ptx" => Language::Ptx,
             "musimd" => Language::MicroSimd,
             "lir" | "lockstep-ir" => Language::Ir,
+            "ia64" | "ia64-asm" => Language::Ia64,
             _ => return None,
         })
     }
@@ -301,7 +311,7 @@ pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
         }
         Language::Ptx => split_ptx(text(file.source(db))),
         Language::Ir | Language::MicroSimd => whole(file.path(db), text(file.source(db))),
-        Language::Other => Vec::new(),
+        Language::Ia64 | Language::Other => Vec::new(),
     }
 }
 

@@ -199,7 +199,7 @@ fn fixtures_are_rebundled_and_accepted() {
 fn one_instruction_a_group_becomes_what_the_machine_can_do() {
     let text = &fixtures()
         .into_iter()
-        .find(|(name, _)| name == "one-a-group.s")
+        .find(|(name, _)| name == "one-a-group.ia64.s")
         .expect("it")
         .1;
     let new = changed(text, "itanium2", &Options::default());

@@ -7,7 +7,7 @@ import { Previews } from "./preview";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
-const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd"];
+const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd", "ia64"];
 const DOCUMENTATION = "lockstep-doc";
 
 let client: LanguageClient | undefined;

@@ -13,6 +13,7 @@ mod input;
 mod instrument;
 mod machine;
 mod profile;
+mod sim;
 
 use crate::lsp;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -54,6 +55,8 @@ enum Command {
     Instrument(InstrumentArgs),
     /// Re-bundles IA-64 assembly: fewer cycles, then fewer nops, block by block
     Bundle(BundleArgs),
+    /// Executes a function of IA-64 assembly on the simulator
+    Sim(SimArgs),
     /// Prints the tables of machines that estimates count with, and where each value comes from
     Machine(MachineArgs),
     /// Prints an intermediate form of a file
@@ -217,6 +220,25 @@ struct BundleArgs {
     #[arg(long, short)]
     verbose: bool,
     /// `json`: what each block takes before and after, instead of the text
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+}
+
+#[derive(Args, Debug)]
+struct SimArgs {
+    file: PathBuf,
+    /// The function
+    #[arg(long)]
+    item: String,
+    /// By position: `7`, `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros), with i8 to i64, f32 and f64
+    #[arg(long = "arg", value_name = "VALUE")]
+    arguments: Vec<String>,
+    /// Whose cycles are counted: `itanium` or `itanium2`
+    #[arg(long, default_value = "itanium2")]
+    machine: String,
+    /// Instructions after which it ends
+    #[arg(long, default_value_t = 100_000_000)]
+    steps: u64,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
 }
@@ -488,6 +510,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Code(args) => code::code(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),
+        Command::Sim(args) => sim::sim(&args),
         Command::Machine(args) => machine::machine(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),

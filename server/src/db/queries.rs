@@ -12,10 +12,12 @@
 
 use super::inputs::{Db, File, Settings};
 use crate::program::{self, Analysed, Body, Holds, MachineText, Passed, Places};
+use crate::views::assembly::Assembly;
 use crate::views::costs::Costs;
 use crate::views::rows::Rows;
 use crate::views::zeros::{ProfileText, Zeros};
 use codegen::machine::Table;
+use codegen::target::ia64::rebundle::Rebundled;
 use facts::cost::Machine;
 use ir::lower::c_family::{Environment, ItemDeclaration, Lowered};
 use smol_str::SmolStr;
@@ -204,6 +206,18 @@ pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> Ve
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>, profile: File) -> Zeros {
     crate::views::zeros::of_item(db, item, profile)
+}
+
+/// A file of assembly, read.
+#[salsa::tracked]
+pub fn assembly(db: &dyn Db, file: File) -> Arc<Assembly> {
+    Arc::new(crate::views::assembly::assembly(db, file))
+}
+
+/// Its blocks, re-bundled. Asked for only where actions are.
+#[salsa::tracked]
+pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
+    crate::views::assembly::bundles(db, file)
 }
 
 #[salsa::tracked]

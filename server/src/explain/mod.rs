@@ -8,6 +8,7 @@ const SILENCE: &str = include_str!("_silence.md");
 const NOTES: &[(&str, &str)] = &[
     ("assumption", include_str!("assumption.md")),
     ("config-error", include_str!("config-error.md")),
+    ("group-dependency", include_str!("group-dependency.md")),
     ("include-not-found", include_str!("include-not-found.md")),
     ("invalid-encoding", include_str!("invalid-encoding.md")),
     ("limit", include_str!("limit.md")),

@@ -24,7 +24,7 @@ pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db 
     match file.language(db) {
         Language::Cuda | Language::Hlsl => &db::parsed(db, item).problems,
         Language::Ptx => &db::ptx_tree(db, item).problems,
-        Language::MicroSimd | Language::Ir | Language::Other => &[],
+        Language::MicroSimd | Language::Ir | Language::Ia64 | Language::Other => &[],
     }
 }
 
@@ -57,6 +57,14 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         let place = Span::at(rest.place(db).start);
         let limit = Problem::new(ProblemKind::Limit, place, message);
         problems.push((limit, String::new()));
+    }
+    if file.language(db) == Language::Ia64 {
+        let told = db::assembly(db, file).document.problems.iter();
+        problems.extend(told.map(|problem| (problem.clone(), String::new())));
+        let opaque = crate::views::assembly::opaque(db, file).into_iter();
+        problems.extend(
+            opaque.map(|(span, reason)| (Problem::unsupported(span, reason), String::new())),
+        );
     }
     for (place, item) in crate::views::own_items(db, file) {
         let name = item.name(db).to_string();

@@ -100,6 +100,7 @@ fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = fixes(db, file, range);
     all.extend(super::versions::actions(db, file, range));
+    all.extend(super::assembly::actions(db, file, range));
     all
 }
 

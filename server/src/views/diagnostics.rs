@@ -216,6 +216,16 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
     }
+    let violations = super::assembly::violations(db, file);
+    for (span, message, _) in &violations {
+        add(
+            "group-dependency",
+            Level::Warning,
+            *span,
+            message.clone(),
+            String::new(),
+        );
+    }
     for (code, span, message, item) in super::zeros::problems(db, file) {
         let level = match code {
             "stale-profile" => Level::Hint,
@@ -235,6 +245,18 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         }
         if problem.file == FileId::MAIN {
             add(code, level, problem.span, problem.message, item);
+        }
+    }
+    for (span, message, other) in violations {
+        for one in shown
+            .iter_mut()
+            .filter(|one| one.span == span && one.message == message)
+        {
+            one.related = vec![Related {
+                file,
+                span: other,
+                text: "written here".into(),
+            }];
         }
     }
     notes::fold(&mut shown);

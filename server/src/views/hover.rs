@@ -18,6 +18,9 @@ pub struct Hover {
 const STEPS: usize = 12;
 
 pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    if file.language(db) == program::Language::Ia64 {
+        return super::assembly::hover(db, file, offset);
+    }
     in_item(db, file, offset).or_else(|| macro_or_include(db, file, offset))
 }
 

@@ -2,6 +2,7 @@
 //! protocol types, no I/O.
 
 pub mod actions;
+pub mod assembly;
 pub mod code;
 pub mod costs;
 pub mod diagnostics;

@@ -1,0 +1,361 @@
+//! IA-64 assembly in the editor: what an instruction does and who waits for it, dependences that a group must not hold,
+//! and its blocks re-bundled.
+
+use super::actions::{Action, Doing};
+use super::hover::Hover;
+use crate::db::{self, Db, File};
+use crate::program::{self, Language};
+use codegen::bundle::block::Type;
+use codegen::machine::epic::Epic;
+use codegen::machine::{self, Table};
+use codegen::mir::dependence::Kind;
+use codegen::mir::{Access, Class};
+use codegen::target::ia64::listing::{Item, Listing, listing};
+use codegen::target::ia64::rebundle::{Options, Outcome, Rebundled, rebundle};
+use std::sync::Arc;
+use syntax::Span;
+use syntax::ia64::{Document, StatementKind};
+
+const BLOCK: &str = "re-bundle";
+const FILE: &str = "re-bundle-file";
+/// Instructions behind one that are looked at for those that wait for it.
+const AHEAD: u32 = 200;
+/// Waiting instructions that are named.
+const NAMED: usize = 4;
+
+/// A file of assembly, read.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Assembly {
+    pub document: Document,
+    pub listing: Listing,
+}
+
+/// The file's instructions; nothing of a file in another language.
+pub fn assembly(db: &dyn Db, file: File) -> Assembly {
+    if file.language(db) != Language::Ia64 {
+        return Assembly::default();
+    }
+    let text = program::text(file.source(db));
+    let document = syntax::ia64::parse(text);
+    let listing = listing(&document, text);
+    Assembly { document, listing }
+}
+
+/// The processor that assembly is packed for, and its name.
+fn processor() -> (Arc<Table>, &'static str) {
+    let name = "itanium2";
+    (
+        machine::named(name).unwrap_or_else(machine::default_table),
+        name,
+    )
+}
+
+/// The blocks of a file, re-bundled where that gains something.
+pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
+    let Assembly { document, listing } = &**db::assembly(db, file);
+    let (table, _) = processor();
+    match table.epic() {
+        Some(epic) => rebundle(
+            document,
+            program::text(file.source(db)),
+            listing,
+            epic,
+            &Options::default(),
+            None,
+        ),
+        None => Vec::new(),
+    }
+}
+
+fn place(assembly: &Assembly, item: &Item) -> Span {
+    assembly.document.statements[item.statement as usize].span
+}
+
+/// Two instructions of a group of which one must wait for the next: the place, the message, the other place.
+pub fn violations(db: &dyn Db, file: File) -> Vec<(Span, String, Span)> {
+    let assembly = db::assembly(db, file);
+    let lines = db::line_index(db, file);
+    let found = assembly.listing.violations();
+    found
+        .into_iter()
+        .map(|one| {
+            let (from, to) = (
+                place(assembly, &assembly.listing.items[one.from as usize]),
+                place(assembly, &assembly.listing.items[one.to as usize]),
+            );
+            let line = lines.line_column(from.start).0 + 1;
+            let what = if one.writes { "written again" } else { "read" };
+            let message = format!(
+                "{} is {what} in the group in which line {line} writes it: what happens is undefined without a stop (`;;`) between",
+                one.register
+            );
+            (to, message, from)
+        })
+        .collect()
+}
+
+/// Instructions of which nothing is known, and why.
+pub fn opaque(db: &dyn Db, file: File) -> Vec<(Span, String)> {
+    let assembly = db::assembly(db, file);
+    let items = assembly.listing.items.iter();
+    items
+        .filter_map(|item| Some((place(assembly, item), item.opaque.clone()?)))
+        .collect()
+}
+
+fn at(assembly: &Assembly, offset: u32) -> Option<usize> {
+    let found = assembly
+        .listing
+        .items
+        .partition_point(|item| place(assembly, item).end < offset);
+    let span = place(assembly, assembly.listing.items.get(found)?);
+    (span.start <= offset && offset <= span.end).then_some(found)
+}
+
+const fn slot(unit: Option<Type>) -> &'static str {
+    match unit {
+        Some(Type::A) => "M or I slot",
+        Some(Type::I) => "I slot",
+        Some(Type::M) => "M slot",
+        Some(Type::F) => "F slot",
+        Some(Type::B) => "B slot",
+        Some(Type::L) => "L and X slots",
+        None => "any slot",
+    }
+}
+
+const fn class(class: Class) -> &'static str {
+    match class {
+        Class::Alu => "integer arithmetic",
+        Class::Logic => "logic",
+        Class::Extend => "extension",
+        Class::Shift => "shift or bit field",
+        Class::Compare => "compare",
+        Class::Multimedia => "parallel integer operation",
+        Class::LongMove => "64-bit constant",
+        Class::Load => "load",
+        Class::FloatLoad => "floating-point load",
+        Class::Store => "store",
+        Class::FloatStore => "floating-point store",
+        Class::Prefetch => "prefetch",
+        Class::Semaphore => "semaphore",
+        Class::FloatArithmetic => "multiply-add",
+        Class::FloatCompare => "floating-point compare",
+        Class::FloatMisc => "floating-point operation",
+        Class::FloatConvert => "conversion",
+        Class::IntegerMultiply => "integer multiply on the floating-point unit",
+        Class::FromFloat => "floating-point to general register",
+        Class::ToFloat => "general to floating-point register",
+        Class::FromBranch => "from a branch register",
+        Class::ToBranch => "to a branch register",
+        Class::FromPredicates => "from the predicates",
+        Class::ToPredicates => "to the predicates",
+        Class::FromApplication => "from an application register",
+        Class::ToApplication => "to an application register",
+        Class::Check => "check of a speculative value",
+        Class::Alloc => "frame",
+        Class::Branch => "branch",
+        Class::Nop => "nothing",
+        Class::System => "system",
+    }
+}
+
+fn list<T: ToString>(registers: impl Iterator<Item = T>) -> String {
+    let names: Vec<String> = registers.map(|one| one.to_string()).collect();
+    match names.len() {
+        0..=8 => names.join(" "),
+        more => format!("{} … ({more})", names[..6].join(" ")),
+    }
+}
+
+/// What an instruction does, its slot, and who waits for it how long.
+pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
+    let assembly = db::assembly(db, file);
+    let number = at(assembly, offset)?;
+    let item = &assembly.listing.items[number];
+    let span = place(assembly, item);
+    let (table, machine) = processor();
+    let StatementKind::Instruction(text) =
+        &assembly.document.statements[item.statement as usize].kind
+    else {
+        return None;
+    };
+    if let Some(reason) = &item.opaque {
+        let markdown = format!(
+            "`{}` · not understood: {reason}. Nothing moves across it.",
+            text.mnemonic
+        );
+        return Some(Hover { span, markdown });
+    }
+    let inst = &item.inst;
+    let mut markdown = format!(
+        "`{}` · {} · {}",
+        text.mnemonic,
+        class(inst.class),
+        slot(inst.unit)
+    );
+    let mut facts = Vec::new();
+    if !inst.defs.is_empty() {
+        facts.push(format!(
+            "writes {}",
+            list(inst.defs.iter().map(|def| def.register))
+        ));
+    }
+    if !inst.uses.is_empty() {
+        facts.push(format!("reads {}", list(inst.uses.iter())));
+    }
+    if let Some(memory) = inst.memory {
+        let what = match memory.access {
+            Access::Load => "loads",
+            Access::Store => "stores",
+            Access::Both => "exchanges",
+            Access::Prefetch => "prefetches",
+        };
+        let ordered = if memory.ordered {
+            ", in order with all other accesses"
+        } else {
+            ""
+        };
+        match memory.bytes {
+            0 => facts.push(format!("{what} at {}", memory.base)),
+            bytes => facts.push(format!("{what} {bytes} bytes at {}{ordered}", memory.base)),
+        }
+    }
+    if !facts.is_empty() {
+        markdown += &format!("\n\n{}", facts.join(" · "));
+    }
+    if let Some(epic) = table.epic() {
+        let waiting = waiting(db, file, assembly, number, epic);
+        if !waiting.is_empty() {
+            markdown += &format!("\n\nWaiting for it ({machine}, caches hit):");
+            for line in waiting {
+                markdown += &format!("\n- {line}");
+            }
+        }
+    }
+    Some(Hover { span, markdown })
+}
+
+/// Those that read what it writes, up to the next label.
+fn waiting(
+    db: &dyn Db,
+    file: File,
+    assembly: &Assembly,
+    number: usize,
+    epic: &Epic,
+) -> Vec<String> {
+    let items = &assembly.listing.items;
+    let lines = db::line_index(db, file);
+    let text = program::text(file.source(db));
+    let Some(region) = assembly
+        .listing
+        .regions
+        .iter()
+        .find(|region| region.contains(&(number as u32)))
+    else {
+        return Vec::new();
+    };
+    let window = number as u32..region.end.min(number as u32 + AHEAD);
+    let mut out = Vec::new();
+    for one in assembly.listing.region_dependences(&window) {
+        let Kind::Flow(register) = one.kind else {
+            continue;
+        };
+        if one.from != 0 {
+            continue;
+        }
+        let to = &items[number + one.to as usize];
+        let cycles = epic.latency(&items[number].inst, &to.inst, register);
+        let span = place(assembly, to);
+        let line = lines.line_column(span.start).0 + 1;
+        let source = text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("");
+        let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
+        let unit = if cycles == 1 { "cycle" } else { "cycles" };
+        out.push(format!(
+            "{cycles} {unit}: `{source}` in line {line}, through {register}"
+        ));
+    }
+    if out.len() > NAMED {
+        let more = out.len() - NAMED;
+        out.truncate(NAMED);
+        out.push(format!("and {more} more"));
+    }
+    out
+}
+
+/// Re-bundling of the block at a place and of the whole file.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    if file.language(db) != Language::Ia64 {
+        return Vec::new();
+    }
+    let (_, machine) = processor();
+    let blocks = db::bundles(db, file);
+    let mut out = Vec::new();
+    let here = blocks
+        .iter()
+        .find(|block| block.span.start <= range.start && range.start <= block.span.end);
+    if let Some(block) = here {
+        let mut action = Action::rewrite(BLOCK, "Re-bundle this block".into());
+        match &block.outcome {
+            Outcome::Rewritten {
+                text,
+                after,
+                proved,
+            } => {
+                action.title = format!(
+                    "Re-bundle this block: {} to {} cycles, {} to {} nops, estimate for {machine}",
+                    block.before.cycles, after.cycles, block.before.nops, after.nops
+                );
+                action.effect = format!(
+                    "{} to {} bundles{}",
+                    block.before.bundles,
+                    after.bundles,
+                    if *proved {
+                        "; no schedule of so few cycles has fewer nops"
+                    } else {
+                        ""
+                    }
+                );
+                action.what = Doing::Edit(vec![(block.span, text.clone())]);
+            }
+            Outcome::Kept(reason) => {
+                action.effect.clone_from(reason);
+                action.what = Doing::Refused {
+                    reason: reason.clone(),
+                };
+                action.quiet = true;
+            }
+        }
+        out.push(action);
+    }
+    let mut edits = Vec::new();
+    let (mut cycles, mut nops) = ((0, 0), (0, 0));
+    for block in blocks.iter() {
+        if let Outcome::Rewritten { text, after, .. } = &block.outcome {
+            edits.push((block.span, text.clone()));
+            cycles = (cycles.0 + block.before.cycles, cycles.1 + after.cycles);
+            nops = (nops.0 + block.before.nops, nops.1 + after.nops);
+        }
+    }
+    if edits.len() > 1 {
+        let mut action = Action::rewrite(
+            FILE,
+            format!(
+                "Re-bundle the file: {} to {} nops in {} of {} blocks, estimate for {machine}",
+                nops.0,
+                nops.1,
+                edits.len(),
+                blocks.len()
+            ),
+        );
+        action.effect = format!(
+            "{} to {} cycles, each block counted once",
+            cycles.0, cycles.1
+        );
+        action.what = Doing::Edit(edits);
+        out.push(action);
+    }
+    out
+}

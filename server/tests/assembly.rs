@@ -1,0 +1,169 @@
+//! IA-64 assembly on the command line and in the views: bundles, execution, dependences within groups, hovers and actions.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
+use lockstep_server::db::{Database, File, Source};
+use lockstep_server::views::actions::{Doing, actions, edited};
+use lockstep_server::views::diagnostics::diagnostics;
+use lockstep_server::views::hover::hover;
+use std::path::Path;
+use std::sync::Arc;
+use syntax::Span;
+
+const SUM: &str = "\
+\t.text
+\t.global sum
+\t.proc sum
+sum:
+\tld8 r14 = [r32], 8 ;;
+\tld8 r15 = [r32] ;;\t// the second
+\tadd r8 = r14, r15 ;;
+\tst8 [r33] = r8 ;;
+\tbr.ret.sptk.many b0 ;;
+\t.endp sum
+";
+
+#[test]
+fn bundle_prints_text_that_computes_the_same_in_fewer_bundles() {
+    let place = Place::new("bundle");
+    let file = place.file("sum.s", SUM);
+    let bundled = lockstep(&["bundle", &file]);
+    assert!(bundled.status.success(), "{}", errors(&bundled));
+    assert!(text(&bundled).contains("// the second"));
+    let after = place.file("after.s", &text(&bundled));
+    let run = |file: &str| {
+        let arguments = [
+            "sim", file, "--item", "sum", "--arg", "i64:40,2", "--arg", "i64[1]", "--format",
+            "json",
+        ];
+        json(&lockstep(&arguments))
+    };
+    let (old, new) = (run(&file), run(&after));
+    assert_eq!(old["r8"], 42);
+    assert_eq!(new["r8"], 42);
+    assert_eq!(new["buffers"][0]["elements"][0], "42");
+    assert!(
+        new["cycles"].as_u64() < old["cycles"].as_u64(),
+        "{old} {new}"
+    );
+    let rows = json(&lockstep(&["bundle", &file, "--format", "json"]));
+    let block = &rows["blocks"][0];
+    assert!(
+        block["after"]["nops"].as_u64() < block["before"]["nops"].as_u64(),
+        "{block}"
+    );
+    assert_eq!(block["line"], 5);
+}
+
+#[test]
+fn what_can_not_be_bundled_or_run_says_why() {
+    let place = Place::new("bundle-wrong");
+    let file = place.file("sum.s", SUM);
+    let wrong = lockstep(&["bundle", &file, "--machine", "sm_80"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(errors(&wrong).contains("itanium2"));
+    let line = lockstep(&["bundle", &file, "--line", "99"]);
+    assert_eq!(line.status.code(), Some(2));
+    let missing = lockstep(&["sim", &file, "--item", "product"]);
+    assert!(
+        errors(&missing).contains("there are: sum"),
+        "{}",
+        errors(&missing)
+    );
+    // Without arguments the address is no buffer.
+    let fault = lockstep(&["sim", &file, "--item", "sum"]);
+    assert_eq!(fault.status.code(), Some(1));
+    assert!(errors(&fault).contains("line 5"), "{}", errors(&fault));
+    let broken = place.file("broken.s", "f:\n\tadd r1 = , r2\n\tfrobnicate r1 = r2 ;;\n");
+    let told = lockstep(&["bundle", &broken]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(errors(&told).contains("broken.s:2:"), "{}", errors(&told));
+}
+
+fn open(source: &str) -> (Database, File) {
+    let mut db = Database::default();
+    let text = Source::Text {
+        text: Arc::from(source),
+        lossy: false,
+    };
+    let file = db.file_with_text(Path::new("/k.ia64.s"), text);
+    (db, file)
+}
+
+#[test]
+fn dependences_within_a_group_are_told_with_both_places() {
+    let source = "f:\n\tadd r14 = r32, r33\n\tld8 r15 = [r14] ;;\n\tcmp.eq p6, p7 = r15, r0\n(p6)\tbr.ret.sptk.many b0 ;;\n\twobble r1 ;;\n";
+    let (db, file) = open(source);
+    let told = diagnostics(&db, file);
+    let codes: Vec<&str> = told.iter().map(|one| one.code).collect();
+    assert_eq!(
+        codes,
+        ["group-dependency", "unsupported-construct"],
+        "{told:#?}"
+    );
+    assert_eq!(told[0].span.start as usize, source.find("ld8").expect("it"));
+    assert_eq!(
+        told[0].related[0].span.start as usize,
+        source.find("add").expect("it")
+    );
+    assert!(told[0].message.contains("r14"));
+}
+
+#[test]
+fn an_instruction_says_what_it_does_and_who_waits() {
+    let (db, file) = open(SUM);
+    let at = SUM.find("ld8 r15").expect("it") as u32 + 1;
+    let hover = hover(&db, file, at).expect("a hover");
+    assert!(
+        hover.markdown.starts_with("`ld8` · load · M slot"),
+        "{}",
+        hover.markdown
+    );
+    assert!(
+        hover
+            .markdown
+            .contains("writes r15 · reads r32 · loads 8 bytes at r32"),
+        "{}",
+        hover.markdown
+    );
+    assert!(
+        hover
+            .markdown
+            .contains("1 cycle: `add r8 = r14, r15` in line 7"),
+        "{}",
+        hover.markdown
+    );
+}
+
+#[test]
+fn the_block_at_a_place_is_rebundled_and_a_second_time_nothing_is_gained() {
+    let (db, file) = open(SUM);
+    let at = SUM.find("ld8 r15").expect("it") as u32;
+    let found = actions(&db, file, Span::at(at));
+    let action = found
+        .iter()
+        .find(|one| one.id == "re-bundle")
+        .expect("it is offered");
+    assert!(
+        action.title.contains("nops, estimate for itanium2"),
+        "{}",
+        action.title
+    );
+    let Doing::Edit(edits) = &action.what else {
+        panic!("{action:?}");
+    };
+    let changed = edited(SUM, edits).expect("whole");
+    let (db, file) = open(&changed);
+    let at = changed.find("ld8 r15").expect("it") as u32;
+    let again = actions(&db, file, Span::at(at));
+    let again = again
+        .iter()
+        .find(|one| one.id == "re-bundle")
+        .expect("it is named");
+    assert!(
+        matches!(&again.what, Doing::Refused { reason } if reason == "nothing is gained"),
+        "{again:?}"
+    );
+}
