@@ -32,7 +32,7 @@ fn bundle_prints_text_that_computes_the_same_in_fewer_bundles() {
     let bundled = lockstep(&["bundle", &file]);
     assert!(bundled.status.success(), "{}", errors(&bundled));
     assert!(text(&bundled).contains("// the second"));
-    let after = place.file("after.s", &text(&bundled));
+    let after = place.file("after.s", text(&bundled));
     let run = |file: &str| {
         let arguments = [
             "sim", file, "--item", "sum", "--arg", "i64:40,2", "--arg", "i64[1]", "--format",
