@@ -17,7 +17,7 @@ fn all_tables_load_without_a_problem_and_name_their_sources() {
         assert_eq!(parsed.problems, [], "{name}");
         let table = Arc::new(parsed.table.expect(name));
         assert_eq!(table.name, *name);
-        for (field, quantity) in table.gpu().iter() {
+        for (field, quantity) in table.quantities() {
             let source = table.sources.iter().any(|(s, _)| *s == quantity.source);
             assert!(source, "{name}: {} names {}", field.name, quantity.source);
         }
@@ -196,7 +196,7 @@ fn mistakes_have_places_and_leave_the_base() {
             "{there}: {says} is not in {places:#?}"
         );
     };
-    at("kind = \"cpu\"", "no other kind");
+    at("kind = \"cpu\"", "or \"epic\"");
     at("name = \"my card\"", "a word");
     at("something = 1", "unknown key");
     at("-1", "from 0.1 to");

@@ -122,11 +122,11 @@ impl Data {
                         let length = first().unwrap_or(0).clamp(0, MOST as i64) as usize;
                         self.push(now, &vec![0; length]);
                     }
-                    ".string" | ".asciz" | ".stringz" | ".ascii" => {
+                    ".string" | ".asciz" | ".stringz" | ".ascii" | "string" | "stringz" => {
                         for argument in arguments {
                             if let Argument::Text(text) = argument {
                                 let mut bytes = unescaped(text);
-                                if name != ".ascii" {
+                                if name != ".ascii" && name != "string" {
                                     bytes.push(0);
                                 }
                                 self.push(now, &bytes);

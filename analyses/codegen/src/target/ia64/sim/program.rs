@@ -195,9 +195,16 @@ impl Builder<'_> {
                     }
                     return;
                 }
+                let inline = self.data.in_text() && value_size(&directive.name).is_some();
+                if inline {
+                    self.inline();
+                }
                 let names = &self.names;
                 self.data
                     .directive(directive, at, &|value| names.number(value));
+                if inline {
+                    self.data.inline(false);
+                }
             }
             StatementKind::Open if text => self.items.push(Item::Open),
             StatementKind::Template(name) if text => {
@@ -220,27 +227,6 @@ impl Builder<'_> {
     }
 
     fn instruction(&mut self, at: usize, span: Span, one: &Instruction) {
-        let values: Vec<&Expr> = one
-            .sources
-            .iter()
-            .filter_map(|operand| match &operand.kind {
-                OperandKind::Value(value) => Some(value),
-                OperandKind::Memory(_) => None,
-            })
-            .collect();
-        if !one.assigns && value_size(one.base()).is_some() {
-            let inline = self.data.in_text();
-            if inline {
-                self.inline();
-            }
-            let names = &self.names;
-            self.data
-                .values(one.base(), &values, at, &|value| names.number(value));
-            if inline {
-                self.data.inline(false);
-            }
-            return;
-        }
         if !self.data.in_text() {
             return;
         }
