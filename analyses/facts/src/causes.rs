@@ -183,7 +183,8 @@ fn home(function: &Function, value: Value) -> Option<Block> {
 
 fn describe(function: &Function, value: Value) -> Option<String> {
     if let Some(Op::Special(special)) = function.defining(value).map(|d| &d.op) {
-        return Some(source_name(function.language, *special));
+        let name = source_name(function.language, *special);
+        return Some(parameter_of(function, value).map_or(name, |(name, _)| name));
     }
     name_of(function, value)
         .map(ToString::to_string)
@@ -194,6 +195,43 @@ fn describe(function: &Function, value: Value) -> Option<String> {
                 .find(|p| p.values.contains(&value))
                 .map(|p| p.name.to_string())
         })
+}
+
+/// The shader's parameter that a builtin value is read for, as the author writes it, and whether it is that value itself:
+/// not a dispatch index or a group's linear index, of which the builtin is a part.
+fn parameter_of(function: &Function, value: Value) -> Option<(String, bool)> {
+    if function.language != ir::Language::Hlsl {
+        return None;
+    }
+    let data = function.defining(value)?;
+    let Op::Special(ir::Special::ThreadId(axis) | ir::Special::BlockId(axis)) = data.op else {
+        return None;
+    };
+    let binding = function.bindings.iter().find(|binding| {
+        let variable = &function.variables[binding.variable];
+        binding.kind == ir::BindingKind::Declaration
+            && variable.kind == ir::VariableKind::Parameter
+            && variable.declared == data.loc
+            && variable.type_text.contains("int")
+            && binding.values.len() <= 3
+    })?;
+    let name = &function.variables[binding.variable].name;
+    let part = match binding.values.len() {
+        1 => "",
+        _ => ["", ".x", ".y", ".z"].get(usize::from(axis) + 1).copied()?,
+    };
+    // A dispatch index of workgroups of one thread along an axis is the group's; its other axes tell.
+    let kind = |one: Value| match function.defining(one).map(|d| &d.op) {
+        Some(Op::Special(special)) => Some(std::mem::discriminant(special)),
+        _ => None,
+    };
+    let itself = binding.values.contains(&value)
+        && binding
+            .values
+            .iter()
+            .all(|&one| kind(one) == kind(value) || function.int_constant(one).is_some())
+        && (binding.values.len() > 1 || matches!(data.op, Op::Special(ir::Special::BlockId(_))));
+    Some((format!("{name}{part}"), itself))
 }
 
 fn operand(function: &Function, value: Value) -> String {
@@ -246,10 +284,14 @@ fn source(function: &Function, value: Value) -> String {
         };
     };
     match &data.op {
-        Op::Special(special) => format!(
-            "`{}` differs between lanes",
-            source_name(function.language, *special)
-        ),
+        Op::Special(special) => {
+            let builtin = source_name(function.language, *special);
+            match parameter_of(function, value) {
+                Some((name, true)) => format!("`{name}` (`{builtin}`) differs between lanes"),
+                Some((name, false)) => format!("`{name}` differs between lanes"),
+                None => format!("`{builtin}` differs between lanes"),
+            }
+        }
         Op::Atomic(..) => "an atomic operation gives each lane another value".into(),
         Op::Unknown(id) => match function.unknowns.iter().find(|(u, _)| u == id) {
             Some((_, unknown)) => format!("not understood: {}", unknown.reason),

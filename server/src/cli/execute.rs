@@ -2,6 +2,7 @@
 
 use super::{CliError, RunArgs, input};
 use crate::db::Database;
+use crate::profile::accessed::{Ranges, accessed};
 use crate::program;
 use crate::views::report::line_column;
 use ir::interp::simple::{DescribedArgument, launch};
@@ -92,6 +93,17 @@ fn name_buffers(function: &Function, launched: &[Argument], outcome: &mut Outcom
             && let Some(variable) = function.variables.values().find(|one| one.name == *name)
         {
             after.element = element(&variable.type_text);
+        }
+    }
+    // What the declaration does not tell, the loads and stores do.
+    let accessed = accessed(function, &Ranges::default());
+    for after in &mut outcome.buffers {
+        if after.element.is_none()
+            && let Some(name) = &after.name
+            && let Some(known) = accessed.get(name.as_str())
+        {
+            after.element = known.element();
+            after.record = known.record();
         }
     }
 }

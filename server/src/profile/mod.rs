@@ -3,6 +3,8 @@
 //!
 //! The data and its meaning are `facts::values::stored`; here are files, texts and their positions.
 
+pub mod accessed;
+mod beyond;
 pub mod counts;
 pub mod data;
 pub mod import;

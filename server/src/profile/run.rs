@@ -1,5 +1,6 @@
 //! Runs an entry point in the interpreter and makes its stored item.
 
+use super::beyond::beyond;
 use super::inputs::{Description, InputError};
 use super::launch::described;
 use super::{place_of, set_lines};
@@ -196,7 +197,8 @@ pub fn run(
             ))
         });
         return Err(RunError::Execution {
-            message: error.to_string(),
+            message: beyond(error, function, request.description, launch, &outcome)
+                .unwrap_or_else(|| error.to_string()),
             place,
         });
     }

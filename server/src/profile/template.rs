@@ -1,11 +1,19 @@
 //! A description to begin with: every name of a function, with values that run, to be changed by the author.
 
+use super::accessed::{Accessed, Ranges, accessed};
 use super::launch::{Names, names};
 use super::stage::has_default;
 use ir::interp::Launch;
-use ir::{Function, FunctionKind, Module, ShaderStage, Space};
-use std::collections::BTreeSet;
+use ir::{Function, FunctionKind, Module, ShaderStage, Space, Type};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// Threads of the described grid, and the fewest elements of a described buffer.
+const THREADS: u32 = 4096;
+/// Integers, which mostly are counts of elements.
+const COUNT: i64 = 1024;
+/// Elements of a described buffer at most; longer ones are for the author to ask for.
+const MOST_DESCRIBED: u64 = 1 << 24;
 
 /// The text of a description that `inputs::parse` reads and `launch::described` takes for the module's first function.
 /// `None`: it has no body.
@@ -24,14 +32,18 @@ pub fn template(module: &Module) -> Option<String> {
     };
     match kernel.kind {
         FunctionKind::Stage(ShaderStage::Pixel) => line("pixels = [256, 256]"),
-        _ => line("threads = [4096]                     # or grid = [workgroups]"),
+        _ => line(&format!(
+            "threads = [{THREADS}]                     # or grid = [workgroups]"
+        )),
     }
     if !matches!(kernel.kind, FunctionKind::Stage(_)) && kernel.launch.block[0].is_none() {
         line("block = [256, 1, 1]");
     }
     line("seed = 1");
-    values(&mut out, kernel, &names);
-    buffers(&mut out, kernel, &names);
+    let mut ranges = Ranges::default();
+    values(&mut out, kernel, &names, &mut ranges);
+    (ranges.block, ranges.grid) = sizes(kernel);
+    buffers(&mut out, kernel, &names, &accessed(kernel, &ranges));
     for name in names.textures.iter().chain(sorted(names.handles.keys())) {
         let _ = write!(
             out,
@@ -47,19 +59,36 @@ fn sorted<'n>(names: impl Iterator<Item = &'n String>) -> BTreeSet<&'n String> {
     names.collect()
 }
 
-fn values(out: &mut String, kernel: &Function, names: &Names) {
+/// The workgroup and the grid that the description above asks for.
+fn sizes(kernel: &Function) -> ([u32; 3], [u32; 3]) {
+    let block = match (kernel.kind, kernel.launch.block) {
+        (FunctionKind::Stage(_), _) => [kernel.launch.warp_size.unwrap_or(32), 1, 1],
+        (_, [Some(x), y, z]) => [x, y.unwrap_or(1), z.unwrap_or(1)],
+        _ => [256, 1, 1],
+    };
+    (block, [THREADS.div_ceil(block[0].max(1)), 1, 1])
+}
+
+fn values(out: &mut String, kernel: &Function, names: &Names, ranges: &mut Ranges) {
     let entry = &kernel.blocks[kernel.entry()].params;
     let mut lines: Vec<(String, String)> = Vec::new();
     for (name, places) in &names.numbers {
         let float = places.iter().any(|&at| kernel.ty(entry[at]).is_float());
+        if !float {
+            ranges.values.insert(name.clone(), COUNT);
+        }
         lines.push((name.clone(), numbers(float, places.len())));
     }
     for (name, components) in &names.members {
         let float = components.values().any(|(_, _, ty)| ty.is_float());
         let count = components.keys().next_back().map_or(1, |last| last + 1);
+        if !float {
+            ranges.values.insert(name.clone(), COUNT);
+        }
         lines.push((name.clone(), numbers(float, count)));
     }
     for name in &names.constants {
+        ranges.values.insert(name.clone(), 1);
         lines.push((name.clone(), "1".to_owned()));
     }
     if lines.is_empty() {
@@ -73,14 +102,23 @@ fn values(out: &mut String, kernel: &Function, names: &Names) {
 
 /// A count of elements is the usual meaning of an integer.
 fn numbers(float: bool, count: usize) -> String {
-    let one = if float { "0.5" } else { "1024" };
+    let one = if float {
+        "0.5".to_owned()
+    } else {
+        COUNT.to_string()
+    };
     match count {
-        1 => one.to_owned(),
+        1 => one,
         _ => format!("[{}]", vec![one; count].join(", ")),
     }
 }
 
-fn buffers(out: &mut String, kernel: &Function, names: &Names) {
+fn buffers(
+    out: &mut String,
+    kernel: &Function,
+    names: &Names,
+    accessed: &BTreeMap<String, Accessed>,
+) {
     let symbols = names
         .symbols
         .iter()
@@ -89,18 +127,43 @@ fn buffers(out: &mut String, kernel: &Function, names: &Names) {
         .map(|(name, _)| name);
     for name in names.pointers.keys().chain(symbols) {
         let declared = kernel.parameters.iter().find(|one| one.name == *name);
-        let element = declared.map_or("f32", |one| element(&one.type_text));
+        let known = accessed.get(name);
+        let element = match (declared, known.and_then(Accessed::element)) {
+            (Some(one), _) => element(&one.type_text),
+            (None, Some(ty)) => machine_type(ty),
+            (None, None) => "f32",
+        };
         let fill = match element.starts_with('f') {
             true => {
                 "fill = \"normal\"                      # constant, uniform, normal, sparse, sequence"
             }
             false => "fill = \"uniform\"\nlow = 0\nhigh = 255",
         };
+        // Long enough for the grid above, where that is known.
+        let size = super::data::element(element).map_or(4, |(ty, _)| u64::from(ty.bytes()));
+        let count = known
+            .map(|one| one.end.div_ceil(size.max(1)))
+            .filter(|count| (u64::from(THREADS)..=MOST_DESCRIBED).contains(count))
+            .unwrap_or(THREADS.into());
         let _ = write!(
             out,
-            "\n[buffers.{}]\ntype = \"{element}\"\ncount = 4096\n{fill}\n",
+            "\n[buffers.{}]\ntype = \"{element}\"\ncount = {count}\n{fill}\n",
             key(name)
         );
+    }
+}
+
+/// Whether integers have a sign is not told by how they are loaded; the described ones have none.
+fn machine_type(ty: Type) -> &'static str {
+    match ty {
+        Type::F64 => "f64",
+        Type::F16 => "f16",
+        Type::BF16 => "bf16",
+        Type::I8 | Type::Bool => "u8",
+        Type::I16 => "u16",
+        Type::I32 => "u32",
+        Type::I64 => "u64",
+        _ => "f32",
     }
 }
 

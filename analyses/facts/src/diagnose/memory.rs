@@ -321,7 +321,9 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                     l.header == block
                         && match l.count {
                             Some(count) => count <= ROUNDS,
-                            None => ends_at_a_constant(cx, block),
+                            None => {
+                                ends_at_a_constant(cx, block) || counts_to_a_constant(cx, block)
+                            }
                         }
                 });
                 if !counted {
@@ -358,6 +360,68 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
         }
     }
     true
+}
+
+/// The header leaves the loop by constants, template parameters and its own counters alone, which advance by such: an
+/// instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
+fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
+    const ROUNDS: u64 = 128;
+    let function = cx.function;
+    let forest = ir::loops::LoopForest::new(&cx.flow);
+    let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
+        return false;
+    };
+    let mut leaves = cx.flow.successors[header].iter();
+    if leaves.all(|&next| forest.contains(own, next)) {
+        return false;
+    }
+    let bounded = cx
+        .facts
+        .loops
+        .iter()
+        .any(|l| l.header == header && l.at_most.is_some_and(|most| most <= ROUNDS));
+    let mut symbolic = bounded;
+    let mut work: Vec<Value> = function.blocks[header]
+        .terminator
+        .selector()
+        .into_iter()
+        .collect();
+    let mut seen = FxHashSet::default();
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > 64 {
+            return false;
+        }
+        match function.values[value].def {
+            ValueDef::Param(block, number) if block == header => {
+                for &before in &cx.flow.predecessors[block] {
+                    for edge in function.blocks[before].terminator.edges() {
+                        if edge.block == block {
+                            work.extend(edge.args.get(number as usize));
+                        }
+                    }
+                }
+            }
+            ValueDef::Param(..) => return false,
+            ValueDef::Result(inst, _) => {
+                let data = &function.insts[inst];
+                match data.op {
+                    Op::Const(_) => {}
+                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => {
+                        symbolic = true;
+                        // Its operands tell nothing of it.
+                    }
+                    Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::IntCompare(_) => {
+                        work.extend(data.args.iter().copied());
+                    }
+                    _ => return false,
+                }
+            }
+        }
+    }
+    symbolic
 }
 
 /// The branches that leave the loop depend on its own counters, constants, template parameters, and what is not known here: an

@@ -144,6 +144,21 @@ impl Error {
             _ => None,
         }
     }
+
+    /// An access beyond a buffer: its number, the first byte that was asked for, and the bytes it has.
+    pub fn beyond(&self) -> Option<(usize, i64, u64)> {
+        match self {
+            &Error::Access {
+                address,
+                fault: Fault::OutOfBounds { offset, size },
+                ..
+            } => {
+                let (buffer, _) = super::memory::buffer_of(address.wrapping_sub(offset as u64))?;
+                Some((buffer, offset, size))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Reported without ending the run; one entry an instruction and kind.

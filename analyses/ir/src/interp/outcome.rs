@@ -41,6 +41,8 @@ pub struct BufferAfter {
     pub bytes: Vec<u8>,
     /// What it was described to hold, for showing it.
     pub element: Option<Type>,
+    /// The members of one element in order, where it is a structure of several types.
+    pub record: Vec<Type>,
 }
 
 impl BufferAfter {
@@ -141,6 +143,7 @@ pub(super) fn run<O: Observer>(
                 name: Some(name),
                 bytes: machine.shared_after.get(range)?.to_vec(),
                 element: None,
+                record: Vec::new(),
             })
         })
         .collect();
@@ -156,6 +159,7 @@ pub(super) fn run<O: Observer>(
                 name,
                 bytes: state.bytes,
                 element: None,
+                record: Vec::new(),
             })
             .collect(),
         shared,

@@ -311,23 +311,29 @@ impl std::fmt::Display for Outcome {
                 .name
                 .as_ref()
                 .map_or(String::new(), |n| format!(" ({n})"));
-            let ty = buffer.element.unwrap_or(Type::I32);
-            let size = ty.bytes().max(1) as usize;
-            let shown: Vec<String> = buffer
-                .bytes
-                .chunks_exact(size)
-                .take(SHOWN)
-                .map(|chunk| {
-                    let bits = chunk
-                        .iter()
-                        .rev()
-                        .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
-                    let shift = 64 - 8 * size as u32;
-                    let extended = ((bits << shift) as i64 >> shift) as u64;
-                    show(ty, if ty.is_float() { bits } else { extended })
-                })
-                .collect();
-            let rest = if buffer.bytes.len() / size > SHOWN {
+            let single = [buffer.element.unwrap_or(Type::I32)];
+            let members = match buffer.record.as_slice() {
+                [] => &single[..],
+                record => record,
+            };
+            let mut bytes = buffer.bytes.as_slice();
+            let mut shown = Vec::new();
+            for &ty in members.iter().cycle().take(SHOWN) {
+                let size = ty.bytes().clamp(1, 8) as usize;
+                let Some((chunk, rest)) = bytes.split_at_checked(size) else {
+                    break;
+                };
+                bytes = rest;
+                let bits = chunk
+                    .iter()
+                    .rev()
+                    .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
+                let shift = 64 - 8 * size as u32;
+                let extended = ((bits << shift) as i64 >> shift) as u64;
+                shown.push(show(ty, if ty.is_float() { bits } else { extended }));
+            }
+            let smallest = members.iter().map(|ty| ty.bytes().max(1)).min();
+            let rest = if bytes.len() >= smallest.unwrap_or(1) as usize && shown.len() == SHOWN {
                 " ..."
             } else {
                 ""

@@ -162,6 +162,8 @@ impl Context<'_> {
                 self.take(target, callee_span);
                 let why = match ty {
                     CType::Opaque(_) | CType::Pointer { .. } => Unseen::Pointer,
+                    // Nothing that is written calls a number: the type stands for a template parameter's.
+                    _ if !self.assumed_types.is_empty() => Unseen::Functor,
                     _ => Unseen::Overload,
                 };
                 let list = self.arguments_of(arguments, |_| true);

@@ -25,6 +25,8 @@ pub enum Unseen {
     Name,
     /// There are definitions of this name, and none is taken to fit.
     Overload,
+    /// A value is called whose type is a template parameter that nobody in sight names.
+    Functor,
     /// A pointer to a function whose value is not known.
     Pointer,
     /// It calls itself, and cannot be a function of the module.
@@ -80,6 +82,10 @@ impl Context<'_> {
             Unseen::Pointer => self.remark(
                 span,
                 format!("a call through `{name}` may reach any function: {effect}"),
+            ),
+            Unseen::Functor => self.remark(
+                span,
+                format!("`{name}` is called, and its type is a template parameter that is not known here: {effect}"),
             ),
             Unseen::Overload => self.problem(
                 span,
