@@ -279,3 +279,90 @@ fn a_version_of_ptx_text_is_made_and_taken_back() {
         errors(&out)
     );
 }
+
+/// The estimate weighs a loop by what the profile saw of it, in the source and in text of the machine.
+#[test]
+fn a_profile_says_how_often_a_loop_runs() {
+    let place = Place::new("loop-executions");
+    let kernel = "__global__ void k(float* out, const float* in, const float* w, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float mask = fmaxf(w[i], 0.0f);
+    float sum = 0.0f;
+    for (int j = 0; j < n; j++) {
+        sum += expf(in[j]) / (1.0f + in[j + 1]);
+    }
+    out[i] = mask * sum;
+}
+";
+    let file = place.file("k.cu", kernel);
+    place.file("lockstep.toml", "fast_math = true\n");
+    let region = |n: u32| -> f64 {
+        let inputs = format!(
+            "item = \"k\"\n[launch]\nthreads = [256]\nblock = [64]\n[values]\nn = {n}\n[buffers.in]\nfill = \"normal\"\n\
+             count = 256\n[buffers.w]\nfill = \"sparse\"\nzeros = 1.0\ncount = 256\n[buffers.out]\ncount = 256\n"
+        );
+        let inputs = place.file("k.toml", inputs);
+        let out = lockstep(&[
+            "profile",
+            &file,
+            "--inputs",
+            &inputs,
+            "-o",
+            &format!("{file}.lockstep-profile.json"),
+        ]);
+        assert!(out.status.success(), "{}", errors(&out));
+        let told = text(&lockstep(&["actions", &file, "--at", "4:11"]));
+        let cycles = told.split(" cycles a warp at").next().unwrap_or("");
+        let cycles = cycles.rsplit(' ').next().unwrap_or("");
+        cycles.parse().unwrap_or_else(|_| panic!("{told}"))
+    };
+    let (few, many) = (region(4), region(64));
+    assert!(many > 10.0 * few && many < 16.5 * few, "{few} {many}");
+}
+
+/// In text of the machine too the head of a function stands for all of it.
+#[test]
+fn the_head_of_a_ptx_function_offers_its_best_versions() {
+    let place = Place::new("ranked-ptx");
+    let marked = TEXT.replace("%f<8>", "%f<12>").replace(
+        "\tsqrt.rn.f32 %f3, %f2;\n\tdiv.rn.f32 %f4, %f3, 0f40400000;\n\tmul.f32 %f5, %f1, %f4;\n",
+        "\tmax.f32 %f6, %f1, 0f00000000;\n\tmax.f32 %f7, %f2, 0f00000000;\n\tsqrt.rn.f32 %f3, %f2;\n\
+         \tdiv.rn.f32 %f4, %f3, 0f40400000;\n\tdiv.rn.f32 %f4, %f4, %f3;\n\tmul.f32 %f8, %f6, %f4;\n\
+         \tsqrt.rn.f32 %f3, %f1;\n\tdiv.rn.f32 %f3, %f3, 0f40400000;\n\tmul.f32 %f3, %f7, %f3;\n\
+         \tadd.f32 %f5, %f3, %f8;\n",
+    );
+    let file = place.file("fade.ptx", &marked);
+    place.file("lockstep.toml", "fast_math = true\n");
+    let listed = json(&lockstep(&[
+        "actions", &file, "--at", "5:20", "--format", "json",
+    ]));
+    let actions = listed["actions"].as_array().cloned().unwrap_or_default();
+    let word = |at: usize, key: &str| {
+        let one = actions.get(at).and_then(|one| one[key].as_str());
+        one.unwrap_or_else(|| panic!("{listed}")).to_owned()
+    };
+    assert_eq!(
+        [word(0, "id"), word(1, "id")],
+        ["version-on-zero", "version-on-zero-2"]
+    );
+    // What makes more useless pays sooner.
+    assert!(word(0, "title").contains("`%f6` (pays from "), "{listed}");
+    assert!(word(1, "title").contains("`%f7` (pays from "), "{listed}");
+    let out = lockstep(&[
+        "apply",
+        "version-on-zero-2",
+        &file,
+        "--at",
+        "5:20",
+        "--write",
+    ]);
+    assert!(out.status.success(), "{}", errors(&out));
+    let now = std::fs::read_to_string(&file).expect("there");
+    assert!(
+        now.contains("// lockstep: version on zero of %f7 (1)"),
+        "{now}"
+    );
+    let checked = lockstep(&["check", &file, "--deny", "all"]);
+    assert!(checked.status.success(), "{}", text(&checked));
+}

@@ -1,15 +1,18 @@
 //! Versions on zero of PTX documents: offered on the line that writes a register, with what they save, or with why not;
-//! and taken back.
+//! the best of a whole function on its head; and taken back.
 
 use super::actions::{Action, Doing};
 use super::versions::{self, APPLY, FAST, REMOVE, priced};
+use super::{ranked, zeros};
 use crate::db::{self, Db, File, Item};
 use crate::program;
 use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{Candidate, Document, Refusal, Settings, Version, check, remove};
 use facts::cost::Machine;
+use facts::zeros::originator;
+use ir::{Block, EntityVec, Function, ValueDef};
 use syntax::Span;
-use syntax::ptx::PtxItemKind;
+use syntax::ptx::{PtxFunction, PtxItemKind};
 
 /// Candidates of one line that are tried.
 const MOST_TRIED: usize = 12;
@@ -43,33 +46,91 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     };
     let document = Document::new(own, tree, function, db::ptx_declarations(db, file).version);
     let inside = offset.saturating_sub(place.start);
-    let candidates = at_line(&document, inside);
-    if candidates.is_empty() {
-        return found;
-    }
     let allowed = Settings {
         absorb: file.settings(db).analysis(db).fast_math.unwrap_or(false),
         whole_warps: versions::whole_warps(db, item),
     };
-    let machine = &**db::charges(db, file.settings(db));
-    let weights = frequency(function);
-    let best = |settings: Settings| {
+    let trying = Trying {
+        db,
+        item,
+        text,
+        start: place.start,
+        document: &document,
+        function,
+        machine: db::charges(db, file.settings(db)),
+        weights: versions::executions(db, item, function).unwrap_or_else(|| frequency(function)),
+    };
+    // The head of a function stands for all of it.
+    let first = tree.statements().first();
+    let within = match range.is_empty() {
+        true if first.is_some_and(|first| inside < first.span.start) => Some(tree_span(tree)),
+        true => None,
+        false => Some(Span::new(inside, range.end.saturating_sub(place.start))),
+    };
+    if let Some(within) = within {
+        found.extend(trying.ranked(within, allowed));
+        return found;
+    }
+    let candidates = at_line(&document, inside);
+    let Some((_, candidate, tried)) = trying.best(&candidates, allowed) else {
+        return found;
+    };
+    let ieee = tried == Err(Refusal::Ieee);
+    found.push(trying.action(APPLY, &candidate, tried));
+    if ieee {
+        let permitted = Settings {
+            absorb: true,
+            ..allowed
+        };
+        if let Some((_, candidate, tried)) = trying.best(&candidates, permitted) {
+            found.push(trying.action(FAST, &candidate, tried));
+        }
+    }
+    found
+}
+
+/// All statements.
+fn tree_span(tree: &PtxFunction) -> Span {
+    let end = tree.statements().last().map_or(0, |last| last.span.end);
+    Span::new(0, end)
+}
+
+/// A function in whose text versions are tried.
+struct Trying<'a> {
+    db: &'a dyn Db,
+    item: Item<'a>,
+    /// Of the whole file.
+    text: &'a str,
+    /// Where the item begins in it.
+    start: u32,
+    document: &'a Document<'a>,
+    function: &'a Function,
+    machine: &'a Machine,
+    weights: EntityVec<Block, f64>,
+}
+
+impl Trying<'_> {
+    fn share(&self, candidate: &Candidate) -> Option<f64> {
+        versions::share(self.db, self.item, self.function, &candidate.members)
+    }
+
+    fn attempt(&self, candidate: &Candidate, settings: Settings) -> Result<Version, Refusal> {
+        self.document
+            .version(candidate, settings, self.machine, &self.weights)
+            .and_then(|version| judged(self.text, self.start, version))
+    }
+
+    /// The best of the registers of one line.
+    fn best(
+        &self,
+        candidates: &[Candidate],
+        settings: Settings,
+    ) -> Option<(f64, Candidate, Result<Version, Refusal>)> {
         let mut best: Option<(f64, Candidate, Result<Version, Refusal>)> = None;
         for candidate in candidates.iter().take(MOST_TRIED) {
-            let tried = document
-                .version(candidate, settings, machine, &weights)
-                .and_then(|version| judged(text, place.start, version));
-            let probability = versions::share(db, item, function, &candidate.members);
+            let tried = self.attempt(candidate, settings);
             let rank = match &tried {
-                Ok(version) => match (probability, version.model.break_even()) {
-                    (Some(probability), _) => {
-                        let mut model = version.model;
-                        model.probability = probability;
-                        model.saved()
-                    }
-                    (None, Some(share)) => -share,
-                    (None, None) => -1e9,
-                },
+                Ok(version) => ranked::worth(version.model, self.share(candidate)).unwrap_or(-1e9),
                 Err(_) => f64::NEG_INFINITY,
             };
             if best.as_ref().is_none_or(|(so_far, ..)| rank > *so_far) {
@@ -77,34 +138,90 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             }
         }
         best
-    };
-    let mut offer = |id: &str, one: (f64, Candidate, Result<Version, Refusal>)| {
-        let (_, candidate, tried) = one;
-        found.push(action(
-            db,
-            item,
-            id,
-            place.start,
-            &candidate,
-            tried,
-            machine,
-        ));
-    };
-    let Some(first) = best(allowed) else {
-        return found;
-    };
-    let ieee = first.2 == Err(Refusal::Ieee);
-    offer(APPLY, first);
-    if ieee {
-        let permitted = Settings {
-            absorb: true,
-            ..allowed
-        };
-        if let Some(fast) = best(permitted) {
-            offer(FAST, fast);
-        }
     }
-    found
+
+    /// The best versions of the registers that are written within a range, as `ranked` has them for other languages.
+    fn ranked(&self, within: Span, allowed: Settings) -> Vec<Action> {
+        let profiled = zeros::stored(self.db, self.item.main(self.db)).is_some();
+        let promising = |candidate: &Candidate| {
+            let mut places = candidate.places.iter();
+            let inside = places.all(|at| within.start <= at.start && at.end <= within.end);
+            inside && (profiled || self.structural(candidate))
+        };
+        let all = self.document.candidates().into_iter().filter(promising);
+        let mut known: Vec<(f64, Candidate)> = all
+            .map(|one| (self.share(&one).unwrap_or(0.0), one))
+            .collect();
+        // Stable: without a profile in the order of the text.
+        known.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut found: Vec<(f64, Action)> = Vec::new();
+        for (_, candidate) in known.into_iter().take(ranked::MOST_TRIED) {
+            let mut id = APPLY;
+            let mut tried = self.attempt(&candidate, allowed);
+            if tried == Err(Refusal::Ieee) {
+                id = FAST;
+                let permitted = Settings {
+                    absorb: true,
+                    ..allowed
+                };
+                tried = self.attempt(&candidate, permitted);
+            }
+            let Ok(version) = &tried else { continue };
+            let Some(rank) = ranked::worth(version.model, self.share(&candidate)) else {
+                continue;
+            };
+            let action = self.action(id, &candidate, tried);
+            if matches!(action.what, Doing::Edit(_)) {
+                found.push((rank, action));
+            }
+        }
+        ranked::offered(found)
+    }
+
+    /// All of it could be zero for what it is made by.
+    fn structural(&self, candidate: &Candidate) -> bool {
+        candidate
+            .members
+            .iter()
+            .all(|&member| match self.function.values[member].def {
+                ValueDef::Result(inst, _) => originator(self.function, inst).is_some(),
+                _ => false,
+            })
+    }
+
+    fn action(&self, id: &str, candidate: &Candidate, tried: Result<Version, Refusal>) -> Action {
+        let name = candidate.names.join(", ");
+        let mut out = Action::rewrite(id, String::new());
+        out.title = format!("Version on zero of `{name}`");
+        if id == FAST {
+            out.title.push_str(", taking 0 * x for 0");
+        }
+        let version = match tried {
+            Ok(version) => version,
+            Err(refusal) => {
+                out.quiet = matches!(refusal, Refusal::NothingSaved(_) | Refusal::NoRegister);
+                out.effect = refusal.to_string();
+                out.what = Doing::Refused {
+                    reason: out.effect.clone(),
+                };
+                return out;
+            }
+        };
+        out.effect = format!(
+            "copies {} statements, of which {} run where `{name}` is zero in all lanes of a warp",
+            version.statements, version.fast_statements
+        );
+        let probability = self.share(candidate);
+        if !priced(&mut out, Some(version.model), probability, self.machine) {
+            return out;
+        }
+        let edits = version
+            .insertions
+            .into_iter()
+            .map(|(offset, text)| (Span::at(self.start + offset), text));
+        out.what = Doing::Edit(edits.collect());
+        out
+    }
 }
 
 /// Candidates written on the statement at an offset; of a register, when the offset is on its name.
@@ -146,49 +263,4 @@ fn judged(text: &str, start: u32, version: Version) -> Result<Version, Refusal> 
     let removal = remove(&after, inside).ok_or_else(|| refuse("it can't be taken back".into()))?;
     check::check(text, &after, &removal).map_err(|violation| refuse(violation.to_string()))?;
     Ok(version)
-}
-
-fn action(
-    db: &dyn Db,
-    item: Item<'_>,
-    id: &str,
-    start: u32,
-    candidate: &Candidate,
-    tried: Result<Version, Refusal>,
-    machine: &Machine,
-) -> Action {
-    let name = candidate.names.join(", ");
-    let mut out = Action::rewrite(id, String::new());
-    out.title = format!("Version on zero of `{name}`");
-    if id == FAST {
-        out.title.push_str(", taking 0 * x for 0");
-    }
-    let version = match tried {
-        Ok(version) => version,
-        Err(refusal) => {
-            out.quiet = matches!(refusal, Refusal::NothingSaved(_) | Refusal::NoRegister);
-            out.effect = refusal.to_string();
-            out.what = Doing::Refused {
-                reason: out.effect.clone(),
-            };
-            return out;
-        }
-    };
-    out.effect = format!(
-        "copies {} statements, of which {} run where `{name}` is zero in all lanes of a warp",
-        version.statements, version.fast_statements
-    );
-    let lowered = db::lowered(db, item);
-    let function = lowered.first().and_then(|one| one.module.functions.first());
-    let probability =
-        function.and_then(|function| versions::share(db, item, function, &candidate.members));
-    if !priced(&mut out, Some(version.model), probability, machine) {
-        return out;
-    }
-    let edits = version
-        .insertions
-        .into_iter()
-        .map(|(offset, text)| (Span::at(start + offset), text));
-    out.what = Doing::Edit(edits.collect());
-    out
 }

@@ -3,14 +3,15 @@
 use super::actions::{Action, Doing};
 use super::versions::{self, Offer};
 use super::zeros;
-use crate::db::{self, Db, Item};
+use crate::db::{Db, Item};
+use codegen::specialize::accept::Model;
 use codegen::specialize::source::{Candidate, Refusal, Settings, Source, candidates};
 use facts::cost::Machine;
 use syntax::Span;
 use syntax::c_family::ast::Function;
 
 /// Variables that are tried: each is written, judged and lowered.
-const MOST_TRIED: usize = 24;
+pub(super) const MOST_TRIED: usize = 24;
 /// Versions that are offered.
 const MOST_OFFERED: usize = 5;
 
@@ -30,11 +31,7 @@ pub(super) fn actions(
         within.start <= candidate.place.start && candidate.place.end <= within.end
     };
     let profiled = zeros::stored(db, item.main(db)).is_some();
-    let lowered = db::lowered(db, item);
-    let lowered = lowered
-        .iter()
-        .filter_map(|lowered| lowered.module.functions.first())
-        .find(|lowered| lowered.span.start <= within.start && within.end <= lowered.span.end);
+    let lowered = versions::function_around(db, item, within);
     let promising = |candidate: Candidate| {
         let share = versions::probability(db, item, &candidate);
         if !profiled && zeros::structural(lowered?, candidate.place).is_none() {
@@ -71,6 +68,11 @@ pub(super) fn actions(
             ranked.push((rank, action));
         }
     }
+    offered(ranked)
+}
+
+/// The best, numbered.
+pub(super) fn offered(mut ranked: Vec<(f64, Action)>) -> Vec<Action> {
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut best: Vec<Action> = Vec::new();
     for (_, mut action) in ranked.into_iter().take(MOST_OFFERED) {
@@ -82,10 +84,14 @@ pub(super) fn actions(
 
 /// The greater, the better. `None`: there is no estimate.
 fn rank(offer: &Offer) -> Option<f64> {
-    let model = offer.model?;
-    match offer.probability {
+    worth(offer.model?, offer.probability)
+}
+
+/// With a profile the cycles that are saved, without one the less, the more zeros it takes.
+pub(super) fn worth(model: Model, probability: Option<f64>) -> Option<f64> {
+    match probability {
         Some(probability) => Some(
-            codegen::specialize::accept::Model {
+            Model {
                 probability,
                 ..model
             }

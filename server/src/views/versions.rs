@@ -6,16 +6,22 @@
 use super::actions::{Action, ActionKind, Doing};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Body, Language};
+use codegen::machine::weights::weights;
 use codegen::specialize::accept::{LEAST_SAVED, Model, Rule};
 use codegen::specialize::source::estimate::{estimate, parts};
+use codegen::specialize::source::executions::Profiled;
 use codegen::specialize::source::{
     Candidate, Refusal, Settings, Source, Version, candidate_at, candidates, check, function_at,
     functions_of, harmless, remove, version,
 };
 use facts::Scope;
 use facts::cost::Machine;
+use facts::values::stored::StoredProfile;
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
 use ir::lower::c_family::Lowered;
-use ir::{BindingKind, Function, FunctionKind, Loc, Value};
+use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Value};
+use std::sync::Arc;
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
 
@@ -277,7 +283,20 @@ pub(super) fn attempt(
         .filter_map(|lowered| lowered.module.functions.first())
         .find(holds)
         .zip(places)
-        .map(|(lowered, places)| estimate(lowered, places, machine));
+        .map(|(lowered, places)| {
+            let before = function_around(db, item, candidate.place);
+            let known = before.and_then(|one| Some((one, executions(db, item, one)?)));
+            let profiled = known.as_ref().and_then(|(before, executions)| {
+                Some(Profiled {
+                    function: before,
+                    executions,
+                    old: source.text.get(span.start as usize..span.end as usize)?,
+                    new,
+                    start: at,
+                })
+            });
+            estimate(lowered, places, machine, profiled)
+        });
     Ok(Offer {
         version,
         probability: probability(db, item, candidate),
@@ -289,13 +308,7 @@ pub(super) fn attempt(
 pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
     super::zeros::stored(db, file)?;
-    let lowered = db::lowered(db, item);
-    let function = lowered
-        .iter()
-        .filter_map(|lowered| lowered.module.functions.first())
-        .find(|function| {
-            function.span.start <= candidate.place.start && candidate.place.end <= function.span.end
-        })?;
+    let function = function_around(db, item, candidate.place)?;
     let set = function.bindings.iter().find(|binding| {
         binding.loc == Loc::here(candidate.place)
             && binding.part.is_empty()
@@ -305,6 +318,59 @@ pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) ->
     share(db, item, function, &set.values)
 }
 
+/// The function of an item that holds an item-relative place.
+pub(super) fn function_around<'db>(
+    db: &'db dyn Db,
+    item: Item<'db>,
+    place: Span,
+) -> Option<&'db Function> {
+    db::lowered(db, item)
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(|function| function.span.start <= place.start && place.end <= function.span.end)
+}
+
+/// What the file's profile has of a function.
+fn stored_item(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> Option<(Arc<StoredProfile>, usize)> {
+    let file = item.main(db);
+    let profile = super::zeros::stored(db, file)?;
+    let wanted = file.settings(db).analysis(db).options.warp_size;
+    let lanes = function.launch.warp_size.unwrap_or(wanted);
+    profile.check_warp_size(lanes).ok()?;
+    let mut items = profile.items.iter();
+    let at = items.position(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
+    Some((profile, at))
+}
+
+/// How often a warp executes each block of a function for one invocation, by the file's profile; what that does not
+/// tell follows from the facts. `None`: it tells nothing.
+pub(super) fn executions(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> Option<EntityVec<Block, f64>> {
+    let (profile, at) = stored_item(db, item, function)?;
+    let stored = &profile.items[at];
+    let known = facts::values::stored::map(stored, function).weights(stored, function);
+    if known.values().all(|one| one.is_none()) {
+        return None;
+    }
+    let number = db::lowered(db, item).iter().position(|lowered| {
+        let mut functions = lowered.module.functions.iter();
+        functions
+            .next()
+            .is_some_and(|one| std::ptr::eq(one, function))
+    })?;
+    let facts = db::facts_of(db, item).get(number)?.functions.first()?;
+    let flow = ControlFlow::new(function);
+    let loops = LoopForest::new(&flow);
+    Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
+}
+
 /// How often the file's profile saw all of these values zero in all lanes of a warp.
 pub(super) fn share(
     db: &dyn Db,
@@ -312,13 +378,8 @@ pub(super) fn share(
     function: &Function,
     values: &[Value],
 ) -> Option<f64> {
-    let file = item.main(db);
-    let profile = super::zeros::stored(db, file)?;
-    let wanted = file.settings(db).analysis(db).options.warp_size;
-    let lanes = function.launch.warp_size.unwrap_or(wanted);
-    profile.check_warp_size(lanes).ok()?;
-    let mut items = profile.items.iter();
-    let stored = items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
+    let (profile, at) = stored_item(db, item, function)?;
+    let stored = &profile.items[at];
     let mapped = facts::values::stored::map(stored, function);
     let mut members = Vec::new();
     for value in values {

@@ -2,10 +2,12 @@
 //! they stand in the text.
 //!
 //! The paths' own instructions are counted, not those that the IR pass would fold besides, so that the figure is that of
-//! the text. Blocks are weighted as `frequency` has them; an arm of the check counts as if it were always taken.
+//! the text. Blocks are weighted by the profile of the function before, else as `frequency` has them (`executions`); an arm
+//! of the check counts as if it were always taken.
 
+use super::executions::{Profiled, executions};
 use crate::specialize::accept::Model;
-use crate::specialize::{frequency, live};
+use crate::specialize::live;
 use facts::cost::Machine;
 use ir::{Function, Loc, Op, Site};
 use syntax::Span;
@@ -20,14 +22,20 @@ pub struct Parts {
 
 /// Estimated cycles a warp. The probability is left at 0.
 #[must_use]
-pub fn estimate(function: &Function, parts: Parts, machine: &Machine) -> Model {
-    let weights = frequency::frequency(function);
+pub fn estimate(
+    function: &Function,
+    parts: Parts,
+    machine: &Machine,
+    profiled: Option<Profiled<'_>>,
+) -> Model {
+    let weights = executions(function, parts, profiled);
     let needed = live::needed(function);
     let mut model = Model {
         blocks: 1,
         ..Model::default()
     };
     let (mut fast_blocks, mut memory) = (0, 0i64);
+    let mut asked = None;
     for &block in &function.layout {
         let mut in_fast = false;
         for &inst in &function.blocks[block].insts {
@@ -35,34 +43,34 @@ pub fn estimate(function: &Function, parts: Parts, machine: &Machine) -> Model {
             let Some(at) = place(function, data.loc) else {
                 continue;
             };
-            let inside = |span: Span| span.start <= at.start && at.end <= span.end;
             if !data.op.has_effect() && !data.results.iter().any(|one| needed.contains(one)) {
                 continue;
             }
             let cycles = machine.cycles(function, data) * weights[block];
             let touches = i64::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
-            if inside(parts.check) {
+            if within(parts.check, at) {
+                asked = Some(weights[block]);
                 model.check += cycles;
-            } else if inside(parts.fast) {
+            } else if within(parts.fast, at) {
                 in_fast = true;
-                model.special += 2.0 * cycles;
+                model.special += cycles;
                 memory -= touches;
-            } else if inside(parts.slow) {
-                model.region += 2.0 * cycles;
+            } else if within(parts.slow, at) {
+                model.region += cycles;
                 memory += touches;
             }
         }
         fast_blocks += usize::from(in_fast);
     }
-    // The branch itself.
-    model.check += machine.simple;
+    // The branch itself, as often as what it chooses between.
+    model.check += machine.simple * asked.unwrap_or(1.0);
     model.blocks = fast_blocks.max(1);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
     model
 }
 
 /// Where an instruction stands in the function's own item: itself, or the call that brought it.
-fn place(function: &Function, loc: Loc) -> Option<Span> {
+pub(super) fn place(function: &Function, loc: Loc) -> Option<Span> {
     let mut at = loc;
     for _ in 0..64 {
         if at.site == Site(0) {
@@ -71,6 +79,10 @@ fn place(function: &Function, loc: Loc) -> Option<Span> {
         at = function.sites.get(at.site)?.call;
     }
     None
+}
+
+pub(super) const fn within(span: Span, at: Span) -> bool {
+    span.start <= at.start && at.end <= span.end
 }
 
 /// The parts of a version's text; `start` is where the text stands in its item.

@@ -23,6 +23,7 @@ pub mod check;
 mod effects;
 mod emit;
 pub mod estimate;
+pub mod executions;
 mod flow;
 mod fold;
 mod intrinsics;

@@ -1,0 +1,201 @@
+//! How often the blocks of a rewritten function would be executed by a profile of the function before.
+//!
+//! ```text
+//! for (...) { x += f(i); } out = x * m;        20 executions of the body, 1 of the rest
+//! if (!vote(m == 0)) { for (...) { x += f(i); } out = x * m; }      the copy's body is worth 20
+//! ```
+//!
+//! An instruction is found again by where its text begins: outside of the edit that is shifted, inside the two texts are
+//! aligned by their tokens (a longest common subsequence, of texts of bounded size). What was inlined is known by the
+//! places of its calls besides. A block that holds nothing known is executed as often as the static estimate has it,
+//! relative to the nearest known block above. An arm of the check counts as if it were always taken.
+
+use super::estimate::{Parts, place, within};
+use crate::specialize::frequency;
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
+use ir::{Block, EntityVec, Function, Loc, Op, Site};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use syntax::c_family::lexer::lex_fragment;
+
+/// Pairs of tokens that are compared at most.
+const MOST_PAIRS: usize = 1 << 20;
+
+/// A function before it was rewritten, and how often a warp executes its blocks for one invocation.
+#[derive(Clone, Copy, Debug)]
+pub struct Profiled<'a> {
+    pub function: &'a Function,
+    pub executions: &'a EntityVec<Block, f64>,
+    /// What the edit takes away, and what it puts there.
+    pub old: &'a str,
+    pub new: &'a str,
+    /// Where the edit stands, relative to the item.
+    pub start: u32,
+}
+
+/// Executions of the rewritten function's blocks; both arms as if always taken.
+pub(super) fn executions(
+    function: &Function,
+    parts: Parts,
+    profiled: Option<Profiled<'_>>,
+) -> EntityVec<Block, f64> {
+    let mut weights = frequency::frequency(function);
+    for &block in &function.layout {
+        let in_arm = function.blocks[block].insts.iter().any(|&inst| {
+            let data = &function.insts[inst];
+            let at = place(function, data.loc).filter(|_| !matches!(data.op, Op::Const(_)));
+            at.is_some_and(|at| within(parts.fast, at) || within(parts.slow, at))
+        });
+        if in_arm {
+            weights[block] *= 2.0;
+        }
+    }
+    let Some(profiled) = profiled else {
+        return weights;
+    };
+    let before = places(profiled.function, profiled.executions);
+    let aligned = Aligned::new(&profiled, parts);
+    let flow = ControlFlow::new(function);
+    let dominators = DominatorTree::dominators(&flow);
+    let mut known: EntityVec<Block, Option<f64>> = EntityVec::with_len(None, function.blocks.len());
+    let mut out = weights.clone();
+    for &block in &flow.order {
+        let mut insts = function.blocks[block].insts.iter();
+        known[block] = insts.find_map(|&inst| {
+            let data = &function.insts[inst];
+            if matches!(data.op, Op::Const(_)) {
+                return None;
+            }
+            let mut key = key(function, data.loc)?;
+            let last = key.last_mut()?;
+            *last = aligned.before(*last)?;
+            before.get(&key).copied()
+        });
+        out[block] = known[block].unwrap_or_else(|| {
+            let mut above = dominators.immediate(block);
+            while let Some(at) = above {
+                if let Some(count) = known[at].filter(|_| weights[at] > 0.0) {
+                    return count * weights[block] / weights[at];
+                }
+                above = dominators.immediate(at);
+            }
+            weights[block]
+        });
+    }
+    out
+}
+
+/// Where an instruction begins: in its callee, at the call of that, and so on; last in the function's own item.
+type Key = SmallVec<[u32; 4]>;
+
+fn key(function: &Function, loc: Loc) -> Option<Key> {
+    let mut found = Key::new();
+    let mut at = loc;
+    for _ in 0..64 {
+        if at == Loc::NONE {
+            return None;
+        }
+        found.push(at.span.start);
+        if at.site == Site(0) {
+            return Some(found);
+        }
+        at = function.sites.get(at.site)?.call;
+    }
+    None
+}
+
+/// Of two blocks with something of one place, the first counts: the others are behind a condition that begins there.
+fn places(function: &Function, executions: &EntityVec<Block, f64>) -> FxHashMap<Key, f64> {
+    let mut found = FxHashMap::default();
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            if !matches!(data.op, Op::Const(_))
+                && let Some(key) = key(function, data.loc)
+                && let Some(&count) = executions.get(block)
+            {
+                found.entry(key).or_insert(count);
+            }
+        }
+    }
+    found
+}
+
+struct Aligned {
+    start: u32,
+    old: u32,
+    new: u32,
+    /// Begins of tokens in the new text and in the old, relative to the edit.
+    tokens: FxHashMap<u32, u32>,
+}
+
+impl Aligned {
+    fn new(profiled: &Profiled<'_>, parts: Parts) -> Self {
+        let old = words(profiled.old, 0, profiled.old.len() as u32);
+        let mut tokens = FxHashMap::default();
+        for part in [parts.fast, parts.slow] {
+            let from = part.start.saturating_sub(profiled.start);
+            let to = part.end.saturating_sub(profiled.start);
+            align(&old, &words(profiled.new, from, to), &mut tokens);
+        }
+        Aligned {
+            start: profiled.start,
+            old: profiled.old.len() as u32,
+            new: profiled.new.len() as u32,
+            tokens,
+        }
+    }
+
+    /// Where what begins here began before.
+    fn before(&self, at: u32) -> Option<u32> {
+        match at.checked_sub(self.start) {
+            None => Some(at),
+            Some(inside) if inside < self.new => Some(self.start + self.tokens.get(&inside)?),
+            Some(inside) => Some(self.start + self.old + (inside - self.new)),
+        }
+    }
+}
+
+/// Tokens of a part of a text, and where they begin in the whole.
+fn words(text: &str, from: u32, to: u32) -> Vec<(&str, u32)> {
+    let Some(part) = text.get(from as usize..to as usize) else {
+        return Vec::new();
+    };
+    lex_fragment(part)
+        .iter()
+        .filter_map(|token| {
+            let word = part.get(token.start as usize..token.end as usize)?;
+            Some((word, from + token.start))
+        })
+        .collect()
+}
+
+/// Enters the tokens of `new` that stand in `old` in the same order.
+fn align(old: &[(&str, u32)], new: &[(&str, u32)], found: &mut FxHashMap<u32, u32>) {
+    let width = new.len() + 1;
+    if old.len().saturating_mul(width) > MOST_PAIRS {
+        return;
+    }
+    // The longest that is common from a pair on.
+    let mut common = vec![0u32; (old.len() + 1) * width];
+    for (i, &(before, _)) in old.iter().enumerate().rev() {
+        for (j, &(now, _)) in new.iter().enumerate().rev() {
+            common[i * width + j] = match before == now {
+                true => common[(i + 1) * width + j + 1] + 1,
+                false => common[(i + 1) * width + j].max(common[i * width + j + 1]),
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < old.len() && j < new.len() {
+        if old[i].0 == new[j].0 {
+            found.insert(new[j].1, old[i].1);
+            (i, j) = (i + 1, j + 1);
+        } else if common[(i + 1) * width + j] >= common[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+}
