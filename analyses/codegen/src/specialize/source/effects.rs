@@ -314,7 +314,7 @@ impl Source<'_> {
     }
 
     /// `None`: without a visible body, or too deep.
-    fn function_effects(&self, item: &ParsedItem, depth: u32) -> Option<Effects> {
+    pub(super) fn function_effects(&self, item: &ParsedItem, depth: u32) -> Option<Effects> {
         if depth > DEPTH {
             return None;
         }

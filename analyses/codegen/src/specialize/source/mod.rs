@@ -19,6 +19,7 @@
 //! Source: Stephenson and Rangan, *AZP*; notes, sections 9 and 10.
 
 mod assign;
+mod callers;
 pub mod check;
 mod effects;
 mod emit;
@@ -101,7 +102,7 @@ pub enum Refusal {
     )]
     Derivative(SmolStr),
     #[error(
-        "a function of this file that calls this one may take a derivative of what depends on `{0}`: helper lanes that did not vote would give it other neighbours"
+        "a function that calls this one may take a derivative of what depends on `{0}`: helper lanes that did not vote would give it other neighbours"
     )]
     CallersDerivative(SmolStr),
     #[error(

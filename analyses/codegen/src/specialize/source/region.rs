@@ -577,47 +577,11 @@ impl Around<'_> {
         });
         match found {
             Some(one) => Err(Refusal::Derivative(self.names.variable(one).name.clone())),
-            None if callers_may_derive(self.source) => {
+            None if self.source.callers_may_derive() => {
                 let name = self.names.variable(id).name.clone();
                 Err(Refusal::CallersDerivative(name))
             }
             None => Ok(()),
         }
     }
-}
-
-/// Whether others call this function and something else in the file takes derivatives: an entry point's results leave
-/// the shader, any other function's go on.
-fn callers_may_derive(source: &Source<'_>) -> bool {
-    let ItemKind::Function(function) = &source.item.kind else {
-        return true;
-    };
-    let attributes = &function.specifiers.attributes;
-    let is_entry = function.semantic.is_some()
-        || function.parameters.iter().any(|p| p.semantic.is_some())
-        || attributes.iter().any(|a| {
-            let name = a.name.to_ascii_lowercase();
-            name == "numthreads" || name == "shader"
-        });
-    if is_entry {
-        return false;
-    }
-    let own = function.span.shifted(source.start);
-    let outside = [
-        source.text.get(..own.start as usize),
-        source.text.get(own.end as usize..),
-    ];
-    let mut words = outside
-        .into_iter()
-        .flatten()
-        .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_'));
-    words.any(|word| {
-        matches!(
-            word,
-            "Sample" | "SampleBias" | "SampleCmp" | "SampleCmpBias" | "fwidth"
-        ) || word.starts_with("ddx")
-            || word.starts_with("ddy")
-            || word.starts_with("CalculateLevelOfDetail")
-            || word.starts_with("Quad")
-    })
 }

@@ -271,6 +271,19 @@ Texture2D T; SamplerState S;
 float4 main(float2 uv : A, float k : B) : SV_Target { return T.Sample(S, bent(uv, k)); }
 ";
     assert_eq!(refused(Dialect::Hlsl, called).name(), "derivative");
+    // By a function that its caller calls; not where another entry point takes derivatives.
+    let through = "Texture2D T; SamplerState S;
+float4 detail(float2 uv) { return T.Sample(S, uv); }
+float2 bent(float2 uv, float k) {
+    /*!*/float m = saturate(k);
+    float2 at = uv + m * pow(uv, 3.0);
+    return at;
+}
+float4 main(float2 uv : A, float k : B) : SV_Target { return detail(bent(uv, k)); }
+";
+    assert_eq!(refused(Dialect::Hlsl, through).name(), "derivative");
+    let apart = through.replace("detail(bent(uv, k))", "bent(uv, k).xyxy");
+    assert!(versioned(Dialect::Hlsl, &apart, FAST).is_ok());
     let directive = "float f(float a, float b) {
     /*!*/float m = saturate(a);
     float x = pow(b, 3.0);
