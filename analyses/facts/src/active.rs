@@ -299,11 +299,28 @@ impl<'e, 'f> Active<'e, 'f> {
         let engine = self.engine;
         let uniform = |value: Value| engine.level_at(value, block) >= SUBGROUP;
         let apart = |value: Value| {
-            engine.is_affine(&engine.cells[value].form, block, SUBGROUP)
+            self.steps_with_lanes(value, block)
                 || picks_a_thread(engine.function, value)
                 || is_rank(engine.function, value)
         };
         uniform(b) && apart(a) || uniform(a) && apart(b)
+    }
+}
+
+impl Active<'_, '_> {
+    /// One coordinate times a number, beside what the warp shares: a constant is affine too, and tells no lanes apart.
+    fn steps_with_lanes(&self, value: Value, block: Block) -> bool {
+        const LARGEST: u64 = 1 << 20;
+        let engine = self.engine;
+        let form = &engine.cells[value].form;
+        let mut moving = form.terms.iter().filter(|term| {
+            let mut atoms = term.factors.iter();
+            atoms.any(|&atom| engine.atom_level_at(atom, block) < SUBGROUP)
+        });
+        let one = moving
+            .next()
+            .is_some_and(|term| (1..=LARGEST).contains(&term.coefficient.unsigned_abs()));
+        one && moving.next().is_none() && engine.is_affine(form, block, SUBGROUP)
     }
 }
 

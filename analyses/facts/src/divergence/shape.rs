@@ -158,7 +158,7 @@ impl Shape {
             Special::BlockId(a) => format!("ctaid.{}", axis(a)),
             Special::GridDim(a) => format!("nctaid.{}", axis(a)),
             Special::LaneId => "lane".into(),
-            Special::WarpId => "warp".into(),
+            Special::WarpId => "warpid".into(),
             Special::WarpSize => "warpsize".into(),
             Special::WarpCount => "nwarp".into(),
             Special::MicroSimdTid => "Tid".into(),

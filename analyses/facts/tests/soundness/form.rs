@@ -133,7 +133,7 @@ fn word_of(word: &str, setting: &Setting) -> Option<Word> {
     }
     match plain {
         "lane" | "laneid" | "lane_id" => return Some(Word::Coordinate(Coordinate::Lane)),
-        "warp" | "warpid" | "warp_id" => return Some(Word::Coordinate(Coordinate::Warp)),
+        "warpid" | "warp_id" => return Some(Word::Coordinate(Coordinate::Warp)),
         "warpSize" | "warp_size" | "WARP_SZ" => return number(setting.warp_size),
         "" => return None,
         _ => {}
