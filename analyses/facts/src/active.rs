@@ -298,11 +298,8 @@ impl<'e, 'f> Active<'e, 'f> {
     fn tells_lanes_apart(&self, a: Value, b: Value, block: Block) -> bool {
         let engine = self.engine;
         let uniform = |value: Value| engine.level_at(value, block) >= SUBGROUP;
-        let apart = |value: Value| {
-            self.steps_with_lanes(value, block)
-                || picks_a_thread(engine.function, value)
-                || is_rank(engine.function, value)
-        };
+        let apart =
+            |value: Value| self.steps_with_lanes(value, block) || is_rank(engine.function, value);
         uniform(b) && apart(a) || uniform(a) && apart(b)
     }
 }
