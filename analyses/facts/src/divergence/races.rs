@@ -29,8 +29,8 @@ pub(crate) struct Races {
     /// By store its number, modulo `STORES` that of its object if there are too many.
     number: FxHashMap<Inst, u32>,
     stores: Vec<Vec<(Block, Inst)>>,
-    /// Nodes of the loads that a number reaches.
-    loads: Vec<Vec<u32>>,
+    /// Loads that a number reaches: node, block, instruction, first result.
+    loads: Vec<Vec<(u32, Block, Inst, Value)>>,
     /// Bits of the stores that reach a load, and of those that stand before it in its block.
     reaching: FxHashMap<Inst, (u64, u64)>,
     /// What a number's stores leave, if several share it.
@@ -124,13 +124,13 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
                 let own = data.args.first().map(|&address| objects.of(address));
                 let own = own.and_then(|o| bits_of_object.get(&o)).copied();
                 let bits = now & own.unwrap_or(0);
-                let node = data.results.first().map(|&r| engine.node_of(r));
                 if bits != 0
-                    && let Some(node) = node
+                    && let Some(&result) = data.results.first()
                 {
                     races.reaching.insert(inst, (bits, bits & here));
                     for number in numbers(bits) {
-                        races.loads[number].push(node);
+                        let node = engine.node_of(result);
+                        races.loads[number].push((node, block, inst, result));
                     }
                 }
             }
@@ -160,7 +160,13 @@ pub(super) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
         *known = level;
     }
     let loads = std::mem::take(&mut engine.races.loads[number]);
-    engine.mark_nodes(&loads);
+    // Only those that it lowers: a level falls a few times, so that stores which read what they write come to an end.
+    let lowered: Vec<u32> = loads
+        .iter()
+        .filter(|&&(_, at, load, result)| bound(engine, at, load).0 < engine.level[result])
+        .map(|&(node, ..)| node)
+        .collect();
+    engine.mark_nodes(&lowered);
     engine.races.loads[number] = loads;
 }
 
