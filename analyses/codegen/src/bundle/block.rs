@@ -84,8 +84,9 @@ impl Width {
         slots: 6,
     };
 
-    /// Cycles that so many instructions take at least.
-    fn least(self, counts: Counts) -> u32 {
+    /// Cycles that so many instructions, which take so many slots, need at least.
+    #[must_use]
+    pub fn least(self, counts: Counts, slots: u32) -> u32 {
         let Counts { a, i, m, f, l, b } = counts;
         [
             m.div_ceil(self.m),
@@ -93,7 +94,7 @@ impl Width {
             (a + i + l + m).div_ceil(self.m.saturating_add(self.i)),
             f.div_ceil(self.f),
             b.div_ceil(self.b),
-            counts.filled().div_ceil(self.slots),
+            slots.div_ceil(self.slots),
         ]
         .into_iter()
         .max()
@@ -262,7 +263,8 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
         while more <= most {
             // Half of what is left is kept for more cycles.
             let mut search = Search::new(&inner, options, decisions.div_ceil(2), more);
-            let least = options.width.least(search.count(search.all()));
+            let all = search.count(search.all());
+            let least = options.width.least(all, all.filled());
             if search.last + 1 < least {
                 more += least - search.last - 1;
                 continue;
@@ -288,7 +290,7 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
                 .iter()
                 .map(|&i| part[i as usize])
                 .collect();
-            out.slots += slots(count(block, &instructions), group.start, group.end).unwrap_or(0);
+            out.slots += slots(block.count(&instructions), group.start, group.end).unwrap_or(0);
             out.groups.push(Group {
                 cycle: group.cycle + first,
                 instructions,
@@ -299,8 +301,7 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
     out.cycles = out.groups.last().map_or(0, |group| group.cycle + 1);
     let open = out.groups.last().map_or(0, |group| group.end.slots());
     out.slots += if open == 0 { 0 } else { 3 - open };
-    out.nops =
-        out.slots - count(block, &(0..block.types.len() as u32).collect::<Vec<_>>()).filled();
+    out.nops = out.slots - count(block.types.iter().copied()).filled();
     match out.nops > baseline.nops || (out.cycles > baseline.cycles + options.loss) {
         true => baseline,
         false => out,
@@ -327,7 +328,7 @@ impl Packing {
                     return Err(Violation::Missing(instruction));
                 }
             }
-            total += slots(count(block, &group.instructions), group.start, group.end)
+            total += slots(block.count(&group.instructions), group.start, group.end)
                 .ok_or(Violation::Slots)?;
         }
         if let Some(missing) = cycle_of.iter().position(Option::is_none) {
@@ -347,12 +348,19 @@ impl Packing {
     }
 }
 
-fn count(block: &Block, instructions: &[u32]) -> Counts {
+/// How many there are of each type.
+#[must_use]
+pub fn count(types: impl Iterator<Item = Type>) -> Counts {
     let mut counts = Counts::default();
-    for &instruction in instructions {
-        *place(&mut counts, block.types[instruction as usize]) += 1;
-    }
+    types.for_each(|ty| *place(&mut counts, ty) += 1);
     counts
+}
+
+impl Block {
+    /// How many of these instructions there are of each type.
+    fn count(&self, instructions: &[u32]) -> Counts {
+        count(instructions.iter().map(|&one| self.types[one as usize]))
+    }
 }
 
 fn place(counts: &mut Counts, ty: Type) -> &mut u32 {

@@ -18,7 +18,7 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4.
 
 use super::{Access, Class, File, Inst, Parallel, Reg};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Accesses of a block that are compared with each other.
 const PAIRS: usize = 400;
@@ -77,7 +77,7 @@ struct Builder<'a> {
     roots: u32,
     /// How often a predicate was written, and which pairs of such instances exclude each other.
     instances: [u32; 64],
-    exclusive: Vec<((u8, u32), (u8, u32))>,
+    exclusive: FxHashSet<((u8, u32), (u8, u32))>,
     /// By instruction: the instance of its qualifying predicate.
     guard: Vec<(u8, u32)>,
     out: Vec<Dependence>,
@@ -102,7 +102,7 @@ pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Depende
         addresses: FxHashMap::default(),
         roots: 0,
         instances: [0; 64],
-        exclusive: Vec::new(),
+        exclusive: FxHashSet::default(),
         guard: Vec::with_capacity(block.len()),
         out: Vec::new(),
     };
@@ -174,9 +174,7 @@ impl Builder<'_> {
     /// Whether the two never execute both.
     fn apart(&self, one: u32, other: u32) -> bool {
         let (one, other) = (self.guard[one as usize], self.guard[other as usize]);
-        self.exclusive
-            .iter()
-            .any(|&pair| pair == (one, other) || pair == (other, one))
+        self.exclusive.contains(&(one, other)) || self.exclusive.contains(&(other, one))
     }
 
     fn reads(&mut self, at: u32) {
@@ -321,7 +319,7 @@ impl Builder<'_> {
         for (index, &one) in predicates.iter().enumerate() {
             for &other in &predicates[..index] {
                 let instance = |number: u8| (number, self.instances[usize::from(number) & 63]);
-                self.exclusive.push((instance(one), instance(other)));
+                self.exclusive.insert((instance(one), instance(other)));
             }
         }
     }
@@ -354,7 +352,7 @@ impl Builder<'_> {
         if let (Class::Compare | Class::FloatCompare, [one, other], true, true) =
             (inst.class, &written[..], plain, certain)
         {
-            self.exclusive.push((*one, *other));
+            self.exclusive.insert((*one, *other));
         }
     }
 }

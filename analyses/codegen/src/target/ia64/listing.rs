@@ -11,6 +11,11 @@ use crate::mir::{File, Inst, Reg};
 use std::ops::Range;
 use syntax::ia64::{Argument, Document, StatementKind};
 
+/// Instructions whose dependences are looked for at once.
+pub const LARGEST: usize = 2000;
+/// Instructions in front of these that tell which predicates exclude each other.
+const LEAD: u32 = 200;
+
 /// One instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Item {
@@ -167,15 +172,28 @@ impl Listing {
     #[must_use]
     pub fn violations(&self) -> Vec<Violation> {
         let mut out = Vec::new();
-        for region in &self.regions {
+        // A long region goes in pieces, each with some of what stands in front of it.
+        let pieces = self.regions.iter().flat_map(|region| {
+            let starts = region.clone().step_by(LARGEST);
+            starts.map(|start| {
+                let end = region.end.min(start + LARGEST as u32);
+                (start, start.saturating_sub(LEAD).max(region.start)..end)
+            })
+        });
+        for (first, region) in pieces {
             let items = &self.items[region.start as usize..region.end as usize];
-            for one in self.region_dependences(region) {
+            for one in self.region_dependences(&region) {
                 let (from, to) = (&items[one.from as usize], &items[one.to as usize]);
+                if region.start + one.to < first {
+                    continue;
+                }
                 // What follows a branch for certain, or a call, is no longer this group.
-                let gone = items[one.from as usize..one.to as usize]
-                    .iter()
-                    .any(|item| item.inst.branch.is_some() && item.inst.predicate == 0);
-                if from.group != to.group || one.together || gone {
+                let gone = || {
+                    items[one.from as usize..one.to as usize]
+                        .iter()
+                        .any(|item| item.inst.branch.is_some() && item.inst.predicate == 0)
+                };
+                if from.group != to.group || one.together || gone() {
                     continue;
                 }
                 let (register, writes) = match one.kind {

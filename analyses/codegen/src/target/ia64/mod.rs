@@ -4,5 +4,6 @@ pub mod check;
 pub mod decode;
 pub mod listing;
 pub mod names;
+pub mod operation;
 pub mod rebundle;
 pub mod sim;

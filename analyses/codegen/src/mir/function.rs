@@ -1,0 +1,186 @@
+//! A function in machine operations on virtual registers: what selection makes, what predication and pipelining change, and
+//! what register allocation reads.
+//!
+//! ```text
+//! b1:  v4 = ld8 [v2], 8          line 12; a restrict parameter's object
+//!      p3, p0 = cmp.lt.unc v4, v1
+//!      (p3) br.cond b1
+//! ```
+//!
+//! It is not in SSA form: a predicated operation leaves the old value of its targets where its predicate is false. Control
+//! enters a block at its start only, and leaves it by its branches; a block whose last operation always branches does not
+//! fall through to the next one in the layout.
+
+use super::{File, Reg};
+use smol_str::SmolStr;
+
+/// A register before allocation: an index into `Function::registers`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Virtual(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Name {
+    Virtual(Virtual),
+    /// One that the calling convention or an instruction asks for, and constants: `r0`, `f1`, `p0`, `ar.lc`.
+    Fixed(Reg),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    Register(Name),
+    /// `[r5]`
+    Address(Name),
+    Number(i64),
+    /// As the assembler takes it: `@ltoff(table)`, a function to call.
+    Symbol(SmolStr),
+    /// Where a branch goes: an index into `Function::blocks`.
+    Block(u32),
+}
+
+/// What an address points into, as far as the source tells.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Object {
+    Unknown,
+    /// What only this parameter's pointer reaches while the function runs.
+    Restrict(u32),
+    /// An index into `Function::slots`.
+    Slot(u32),
+    /// A variable of the file or of another one.
+    Symbol(SmolStr),
+}
+
+/// The memory that an operation touches.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reference {
+    pub object: Object,
+    /// Of the access, from the address on.
+    pub bytes: u32,
+    pub volatile: bool,
+    /// The type that the language accesses it by, `None` where it may be any: two accesses of different ones do not
+    /// overlap (C11, 6.5 §7).
+    pub accessed_as: Option<ir::Type>,
+}
+
+/// One machine operation: `(predicate) targets = mnemonic sources`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Operation {
+    /// With its completers: `cmp.lt.unc`.
+    pub mnemonic: SmolStr,
+    /// `None`: always.
+    pub predicate: Option<Virtual>,
+    /// In front of `=`.
+    pub targets: Vec<Operand>,
+    /// Behind `=`; all operands where there is none.
+    pub sources: Vec<Operand>,
+    pub memory: Option<Reference>,
+    /// In the source.
+    pub loc: ir::Loc,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Block {
+    pub operations: Vec<Operation>,
+    /// How often an execution of the function comes here, as far as is known or estimated.
+    pub weight: f64,
+}
+
+/// Memory of the frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    pub bytes: u32,
+    pub align: u32,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Function {
+    pub name: SmolStr,
+    /// The file of every virtual register.
+    pub registers: Vec<File>,
+    /// By argument slot of the calling convention: the register that has the argument at the start.
+    pub parameters: Vec<Virtual>,
+    /// In layout order; the first is the entry, to which nothing branches.
+    pub blocks: Vec<Block>,
+    pub slots: Vec<Slot>,
+}
+
+impl Operand {
+    #[must_use]
+    pub const fn register(register: Virtual) -> Operand {
+        Operand::Register(Name::Virtual(register))
+    }
+    #[must_use]
+    pub const fn fixed(register: Reg) -> Operand {
+        Operand::Register(Name::Fixed(register))
+    }
+    /// The register that it names, as a value or as an address.
+    #[must_use]
+    pub const fn name(&self) -> Option<Name> {
+        match self {
+            Operand::Register(name) | Operand::Address(name) => Some(*name),
+            _ => None,
+        }
+    }
+    /// The virtual register that it names.
+    #[must_use]
+    pub const fn virtual_register(&self) -> Option<Virtual> {
+        match self.name() {
+            Some(Name::Virtual(register)) => Some(register),
+            _ => None,
+        }
+    }
+}
+
+impl Operation {
+    /// The mnemonic up to its first point.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        self.mnemonic.split('.').next().unwrap_or("")
+    }
+    /// Virtual registers of operands and the predicate, in the order of the text, repetitions included.
+    pub fn virtual_registers(&self) -> impl Iterator<Item = Virtual> + '_ {
+        let operands = self.targets.iter().chain(&self.sources);
+        self.predicate
+            .into_iter()
+            .chain(operands.filter_map(Operand::virtual_register))
+    }
+}
+
+impl Function {
+    /// A new register of this file.
+    pub fn register(&mut self, file: File) -> Virtual {
+        self.registers.push(file);
+        Virtual(self.registers.len() as u32 - 1)
+    }
+    #[must_use]
+    pub fn file(&self, register: Virtual) -> File {
+        self.registers[register.0 as usize]
+    }
+    /// Blocks to which control may go from this one, without repetitions: targets of branches, and the next of the layout
+    /// where it falls through.
+    #[must_use]
+    pub fn successors(&self, block: u32) -> Vec<u32> {
+        let operations = &self.blocks[block as usize].operations;
+        let mut out: Vec<u32> = operations
+            .iter()
+            .flat_map(|operation| &operation.sources)
+            .filter_map(|operand| match operand {
+                Operand::Block(target) => Some(*target),
+                _ => None,
+            })
+            .collect();
+        let leaves = operations.last().is_some_and(|last| {
+            last.predicate.is_none()
+                && (last.mnemonic.starts_with("br.ret")
+                    || last.mnemonic.starts_with("br.cond")
+                    || last.mnemonic == "br"
+                    || last.mnemonic.starts_with("br.few")
+                    || last.mnemonic.starts_with("br.many"))
+        });
+        if !leaves && (block as usize) + 1 < self.blocks.len() {
+            out.push(block + 1);
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}

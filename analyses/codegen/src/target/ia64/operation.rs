@@ -1,0 +1,159 @@
+//! Operations on virtual registers as assembly text, and what they do: their unit, class and latencies are those that
+//! `decode` gives the same instruction of a text, so that there is one table of instructions.
+
+use super::decode::{Opaque, decode};
+use super::names::Names;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{File, Inst, Reg};
+use std::fmt::Write;
+use syntax::ia64::{StatementKind, parse};
+
+/// The operation with registers and labels as `register` and `label` say: `(p6) ld8 r14 = [r32], 8`.
+pub fn text(
+    operation: &Operation,
+    register: &dyn Fn(Virtual) -> Reg,
+    label: &dyn Fn(u32) -> String,
+) -> String {
+    let mut out = String::new();
+    let name = |name: Name| match name {
+        Name::Virtual(one) => register(one),
+        Name::Fixed(one) => one,
+    };
+    let list = |out: &mut String, operands: &[Operand]| {
+        for (at, operand) in operands.iter().enumerate() {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            let _ = match operand {
+                Operand::Register(one) => write!(out, "{}", name(*one)),
+                Operand::Address(one) => write!(out, "[{}]", name(*one)),
+                Operand::Number(number) => write!(out, "{number}"),
+                Operand::Symbol(symbol) => write!(out, "{symbol}"),
+                Operand::Block(block) => write!(out, "{}", label(*block)),
+            };
+        }
+    };
+    if let Some(predicate) = operation.predicate {
+        let _ = write!(out, "({}) ", register(predicate));
+    }
+    out.push_str(&operation.mnemonic);
+    if !operation.targets.is_empty() {
+        out.push(' ');
+        list(&mut out, &operation.targets);
+        out.push_str(" =");
+    }
+    if !operation.sources.is_empty() {
+        out.push(' ');
+        list(&mut out, &operation.sources);
+    }
+    out
+}
+
+/// What an operation does, with stand-ins for its virtual registers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Described {
+    pub inst: Inst,
+    /// The virtual register for which a register of `inst` stands.
+    pub stand_ins: Vec<(Reg, Virtual)>,
+    /// Why nothing is known of it.
+    pub opaque: Option<Opaque>,
+}
+
+impl Described {
+    /// What `inst` calls `register`.
+    #[must_use]
+    pub fn virtual_register(&self, register: Reg) -> Option<Virtual> {
+        let found = self.stand_ins.iter().find(|(reg, _)| *reg == register);
+        found.map(|(_, one)| *one)
+    }
+    /// The register of `inst` that stands for it.
+    #[must_use]
+    pub fn stand_in(&self, register: Virtual) -> Option<Reg> {
+        let found = self.stand_ins.iter().find(|(_, one)| *one == register);
+        found.map(|(reg, _)| *reg)
+    }
+}
+
+/// What the operation does.
+#[must_use]
+pub fn describe(function: &Function, operation: &Operation) -> Described {
+    let mut stand_ins: Vec<(Reg, Virtual)> = Vec::new();
+    for one in operation.virtual_registers() {
+        if stand_ins.iter().any(|(_, known)| *known == one) {
+            continue;
+        }
+        let file = function.file(one);
+        // From where no instruction means a register by itself.
+        let first = match file {
+            File::General | File::Float => 40,
+            File::Predicate => 16,
+            _ => 6,
+        };
+        let before = stand_ins.iter().filter(|(reg, _)| reg.file == file).count();
+        let number = first + before as u8;
+        stand_ins.push((Reg { file, number }, one));
+    }
+    let register = |one: Virtual| {
+        let found = stand_ins.iter().find(|(_, known)| *known == one);
+        found.map_or(Reg::R0, |(reg, _)| *reg)
+    };
+    let text = text(operation, &register, &|block| format!(".b{block}"));
+    let document = parse(&text);
+    let known = document.statements.iter().find_map(|one| match &one.kind {
+        StatementKind::Instruction(instruction) => Some(decode(instruction, &Names::default())),
+        _ => None,
+    });
+    let (inst, opaque) = known.unwrap_or_else(|| {
+        let mut inst = Inst::new(None, crate::mir::Class::System);
+        inst.barrier = true;
+        let reason = format!("`{text}` is no instruction");
+        (inst, Some(Opaque { reason }))
+    });
+    Described {
+        inst,
+        stand_ins,
+        opaque,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mir::Class;
+    use ir::Loc;
+
+    #[test]
+    fn a_load_with_post_increment_is_described() {
+        let mut function = Function::default();
+        let address = function.register(File::General);
+        let value = function.register(File::General);
+        let guard = function.register(File::Predicate);
+        let load = Operation {
+            mnemonic: "ld8".into(),
+            predicate: Some(guard),
+            targets: vec![Operand::register(value)],
+            sources: vec![Operand::Address(Name::Virtual(address)), Operand::Number(8)],
+            memory: None,
+            loc: Loc::NONE,
+        };
+        let described = describe(&function, &load);
+        assert_eq!(described.opaque, None);
+        assert_eq!(described.inst.class, Class::Load);
+        let memory = described.inst.memory.expect("an access");
+        assert_eq!(described.virtual_register(memory.base), Some(address));
+        assert_eq!((memory.bytes, memory.step), (8, Some(8)));
+        let written: Vec<_> = described
+            .inst
+            .defs
+            .iter()
+            .filter_map(|def| described.virtual_register(def.register))
+            .collect();
+        assert_eq!(written, [address, value]);
+        let register = |one: Virtual| match one {
+            one if one == guard => Reg::predicate(6),
+            one => Reg::general(32 + one.0 as u8),
+        };
+        let printed = text(&load, &register, &|block| format!(".b{block}"));
+        assert_eq!(printed, "(p6) ld8 r33 = [r32], 8");
+    }
+}

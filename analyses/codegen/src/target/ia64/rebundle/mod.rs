@@ -1,0 +1,399 @@
+//! "Re-bundle": the instructions of a block in groups and templates that waste fewer slots, in no more cycles.
+//!
+//! ```text
+//! ld8 r14 = [r32] ;;  { nop, nop }        { .mmi  ld8 r14 = [r32]
+//! add r15 = 1, r33 ;; { nop, nop }    ->         add r15 = 1, r33
+//! st8 [r34] = r15                                nop.i 0 ;; }  ...
+//! ```
+//!
+//! Block by block: dependences with the machine's latencies, groups and templates by `bundle::block`, slots by
+//! `bundle::place`, written as explicit bundles with the instructions' own text and comments; nops go. A block stays as it
+//! is when nothing is gained, when an instruction in it is opaque, and when it shares a bundle with what can't be moved.
+//!
+//! Does not move instructions across labels, directives and branches, and does not look beyond the block for latencies.
+
+mod print;
+
+use super::listing::{Item, LARGEST, Listing};
+use crate::bundle::block::{self, Block, Choice, Type, Wait, count};
+use crate::bundle::cost::{Edge, slots};
+use crate::bundle::place::{Part, place};
+use crate::machine::epic::Epic;
+use crate::mir::dependence::{Dependence, Kind, control_dependences};
+use crate::mir::{Class, File, Inst};
+use print::print;
+use std::ops::Range;
+use syntax::Span;
+use syntax::ia64::{Document, Statement, StatementKind};
+
+const SHARED: &str = "it shares a bundle with a label, a directive or another block";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// What of the ready instructions is tried in each cycle.
+    pub choice: Choice,
+    /// Subsets that are looked at in each block.
+    pub decisions: usize,
+    /// Rewrites blocks that gain nothing, too.
+    pub all: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            choice: Choice::All,
+            decisions: 4_000,
+            all: false,
+        }
+    }
+}
+
+/// What a block takes, by itself: cycles until its last group issues when all that comes from outside is there (estimate),
+/// slots without an instruction (a fact for explicit bundles; for others the least that its groups need, a bound).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Measure {
+    pub cycles: u32,
+    pub nops: u32,
+    pub bundles: u32,
+}
+
+/// What becomes of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rebundled {
+    /// Items of the listing.
+    pub items: Range<u32>,
+    /// From its first bundle or instruction to its last stop.
+    pub span: Span,
+    pub before: Measure,
+    /// Whether its bundles are written in the text.
+    pub explicit: bool,
+    pub outcome: Outcome,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Rewritten {
+        text: String,
+        after: Measure,
+        /// No schedule of so few cycles has fewer nops.
+        proved: bool,
+    },
+    /// Why not.
+    Kept(String),
+}
+
+/// All blocks of a file, in order. `within`: those that touch these bytes.
+#[must_use]
+pub fn rebundle(
+    document: &Document,
+    text: &str,
+    listing: &Listing,
+    machine: &Epic,
+    options: &Options,
+    within: Option<Span>,
+) -> Vec<Rebundled> {
+    let file = Source { document, text };
+    let mut out: Vec<Rebundled> = Vec::new();
+    let mut regions = listing.regions.iter().peekable();
+    let mut region = 0..0;
+    // Those of a region are made when the first of its blocks is asked for.
+    let mut found: Option<Vec<Dependence>> = None;
+    for range in &listing.blocks {
+        while let Some(next) = regions.next_if(|next| next.start <= range.start) {
+            (region, found) = (next.clone(), None);
+        }
+        let statements = &document.statements[extent(document, listing, range)];
+        let span = statements[0].span.to(statements[statements.len() - 1].span);
+        if within.is_some_and(|within| within.end < span.start || within.start > span.end) {
+            continue;
+        }
+        let items = &listing.items[range.start as usize..range.end as usize];
+        let mut next = Rebundled {
+            items: range.clone(),
+            span,
+            before: Measure::default(),
+            explicit: items.iter().all(|item| item.bundle.is_some()),
+            outcome: Outcome::Kept(format!("more than {LARGEST} instructions without a label")),
+        };
+        if region.len() <= LARGEST {
+            let found = found.get_or_insert_with(|| listing.region_dependences(&region));
+            let found = of_block(found, region.start, range, items);
+            next.before = before(items, &found, machine, next.explicit);
+            let part = Stretch {
+                file,
+                items,
+                statements,
+            };
+            next.outcome = part
+                .rewritten(&found, machine, options, next.before)
+                .unwrap_or_else(Outcome::Kept);
+        }
+        // Without a stop in front, the group of what stays would go on into groups that were made without it.
+        let before = range.start.checked_sub(1);
+        let open =
+            before.is_some_and(|before| listing.items[before as usize].group == items[0].group);
+        let ended = out.last().is_some_and(|last| {
+            last.items.end == range.start && matches!(last.outcome, Outcome::Rewritten { .. })
+        });
+        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, open && !ended) {
+            text.insert_str(0, ";;\n\t");
+        }
+        out.push(next);
+    }
+    out
+}
+
+/// Dependences between the instructions of a block, by `to`; `found` counts from item `first` on.
+fn of_block(
+    found: &[Dependence],
+    first: u32,
+    block: &Range<u32>,
+    items: &[Item],
+) -> Vec<Dependence> {
+    let inside = |item: u32| {
+        let at = (item + first).checked_sub(block.start)?;
+        (at < block.len() as u32).then_some(at)
+    };
+    let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
+    let mut out = control_dependences(&insts);
+    out.extend(found.iter().filter_map(|one| {
+        Some(Dependence {
+            from: inside(one.from)?,
+            to: inside(one.to)?,
+            ..*one
+        })
+    }));
+    out.sort_by_key(|one| (one.to, one.from));
+    out
+}
+
+/// Statements of a block: with the braces, templates and stops around its instructions.
+fn extent(document: &Document, listing: &Listing, block: &Range<u32>) -> Range<usize> {
+    let statement = |item: u32| listing.items[item as usize].statement as usize;
+    let mut start = statement(block.start);
+    while start > 0
+        && matches!(
+            document.statements[start - 1].kind,
+            StatementKind::Open | StatementKind::Template(_)
+        )
+    {
+        start -= 1;
+    }
+    let mut end = statement(block.end - 1) + 1;
+    while document
+        .statements
+        .get(end)
+        .is_some_and(|one| matches!(one.kind, StatementKind::Close | StatementKind::Stop))
+    {
+        end += 1;
+    }
+    start..end
+}
+
+/// A text and its reading.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    document: &'a Document,
+    text: &'a str,
+}
+
+/// A block of it.
+#[derive(Clone, Copy)]
+struct Stretch<'a> {
+    file: Source<'a>,
+    items: &'a [Item],
+    statements: &'a [Statement],
+}
+
+/// The bundles of a group: what they hold is counted within `instructions`, items of the block.
+struct Group {
+    parts: Vec<Part>,
+    instructions: Vec<usize>,
+    end: Edge,
+}
+
+impl Stretch<'_> {
+    /// Why it can't be rewritten, whatever would be gained.
+    fn refused(&self) -> Option<String> {
+        if let Some(reason) = self.items.iter().find_map(|item| item.opaque.as_ref()) {
+            return Some(reason.clone());
+        }
+        let mut open = false;
+        for statement in self.statements {
+            let shared = match statement.kind {
+                StatementKind::Open => std::mem::replace(&mut open, true),
+                StatementKind::Close => !std::mem::replace(&mut open, false),
+                _ => false,
+            };
+            if shared {
+                return Some(SHARED.into());
+            }
+        }
+        open.then(|| SHARED.into())
+    }
+
+    fn rewritten(
+        &self,
+        found: &[Dependence],
+        machine: &Epic,
+        options: &Options,
+        before: Measure,
+    ) -> Result<Outcome, String> {
+        if let Some(reason) = self.refused() {
+            return Err(reason);
+        }
+        // Nops go; the others are numbered anew.
+        let kept: Vec<usize> = (0..self.items.len())
+            .filter(|&at| self.items[at].inst.class != Class::Nop)
+            .collect();
+        if kept.is_empty() {
+            return Err("it holds nothing but nops".into());
+        }
+        let number = |item: u32| {
+            kept.binary_search(&(item as usize))
+                .ok()
+                .map(|at| at as u32)
+        };
+        let mut block = Block {
+            types: kept.iter().map(|&at| unit(&self.items[at])).collect(),
+            edges: Vec::new(),
+        };
+        let mut order = Vec::new();
+        for one in found {
+            let (Some(from), Some(to)) = (number(one.from), number(one.to)) else {
+                continue;
+            };
+            let cycles = wait(one, self.items, machine);
+            block.edges.push(Wait { from, to, cycles });
+            if cycles == 0 {
+                order.push((from, to));
+            }
+        }
+        let packing = block::pack(
+            &block,
+            &block::Options {
+                choice: options.choice,
+                width: machine.width(),
+                decisions: options.decisions,
+                ..block::Options::default()
+            },
+        );
+        let mut groups: Vec<Group> = Vec::new();
+        let mut bundles = 0;
+        for (at, group) in packing.groups.iter().enumerate() {
+            let last = at + 1 == packing.groups.len();
+            let end = if last { Edge::Whole } else { group.end };
+            let start = groups.last().map_or(Edge::Whole, |before| before.end);
+            let parts = placed(&block, &group.instructions, &order, start, end)
+                .ok_or("no order of its instructions fits into the templates")?;
+            bundles += parts.iter().filter(|part| part.from == 0).count() as u32;
+            groups.push(Group {
+                parts,
+                instructions: group
+                    .instructions
+                    .iter()
+                    .map(|&one| kept[one as usize])
+                    .collect(),
+                end,
+            });
+        }
+        let after = Measure {
+            cycles: packing.cycles,
+            nops: 3 * bundles - count(block.types.iter().copied()).filled(),
+            bundles,
+        };
+        let better = (after.cycles, after.nops) < (before.cycles, before.nops);
+        if !better && !options.all {
+            return Err("nothing is gained".into());
+        }
+        Ok(Outcome::Rewritten {
+            text: print(self, &groups),
+            after,
+            // Where the order within a group asked for another bundle, the bound is not reached.
+            proved: packing.proved && 3 * bundles == packing.slots,
+        })
+    }
+}
+
+/// The slots that an instruction fits into.
+fn unit(item: &Item) -> Type {
+    item.inst.unit.unwrap_or(Type::A)
+}
+
+/// Groups of which instructions must stand in order may need a bundle more than their types do.
+fn placed(
+    block: &Block,
+    group: &[u32],
+    order: &[(u32, u32)],
+    start: Edge,
+    end: Edge,
+) -> Option<Vec<Part>> {
+    let types: Vec<Type> = group.iter().map(|&one| block.types[one as usize]).collect();
+    let inside = |one: u32| group.binary_search(&one).ok().map(|at| at as u32);
+    let before: Vec<(u32, u32)> = order
+        .iter()
+        .filter_map(|&(from, to)| Some((inside(from)?, inside(to)?)))
+        .collect();
+    let least = slots(count(types.iter().copied()), start, end)?;
+    (0..3).find_map(|more| place(&types, &before, start, end, least + 3 * more))
+}
+
+/// Cycles that a dependence asks for.
+fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
+    let (from, to) = (&items[one.from as usize].inst, &items[one.to as usize].inst);
+    match one.kind {
+        Kind::Flow(register) if one.together => match from.class {
+            Class::Compare | Class::FloatCompare => machine.latency(from, to, register),
+            _ => 0,
+        },
+        Kind::Flow(register) => machine.latency(from, to, register).max(1),
+        Kind::Output(_) => 1,
+        // Which predicates exclude each other is lost on the assembler where one of them is written in the group.
+        Kind::Anti(register) if register.file == File::Predicate => 1,
+        Kind::Anti(_) | Kind::Memory => 0,
+        Kind::Control => u32::from(!one.together),
+    }
+}
+
+/// The block as it stands.
+fn before(items: &[Item], found: &[Dependence], machine: &Epic, explicit: bool) -> Measure {
+    let width = machine.width();
+    let mut issued = vec![0u32; items.len()];
+    let mut incoming = found.iter().peekable();
+    // The cycle of the group, and how long the one before took.
+    let (mut cycle, mut taken) = (0, 0);
+    let (mut nops, mut filled, mut at) = (0, 0, 0);
+    for group in items.chunk_by(|one, other| one.group == other.group) {
+        cycle += taken;
+        let (from, to) = (at, at + group.len());
+        at = to;
+        while let Some(one) = incoming.next_if(|one| (one.to as usize) < to) {
+            if (one.from as usize) < from {
+                cycle = cycle.max(issued[one.from as usize] + wait(one, items, machine));
+            }
+        }
+        issued[from..to].fill(cycle);
+        let counts = count(
+            group
+                .iter()
+                .filter(|item| item.inst.class != Class::Nop)
+                .map(unit),
+        );
+        let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
+        nops += wanted - counts.filled();
+        filled += counts.filled();
+        taken = width.least(counts, wanted).max(1);
+    }
+    let mut bundles = (nops + filled).div_ceil(3);
+    if explicit {
+        let mut written: Vec<u32> = items.iter().filter_map(|item| item.bundle).collect();
+        written.dedup();
+        bundles = written.len() as u32;
+        nops = (3 * bundles).saturating_sub(filled);
+    }
+    Measure {
+        cycles: cycle + taken,
+        nops,
+        bundles,
+    }
+}
