@@ -82,6 +82,18 @@ pub struct Block {
     pub operations: Vec<Operation>,
     /// How often an execution of the function comes here, as far as is known or estimated.
     pub weight: f64,
+    /// The cycle of every operation, not descending, where a pipelined loop has decided: operations of a cycle are one
+    /// group and stay in this order, an empty cycle is waiting time. Empty: not decided.
+    pub cycles: Vec<u32>,
+}
+
+/// Registers that rotate, from `r32`, `f32` and `p16`. A pipelined loop names them as fixed ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rotating {
+    /// A multiple of 8.
+    pub general: u32,
+    pub float: u32,
+    pub predicate: u32,
 }
 
 /// Memory of the frame.
@@ -101,6 +113,8 @@ pub struct Function {
     /// In layout order; the first is the entry, to which nothing branches.
     pub blocks: Vec<Block>,
     pub slots: Vec<Slot>,
+    /// As many as its hungriest pipelined loop needs.
+    pub rotating: Rotating,
 }
 
 impl Operand {
