@@ -115,6 +115,9 @@ pub struct Function {
     pub slots: Vec<Slot>,
     /// As many as its hungriest pipelined loop needs.
     pub rotating: Rotating,
+    /// Virtual registers that have their place already, ascending: the rotating predicates of pipelined loops, which
+    /// qualify operations. They live in no block but that of the loop.
+    pub pinned: Vec<(Virtual, Reg)>,
 }
 
 impl Operand {
@@ -168,6 +171,18 @@ impl Function {
     #[must_use]
     pub fn file(&self, register: Virtual) -> File {
         self.registers[register.0 as usize]
+    }
+    /// The virtual register that stands for a place that is decided.
+    pub fn pin(&mut self, place: Reg) -> Virtual {
+        let one = self.register(place.file);
+        self.pinned.push((one, place));
+        one
+    }
+    /// Where it is, if that is decided.
+    #[must_use]
+    pub fn place(&self, register: Virtual) -> Option<Reg> {
+        let found = self.pinned.binary_search_by_key(&register, |one| one.0);
+        found.ok().map(|at| self.pinned[at].1)
     }
     /// Blocks to which control may go from this one, without repetitions: targets of branches, and the next of the layout
     /// where it falls through.
