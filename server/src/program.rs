@@ -41,6 +41,7 @@ const LARGEST_FUNCTION: (usize, usize) = (30_000, 300_000);
 pub enum Language {
     Cuda,
     Hlsl,
+    C,
     Ptx,
     MicroSimd,
     /// The text form of the IR.
@@ -63,8 +64,10 @@ impl Language {
             .extension()
             .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref().unwrap_or("") {
-            "cu" | "cuh" | "h" | "hpp" | "hh" | "hxx" | "inl" | "inc" | "cpp" | "cc" | "cxx"
-            | "c" => Language::Cuda,
+            "cu" | "cuh" | "h" | "hpp" | "hh" | "hxx" | "inl" | "inc" | "cpp" | "cc" | "cxx" => {
+                Language::Cuda
+            }
+            "c" => Language::C,
             "hlsl" | "hlsli" | "fx" | "fxh" | "usf" | "ush" | "compute" => Language::Hlsl,
             "ptx" => Language::Ptx,
             "musimd" => Language::MicroSimd,
@@ -78,6 +81,7 @@ impl Language {
         Some(match identifier {
             "cuda" | "cuda-cpp" | "cuda-c++" | "CUDA C++" => Language::Cuda,
             "hlsl" => Language::Hlsl,
+            "c" => Language::C,
             "ptx" => Language::Ptx,
             "musimd" => Language::MicroSimd,
             "lir" | "lockstep-ir" => Language::Ir,
@@ -90,6 +94,7 @@ impl Language {
         match self {
             Language::Cuda => Some(Dialect::Cuda),
             Language::Hlsl => Some(Dialect::Hlsl),
+            Language::C => Some(Dialect::C),
             _ => None,
         }
     }
@@ -300,7 +305,7 @@ fn path_text(path: &Path) -> Arc<str> {
 /// The items of a file's unit.
 pub fn split(db: &dyn Db, file: File) -> Vec<Piece> {
     match file.language(db) {
-        Language::Cuda | Language::Hlsl => {
+        Language::Cuda | Language::Hlsl | Language::C => {
             let unit = db::unit(db, file);
             let keys = syntax::c_family::item_names(&unit.items);
             unit.items
@@ -586,6 +591,7 @@ fn lower_whole(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
         Body::Tokens { .. } => {
             let language = match file.language(db) {
                 Language::Hlsl => ir::Language::Hlsl,
+                Language::C => ir::Language::C,
                 _ => ir::Language::Cuda,
             };
             let config = file.settings(db).analysis(db);

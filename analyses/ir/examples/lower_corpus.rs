@@ -103,6 +103,7 @@ fn run() {
         let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
         let options = LowerOptions::new(match dialect {
             Dialect::Hlsl => Language::Hlsl,
+            Dialect::C => Language::C,
             Dialect::Cuda => Language::Cuda,
         });
         for item in &items {

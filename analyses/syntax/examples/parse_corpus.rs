@@ -45,6 +45,7 @@ fn is_entry(function: &Function, dialect: Dialect) -> bool {
             .any(|attribute| attribute.name == name)
     };
     match dialect {
+        Dialect::C => true,
         Dialect::Cuda => function.specifiers.words.has(SpecifierSet::CUDA_GLOBAL),
         Dialect::Hlsl => {
             attribute("numthreads")

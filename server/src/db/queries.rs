@@ -27,7 +27,7 @@ use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::LexedFile;
 use syntax::preprocess::Unit;
 use syntax::ptx::{PtxDeclarations, PtxItem};
-use syntax::{FileId, LineIndex, Problem, c_family::TypeNames};
+use syntax::{FileId, LineIndex, Problem, c_family::Dialect, c_family::TypeNames};
 
 /// A top-level declaration. Its identity is its name and its number among those of that name, so that what is known of
 /// it survives edits elsewhere.
@@ -90,7 +90,8 @@ pub fn items<'db>(db: &'db dyn Db, file: File) -> Vec<Item<'db>> {
 
 #[salsa::tracked]
 pub fn type_names(db: &dyn Db, file: File) -> TypeNames {
-    syntax::c_family::declared_type_names(&unit(db, file).items)
+    let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
+    syntax::c_family::type_names(&unit(db, file).items, dialect)
 }
 
 #[salsa::tracked(lru = 128)]

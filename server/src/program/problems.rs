@@ -22,7 +22,7 @@ pub fn item_problems(db: &dyn Db, item: Item<'_>) -> Vec<Problem> {
 /// Problems of an item's tree.
 pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db [Problem] {
     match file.language(db) {
-        Language::Cuda | Language::Hlsl => &db::parsed(db, item).problems,
+        Language::Cuda | Language::Hlsl | Language::C => &db::parsed(db, item).problems,
         Language::Ptx => &db::ptx_tree(db, item).problems,
         Language::MicroSimd | Language::Ir | Language::Ia64 | Language::Other => &[],
     }

@@ -65,6 +65,7 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
     let parsed = Arc::new(parsed);
     let language = match dialect {
         syntax::c_family::Dialect::Hlsl => ir::Language::Hlsl,
+        syntax::c_family::Dialect::C => ir::Language::C,
         _ => ir::Language::Cuda,
     };
     let bodies = With {

@@ -20,6 +20,7 @@
 //! Does not aim at a distribution that looks like people's code: it aims at every rule of an analysis.
 
 mod arbitrary;
+pub mod c;
 mod emit;
 mod extreme;
 mod lanes;

@@ -1,4 +1,4 @@
-//! The tree of the C family: one grammar for CUDA C++, HLSL and (later) C, OpenCL and GLSL. Dialects differ in
+//! The tree of the C family: one grammar for CUDA C++, HLSL, C and (later) OpenCL and GLSL. Dialects differ in
 //! tables (`dialect`), not in node types. Spans are relative to the item's start and cover exactly the node's text;
 //! a node that came out of a macro carries the span of the macro's *use*.
 
@@ -582,6 +582,11 @@ pub enum ExprKind {
     },
     /// `{a, b, .x = c}`; designators are kept.
     List(Vec<(Option<Ident>, Expr)>),
+    /// `[2] = e`, `.a.b[1] = e` in a list, without a plain designator beside it: C's, outermost first.
+    Designated {
+        path: Vec<Designator>,
+        value: Box<Expr>,
+    },
     SizeofType(Type),
     SizeofExpr(Box<Expr>),
     AlignofType(Type),
@@ -608,6 +613,16 @@ pub enum ExprKind {
     Throw,
     /// Not understood; `problems` says why.
     Unknown,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Designator {
+    Member(Ident),
+    /// `[a]`, and GNU's `[a ... b]`.
+    Element {
+        first: Expr,
+        last: Option<Expr>,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug)]

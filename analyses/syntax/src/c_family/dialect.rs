@@ -1,6 +1,8 @@
 //! What distinguishes the languages of the C family: tables, not parsers. A dialect says which words are specifiers,
 //! which names are types without a declaration in sight, what the compiler predefines, and which brackets are attributes.
 
+mod c;
+
 use super::ast::SpecifierSet;
 use super::token::TokenKind;
 
@@ -8,6 +10,8 @@ use super::token::TokenKind;
 pub enum Dialect {
     Cuda,
     Hlsl,
+    /// C11.
+    C,
 }
 
 /// What a word that is no keyword does in front of a type.
@@ -34,6 +38,7 @@ impl Dialect {
         match extension.to_ascii_lowercase().as_str() {
             "cu" | "cuh" => Some(Dialect::Cuda),
             "hlsl" | "hlsli" | "fx" | "fxh" | "usf" | "ush" => Some(Dialect::Hlsl),
+            "c" => Some(Dialect::C),
             _ => None,
         }
     }
@@ -46,6 +51,9 @@ impl Dialect {
             } else {
                 None
             };
+        }
+        if self == Dialect::C {
+            return c::keyword(text);
         }
         let kind = TokenKind::keyword(text);
         match (self, kind) {
@@ -101,6 +109,7 @@ impl Dialect {
         match self {
             Dialect::Cuda => cuda_specifier(text),
             Dialect::Hlsl => hlsl_specifier(text),
+            Dialect::C => c::specifier(text),
         }
     }
 
@@ -109,12 +118,13 @@ impl Dialect {
         match self {
             Dialect::Cuda => cuda_type(name),
             Dialect::Hlsl => hlsl_type(name) || self.is_builtin_template(name),
+            Dialect::C => c::is_type(name),
         }
     }
 
     /// A builtin type whose name is more than a habit: `delta_t` may well be a variable, `uint32_t` never is.
     pub fn is_certain_type(self, name: &str) -> bool {
-        let habit = self == Dialect::Cuda && name.ends_with("_t");
+        let habit = self != Dialect::Hlsl && name.ends_with("_t");
         let standard = [
             "int", "uint", "size", "ssize", "ptrdiff", "cu", "nv", "clock", "time_t", "half",
         ];
@@ -124,6 +134,7 @@ impl Dialect {
     /// A template that needs no declaration in the unit: `<` after it always opens arguments.
     pub fn is_builtin_template(self, name: &str) -> bool {
         match self {
+            Dialect::C => false,
             Dialect::Cuda => matches!(
                 name,
                 "device_vector"
@@ -214,11 +225,17 @@ impl Dialect {
         self == Dialect::Hlsl
     }
 
+    /// The language has templates, namespaces and classes.
+    pub fn has_templates(self) -> bool {
+        self != Dialect::C
+    }
+
     /// What the compiler defines before the first line, as `NAME` or `NAME=VALUE`.
     pub fn predefined(self) -> &'static [&'static str] {
         match self {
             Dialect::Cuda => CUDA_PREDEFINED,
             Dialect::Hlsl => HLSL_PREDEFINED,
+            Dialect::C => c::PREDEFINED,
         }
     }
 }

@@ -406,6 +406,28 @@ pub(super) fn expr(value: &Expr, out: &mut String) {
             }
             out.push(')');
         }
+        ExprKind::Designated { path, value } => {
+            out.push_str("(designated");
+            for designator in path {
+                match designator {
+                    crate::c_family::ast::Designator::Member(ident) => {
+                        let _ = write!(out, " .{}", ident.name);
+                    }
+                    crate::c_family::ast::Designator::Element { first, last } => {
+                        out.push_str(" [");
+                        expr(first, out);
+                        if let Some(last) = last {
+                            out.push_str(" ... ");
+                            expr(last, out);
+                        }
+                        out.push(']');
+                    }
+                }
+            }
+            out.push(' ');
+            expr(value, out);
+            out.push(')');
+        }
         ExprKind::SizeofType(ty) | ExprKind::AlignofType(ty) => {
             out.push_str(if matches!(value.kind, ExprKind::SizeofType(_)) {
                 "(sizeof-type "

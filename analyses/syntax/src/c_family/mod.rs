@@ -1,9 +1,9 @@
-//! The C family: CUDA C++ and HLSL.
+//! The C family: CUDA C++, HLSL and C.
 //!
 //! ```text
 //! lexer::lex            text            -> LexedFile      raw tokens of one file
 //! preprocess::preprocess LexedFile + includes -> Unit     items' tokens, macros expanded (`crate::preprocess`)
-//! declared_type_names   Unit::items     -> TypeNames      hints for the grammar
+//! type_names            Unit::items     -> TypeNames      hints for the grammar
 //! item_names            Unit::items     -> [ItemKey]      without parsing
 //! parse_item            ItemTokens      -> ParsedItem     one item, independent of the others
 //! parse_unit            Unit            -> [(start, end, ParsedItem)]
@@ -21,13 +21,13 @@ pub mod token;
 
 pub use dialect::Dialect;
 pub use grammar::parse_item;
-pub use names::{TypeNames, declared_type_names, item_name, item_names};
+pub use names::{TypeNames, declared_type_names, item_name, item_names, type_names};
 
 use crate::preprocess::{Unit, preprocess_text};
 
 /// Every item of a unit with its absolute range in its file.
 pub fn parse_unit(unit: &Unit, dialect: Dialect) -> Vec<(u32, u32, ast::ParsedItem)> {
-    let names = declared_type_names(&unit.items);
+    let names = type_names(&unit.items, dialect);
     let keys = item_names(&unit.items);
     unit.items
         .iter()

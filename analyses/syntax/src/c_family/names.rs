@@ -28,6 +28,68 @@ impl TypeNames {
     }
 }
 
+/// The names of types by the rules of a dialect: in C tags have a name space of their own, and only `typedef` names types.
+pub fn type_names(items: &[ItemTokens], dialect: Dialect) -> TypeNames {
+    if dialect != Dialect::C {
+        return declared_type_names(items);
+    }
+    let mut names = TypeNames::default();
+    for item in items {
+        let starts = item.tokens.iter().enumerate();
+        for (at, _) in starts.filter(|(_, token)| token.kind == T::Typedef) {
+            typedef_names(&item.tokens, at + 1, &mut names.types);
+        }
+    }
+    names.types.sort_unstable();
+    names.types.dedup();
+    names
+}
+
+/// Every name of `typedef T a, *b, c[2], (*d)(int);`, whose declaration begins at `start`.
+fn typedef_names(tokens: &[Token], start: usize, out: &mut Vec<SmolStr>) {
+    let kind = |at: usize| tokens.get(at).map_or(T::Eof, |token| token.kind);
+    let mut at = start;
+    while at < tokens.len() {
+        match kind(at) {
+            T::Semicolon => return,
+            T::LParen => {
+                let end = after_brackets(tokens, at);
+                if matches!(kind(at + 1), T::Star | T::Xor)
+                    || kind(at + 1) == T::Ident && matches!(kind(end), T::LParen | T::LBracket)
+                {
+                    let inside = tokens.get(at + 1..end).unwrap_or_default();
+                    let named = inside.iter().enumerate().find(|(offset, token)| {
+                        token.kind == T::Ident
+                            && matches!(
+                                inside.get(offset + 1).map(|next| next.kind),
+                                Some(T::RParen | T::LParen | T::LBracket)
+                            )
+                    });
+                    out.extend(named.map(|(_, token)| token.text.clone()));
+                }
+                at = end;
+                continue;
+            }
+            T::LBrace | T::LBracket => {
+                at = after_brackets(tokens, at);
+                continue;
+            }
+            T::Ident => {
+                let attribute = |at: usize| attribute_word(&tokens[at].text);
+                let ends = matches!(
+                    kind(at + 1),
+                    T::Comma | T::Semicolon | T::LBracket | T::LParen
+                ) || kind(at + 1) == T::Ident && attribute(at + 1);
+                if ends && !attribute(at) {
+                    out.push(tokens[at].text.clone());
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
 /// Finds `struct S`, `typename T`, `using A =`, `typedef ... A;`, and which names follow `template <...>`.
 pub fn declared_type_names(items: &[ItemTokens]) -> TypeNames {
     let mut names = TypeNames::default();
@@ -390,7 +452,8 @@ fn own_name(tokens: &[Token]) -> SmolStr {
 }
 
 fn attribute_word(word: &str) -> bool {
-    let words = [Dialect::Cuda, Dialect::Hlsl].map(|dialect| dialect.specifier_word(word));
+    let words =
+        [Dialect::Cuda, Dialect::Hlsl, Dialect::C].map(|dialect| dialect.specifier_word(word));
     words
         .iter()
         .flatten()
@@ -398,7 +461,7 @@ fn attribute_word(word: &str) -> bool {
 }
 
 fn specifier_only(word: &str) -> bool {
-    [Dialect::Cuda, Dialect::Hlsl]
+    [Dialect::Cuda, Dialect::Hlsl, Dialect::C]
         .iter()
         .any(|dialect| dialect.specifier_word(word).is_some())
 }

@@ -216,7 +216,11 @@ impl Context<'_> {
 
     /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
     pub(super) fn budget_spent(&self) -> bool {
-        let share = if self.of_module { OUTLINED_SHARE } else { 1 };
+        // A program of C has no entry whose callees matter most: each of its functions is looked at for itself.
+        let share = match self.of_module || self.is_c() {
+            true => OUTLINED_SHARE,
+            false => 1,
+        };
         let function = &self.builder.function;
         function.insts.len().max(function.sites.len()) > MAX_INSTRUCTIONS / share
             || self.callees.len() >= MAX_INLINE_DEPTH

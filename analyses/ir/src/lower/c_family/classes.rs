@@ -74,27 +74,19 @@ impl FunctionRef {
 pub fn struct_of<'t>(item: &'t ParsedItem, path: &[u32]) -> Option<&'t ast::Struct> {
     let mut current = match &item.kind {
         ItemKind::Struct(declared) => declared,
-        ItemKind::Alias(alias) => match &alias.ty.kind {
-            TypeKind::InlineStruct(inner) => inner,
-            _ => return None,
-        },
-        ItemKind::Variables(declaration) => match &declaration.declarators.first()?.ty.kind {
-            TypeKind::InlineStruct(inner) => inner,
-            _ => return None,
-        },
+        ItemKind::Alias(alias) => super::env::inline_struct(&alias.ty)?,
+        ItemKind::Variables(declaration) => {
+            super::env::inline_struct(&declaration.declarators.first()?.ty)?
+        }
         _ => return None,
     };
     for &step in path {
         current = match current.members.get(step as usize)? {
             Member::Struct(inner) => inner,
-            Member::Alias(alias) => match &alias.ty.kind {
-                TypeKind::InlineStruct(inner) => inner,
-                _ => return None,
-            },
-            Member::Fields(declaration) => match &declaration.declarators.first()?.ty.kind {
-                TypeKind::InlineStruct(inner) => inner,
-                _ => return None,
-            },
+            Member::Alias(alias) => super::env::inline_struct(&alias.ty)?,
+            Member::Fields(declaration) => {
+                super::env::inline_struct(&declaration.declarators.first()?.ty)?
+            }
             _ => return None,
         };
     }

@@ -70,7 +70,18 @@ impl Context<'_> {
                 otherwise,
             } => {
                 let condition = self.constant(condition)?;
-                self.constant(if condition.truth() { then } else { otherwise })
+                let (taken, other) = match condition.truth() {
+                    true => (then, otherwise),
+                    false => (otherwise, then),
+                };
+                let taken = self.constant(taken)?;
+                match self.constant(other) {
+                    Some(other) if taken.ty.is_arithmetic() && other.ty.is_arithmetic() => {
+                        let common = self.common_scalar(&taken.ty, &other.ty);
+                        self.constant_cast(taken, &common)
+                    }
+                    _ => Some(taken),
+                }
             }
             ExprKind::Cast { ty, operand, .. } => {
                 let ty = self.resolve_type(ty);
@@ -205,6 +216,10 @@ impl Context<'_> {
                 B::NotEqual => return Some(Const::bool(x != y)),
                 _ => return None,
             };
+            let value = match ty {
+                CType::Float(FloatKind::Single) => f64::from(value as f32),
+                _ => value,
+            };
             return Some(Const {
                 ty,
                 value: Number::Float(value),
@@ -317,6 +332,11 @@ impl Context<'_> {
             if found.is_some() {
                 return found;
             }
+        }
+        if self.is_c()
+            && let Some((declared, number)) = self.env.nested_enumerator(&last.ident.name)
+        {
+            return self.enumerator(&declared, number as usize);
         }
         if name.segments.len() > 1 {
             match self.type_at(&name.segments[..name.segments.len() - 1]) {

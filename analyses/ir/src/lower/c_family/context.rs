@@ -317,6 +317,9 @@ impl<'a> Context<'a> {
     pub fn is_hlsl(&self) -> bool {
         self.language == Language::Hlsl
     }
+    pub fn is_c(&self) -> bool {
+        self.language == Language::C
+    }
 
     // -------------------------------------------------------------------------------------------- frames and names
 

@@ -278,11 +278,19 @@ impl Context<'_> {
             return only.operand.clone();
         }
         if !candidates.is_empty() {
-            let near = if builtins::is_builtin(self.language, &full) {
-                NEAR
-            } else {
-                ANY
+            let entered = |c: &Callee| {
+                let function = c.function.function();
+                function.is_some_and(|f| matches!(f.body, ast::FunctionBody::Block(_)))
             };
+            let standard = builtins::is_builtin(self.language, &full);
+            if self.is_c()
+                && standard
+                && !candidates.iter().any(entered)
+                && let Some(found) = self.call_builtin(&full, &explicit, &list, span)
+            {
+                return Operand::Value(found);
+            }
+            let near = if standard && !self.is_c() { NEAR } else { ANY };
             let found =
                 self.call_overloaded(candidates.clone(), &explicit, None, &list, span, near);
             if let Some(found) = found {

@@ -30,6 +30,8 @@ pub enum EntryKind {
     /// Number of the enumerator.
     Enumerator(u32),
     Alias,
+    /// Number of the declarator: `typedef T a, *b;`.
+    AliasAmong(u32),
     /// Number of the declarator.
     Variable(u32),
     /// A member of a constant buffer: declaration and declarator.
@@ -50,6 +52,10 @@ pub struct Environment {
     scopes: Vec<Vec<SmolStr>>,
     namespace_aliases: Vec<(SmolStr, Vec<SmolStr>)>,
     by_key: FxHashMap<ItemKey, u32>,
+    /// C's tags of structures inside structures: the item, and the path of members to it.
+    nested_tags: FxHashMap<SmolStr, (u32, SmallVec<[u32; 2]>)>,
+    /// Enumerators of enumerations inside structures of C.
+    nested_enumerators: FxHashMap<SmolStr, (Arc<Enum>, u32)>,
 }
 
 /// What one item contributes to the environment. Equal to itself after an edit inside a body.
@@ -144,8 +150,12 @@ impl Environment {
                 }
             }
             ItemKind::Variables(declaration) => {
+                let typedef = declaration.specifiers.words.has(SpecifierSet::TYPEDEF);
                 for (number, declarator) in declaration.declarators.iter().enumerate() {
                     match &declarator.name {
+                        DeclaratorName::Plain(ident) if typedef => {
+                            enter(&ident.name, EntryKind::AliasAmong(number as u32));
+                        }
                         DeclaratorName::Plain(ident) => {
                             enter(&ident.name, EntryKind::Variable(number as u32));
                         }
@@ -156,7 +166,7 @@ impl Environment {
                         }
                         _ => {}
                     }
-                    match &declarator.ty.kind {
+                    match defined_in(&declarator.ty) {
                         TypeKind::InlineStruct(inner) if number == 0 => {
                             if let Some(last) = inner.name.as_ref().and_then(|n| n.segments.last())
                             {
@@ -186,8 +196,86 @@ impl Environment {
             }
             _ => {}
         }
+        let declared = match &stripped.kind {
+            ItemKind::Struct(declared) => Some(declared),
+            ItemKind::Alias(Alias { ty, .. }) => inline_struct(ty),
+            ItemKind::Variables(declaration) => declaration
+                .declarators
+                .first()
+                .and_then(|declarator| inline_struct(&declarator.ty)),
+            _ => None,
+        };
+        if let Some(declared) = declared {
+            self.enter_nested(index, declared, &mut SmallVec::new());
+        }
         self.by_key.insert(stripped.key.clone(), index);
         self.items.push(Arc::clone(stripped));
+    }
+
+    fn enter_nested(&mut self, item: u32, declared: &Struct, path: &mut SmallVec<[u32; 2]>) {
+        if path.len() > 16 {
+            return;
+        }
+        for (number, member) in declared.members.iter().enumerate() {
+            let ty = match member {
+                Member::Struct(inner) => {
+                    self.enter_tag(item, inner, number, path);
+                    continue;
+                }
+                Member::Fields(fields) => match fields.declarators.first() {
+                    Some(first) => defined_in(&first.ty),
+                    None => continue,
+                },
+                Member::Enum(inner) => {
+                    self.enter_enumerators(inner);
+                    continue;
+                }
+                _ => continue,
+            };
+            match ty {
+                TypeKind::InlineStruct(inner) => self.enter_tag(item, inner, number, path),
+                TypeKind::InlineEnum(inner) => self.enter_enumerators(inner),
+                _ => {}
+            }
+        }
+    }
+
+    fn enter_tag(
+        &mut self,
+        item: u32,
+        inner: &Struct,
+        number: usize,
+        path: &mut SmallVec<[u32; 2]>,
+    ) {
+        path.push(number as u32);
+        let tag = inner.name.as_ref().and_then(|name| name.segments.last());
+        if let Some(tag) = tag
+            && tag.ident.name.contains(' ')
+        {
+            self.nested_tags
+                .insert(tag.ident.name.clone(), (item, path.clone()));
+        }
+        self.enter_nested(item, inner, path);
+        path.pop();
+    }
+
+    fn enter_enumerators(&mut self, inner: &Enum) {
+        let shared = Arc::new(inner.clone());
+        for (number, (ident, _)) in inner.enumerators.iter().enumerate() {
+            let known = (Arc::clone(&shared), number as u32);
+            self.nested_enumerators.insert(ident.name.clone(), known);
+        }
+    }
+
+    /// Where C's `struct s` is that is declared inside another structure.
+    pub fn nested_tag(&self, tag: &SmolStr) -> Option<(&Arc<ParsedItem>, &SmallVec<[u32; 2]>)> {
+        let (item, path) = self.nested_tags.get(tag)?;
+        Some((self.items.get(*item as usize)?, path))
+    }
+
+    /// The enumeration inside a structure that an enumerator belongs to, and its number there.
+    pub fn nested_enumerator(&self, name: &SmolStr) -> Option<(Arc<Enum>, u32)> {
+        self.nested_enumerators.get(name).cloned()
     }
 
     pub fn by_key(&self, key: &ItemKey) -> Option<&Arc<ParsedItem>> {
@@ -261,6 +349,26 @@ impl Environment {
             _ => false,
         };
         entries.iter().map(|(e, _)| *e).filter(written).collect()
+    }
+}
+
+/// What a declarator's type defines in passing, behind pointers and arrays.
+pub fn defined_in(ty: &Type) -> &TypeKind {
+    let mut current = ty;
+    for _ in 0..16 {
+        current = match &current.kind {
+            TypeKind::Pointer(to) => to,
+            TypeKind::Array { element, .. } => element,
+            _ => break,
+        };
+    }
+    &current.kind
+}
+
+pub fn inline_struct(ty: &Type) -> Option<&Struct> {
+    match defined_in(ty) {
+        TypeKind::InlineStruct(inner) => Some(inner),
+        _ => None,
     }
 }
 

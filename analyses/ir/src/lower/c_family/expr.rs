@@ -192,6 +192,7 @@ impl Context<'_> {
                 let ty = self.resolve_type(ty);
                 return self.construct(ty, arguments, *brace, e.span);
             }
+            ExprKind::Designated { value, .. } => return self.expr(value),
             ExprKind::List(_) => self.initialise_value(&CType::Unknown, e),
             ExprKind::SizeofType(_) | ExprKind::SizeofExpr(_) | ExprKind::AlignofType(_) => {
                 match self.constant(e) {

@@ -1,4 +1,4 @@
-//! CUDA C++ and HLSL to IR. What a program means is decided here: types, overloads, templates, conversions, which
+//! CUDA C++, HLSL and C to IR. What a program means is decided here: types, overloads, templates, conversions, which
 //! names are builtins; calls of visible functions are inlined.
 //!
 //! Anything that is not understood becomes `Op::Unknown` with a problem at its place, and lowering goes on. Every
@@ -23,6 +23,7 @@ pub mod expr;
 pub mod inline_asm;
 pub mod launches;
 pub mod leaving;
+pub mod library_types;
 pub mod lifetimes;
 pub mod loops;
 pub mod members;

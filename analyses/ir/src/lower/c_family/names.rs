@@ -218,7 +218,7 @@ impl Context<'_> {
 
     /// `threadIdx` and its like, as a place of three values.
     pub(super) fn launch_variable(&mut self, name: &str, span: Span) -> Option<LValue> {
-        if self.is_hlsl() {
+        if self.is_hlsl() || self.is_c() {
             return None;
         }
         self.here(span);

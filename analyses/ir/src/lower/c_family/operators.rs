@@ -555,7 +555,24 @@ impl Context<'_> {
         span: Span,
     ) -> Operand {
         if let Some(known) = self.constant(condition) {
-            return self.expr(if known.truth() { then } else { otherwise });
+            let (taken, other) = match known.truth() {
+                true => (then, otherwise),
+                false => (otherwise, then),
+            };
+            let operand = self.expr(taken);
+            if self.is_hlsl() || !operand.ty().value_type().is_arithmetic() {
+                return operand;
+            }
+            // The arm that is not taken has a say in the type.
+            let other = self.type_of(other);
+            if !other.value_type().is_arithmetic()
+                || other.value_type() == operand.ty().value_type()
+            {
+                return operand;
+            }
+            let common = self.common_scalar(operand.ty().value_type(), other.value_type());
+            let value = self.take(operand, taken.span);
+            return Operand::Value(self.convert(value, &common, span));
         }
         let test = self.rvalue(condition);
         if self.is_hlsl() && test.ty.components() > 1 {

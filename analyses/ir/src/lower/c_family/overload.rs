@@ -67,7 +67,10 @@ impl Context<'_> {
             .take_while(|p| p.default.is_none() && !p.pack)
             .count();
         if arguments.len() < required
-            || (arguments.len() > parameters.len() && pack.is_none() && !function.variadic)
+            || (arguments.len() > parameters.len()
+                && pack.is_none()
+                && !function.variadic
+                && !(self.is_c() && parameters.is_empty()))
         {
             return None;
         }
@@ -251,7 +254,11 @@ impl Context<'_> {
                     };
                     rank += 1;
                 } else {
-                    rank += self.conversion_rank(argument.operand.ty(), &ty)?;
+                    // What C converts with a warning is a call all the same.
+                    rank += match self.conversion_rank(argument.operand.ty(), &ty) {
+                        None if self.is_c() => 30,
+                        found => found?,
+                    };
                     if let CType::Reference { is_const, .. } = &ty {
                         let rvalue_reference =
                             matches!(&parameter.ty.kind, TypeKind::Reference { rvalue: true, .. });

@@ -4,6 +4,8 @@ use super::aliases::AliasKey;
 use super::builtins::BuiltinTemplateArgument;
 use super::context::{Const, Context, Local};
 use super::env::{Entry, EntryKind};
+use super::library_types::cuda_named;
+pub use super::library_types::hlsl_numeric;
 use super::resources;
 use super::types::*;
 use super::value::{LValue, RValue};
@@ -176,7 +178,10 @@ impl Context<'_> {
             .filter(|e| {
                 matches!(
                     e.what,
-                    EntryKind::Struct | EntryKind::Enum | EntryKind::Alias
+                    EntryKind::Struct
+                        | EntryKind::Enum
+                        | EntryKind::Alias
+                        | EntryKind::AliasAmong(_)
                 )
             })
             .collect();
@@ -184,14 +189,41 @@ impl Context<'_> {
             ItemKind::Struct(s) => s.has_body,
             _ => true,
         };
-        let entry = *types.iter().find(has_body).or_else(|| types.first())?;
         let env = self.env;
+        let Some(&entry) = types.iter().find(has_body).or_else(|| types.first()) else {
+            // In C a structure inside a structure belongs to the file.
+            let (item, path) = env.nested_tag(path.last()?)?;
+            let (item, path) = (item.clone(), path.clone());
+            return Some(self.instance(
+                &item,
+                path,
+                Vec::new(),
+                Default::default(),
+                Default::default(),
+            ));
+        };
         let item = env.item(entry);
         match (&item.kind, entry.what) {
+            (ItemKind::Variables(declaration), EntryKind::AliasAmong(number)) => {
+                let declarator = declaration.declarators.get(number as usize)?;
+                let mut frame = super::context::Frame::outside(item.key.clone());
+                frame.site = self.site();
+                self.frames.push(frame);
+                let ty = match &declarator.ty.kind {
+                    TypeKind::InlineStruct(inner) => self.item_struct(inner, &item.key),
+                    _ => self.resolve_type(&declarator.ty),
+                };
+                self.frames.pop();
+                Some(ty)
+            }
             (ItemKind::Struct(_), _) => Some(self.instantiate(&types, arguments.unwrap_or(&[]))),
             (ItemKind::Enum(declared), _) => Some(self.enum_type(declared)),
             (ItemKind::Alias(alias), EntryKind::Struct) => match &alias.ty.kind {
                 TypeKind::InlineStruct(inner) => Some(self.item_struct(inner, &item.key)),
+                _ => None,
+            },
+            (ItemKind::Alias(alias), EntryKind::Enum) => match &alias.ty.kind {
+                TypeKind::InlineEnum(inner) => Some(self.enum_type(inner)),
                 _ => None,
             },
             (ItemKind::Alias(alias), _) => {
@@ -199,7 +231,7 @@ impl Context<'_> {
             }
             (ItemKind::Variables(declaration), _) => {
                 let first = declaration.declarators.first()?;
-                match &first.ty.kind {
+                match super::env::defined_in(&first.ty) {
                     TypeKind::InlineStruct(inner) => Some(self.item_struct(inner, &item.key)),
                     TypeKind::InlineEnum(inner) => Some(self.enum_type(inner)),
                     _ => None,
@@ -244,6 +276,8 @@ impl Context<'_> {
         let (bits, signed) = match underlying {
             Some(CType::Int { bits, signed }) => (bits, signed),
             Some(CType::Bool) => (8, false),
+            // An enumeration of C without negative numbers is unsigned, as GCC has it.
+            _ if self.is_c() => (32, !self.never_negative(declared)),
             _ => (32, true),
         };
         CType::Enum {
@@ -257,9 +291,21 @@ impl Context<'_> {
         }
     }
 
+    /// Whether no enumerator is written as a negative number.
+    fn never_negative(&mut self, declared: &ast::Enum) -> bool {
+        declared.enumerators.iter().all(|(_, value)| match value {
+            Some(e) => self.constant(e).is_some_and(|n| n.as_int() >= 0),
+            None => true,
+        })
+    }
+
     /// The value of enumerator `number`.
     pub fn enumerator(&mut self, declared: &ast::Enum, number: usize) -> Option<Const> {
-        let ty = self.enum_type(declared);
+        // Those of C are numbers of type `int`.
+        let ty = match self.is_c() {
+            true => CType::INT,
+            false => self.enum_type(declared),
+        };
         let mut base = 0i64;
         let mut steps = 0i64;
         for (_, value) in declared.enumerators[..=number.min(declared.enumerators.len() - 1)]
@@ -492,6 +538,9 @@ impl Context<'_> {
             let arguments = self.builtin_arguments(arguments);
             return resources::named_type(self, name, &arguments);
         }
+        if self.is_c() {
+            return super::builtins::c::named_type(name);
+        }
         if let Some(ty) = cuda_named(name).or_else(|| self.runtime_struct(name)) {
             return Some(ty);
         }
@@ -626,7 +675,7 @@ impl Context<'_> {
 }
 
 /// A texture reference of the old API: a handle with an element type.
-fn texture_reference(element: CType, arguments: &[Local]) -> CType {
+pub(super) fn texture_reference(element: CType, arguments: &[Local]) -> CType {
     let dimension = arguments.iter().find_map(|a| match a {
         Local::Constant(n) => Some(n.as_int()),
         _ => None,
@@ -680,101 +729,4 @@ pub fn word_type(word: &str) -> Option<CType> {
         "__int128" | "unsigned __int128" => CType::LONG,
         _ => return None,
     })
-}
-
-/// Types of CUDA's headers and of <stdint.h>.
-fn cuda_named(name: &str) -> Option<CType> {
-    let scalar = match name {
-        "size_t" | "uint64_t" | "uintptr_t" | "ulong" | "ulonglong" | "uint_fast64_t"
-        | "uint64" | "uintmax_t" | "CUdeviceptr" | "ulonglong1" | "u64" => CType::ULONG,
-        "ssize_t" | "int64_t" | "ptrdiff_t" | "intptr_t" | "longlong" | "clock_t" | "int64"
-        | "intmax_t" | "__int64" | "longlong1" | "off_t" => CType::LONG,
-        "uint32_t" | "uint" | "uint_fast32_t" | "uint1" | "uint32" | "u_int32_t" | "u32" => {
-            CType::UINT
-        }
-        "int32_t" | "int_fast32_t" | "int1" | "int32" => CType::INT,
-        "uint16_t" | "ushort" | "ushort1" | "uint16" => CType::USHORT,
-        "int16_t" | "short1" | "int16" => CType::SHORT,
-        "uint8_t" | "uchar" | "uchar1" | "u_char" | "uint8" | "byte" => CType::UCHAR,
-        "int8_t" | "char1" | "int8" => CType::CHAR,
-        "float1" | "float32_t" => CType::FLOAT,
-        "double1" | "float64_t" => CType::DOUBLE,
-        "half" | "__half" | "__half_raw" | "half_t" | "float16_t" => CType::HALF,
-        "__nv_bfloat16" | "nv_bfloat16" | "__nv_bfloat16_raw" => CType::BFLOAT,
-        "half2" | "__half2" | "__half2_raw" => return Some(CType::vector(CType::HALF, 2)),
-        "__nv_bfloat162" | "nv_bfloat162" => return Some(CType::vector(CType::BFLOAT, 2)),
-        "dim3" => return Some(CType::vector(CType::UINT, 3)),
-        "cuComplex" | "cuFloatComplex" | "cufftComplex" => {
-            return Some(CType::vector(CType::FLOAT, 2));
-        }
-        "cuDoubleComplex" | "cufftDoubleComplex" => return Some(CType::vector(CType::DOUBLE, 2)),
-        "cufftReal" => CType::FLOAT,
-        "cufftDoubleReal" => CType::DOUBLE,
-        "__nv_fp8_e4m3" | "__nv_fp8_e5m2" | "__nv_fp8_storage_t" | "__nv_fp8x1" => CType::UCHAR,
-        "cudaError_t" | "cudaMemcpyKind" | "CUresult" => CType::INT,
-        "cudaTextureObject_t" | "cudaSurfaceObject_t" => {
-            return Some(texture_reference(CType::FLOAT, &[]));
-        }
-        _ => {
-            let n = name.as_bytes().last()?.wrapping_sub(b'0');
-            if !(2..=4).contains(&n) {
-                return None;
-            }
-            let element = match &name[..name.len() - 1] {
-                "float" => CType::FLOAT,
-                "double" => CType::DOUBLE,
-                "int" => CType::INT,
-                "uint" => CType::UINT,
-                "short" => CType::SHORT,
-                "ushort" => CType::USHORT,
-                "char" => CType::CHAR,
-                "uchar" => CType::UCHAR,
-                "long" | "longlong" => CType::LONG,
-                "ulong" | "ulonglong" => CType::ULONG,
-                _ => return None,
-            };
-            return Some(CType::vector(element, n));
-        }
-    };
-    Some(scalar)
-}
-
-/// HLSL's scalars, `floatN` and `floatNxM`.
-pub fn hlsl_numeric(name: &str, native_16bit: bool) -> Option<CType> {
-    let scalar = |name: &str| {
-        Some(match name {
-            "half" | "min16float" | "min10float" if native_16bit => CType::HALF,
-            "min16int" | "min12int" if native_16bit => CType::SHORT,
-            "min16uint" if native_16bit => CType::USHORT,
-            "float" | "float32_t" => CType::FLOAT,
-            "double" | "float64_t" => CType::DOUBLE,
-            // Without -enable-16bit-types these are 32 bits wide in memory.
-            "half" | "min16float" | "min10float" => CType::FLOAT,
-            "min16int" | "min12int" => CType::INT,
-            "min16uint" => CType::UINT,
-            "float16_t" => CType::HALF,
-            "int" | "int32_t" => CType::INT,
-            "uint" | "uint32_t" | "dword" => CType::UINT,
-            "int16_t" => CType::SHORT,
-            "uint16_t" => CType::USHORT,
-            "int64_t" => CType::LONG,
-            "uint64_t" => CType::ULONG,
-            "bool" => CType::Bool,
-            _ => return None,
-        })
-    };
-    if let Some(ty) = scalar(name) {
-        return Some(ty);
-    }
-    let digit = |c: u8| (b'1'..=b'4').contains(&c).then(|| c - b'0');
-    let bytes = name.as_bytes();
-    let last = digit(*bytes.last()?)?;
-    if bytes.len() > 3
-        && bytes[bytes.len() - 2] == b'x'
-        && let Some(rows) = digit(bytes[bytes.len() - 3])
-        && let Some(element) = scalar(&name[..name.len() - 3])
-    {
-        return Some(CType::matrix(element, rows, last));
-    }
-    Some(CType::vector(scalar(&name[..name.len() - 1])?, last))
 }

@@ -99,6 +99,9 @@ impl Bodies for UnitBodies {
 
 fn function_kind(function: &ast::Function, language: Language) -> Option<FunctionKind> {
     let words = function.specifiers.words;
+    if language == Language::C {
+        return Some(FunctionKind::Host);
+    }
     if language != Language::Cuda {
         return Some(FunctionKind::Device);
     }
@@ -479,6 +482,7 @@ impl Context<'_> {
                 self.builder.function.launch.max_threads = number;
             }
         }
+        let alone = self.is_c();
         let given = self.options.launch.clone();
         let launch = &mut self.builder.function.launch;
         for axis in 0..3 {
@@ -486,6 +490,10 @@ impl Context<'_> {
             launch.grid[axis] = given.grid[axis];
         }
         launch.warp_size = given.warp_size;
+        if alone {
+            // A function of C runs alone.
+            (launch.block, launch.grid) = ([Some(1); 3], [Some(1); 3]);
+        }
         if launch.max_threads.is_none() {
             launch.max_threads = given.max_threads;
         }

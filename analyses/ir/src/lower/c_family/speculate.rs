@@ -58,7 +58,11 @@ impl Context<'_> {
                         Some(Local::Variable(place)) => {
                             matches!(place.place, Place::Slots(_) | Place::Value(_))
                         }
-                        None => launch_special(&only.ident.name).is_some() && !self.is_hlsl(),
+                        None => {
+                            launch_special(&only.ident.name).is_some()
+                                && !self.is_hlsl()
+                                && !self.is_c()
+                        }
                         _ => false,
                     },
                     _ => false,

@@ -146,6 +146,7 @@ fn expr_at(e: &Expr, f: &mut dyn FnMut(Node<'_>), depth: u32) {
         | ExprKind::SizeofExpr(operand)
         | ExprKind::Paren(operand)
         | ExprKind::PackExpansion(operand)
+        | ExprKind::Designated { value: operand, .. }
         | ExprKind::Delete(operand) => expr_at(operand, f, d),
         ExprKind::Member { base, .. } => expr_at(base, f, d),
         ExprKind::Binary { left, right, .. } | ExprKind::Assign { left, right, .. } => {

@@ -197,7 +197,7 @@ impl Parser<'_> {
             if !self.eat(T::Comma) {
                 break;
             }
-            next = self.declarator(base.clone(), place);
+            next = self.declarator(self.named_again(&base, None), place);
             if let Some(suffix) = next.function.take() {
                 let parameters = suffix
                     .parameters
@@ -285,10 +285,30 @@ impl Parser<'_> {
             if !self.eat(T::Comma) {
                 break;
             }
-            next = self.declarator(base.clone(), Place::Namespace);
+            let first = aliases.first().map(|alias: &Alias| &alias.name);
+            next = self.declarator(self.named_again(&base, first), Place::Namespace);
         }
         self.semicolon();
         Parsed::Aliases(aliases)
+    }
+
+    /// The type of the declarators behind the first: in C the structure that stands in front of all is defined once.
+    fn named_again(&self, base: &Type, first: Option<&Ident>) -> Type {
+        let tag = match &base.kind {
+            TypeKind::InlineStruct(inner) if !self.dialect.has_templates() => {
+                match (&inner.name, first) {
+                    (Some(name), _) => Some(name.clone()),
+                    (None, Some(first)) => Some(super::declarators::name_of(first.clone())),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let mut ty = base.clone();
+        if let Some(name) = tag {
+            ty.kind = TypeKind::Named(name);
+        }
+        ty
     }
 
     /// A declarator's attributes, width, semantic and initializer.

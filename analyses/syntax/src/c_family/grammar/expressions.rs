@@ -1,7 +1,7 @@
 //! Expressions by precedence climbing: chains of one level are loops, only operands recurse.
 
 use super::{CHAIN, Parser};
-use crate::c_family::ast::{BinaryOp, Expr, ExprKind, Name, UnaryOp};
+use crate::c_family::ast::{BinaryOp, Designator, Expr, ExprKind, Name, UnaryOp};
 use crate::c_family::token::TokenKind as T;
 use crate::source::Span;
 
@@ -583,6 +583,13 @@ impl Parser<'_> {
             while this.peek() != T::RBrace && this.peek() != T::Eof {
                 let before = this.at;
                 let mut designator = None;
+                if let Some(designated) = this.designated() {
+                    entries.push((None, designated));
+                    if this.eat(T::Comma) {
+                        continue;
+                    }
+                    break;
+                }
                 if this.peek() == T::Dot && this.nth(1) == T::Ident {
                     this.bump();
                     designator = this.ident();
@@ -634,6 +641,43 @@ impl Parser<'_> {
             kind: ExprKind::List(entries),
             span: self.span_from(start),
         }
+    }
+
+    /// An entry of a list in C that says where it belongs, unless it names one member alone.
+    fn designated(&mut self) -> Option<Expr> {
+        if self.dialect.has_templates() || !matches!(self.peek(), T::Dot | T::LBracket) {
+            return None;
+        }
+        if self.peek() == T::Dot && self.nth(2) == T::Equal {
+            return None;
+        }
+        let start = self.mark();
+        let mut path = Vec::new();
+        loop {
+            match self.peek() {
+                T::Dot => {
+                    self.bump();
+                    path.push(Designator::Member(self.ident()?));
+                }
+                T::LBracket => {
+                    self.bump();
+                    let (first, last) = self.bracketed(|this| {
+                        let first = this.conditional();
+                        let last = this.eat(T::Ellipsis).then(|| this.conditional());
+                        (first, last)
+                    });
+                    self.expect(T::RBracket);
+                    path.push(Designator::Element { first, last });
+                }
+                _ => break,
+            }
+        }
+        self.expect(T::Equal);
+        let value = Box::new(self.initializer_clause());
+        Some(Expr {
+            kind: ExprKind::Designated { path, value },
+            span: self.span_from(start),
+        })
     }
 
     fn skip_designator(&mut self) {

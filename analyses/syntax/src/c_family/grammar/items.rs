@@ -69,10 +69,7 @@ impl Parser<'_> {
         match self.declaration(template.clone(), start, Place::Namespace) {
             Parsed::Function(function) => ItemKind::Function(*function),
             Parsed::Variables(declaration) => ItemKind::Variables(declaration),
-            Parsed::Aliases(aliases) => match aliases.into_iter().next() {
-                Some(alias) => ItemKind::Alias(alias),
-                None => ItemKind::Nothing,
-            },
+            Parsed::Aliases(aliases) => self.aliases(aliases, start),
             Parsed::Definition(ty) => match ty.kind {
                 TypeKind::InlineStruct(mut inner) => {
                     inner.template = template;
@@ -89,6 +86,42 @@ impl Parser<'_> {
                 self.unknown_item()
             }
         }
+    }
+
+    /// `typedef T a, *b;`: several names in one item are a declaration whose specifiers say so.
+    fn aliases(&self, mut aliases: Vec<crate::c_family::ast::Alias>, start: usize) -> ItemKind {
+        use crate::c_family::ast::{
+            Declaration, Declarator, DeclaratorName, Initializer, SpecifierSet, Specifiers,
+        };
+        if aliases.len() < 2 || self.dialect.has_templates() {
+            return match aliases.is_empty() {
+                false => ItemKind::Alias(aliases.remove(0)),
+                true => ItemKind::Nothing,
+            };
+        }
+        let span = self.span_from(start);
+        let declarators = aliases
+            .into_iter()
+            .map(|alias| Declarator {
+                name: DeclaratorName::Plain(alias.name),
+                ty: alias.ty,
+                initializer: Initializer::None,
+                bit_width: None,
+                semantic: None,
+                attributes: Vec::new(),
+                span: alias.span,
+            })
+            .collect();
+        ItemKind::Variables(Declaration {
+            template: None,
+            specifiers: Specifiers {
+                words: SpecifierSet(SpecifierSet::TYPEDEF),
+                attributes: Vec::new(),
+                span,
+            },
+            declarators,
+            span,
+        })
     }
 
     fn using(&mut self, start: usize) -> ItemKind {

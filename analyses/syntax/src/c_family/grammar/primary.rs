@@ -21,7 +21,11 @@ impl Parser<'_> {
         let ty = self.bracketed(|this| this.type_id());
         self.expect(T::RParen);
         if self.peek() == T::LBrace {
-            let arguments = self.argument_list(T::RBrace);
+            // A compound literal keeps its designators: the list is what it is initialised with.
+            let arguments = match self.dialect.has_templates() {
+                true => self.argument_list(T::RBrace),
+                false => vec![self.initializer_list()],
+            };
             let value = Expr {
                 kind: ExprKind::Construct {
                     ty,

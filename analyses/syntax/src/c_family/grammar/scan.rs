@@ -57,6 +57,9 @@ impl Parser<'_> {
 
     /// Behind the `>` that closes the `<` at `open`, when what lies between can be template arguments.
     pub(super) fn scan_angles(&self, open: usize, known: bool) -> Option<Ahead> {
+        if !self.dialect.has_templates() {
+            return None;
+        }
         let mut depth = 0i32;
         let mut at = open;
         let end = self.tokens.len().min(open + REACH);

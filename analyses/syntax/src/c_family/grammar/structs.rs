@@ -24,7 +24,14 @@ impl Parser<'_> {
         };
         self.bump();
         let mut attributes = Vec::new();
-        let name = self.tag_name(&mut attributes);
+        let mut name = self.tag_name(&mut attributes);
+        self.as_tag(
+            &mut name,
+            match kind {
+                StructKind::Union => "union",
+                _ => "struct",
+            },
+        );
         if self.is_word(self.at, "final") && matches!(self.nth(1), T::LBrace | T::Colon) {
             self.bump();
         }
@@ -49,6 +56,7 @@ impl Parser<'_> {
         };
         let class = name
             .as_ref()
+            .filter(|_| self.dialect.has_templates())
             .and_then(|name| name.segments.last())
             .map(|last| last.ident.name.clone());
         let members = self.members(class);
@@ -63,6 +71,15 @@ impl Parser<'_> {
             span: self.span_from(start),
         };
         (TypeKind::InlineStruct(Box::new(definition)), false)
+    }
+
+    /// Tags of C have a name space of their own: the name of `struct s` is `struct s`.
+    fn as_tag(&self, name: &mut Option<Name>, word: &str) {
+        if !self.dialect.has_templates()
+            && let Some(last) = name.as_mut().and_then(|name| name.segments.last_mut())
+        {
+            last.ident.name = smol_str::format_smolstr!("{word} {}", last.ident.name);
+        }
     }
 
     /// Attributes and the name of a tag; words that no include explains stand in front of it.
@@ -321,7 +338,8 @@ impl Parser<'_> {
         self.bump();
         let scoped = self.eat(T::Class) || self.eat(T::Struct);
         let mut attributes = Vec::new();
-        let name: Option<Name> = self.tag_name(&mut attributes);
+        let mut name: Option<Name> = self.tag_name(&mut attributes);
+        self.as_tag(&mut name, "enum");
         let underlying_follows = self.peek() == T::Colon
             && (self.type_word(self.at + 1) || matches!(self.nth(1), T::Ident | T::ColonColon));
         let underlying = (underlying_follows && self.bases_or_end()).then(|| {

@@ -3,6 +3,7 @@
 //! `call` is asked before overload resolution finds nothing visible under the name; `None` means that the name is no
 //! builtin (or that its arguments do not fit), and the call becomes unknown.
 
+pub mod c;
 pub mod cuda;
 pub mod hlsl;
 
@@ -31,6 +32,7 @@ pub fn call(
         Language::Hlsl => hlsl::call(cx, name, template_arguments, arguments, span),
         Language::Cuda => opaque_library(cx, name, arguments, span)
             .or_else(|| cuda::call(cx, name, template_arguments, arguments, span)),
+        Language::C => c::call(cx, name, arguments, span),
         _ => None,
     }
 }
@@ -39,6 +41,7 @@ pub fn call(
 pub fn is_builtin(language: Language, name: &str) -> bool {
     match language {
         Language::Hlsl => hlsl::names::is_builtin(name),
+        Language::C => c::is_builtin(name),
         other => other == Language::Cuda,
     }
 }
@@ -46,6 +49,9 @@ pub fn is_builtin(language: Language, name: &str) -> bool {
 /// Whether a header that is not found hides no device function: it declares builtins, or nothing that runs on a device.
 pub fn is_known_header(spec: &str) -> bool {
     let spec = spec.trim();
+    if c::is_known_header(spec) {
+        return true;
+    }
     let name = spec.rsplit(['/', '\\']).next().unwrap_or(spec);
     let Some((stem, _)) = name.rsplit_once('.') else {
         // The C++ library, without its extensions for devices.
@@ -123,6 +129,7 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
             let value = cx.builder.int(crate::Type::I32, number);
             Some(RValue::scalar(ty, value))
         }
+        Language::C => c::named_value(cx, name, span),
         _ => None,
     }
 }
