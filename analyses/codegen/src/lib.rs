@@ -2,6 +2,7 @@
 //!
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
+pub mod allocate;
 pub mod bundle;
 pub mod instrument;
 pub mod machine;

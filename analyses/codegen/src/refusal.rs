@@ -18,4 +18,19 @@ pub enum Refusal {
     /// A construct that was not understood when the program was read.
     #[error("not understood: {reason}")]
     Unknown { reason: String },
+    /// A loop whose cycles are decided needs more registers at once.
+    #[error(
+        "more than the {available} registers that are left of the file `{file}` are needed at once"
+    )]
+    Registers { file: SmolStr, available: u32 },
+    /// Offsets in the frame have 14 bits.
+    #[error("the frame has {bytes} bytes, {most} at most can be addressed")]
+    Frame { bytes: u64, most: u64 },
+}
+
+/// A refusal and the place in the source that it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    pub reason: Refusal,
+    pub loc: ir::Loc,
 }

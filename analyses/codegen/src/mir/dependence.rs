@@ -128,6 +128,10 @@ pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Depende
         builder.writes(at);
         builder.moves(inst);
         builder.excludes(inst);
+        // The assembler knows nothing of predicates behind a call, preserved or not.
+        if inst.branch == Some(super::Branch::Call) {
+            builder.exclusive.clear();
+        }
     }
     let mut out = builder.out;
     out.sort_by_key(|one| (one.to, one.from));

@@ -118,6 +118,33 @@ pub struct Function {
     /// Virtual registers that have their place already, ascending: the rotating predicates of pipelined loops, which
     /// qualify operations. They live in no block but that of the loop.
     pub pinned: Vec<(Virtual, Reg)>,
+    /// By slot: the registers in which arguments are passed on, behind all others of the frame.
+    pub outputs: Vec<Virtual>,
+    /// Bytes of arguments that are passed on in memory.
+    pub outgoing: u32,
+    /// Whether it calls: the return address and `gp` do not stay where they are.
+    pub calls: bool,
+}
+
+impl From<Virtual> for Operand {
+    fn from(register: Virtual) -> Operand {
+        Operand::register(register)
+    }
+}
+impl From<Reg> for Operand {
+    fn from(register: Reg) -> Operand {
+        Operand::fixed(register)
+    }
+}
+impl From<Name> for Operand {
+    fn from(name: Name) -> Operand {
+        Operand::Register(name)
+    }
+}
+impl From<i64> for Operand {
+    fn from(number: i64) -> Operand {
+        Operand::Number(number)
+    }
 }
 
 impl Operand {

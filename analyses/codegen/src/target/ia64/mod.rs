@@ -2,8 +2,10 @@
 
 pub mod check;
 pub mod decode;
+pub mod emit;
 pub mod listing;
 pub mod names;
 pub mod operation;
 pub mod rebundle;
+pub mod select;
 pub mod sim;

@@ -1,0 +1,149 @@
+//! Moves between registers that may be one.
+
+use super::liveness::{Liveness, Walk, roles};
+use crate::mir::Reg;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use rustc_hash::FxHashSet;
+
+/// `to = from` of two virtual registers, if the operation is nothing else.
+pub(super) fn moved(operation: &Operation) -> Option<(Virtual, Virtual)> {
+    let to = match operation.targets.first()? {
+        Operand::Register(Name::Virtual(to)) => *to,
+        _ => return None,
+    };
+    let zero = Operand::fixed(Reg::R0);
+    match (&*operation.mnemonic, operation.predicate) {
+        ("mov", None) => match operation.sources[..] {
+            [Operand::Register(Name::Virtual(from))] => Some((to, from)),
+            _ => None,
+        },
+        ("cmp.eq.unc", Some(from)) => {
+            let plain = operation.targets.get(1) == Some(&Operand::fixed(Reg::P0))
+                && operation.sources[..] == [zero.clone(), zero];
+            plain.then_some((to, from))
+        }
+        _ => None,
+    }
+}
+
+struct Graph {
+    roots: Vec<u32>,
+    meets: Vec<FxHashSet<u32>>,
+}
+
+impl Graph {
+    fn root(&self, one: Virtual) -> u32 {
+        let mut at = one.0;
+        while self.roots[at as usize] != at {
+            at = self.roots[at as usize];
+        }
+        at
+    }
+    fn meet(&mut self, one: Virtual, other: Virtual) {
+        if one != other {
+            self.meets[one.0 as usize].insert(other.0);
+            self.meets[other.0 as usize].insert(one.0);
+        }
+    }
+}
+
+pub(super) fn coalesce(function: &mut Function) {
+    let live = Liveness::of(function);
+    let count = function.registers.len();
+    let mut graph = Graph {
+        roots: (0..count as u32).collect(),
+        meets: vec![FxHashSet::default(); count],
+    };
+    let mut moves: Vec<(f64, u32, Virtual, Virtual)> = Vec::new();
+    for (at, block) in function.blocks.iter().enumerate() {
+        let mut walk = Walk::new(function, live.leave[at].clone());
+        for (index, operation) in block.operations.iter().enumerate().rev() {
+            let roles = roles(operation);
+            let copy = moved(operation);
+            for &to in &roles.writes {
+                let file = function.file(to);
+                for other in walk.live.iter() {
+                    if function.file(other) == file && copy.is_none_or(|(_, from)| from != other) {
+                        graph.meet(to, other);
+                    }
+                }
+                for &other in &roles.writes {
+                    if function.file(other) == file {
+                        graph.meet(to, other);
+                    }
+                }
+            }
+            if let Some((to, from)) = copy
+                && block.cycles.is_empty()
+            {
+                moves.push((block.weight, index as u32, to, from));
+            }
+            walk.write(operation, &roles);
+            walk.read(operation, &roles);
+        }
+        if at == 0 {
+            let entering: Vec<Virtual> = walk.live.iter().collect();
+            for &param in &function.parameters {
+                for &other in entering.iter().chain(&function.parameters) {
+                    if function.file(other) == function.file(param) {
+                        graph.meet(param, other);
+                    }
+                }
+            }
+        }
+    }
+    // What passes arguments on has its own place.
+    let decided = function.pinned.iter().map(|(one, _)| one);
+    let pinned: FxHashSet<u32> = function
+        .outputs
+        .iter()
+        .chain(decided)
+        .map(|one| one.0)
+        .collect();
+    moves.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+    for (_, _, to, from) in moves {
+        let (a, b) = (graph.root(to), graph.root(from));
+        let apart = a == b
+            || pinned.contains(&a)
+            || pinned.contains(&b)
+            || function.file(Virtual(a)) != function.file(Virtual(b))
+            || graph.meets[a as usize].contains(&b);
+        if apart {
+            continue;
+        }
+        graph.roots[b as usize] = a;
+        let more = std::mem::take(&mut graph.meets[b as usize]);
+        for &one in &more {
+            graph.meets[one as usize].remove(&b);
+            graph.meets[one as usize].insert(a);
+        }
+        graph.meets[a as usize].extend(more);
+    }
+    let rename = |operand: &mut Operand| {
+        if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
+            operand
+        {
+            *one = Virtual(graph.root(*one));
+        }
+    };
+    for block in &mut function.blocks {
+        for operation in &mut block.operations {
+            operation
+                .targets
+                .iter_mut()
+                .chain(&mut operation.sources)
+                .for_each(rename);
+            if let Some(predicate) = &mut operation.predicate {
+                *predicate = Virtual(graph.root(*predicate));
+            }
+        }
+        if block.cycles.is_empty() {
+            block
+                .operations
+                .retain(|one| moved(one).is_none_or(|(to, from)| to != from));
+        }
+    }
+    for param in &mut function.parameters {
+        *param = Virtual(graph.root(*param));
+    }
+}

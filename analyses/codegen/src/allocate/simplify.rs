@@ -1,0 +1,189 @@
+//! Operations that nothing reads, sums that belong to a loop's end, loads and stores that step their address.
+
+use super::coalesce::moved;
+use super::liveness::{roles, stepped};
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{File, Reg};
+
+/// Whether it does something beside writing its targets.
+fn has_effect(operation: &Operation) -> bool {
+    let base = operation.base();
+    let memory = base.starts_with("st")
+        || base.starts_with("xchg")
+        || base.starts_with("cmpxchg")
+        || base.starts_with("fetchadd")
+        || base == "lfetch"
+        || base == "chk";
+    memory
+        || base == "br"
+        || matches!(base, "mf" | "break" | "alloc" | "nop" | "clrrrb" | "invala")
+        || operation.memory.as_ref().is_some_and(|memory| memory.volatile)
+        || operation.targets.is_empty()
+        || operation.targets.iter().any(|one| {
+            matches!(one, Operand::Register(Name::Fixed(register)) if !register.is_constant())
+        })
+}
+
+pub(super) fn dead(function: &mut Function) {
+    loop {
+        let mut used = vec![false; function.registers.len()];
+        for &output in &function.outputs {
+            used[output.0 as usize] = true;
+        }
+        for operation in function.blocks.iter().flat_map(|block| &block.operations) {
+            for one in roles(operation).reads {
+                // Its own step keeps no address alive.
+                let own = Some(Name::Virtual(one)) == stepped(operation) && !has_effect(operation);
+                let again = operation.targets.contains(&Operand::register(one))
+                    && operation.targets.len() == 1
+                    && !has_effect(operation)
+                    && operation.predicate != Some(one);
+                if !own && !again {
+                    used[one.0 as usize] = true;
+                }
+            }
+        }
+        let mut changed = false;
+        for block in function
+            .blocks
+            .iter_mut()
+            .filter(|block| block.cycles.is_empty())
+        {
+            let before = block.operations.len();
+            block.operations.retain(|operation| {
+                has_effect(operation)
+                    || roles(operation)
+                        .writes
+                        .iter()
+                        .any(|one| used[one.0 as usize])
+            });
+            changed |= block.operations.len() != before;
+            for operation in &mut block.operations {
+                for target in &mut operation.targets {
+                    if let Operand::Register(Name::Virtual(one)) = *target
+                        && !used[one.0 as usize]
+                        && function.registers[one.0 as usize] == File::Predicate
+                    {
+                        *target = Operand::fixed(Reg::P0);
+                    }
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+}
+
+/// `t = i + 1` whose only use is the move `i = t` behind: one sum at the place of the move.
+pub(super) fn sink(function: &mut Function) {
+    let mut uses = vec![0u32; function.registers.len()];
+    let mut writes = vec![0u32; function.registers.len()];
+    for operation in function.blocks.iter().flat_map(|block| &block.operations) {
+        let roles = roles(operation);
+        for one in roles.reads {
+            uses[one.0 as usize] += 1;
+        }
+        for one in roles.writes {
+            writes[one.0 as usize] += 1;
+        }
+    }
+    for block in function
+        .blocks
+        .iter_mut()
+        .filter(|block| block.cycles.is_empty())
+    {
+        let mut at = 0;
+        while at < block.operations.len() {
+            let copy = moved(&block.operations[at])
+                .filter(|(_, from)| uses[from.0 as usize] == 1 && writes[from.0 as usize] == 1);
+            let Some((to, from)) = copy else {
+                at += 1;
+                continue;
+            };
+            let made = block.operations[..at].iter().rposition(|one| {
+                one.targets[..] == [Operand::register(from)]
+                    && one.predicate.is_none()
+                    && matches!(one.base(), "adds" | "add" | "shladd" | "sub")
+            });
+            let free = made.filter(|&made| {
+                let sources: Vec<Virtual> = roles(&block.operations[made]).reads;
+                block.operations[made + 1..at].iter().all(|between| {
+                    roles(between)
+                        .writes
+                        .iter()
+                        .all(|one| !sources.contains(one))
+                })
+            });
+            if let Some(made) = free {
+                let mut sum = block.operations.remove(made);
+                sum.targets = vec![Operand::register(to)];
+                block.operations[at - 1] = sum;
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// `ld8 v = [a]` with `a = a + 8` behind it and nothing between that reads or writes `a`: `ld8 v = [a], 8`.
+pub(super) fn post_increment(function: &mut Function) {
+    for block in function
+        .blocks
+        .iter_mut()
+        .filter(|block| block.cycles.is_empty())
+    {
+        let mut at = 0;
+        while at < block.operations.len() {
+            if let Some(access) = stepping(&block.operations, at) {
+                let by = block.operations[at].sources[0].clone();
+                block.operations[access].sources.push(by);
+                block.operations.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+}
+
+/// The access that may take the step at `at` over.
+fn stepping(operations: &[Operation], at: usize) -> Option<usize> {
+    let step = &operations[at];
+    if step.predicate.is_some() || step.mnemonic != "adds" {
+        return None;
+    }
+    let (
+        Operand::Register(Name::Virtual(base)),
+        [
+            Operand::Number(-256..256),
+            Operand::Register(Name::Virtual(from)),
+        ],
+    ) = (step.targets.first()?, &step.sources[..])
+    else {
+        return None;
+    };
+    if base != from {
+        return None;
+    }
+    for before in (0..at).rev() {
+        let operation = &operations[before];
+        let roles = roles(operation);
+        let touched = roles.reads.contains(base) || roles.writes.contains(base);
+        if !touched {
+            continue;
+        }
+        let kind = operation.base();
+        let plain =
+            (kind.starts_with("ld") || kind.starts_with("st")) && kind != "ld16" && kind != "st16";
+        let address = operation.targets.iter().chain(&operation.sources);
+        let once = roles.reads.iter().filter(|one| *one == base).count() == 1
+            && address
+                .filter(|one| **one == Operand::Address(Name::Virtual(*base)))
+                .count()
+                == 1
+            && !roles.writes.contains(base);
+        let fits = plain && once && operation.predicate.is_none() && operation.sources.len() == 1;
+        return fits.then_some(before);
+    }
+    None
+}

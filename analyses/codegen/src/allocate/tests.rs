@@ -1,0 +1,110 @@
+//! Liveness under predicates, merging of moves, spills.
+
+use super::*;
+use crate::machine;
+use crate::mir::function::{Block, Function, Operand, Virtual};
+use ir::Loc;
+
+fn operation(
+    mnemonic: &str,
+    predicate: Option<Virtual>,
+    targets: &[Operand],
+    sources: &[Operand],
+) -> Operation {
+    Operation {
+        mnemonic: mnemonic.into(),
+        predicate,
+        targets: targets.to_vec(),
+        sources: sources.to_vec(),
+        memory: None,
+        loc: Loc::NONE,
+    }
+}
+
+fn function(operations: Vec<Operation>, files: &[File]) -> Function {
+    Function {
+        registers: files.to_vec(),
+        blocks: vec![Block {
+            operations,
+            weight: 1.0,
+            cycles: Vec::new(),
+        }],
+        ..Function::default()
+    }
+}
+
+#[test]
+fn what_is_written_and_read_under_one_predicate_begins_there() {
+    let (p, a, b, q) = (Virtual(0), Virtual(1), Virtual(2), Virtual(3));
+    let files = [
+        File::Predicate,
+        File::General,
+        File::General,
+        File::Predicate,
+    ];
+    let read = |predicate| operation("add", predicate, &[b.into()], &[a.into(), a.into()]);
+    let write = operation("mov", Some(p), &[a.into()], &[1.into()]);
+    let other = |predicate: Virtual| {
+        operation(
+            "cmp.eq",
+            None,
+            &[predicate.into()],
+            &[Reg::R0.into(), Reg::R0.into()],
+        )
+    };
+    let same = function(vec![write.clone(), read(Some(p))], &files);
+    assert!(!Liveness::of(&same).enters(0, a));
+    let different = function(vec![write.clone(), read(Some(q))], &files);
+    assert!(Liveness::of(&different).enters(0, a));
+    // The predicate is another one when it is read.
+    let changed = function(vec![write, other(p), read(Some(p))], &files);
+    assert!(Liveness::of(&changed).enters(0, a));
+}
+
+#[test]
+fn moves_go_and_what_has_no_register_is_in_memory() {
+    let table = machine::named("itanium2").expect("a table");
+    let epic = table.epic().expect("groups");
+    let mut made = function(Vec::new(), &[]);
+    let many: Vec<Virtual> = (0..200).map(|_| made.register(File::General)).collect();
+    let mut operations = Vec::new();
+    for (at, &one) in many.iter().enumerate() {
+        operations.push(operation("mov", None, &[one.into()], &[(at as i64).into()]));
+    }
+    let mut sum = made.register(File::General);
+    operations.push(operation("mov", None, &[sum.into()], &[Reg::R0.into()]));
+    for &one in &many {
+        let next = made.register(File::General);
+        operations.push(operation(
+            "add",
+            None,
+            &[next.into()],
+            &[sum.into(), one.into()],
+        ));
+        let moved = made.register(File::General);
+        operations.push(operation("mov", None, &[moved.into()], &[next.into()]));
+        sum = moved;
+    }
+    operations.push(operation(
+        "mov",
+        None,
+        &[Reg::general(8).into()],
+        &[sum.into()],
+    ));
+    operations.push(operation(
+        "br.ret.sptk.many",
+        None,
+        &[],
+        &[Reg::branch(0).into()],
+    ));
+    made.blocks[0].operations = operations;
+    simplify(&mut made);
+    let moves = made.blocks[0].operations.iter().filter(|one| {
+        one.mnemonic == "mov"
+            && one.sources[0].virtual_register().is_some()
+            && one.targets[0].virtual_register().is_some()
+    });
+    assert_eq!(moves.count(), 0);
+    let allocation = allocate(&mut made, epic, &Limits::default()).expect("places");
+    assert!(allocation.in_memory > 80 && allocation.spilled >= 8 * 80);
+}

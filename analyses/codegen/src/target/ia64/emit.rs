@@ -1,0 +1,697 @@
+//! IR to IA-64 assembly that follows the calling conventions.
+//!
+//! ```text
+//! device f(a, b) { return a + b }  ->  f:  alloc r2 = ar.pfs, 2, 0, 0, 0
+//!                                           add r8 = r32, r33
+//!                                           br.ret.sptk.many b0
+//! ```
+//!
+//! Selection, what is done on virtual registers (`passes`), allocation, frames; then one instruction a group as text, which
+//! `rebundle` packs. Blocks whose cycles a pipeliner decided are packed as they are, one group a cycle. The prologue says
+//! where it saves general, branch and application registers for the unwinder; preserved floating-point registers are saved
+//! without such directives, and inside an epilogue the unwinder is not told how far it came.
+//!
+//! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
+
+use super::decode::decode;
+use super::names::Names;
+use super::operation;
+use super::rebundle::{self, Outcome};
+use super::select::select;
+use crate::allocate::{self, Allocation, Limits};
+use crate::bundle::block::{Choice, Type as Unit, count};
+use crate::bundle::cost::{Edge, slots};
+use crate::bundle::place::place;
+use crate::machine::epic::Epic;
+use crate::mir::dependence::data_dependences;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{File, Inst, Reg};
+use crate::refusal::{Refusal, Refused};
+use ir::{Loc, Module, Space, SymbolKind};
+use smol_str::{SmolStr, format_smolstr};
+use std::fmt::Write;
+use syntax::ia64::StatementKind;
+
+/// Offsets that one addition reaches.
+const NEAR: u64 = 8191;
+/// Bytes of a frame.
+const MOST: u64 = 1 << 24;
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Gives what the IR leaves open (division by zero, conversions out of range) the reference interpreter's values.
+    pub total: bool,
+    /// Narrow sums wrap even where the program promises that they do not.
+    pub wraps: bool,
+    /// By block of function 0: how often it runs. Else estimated from loops.
+    pub weights: Option<Vec<f64>>,
+    pub limits: Limits,
+    /// Explicit bundles; else one instruction a group, for the assembler to pack.
+    pub bundles: bool,
+    /// Subsets that are looked at in each block.
+    pub decisions: usize,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            total: false,
+            wraps: false,
+            weights: None,
+            limits: Limits::default(),
+            bundles: true,
+            decisions: 500,
+        }
+    }
+}
+
+/// A line of the text that has a place in the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// From 0.
+    pub line: u32,
+    pub loc: Loc,
+    /// In its block, where a pipeliner decided.
+    pub cycle: Option<u32>,
+}
+
+/// What a function came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Report {
+    pub name: SmolStr,
+    /// Bytes of its frame.
+    pub frame: u64,
+    /// Values that live in memory for want of registers.
+    pub spilled: u32,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Emitted {
+    pub text: String,
+    pub lines: Vec<Line>,
+    pub functions: Vec<Report>,
+}
+
+// Offsets that are known when the frame is: names in the place of numbers.
+pub(crate) fn slot(number: u32) -> SmolStr {
+    format_smolstr!(".slot{number}")
+}
+pub(crate) fn spilled(offset: u32) -> SmolStr {
+    format_smolstr!(".spill{offset}")
+}
+pub(crate) fn incoming(argument: usize) -> SmolStr {
+    format_smolstr!(".argument{argument}")
+}
+
+/// The name of a function in the text.
+pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
+    let plain = |name: &str| -> String {
+        let mut out: String = name
+            .chars()
+            .map(|one| {
+                if one.is_ascii_alphanumeric() || one == '_' {
+                    one
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        if !out.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_') {
+            out.insert(0, '_');
+        }
+        out
+    };
+    let Some(function) = module.functions.get(number) else {
+        return "_".into();
+    };
+    let name = plain(&function.name);
+    let before = module.functions[..number]
+        .iter()
+        .filter(|one| plain(&one.name) == name)
+        .count();
+    match before {
+        0 => name.into(),
+        more => format_smolstr!("{name}_{more}"),
+    }
+}
+
+/// The assembly of a verified module.
+///
+/// # Errors
+/// Everything that has no form, with its place; nothing is emitted then.
+pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitted, Vec<Refused>> {
+    let mut printer = Printer::default();
+    let mut refused = Vec::new();
+    let mut functions = Vec::new();
+    printer.line("\t.text");
+    for (number, function) in module.functions.iter().enumerate() {
+        let own = Options {
+            weights: options.weights.clone().filter(|_| number == 0),
+            ..options.clone()
+        };
+        let name = function_name(module, number);
+        match lowered(module, function, name, machine, &own) {
+            Ok((function, allocation)) => functions.push(printer.function(&function, &allocation)),
+            Err(mut reasons) => refused.append(&mut reasons),
+        }
+    }
+    data(module, &mut printer, &mut refused);
+    refused.extend(
+        functions
+            .iter()
+            .filter(|one| one.frame > MOST)
+            .map(|one| Refused {
+                reason: Refusal::Frame {
+                    bytes: one.frame,
+                    most: MOST,
+                },
+                loc: Loc::NONE,
+            }),
+    );
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    if options.bundles {
+        printer.pack(machine, options);
+    }
+    Ok(printer.finish(functions))
+}
+
+/// One function on the machine's registers.
+fn lowered(
+    module: &Module,
+    source: &ir::Function,
+    name: SmolStr,
+    machine: &Epic,
+    options: &Options,
+) -> Result<(Function, Allocation), Vec<Refused>> {
+    let mut function = select(module, source, name, options)?;
+    allocate::simplify(&mut function);
+    let plain = function.clone();
+    passes(&mut function, machine, options);
+    let reason = |reason: Refusal| {
+        vec![Refused {
+            reason,
+            loc: Loc::NONE,
+        }]
+    };
+    match allocate::allocate(&mut function, machine, &options.limits) {
+        Ok(allocation) => Ok((function, allocation)),
+        // Without what was scheduled there is always a way.
+        Err(_) => {
+            let mut function = plain;
+            let allocation =
+                allocate::allocate(&mut function, machine, &options.limits).map_err(reason)?;
+            Ok((function, allocation))
+        }
+    }
+}
+
+/// What changes a function between selection and allocation.
+fn passes(_function: &mut Function, _machine: &Epic, _options: &Options) {}
+
+fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
+    let mut known: Vec<&SmolStr> = Vec::new();
+    for symbol in module
+        .functions
+        .iter()
+        .flat_map(|function| function.symbols.values())
+    {
+        let memory = symbol.kind == SymbolKind::Memory
+            && matches!(
+                symbol.space,
+                Space::Global | Space::Constant | Space::Generic
+            );
+        let Some(size) = symbol.size.filter(|_| memory) else {
+            continue;
+        };
+        if known.contains(&&symbol.name) {
+            continue;
+        }
+        known.push(&symbol.name);
+        if !symbol
+            .name
+            .chars()
+            .all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$'))
+        {
+            refused.push(Refused {
+                reason: Refusal::NoForm {
+                    operation: "symbol".into(),
+                    ty: symbol.name.clone(),
+                    target: "IA-64",
+                },
+                loc: Loc::NONE,
+            });
+            continue;
+        }
+        let zeros = symbol
+            .initial
+            .as_ref()
+            .is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
+        printer.line(match (zeros, symbol.read_only) {
+            (_, true) => "\t.section .rodata",
+            (true, false) => "\t.section .bss, \"aw\", @nobits",
+            (false, false) => "\t.section .data",
+        });
+        let name = &symbol.name;
+        printer.line(&format!(
+            "\t.align {}",
+            symbol.align.max(1).next_power_of_two()
+        ));
+        printer.line(&format!("\t.global {name}"));
+        printer.line(&format!("{name}:"));
+        match &symbol.initial {
+            Some(bytes) if !zeros => {
+                for row in bytes.chunks(16) {
+                    let list: Vec<String> = row.iter().map(u8::to_string).collect();
+                    printer.line(&format!("\tdata1 {}", list.join(", ")));
+                }
+                let rest = (size as usize).saturating_sub(bytes.len());
+                if rest > 0 {
+                    printer.line(&format!("\t.skip {rest}"));
+                }
+            }
+            _ => printer.line(&format!("\t.skip {}", size.max(1))),
+        }
+    }
+}
+
+/// The text with a mark behind every instruction, `// #3`: the place and cycle that it comes from.
+#[derive(Default)]
+struct Printer {
+    text: String,
+    marks: Vec<(Loc, Option<u32>)>,
+    /// Parts of the text that stay as they are.
+    decided: Vec<std::ops::Range<usize>>,
+}
+
+/// Registers and offsets of a function's frame.
+struct Frame {
+    bytes: u64,
+    slots: Vec<u64>,
+    spills: u64,
+    floats: Vec<(u8, u64)>,
+    /// `ar.pfs`, return address, predicates, loop count, NaT bits.
+    pfs: Option<u32>,
+    link: Option<u32>,
+    predicates: Option<u32>,
+    count: Option<u32>,
+    nats: Option<u32>,
+    alloc: [u32; 4],
+}
+
+impl Frame {
+    fn of(function: &Function, allocation: &Allocation) -> Frame {
+        let mut bytes = if function.calls { 16 } else { 0 } + u64::from(function.outgoing);
+        let mut slots = Vec::new();
+        for slot in &function.slots {
+            bytes = bytes.next_multiple_of(u64::from(slot.align.clamp(1, 16).next_power_of_two()));
+            slots.push(bytes);
+            bytes += u64::from(slot.bytes);
+        }
+        bytes = bytes.next_multiple_of(16);
+        let spills = bytes;
+        bytes += u64::from(allocation.spilled);
+        let mut floats = Vec::new();
+        for number in allocation.used(function, File::Float) {
+            if matches!(number, 2..=5 | 16..=31) {
+                floats.push((number, bytes));
+                bytes += 16;
+            }
+        }
+        let mut next = allocation.stacked;
+        let mut give = |wanted: bool| {
+            wanted.then(|| {
+                next += 1;
+                next - 1
+            })
+        };
+        let preserved = |number: &u8| matches!(number, 1..=5 | 16..=63);
+        let predicates = allocation
+            .used(function, File::Predicate)
+            .iter()
+            .any(preserved)
+            || function.rotating.predicate > 0;
+        let operations = || function.blocks.iter().flat_map(|block| &block.operations);
+        let counted = operations().any(|one| {
+            one.targets.contains(&Operand::fixed(Reg::LC)) || one.mnemonic.starts_with("br.cloop")
+        });
+        let spilled = operations().any(|one| one.mnemonic.starts_with("st8.spill"));
+        let pfs = give(function.calls);
+        let link = give(function.calls);
+        let predicates = give(predicates);
+        let count = give(counted);
+        let nats = give(spilled);
+        let inputs = function.parameters.len().min(8) as u32;
+        // What passes arguments on has its place behind all that may be saved.
+        let last = function.outputs.first().map_or(next, |one| {
+            u32::from(allocation.registers[one.0 as usize].number)
+        });
+        let alloc = [
+            inputs,
+            last - 32 - inputs,
+            function.outputs.len() as u32,
+            function.rotating.general,
+        ];
+        Frame {
+            bytes,
+            slots,
+            spills,
+            floats,
+            pfs,
+            link,
+            predicates,
+            count,
+            nats,
+            alloc,
+        }
+    }
+    fn offset(&self, symbol: &str) -> Option<u64> {
+        let number = |rest: &str| rest.parse::<u64>().ok();
+        if let Some(rest) = symbol.strip_prefix(".slot") {
+            return self.slots.get(number(rest)? as usize).copied();
+        }
+        if let Some(rest) = symbol.strip_prefix(".spill") {
+            return Some(self.spills + number(rest)?);
+        }
+        Some(self.bytes + 16 + 8 * number(symbol.strip_prefix(".argument")?)?)
+    }
+}
+
+impl Printer {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+    fn mark(&mut self, loc: Loc, cycle: Option<u32>) -> usize {
+        self.marks.push((loc, cycle));
+        self.marks.len() - 1
+    }
+    /// An instruction in a group of its own.
+    fn instruction(&mut self, text: &str, loc: Loc) {
+        let mark = self.mark(loc, None);
+        let _ = writeln!(self.text, "\t{text} ;;\t// #{mark}");
+    }
+
+    fn function(&mut self, function: &Function, allocation: &Allocation) -> Report {
+        let frame = Frame::of(function, allocation);
+        let name = &function.name;
+        self.line("\t.align 32");
+        self.line(&format!("\t.global {name}"));
+        self.line(&format!("\t.type {name}, @function"));
+        self.line(&format!("\t.proc {name}"));
+        self.line(&format!("{name}:"));
+        self.prologue(&frame);
+        let register = |one: Virtual| allocation.registers[one.0 as usize];
+        let label = |block: u32| format!(".L{name}_{block}");
+        for operation in &allocation.arrivals {
+            self.operation(operation, &frame, &register, &label);
+        }
+        let mut targets = vec![false; function.blocks.len()];
+        for operand in function
+            .blocks
+            .iter()
+            .flat_map(|block| &block.operations)
+            .flat_map(|one| &one.sources)
+        {
+            if let Operand::Block(to) = operand {
+                targets[*to as usize] = true;
+            }
+        }
+        for (at, block) in function.blocks.iter().enumerate() {
+            if targets[at] {
+                self.line(&format!("{}:", label(at as u32)));
+            }
+            if !block.cycles.is_empty() && block.cycles.len() == block.operations.len() {
+                self.decided(&block.operations, &block.cycles, &register, &label);
+                continue;
+            }
+            for operation in &block.operations {
+                if operation.mnemonic.starts_with("br.ret") {
+                    self.epilogue(&frame, operation.loc);
+                }
+                self.operation(operation, &frame, &register, &label);
+            }
+        }
+        self.line(&format!("\t.endp {name}"));
+        Report {
+            name: name.clone(),
+            frame: frame.bytes,
+            spilled: allocation.in_memory,
+        }
+    }
+
+    fn operation(
+        &mut self,
+        operation: &Operation,
+        frame: &Frame,
+        register: &dyn Fn(Virtual) -> Reg,
+        label: &dyn Fn(u32) -> String,
+    ) {
+        let mut operation = operation.clone();
+        if let [
+            Operand::Symbol(symbol),
+            Operand::Register(Name::Fixed(base)),
+        ] = &operation.sources[..]
+            && operation.mnemonic == "adds"
+            && let Some(offset) = frame.offset(symbol)
+        {
+            let base = *base;
+            if offset <= NEAR {
+                operation.sources[0] = Operand::Number(offset as i64);
+            } else {
+                let mut far = operation.clone();
+                far.mnemonic = "movl".into();
+                far.sources = vec![Operand::Number(offset as i64)];
+                self.instruction(&operation::text(&far, register, label), operation.loc);
+                operation.mnemonic = "add".into();
+                operation.sources = vec![operation.targets[0].clone(), Operand::fixed(base)];
+            }
+        }
+        self.instruction(&operation::text(&operation, register, label), operation.loc);
+    }
+
+    fn prologue(&mut self, frame: &Frame) {
+        let [inputs, locals, outputs, rotating] = frame.alloc;
+        self.line("\t.prologue");
+        let kept = frame.pfs.unwrap_or(2);
+        if let Some(pfs) = frame.pfs {
+            self.line(&format!("\t.save ar.pfs, r{pfs}"));
+        }
+        self.instruction(
+            &format!("alloc r{kept} = ar.pfs, {inputs}, {locals}, {outputs}, {rotating}"),
+            Loc::NONE,
+        );
+        let bytes = frame.bytes.next_multiple_of(16);
+        if bytes > 8192 {
+            self.instruction(&format!("movl r2 = -{bytes}"), Loc::NONE);
+            self.line(&format!("\t.fframe {bytes}"));
+            self.instruction("add r12 = r2, r12", Loc::NONE);
+        } else if bytes > 0 {
+            self.line(&format!("\t.fframe {bytes}"));
+            self.instruction(&format!("adds r12 = -{bytes}, r12"), Loc::NONE);
+        }
+        for (place, name, directive) in [
+            (frame.link, "b0", "rp"),
+            (frame.predicates, "pr", "pr"),
+            (frame.count, "ar.lc", "ar.lc"),
+            (frame.nats, "ar.unat", "ar.unat"),
+        ] {
+            if let Some(place) = place {
+                self.line(&format!("\t.save {directive}, r{place}"));
+                self.instruction(&format!("mov r{place} = {name}"), Loc::NONE);
+            }
+        }
+        self.line("\t.body");
+        for &(number, offset) in &frame.floats {
+            self.address(offset);
+            self.instruction(&format!("stf.spill [r2] = f{number}"), Loc::NONE);
+        }
+    }
+    fn address(&mut self, offset: u64) {
+        if offset <= NEAR {
+            self.instruction(&format!("adds r2 = {offset}, r12"), Loc::NONE);
+        } else {
+            self.instruction(&format!("movl r2 = {offset}"), Loc::NONE);
+            self.instruction("add r2 = r2, r12", Loc::NONE);
+        }
+    }
+
+    fn epilogue(&mut self, frame: &Frame, loc: Loc) {
+        for &(number, offset) in &frame.floats {
+            self.address(offset);
+            self.instruction(&format!("ldf.fill f{number} = [r2]"), loc);
+        }
+        if let Some(place) = frame.predicates {
+            self.instruction(&format!("mov pr = r{place}, -2"), loc);
+        }
+        for (place, name) in [
+            (frame.count, "ar.lc"),
+            (frame.nats, "ar.unat"),
+            (frame.pfs, "ar.pfs"),
+            (frame.link, "b0"),
+        ] {
+            if let Some(place) = place {
+                self.instruction(&format!("mov {name} = r{place}"), loc);
+            }
+        }
+        let bytes = frame.bytes.next_multiple_of(16);
+        if bytes > NEAR {
+            self.instruction(&format!("movl r2 = {bytes}"), loc);
+            self.instruction("add r12 = r2, r12", loc);
+        } else if bytes > 0 {
+            self.instruction(&format!("adds r12 = {bytes}, r12"), loc);
+        }
+    }
+
+    /// One group a cycle, as the block's author decided.
+    fn decided(
+        &mut self,
+        operations: &[Operation],
+        cycles: &[u32],
+        register: &dyn Fn(Virtual) -> Reg,
+        label: &dyn Fn(u32) -> String,
+    ) {
+        let start = self.text.len();
+        let mut at = 0;
+        for group in cycles.chunk_by(|one, other| one == other) {
+            let end = at + group.len();
+            let texts: Vec<String> = operations[at..end]
+                .iter()
+                .map(|one| operation::text(one, register, label))
+                .collect();
+            let lines: Vec<String> = operations[at..end]
+                .iter()
+                .zip(&texts)
+                .map(|(one, text)| {
+                    let mark = self.mark(one.loc, Some(group[0]));
+                    format!("{text}\u{0}\t// #{mark}")
+                })
+                .collect();
+            self.group(&texts, &lines);
+            at = end;
+        }
+        self.decided.push(start..self.text.len());
+    }
+
+    fn group(&mut self, texts: &[String], lines: &[String]) {
+        let insts: Vec<Inst> = texts
+            .iter()
+            .filter_map(|text| {
+                let document = syntax::ia64::parse(text);
+                document.statements.iter().find_map(|one| match &one.kind {
+                    StatementKind::Instruction(instruction) => {
+                        Some(decode(instruction, &Names::default()).0)
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        let types: Vec<Unit> = insts
+            .iter()
+            .map(|one| one.unit.unwrap_or(Unit::A))
+            .collect();
+        let mut before: Vec<(u32, u32)> = data_dependences(&insts, &[])
+            .iter()
+            .map(|one| (one.from, one.to))
+            .collect();
+        for (to, inst) in insts.iter().enumerate() {
+            if inst.ends_block() {
+                before.extend((0..to as u32).map(|from| (from, to as u32)));
+            }
+        }
+        let least = slots(count(types.iter().copied()), Edge::Whole, Edge::Whole);
+        let parts = least
+            .filter(|_| insts.len() == texts.len())
+            .and_then(|least| {
+                (0..4).find_map(|more| {
+                    place(&types, &before, Edge::Whole, Edge::Whole, least + 3 * more)
+                })
+            });
+        let Some(parts) = parts else {
+            // The assembler finds templates for any sequence.
+            for (at, line) in lines.iter().enumerate() {
+                let stop = if at + 1 == lines.len() { " ;;" } else { "" };
+                self.line(&format!("\t{}", line.replace('\u{0}', stop)));
+            }
+            return;
+        };
+        for (at, part) in parts.iter().enumerate() {
+            use crate::bundle::template::{Slot, Template};
+            let last = at + 1 == parts.len();
+            let name = Template::with(part.shape, 0, last).map_or("", Template::name);
+            self.line(&format!("\t{{ {name}"));
+            for (filler, kind) in part.slots.iter().zip(part.shape.slots()) {
+                let nop = match kind {
+                    Slot::M => "nop.m 0",
+                    Slot::I => "nop.i 0",
+                    Slot::F => "nop.f 0",
+                    Slot::B => "nop.b 0",
+                    Slot::L => "nop.x 0",
+                    Slot::X => continue,
+                };
+                match filler {
+                    Some(one) => {
+                        self.line(&format!("\t{}", lines[*one as usize].replace('\u{0}', "")))
+                    }
+                    None => self.line(&format!("\t{nop}")),
+                }
+            }
+            if last {
+                self.line("\t;;");
+            }
+            self.line("\t}");
+        }
+    }
+
+    /// Explicit bundles for everything that nobody decided.
+    fn pack(&mut self, machine: &Epic, options: &Options) {
+        let document = syntax::ia64::parse(&self.text);
+        let listing = super::listing::listing(&document, &self.text);
+        let how = rebundle::Options {
+            choice: Choice::EagerLazy,
+            decisions: options.decisions,
+            all: true,
+        };
+        let blocks = rebundle::rebundle(&document, &self.text, &listing, machine, &how, None);
+        for block in blocks.iter().rev() {
+            let range = block.span.start as usize..block.span.end as usize;
+            let decided = self
+                .decided
+                .iter()
+                .any(|one| one.start < range.end && range.start < one.end);
+            if let (Outcome::Rewritten { text, .. }, false) = (&block.outcome, decided) {
+                self.text.replace_range(range, text);
+            }
+        }
+    }
+
+    /// Takes the marks out.
+    fn finish(self, functions: Vec<Report>) -> Emitted {
+        let mut text = String::with_capacity(self.text.len());
+        let mut lines = Vec::new();
+        for (number, line) in self.text.lines().enumerate() {
+            let found = line.rsplit_once("// #");
+            let mark =
+                found.and_then(|(_, mark)| self.marks.get(mark.trim().parse::<usize>().ok()?));
+            if let Some((loc, cycle)) = mark {
+                if *loc != Loc::NONE || cycle.is_some() {
+                    lines.push(Line {
+                        line: number as u32,
+                        loc: *loc,
+                        cycle: *cycle,
+                    });
+                }
+                text.push_str(found.map_or(line, |(own, _)| own).trim_end());
+            } else {
+                text.push_str(line);
+            }
+            text.push('\n');
+        }
+        Emitted {
+            text,
+            lines,
+            functions,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Calls and returns by the conventions: a slot an argument, integers in the output registers, floating-point values in
+//! `f8` to `f15`, what is left on the memory stack behind the callee's scratch area; results in `r8` and `f8`.
+
+use super::{Selector, put};
+use crate::mir::function::Operand;
+use crate::mir::{File, Reg};
+use ir::{InstData, Type, Value};
+
+/// Bytes that a callee may write above its caller's stack pointer.
+pub(crate) const SCRATCH: i64 = 16;
+
+impl Selector<'_> {
+    pub(super) fn call_own(&mut self, data: &InstData, callee: u32) {
+        let name = super::super::emit::function_name(self.module, callee as usize);
+        self.call(&name, &data.args, &data.results);
+    }
+    /// A function of the mathematical library.
+    pub(super) fn call_math(&mut self, name: &str, args: &[Value], result: Value) {
+        match self.ty(result) {
+            Type::F32 => self.call(&format!("{name}f"), args, &[result]),
+            _ => self.call(name, args, &[result]),
+        }
+    }
+
+    pub(super) fn call(&mut self, name: &str, args: &[Value], results: &[Value]) {
+        let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
+        if name.is_empty() || !name.chars().all(plain) {
+            return self.no_form(&format!("call of {name}"), Type::I64);
+        }
+        let general = results
+            .iter()
+            .filter(|&&one| !self.ty(one).is_float())
+            .count();
+        if general > 4 || results.len() - general > 8 {
+            return self.no_form("call with so many results", Type::I64);
+        }
+        self.out.calls = true;
+        // All operands first: what follows writes registers by name.
+        let mut floats = 0u8;
+        let mut moves: Vec<(Operand, Operand)> = Vec::new();
+        for (slot, &arg) in args.iter().enumerate() {
+            let ty = self.ty(arg);
+            let from = if ty.is_float() {
+                Operand::from(self.floating(arg))
+            } else {
+                Operand::from(self.integer(arg))
+            };
+            if ty.is_float() && floats < 8 {
+                moves.push((Operand::fixed(Reg::float(8 + floats)), from));
+                floats += 1;
+            } else if slot < 8 && !ty.is_float() {
+                while self.out.outputs.len() <= slot {
+                    let output = self.out.register(File::General);
+                    self.out.outputs.push(output);
+                }
+                moves.push((Operand::register(self.out.outputs[slot]), from));
+            } else if slot >= 8 {
+                let offset = SCRATCH + 8 * (slot as i64 - 8);
+                let address = self.general();
+                put!(self, "adds", [address] = [offset, Reg::general(12)]);
+                let mnemonic = match ty {
+                    Type::F32 => "stfs",
+                    Type::F64 => "stfd",
+                    _ => "st8",
+                };
+                put!(
+                    self,
+                    mnemonic,
+                    [Operand::Address(address.into_name())] = [from]
+                );
+                self.out.outgoing = self.out.outgoing.max(8 * (slot as u32 - 7));
+            } else {
+                return self.no_form("call with so many floating-point arguments", ty);
+            }
+        }
+        let saved = self.general();
+        put!(self, "mov", [saved] = [Reg::general(1)]);
+        for (to, from) in moves {
+            put!(self, "mov", [to] = [from]);
+        }
+        put!(
+            self,
+            "br.call.sptk.many",
+            [Reg::branch(0)] = [Operand::Symbol(name.into())]
+        );
+        put!(self, "mov", [Reg::general(1)] = [saved]);
+        let (mut next, mut float) = (8u8, 8u8);
+        for &result in results {
+            let ty = self.ty(result);
+            if ty.is_float() {
+                let to = self.home(result);
+                put!(self, "mov", [to] = [Reg::float(float)]);
+                float += 1;
+                continue;
+            }
+            let from = Reg::general(next);
+            next += 1;
+            if ty == Type::Bool {
+                let to = self.home(result);
+                put!(self, "tbit.nz", [to, Reg::P0] = [from, 0]);
+            } else {
+                let raw = self.target(result);
+                put!(self, "mov", [raw] = [from]);
+                self.settle(result, raw);
+            }
+        }
+    }
+
+    pub(super) fn results(&mut self, values: &[Value]) {
+        let general = values
+            .iter()
+            .filter(|&&one| !self.ty(one).is_float())
+            .count();
+        if general > 4 || values.len() - general > 8 {
+            return self.no_form("return of so many values", Type::I64);
+        }
+        let mut moves = Vec::new();
+        let (mut next, mut float) = (8u8, 8u8);
+        for &value in values {
+            if self.ty(value).is_float() {
+                moves.push((Reg::float(float), self.floating(value)));
+                float += 1;
+            } else {
+                moves.push((Reg::general(next), self.integer(value)));
+                next += 1;
+            }
+        }
+        for (to, from) in moves {
+            put!(self, "mov", [to] = [from]);
+        }
+    }
+}

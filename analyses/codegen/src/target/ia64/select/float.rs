@@ -1,0 +1,416 @@
+//! Floating-point arithmetic and conversions.
+
+use super::{Selector, put, put_if};
+use crate::mir::Reg;
+use crate::mir::function::{Name, Virtual};
+use ir::{BinaryOp, Convert, InstData, Type, UnaryOp, Value};
+
+/// Masks of `fclass`.
+const NAN: i64 = 0xc0;
+const INFINITE: i64 = 0x23;
+const NEGATIVE: i64 = 0x3e;
+const POSITIVE: i64 = 0x3d;
+
+/// The completer that rounds to a type.
+pub(super) const fn rounded(ty: Type) -> &'static str {
+    match ty {
+        Type::F32 => "s",
+        _ => "d",
+    }
+}
+
+impl Selector<'_> {
+    pub(super) fn float_binary(&mut self, op: BinaryOp, a: Value, b: Value, result: Value) {
+        let ty = self.ty(result);
+        let library = match op {
+            BinaryOp::FloatRem => Some("fmod"),
+            BinaryOp::FloatRemainder => Some("remainder"),
+            BinaryOp::Pow => Some("pow"),
+            BinaryOp::Atan2 => Some("atan2"),
+            BinaryOp::Hypot => Some("hypot"),
+            BinaryOp::Ldexp => Some("ldexp"),
+            BinaryOp::FloatDim => Some("fdim"),
+            _ => None,
+        };
+        if let Some(name) = library {
+            return self.call_math(name, &[a, b], result);
+        }
+        let (x, y) = (self.floating(a), self.floating(b));
+        let to = self.home(result);
+        let end = rounded(ty);
+        match op {
+            BinaryOp::FloatAdd => put!(self, &format!("fadd.{end}"), [to] = [x, y]),
+            BinaryOp::FloatSub => put!(self, &format!("fsub.{end}"), [to] = [x, y]),
+            BinaryOp::FloatMul => put!(self, &format!("fmpy.{end}"), [to] = [x, y]),
+            BinaryOp::FloatDiv => self.float_divide(to, x, y, ty),
+            BinaryOp::FloatMin | BinaryOp::FloatMax => {
+                let least = op == BinaryOp::FloatMin;
+                // Of two equal ones the first where its sign decides; the other where one is no number.
+                let (same, first, unordered) =
+                    (self.predicate(), self.predicate(), self.predicate());
+                put!(self, "fcmp.eq", [same, Reg::P0] = [x, y]);
+                put!(self, "fclass.m", [unordered, Reg::P0] = [y, NAN]);
+                let mask = if least { NEGATIVE } else { POSITIVE };
+                put_if!(self, same, "fclass.m.unc", [first, Reg::P0] = [x, mask]);
+                put!(self, if least { "fmin" } else { "fmax" }, [to] = [x, y]);
+                put_if!(self, first, "mov", [to] = [x]);
+                put_if!(self, unordered, "mov", [to] = [x]);
+            }
+            BinaryOp::CopySign => put!(self, "fmerge.s", [to] = [y, x]),
+            BinaryOp::Step => {
+                let p = self.predicate();
+                put!(self, "fcmp.ge", [p, Reg::P0] = [y, x]);
+                put!(self, "mov", [to] = [Reg::float(0)]);
+                put_if!(self, p, "mov", [to] = [Reg::float(1)]);
+            }
+            _ => self.no_form(&format!("{op:?}"), ty),
+        }
+    }
+
+    pub(super) fn fused(&mut self, data: &InstData, result: Value) {
+        let ty = self.ty(result);
+        if !ty.is_float() {
+            let (a, b, c) = (
+                self.integer(data.args[0]),
+                self.integer(data.args[1]),
+                self.integer(data.args[2]),
+            );
+            let raw = self.target(result);
+            let product = self.general();
+            self.product("xmpy.l", product, a, b);
+            put!(self, "add", [raw] = [product, c]);
+            return self.settle(result, raw);
+        }
+        let (a, b, c) = (
+            self.floating(data.args[0]),
+            self.floating(data.args[1]),
+            self.floating(data.args[2]),
+        );
+        let to = self.home(result);
+        // f0 as addend would leave the addition out, with another sign of zero.
+        let c = match c {
+            Name::Fixed(zero) if zero == Reg::float(0) => {
+                let copy = self.float();
+                put!(self, "fmerge.s", [copy] = [zero, zero]);
+                copy.into_name()
+            }
+            other => other,
+        };
+        put!(self, &format!("fma.{}", rounded(ty)), [to] = [a, b, c]);
+    }
+
+    pub(super) fn float_unary(&mut self, op: UnaryOp, value: Value, result: Value) {
+        let (from, ty) = (self.ty(value), self.ty(result));
+        let library = match op {
+            UnaryOp::Cbrt => Some("cbrt"),
+            UnaryOp::Sin => Some("sin"),
+            UnaryOp::Cos => Some("cos"),
+            UnaryOp::Tan => Some("tan"),
+            UnaryOp::Asin => Some("asin"),
+            UnaryOp::Acos => Some("acos"),
+            UnaryOp::Atan => Some("atan"),
+            UnaryOp::Sinh => Some("sinh"),
+            UnaryOp::Cosh => Some("cosh"),
+            UnaryOp::Tanh => Some("tanh"),
+            UnaryOp::Asinh => Some("asinh"),
+            UnaryOp::Acosh => Some("acosh"),
+            UnaryOp::Atanh => Some("atanh"),
+            UnaryOp::Exp => Some("exp"),
+            UnaryOp::Exp2 => Some("exp2"),
+            UnaryOp::Exp10 => Some("exp10"),
+            UnaryOp::Expm1 => Some("expm1"),
+            UnaryOp::Log => Some("log"),
+            UnaryOp::Log2 => Some("log2"),
+            UnaryOp::Log10 => Some("log10"),
+            UnaryOp::Log1p => Some("log1p"),
+            UnaryOp::Erf => Some("erf"),
+            UnaryOp::Erfc => Some("erfc"),
+            UnaryOp::Gamma => Some("tgamma"),
+            UnaryOp::LogGamma => Some("lgamma"),
+            _ => None,
+        };
+        if let Some(name) = library {
+            return self.call_math(name, &[value], result);
+        }
+        let x = self.floating(value);
+        match op {
+            UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite | UnaryOp::SignBit => {
+                let to = self.home(result);
+                return match op {
+                    UnaryOp::IsNan => put!(self, "fclass.m", [to, Reg::P0] = [x, NAN]),
+                    UnaryOp::IsInf => put!(self, "fclass.m", [to, Reg::P0] = [x, INFINITE]),
+                    UnaryOp::IsFinite => put!(self, "fclass.m", [to, Reg::P0] = [x, 0x1f]),
+                    _ => {
+                        let word = self.general();
+                        put!(self, "getf.d", [word] = [x]);
+                        put!(self, "tbit.nz", [to, Reg::P0] = [word, 63]);
+                    }
+                };
+            }
+            _ => {}
+        }
+        let to = self.home(result);
+        match op {
+            UnaryOp::FloatNeg => put!(self, "fneg", [to] = [x]),
+            UnaryOp::FloatAbs => put!(self, "fabs", [to] = [x]),
+            UnaryOp::Sqrt => self.root(to, x, ty),
+            UnaryOp::Reciprocal => self.float_divide(to, Name::Fixed(Reg::float(1)), x, ty),
+            UnaryOp::Rsqrt => {
+                let root = self.float();
+                self.root(root, x, ty);
+                self.float_divide(to, Name::Fixed(Reg::float(1)), root.into_name(), ty);
+            }
+            UnaryOp::Floor
+            | UnaryOp::Ceil
+            | UnaryOp::TruncFloat
+            | UnaryOp::RoundEven
+            | UnaryOp::Round => {
+                self.whole(op, to, x);
+            }
+            UnaryOp::Fract => {
+                let floor = self.float();
+                self.whole(UnaryOp::Floor, floor, x);
+                put!(self, &format!("fsub.{}", rounded(ty)), [to] = [x, floor]);
+            }
+            UnaryOp::FloatSign | UnaryOp::Saturate => {
+                let (p, q) = (self.predicate(), self.predicate());
+                let zero = Reg::float(0);
+                put!(self, "fcmp.gt", [p, Reg::P0] = [x, zero]);
+                if op == UnaryOp::FloatSign {
+                    put!(self, "fcmp.lt", [q, Reg::P0] = [x, zero]);
+                    put!(self, "mov", [to] = [zero]);
+                    put_if!(self, p, "mov", [to] = [Reg::float(1)]);
+                    put_if!(self, q, "fneg", [to] = [Reg::float(1)]);
+                } else {
+                    put!(self, "fcmp.gt", [q, Reg::P0] = [x, Reg::float(1)]);
+                    put!(self, "mov", [to] = [zero]);
+                    put_if!(self, p, "mov", [to] = [x]);
+                    put_if!(self, q, "mov", [to] = [Reg::float(1)]);
+                }
+            }
+            _ => self.no_form(&format!("{op:?}"), from),
+        }
+    }
+
+    /// To a whole number, in the same format.
+    fn whole(&mut self, op: UnaryOp, to: Virtual, x: Name) {
+        let (size, integer, near) = (self.float(), self.float(), self.float());
+        let small = self.predicate();
+        let limit = self.power(62);
+        put!(self, "fabs", [size] = [x]);
+        put!(self, "fcmp.lt", [small, Reg::P0] = [size, limit]);
+        let mnemonic = if op == UnaryOp::RoundEven {
+            "fcvt.fx.s1"
+        } else {
+            "fcvt.fx.trunc.s1"
+        };
+        put!(self, mnemonic, [integer] = [x]);
+        put!(self, "fcvt.xf", [near] = [integer]);
+        let mut chosen = near;
+        match op {
+            UnaryOp::Floor | UnaryOp::Ceil => {
+                let (p, moved) = (self.predicate(), self.float());
+                let (relation, step) = if op == UnaryOp::Floor {
+                    ("fcmp.gt", "fsub.s1")
+                } else {
+                    ("fcmp.lt", "fadd.s1")
+                };
+                put!(self, relation, [p, Reg::P0] = [near, x]);
+                put!(self, "mov", [moved] = [near]);
+                put_if!(self, p, step, [moved] = [near, Reg::float(1)]);
+                chosen = moved;
+            }
+            UnaryOp::Round => {
+                let (p, moved, rest, distance, one) = (
+                    self.predicate(),
+                    self.float(),
+                    self.float(),
+                    self.float(),
+                    self.float(),
+                );
+                let half = self.power(-1);
+                put!(self, "fsub.s1", [rest] = [x, near]);
+                put!(self, "fabs", [distance] = [rest]);
+                put!(self, "fcmp.ge", [p, Reg::P0] = [distance, half]);
+                put!(self, "fmerge.s", [one] = [x, Reg::float(1)]);
+                put!(self, "mov", [moved] = [near]);
+                put_if!(self, p, "fadd.s1", [moved] = [near, one]);
+                chosen = moved;
+            }
+            _ => {}
+        }
+        put!(self, "mov", [to] = [x]);
+        put_if!(self, small, "fmerge.s", [to] = [x, chosen]);
+    }
+
+    pub(super) fn convert(&mut self, kind: Convert, value: Value, result: Value) {
+        let (from, ty) = (self.ty(value), self.ty(result));
+        match kind {
+            Convert::ToBool => {
+                let to = self.home(result);
+                if from.is_float() {
+                    let x = self.floating(value);
+                    put!(self, "fcmp.neq", [to, Reg::P0] = [x, Reg::float(0)]);
+                } else if from == Type::Bool {
+                    let from = self.condition(value);
+                    self.copy(to, from.into_name());
+                } else {
+                    let x = self.integer(value);
+                    let x = self.zero_extended(x, from);
+                    put!(self, "cmp.ne", [to, Reg::P0] = [Reg::R0, x]);
+                }
+            }
+            Convert::Truncate if ty == Type::Bool => {
+                let to = self.home(result);
+                if from == Type::Bool {
+                    let from = self.condition(value);
+                    return self.copy(to, from.into_name());
+                }
+                let x = self.integer(value);
+                put!(self, "tbit.nz", [to, Reg::P0] = [x, 0]);
+            }
+            Convert::ZeroExtend | Convert::SignExtend if from == Type::Bool => {
+                if ty == Type::Bool {
+                    let (to, from) = (self.home(result), self.condition(value));
+                    return self.copy(to, from.into_name());
+                }
+                let one = if kind == Convert::SignExtend { -1 } else { 1 };
+                let condition = self.condition(value);
+                let to = self.home(result);
+                put!(self, "mov", [to] = [Reg::R0]);
+                put_if!(self, condition, "mov", [to] = [one]);
+            }
+            Convert::SignExtend => {
+                let x = self.integer(value);
+                let raw = self.target(result);
+                if self.widths.extended(value) {
+                    put!(self, "mov", [raw] = [x]);
+                } else {
+                    self.sign_extend(raw, x, from);
+                }
+                self.settle(result, raw);
+            }
+            Convert::ZeroExtend => {
+                let x = self.integer(value);
+                let raw = self.target(result);
+                self.zero_extend(raw, x, from);
+                self.settle(result, raw);
+            }
+            Convert::Truncate | Convert::SpaceCast => {
+                let x = self.integer(value);
+                let raw = self.target(result);
+                put!(self, "mov", [raw] = [x]);
+                self.settle(result, raw);
+            }
+            Convert::Bitcast => match (from.is_float(), ty.is_float()) {
+                _ if ty == Type::Bool || from == Type::Bool => self.no_form("bitcast", ty),
+                (false, false) => {
+                    let x = self.integer(value);
+                    let raw = self.target(result);
+                    put!(self, "mov", [raw] = [x]);
+                    self.settle(result, raw);
+                }
+                (true, true) => {
+                    let x = self.floating(value);
+                    let to = self.home(result);
+                    put!(self, "mov", [to] = [x]);
+                }
+                (true, false) => {
+                    let x = self.floating(value);
+                    let raw = self.target(result);
+                    put!(self, &format!("getf.{}", rounded(from)), [raw] = [x]);
+                    self.settle(result, raw);
+                }
+                (false, true) => {
+                    let x = self.integer(value);
+                    let to = self.home(result);
+                    put!(self, &format!("setf.{}", rounded(ty)), [to] = [x]);
+                }
+            },
+            Convert::FloatToFloat => {
+                let x = self.floating(value);
+                let to = self.home(result);
+                if from == Type::F64 && ty == Type::F32 {
+                    put!(self, "fnorm.s", [to] = [x]);
+                } else {
+                    put!(self, "mov", [to] = [x]);
+                }
+            }
+            Convert::SignedToFloat | Convert::UnsignedToFloat => {
+                let x = self.integer(value);
+                let (f, to) = (self.float(), self.home(result));
+                if kind == Convert::SignedToFloat && from != Type::Bool {
+                    let exact = self.float();
+                    put!(self, "setf.sig", [f] = [x]);
+                    put!(self, "fcvt.xf", [exact] = [f]);
+                    // Up to 32 bits every number is one of doubles.
+                    let fits = from.bits() <= 32 && ty == Type::F64;
+                    let mnemonic = if fits {
+                        "mov".to_owned()
+                    } else {
+                        format!("fnorm.{}", rounded(ty))
+                    };
+                    put!(self, &mnemonic, [to] = [exact]);
+                } else {
+                    let x =
+                        self.zero_extended(x, if from == Type::Bool { Type::I64 } else { from });
+                    put!(self, "setf.sig", [f] = [x]);
+                    put!(self, &format!("fcvt.xuf.{}", rounded(ty)), [to] = [f]);
+                }
+            }
+            Convert::FloatToSigned | Convert::FloatToUnsigned => {
+                self.integer_of(kind, value, result)
+            }
+        }
+    }
+
+    fn integer_of(&mut self, kind: Convert, value: Value, result: Value) {
+        let ty = self.ty(result);
+        let x = self.floating(value);
+        if ty == Type::Bool {
+            let to = self.home(result);
+            return put!(self, "fcmp.neq", [to, Reg::P0] = [x, Reg::float(0)]);
+        }
+        let signed = kind == Convert::FloatToSigned;
+        // Numbers of fewer bits are all among the signed ones of 64.
+        let narrow = signed || ty.bits() < 64;
+        let (f, raw) = (self.float(), self.target(result));
+        let mnemonic = if narrow {
+            "fcvt.fx.trunc.s1"
+        } else {
+            "fcvt.fxu.trunc.s1"
+        };
+        put!(self, mnemonic, [f] = [x]);
+        if !self.options.total {
+            put!(self, "getf.sig", [raw] = [f]);
+            return self.settle(result, raw);
+        }
+        let (word, whole) = (self.general(), self.general());
+        put!(self, "getf.sig", [word] = [f]);
+        let (nan, low, high) = (self.predicate(), self.predicate(), self.predicate());
+        let limit = self.power(if narrow { 63 } else { 64 });
+        put!(self, "fclass.m", [nan, Reg::P0] = [x, NAN]);
+        put!(self, "fcmp.ge", [high, Reg::P0] = [x, limit]);
+        put!(self, "fcmp.lt", [low, Reg::P0] = [x, Reg::float(0)]);
+        let most = self.constant(if narrow { i64::MAX } else { -1 });
+        put!(self, "mov", [whole] = [word]);
+        put_if!(self, high, "mov", [whole] = [most]);
+        put_if!(self, nan, "mov", [whole] = [Reg::R0]);
+        if !signed {
+            put_if!(self, low, "mov", [whole] = [Reg::R0]);
+        }
+        if ty.bits() == 64 {
+            put!(self, "mov", [raw] = [whole]);
+        } else if signed {
+            self.clamp(
+                raw,
+                whole,
+                -(1 << (ty.bits() - 1)),
+                (1 << (ty.bits() - 1)) - 1,
+            );
+        } else {
+            self.clamp(raw, whole, 0, (1 << ty.bits()) - 1);
+        }
+        self.settle(result, raw);
+    }
+}

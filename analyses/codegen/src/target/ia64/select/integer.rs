@@ -1,0 +1,510 @@
+//! Integers: sums, products, shifts, counts, conversions between widths.
+
+use super::{Selector, put, put_if};
+use crate::mir::Reg;
+use crate::mir::function::{Name, Operand, Virtual};
+use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
+
+impl Selector<'_> {
+    pub(super) fn unary(&mut self, op: UnaryOp, value: Value, result: Value) {
+        let (from, ty) = (self.ty(value), self.ty(result));
+        if ty == Type::Bool && op == UnaryOp::Not {
+            return self.not(value, result);
+        }
+        if from.is_float() {
+            return self.float_unary(op, value, result);
+        }
+        if from == Type::Bool {
+            return self.no_form(&format!("{op:?}"), from);
+        }
+        let bits = i64::from(from.bits());
+        let x = self.integer(value);
+        let raw = self.target(result);
+        match op {
+            UnaryOp::Neg => put!(self, "sub", [raw] = [Reg::R0, x]),
+            UnaryOp::Not => put!(self, "andcm", [raw] = [-1, x]),
+            UnaryOp::IntAbs => {
+                let p = self.predicate();
+                put!(self, "cmp.gt", [p, Reg::P0] = [Reg::R0, x]);
+                put!(self, "mov", [raw] = [x]);
+                put_if!(self, p, "sub", [raw] = [Reg::R0, x]);
+            }
+            UnaryOp::IntSign => {
+                let (p, q) = (self.predicate(), self.predicate());
+                put!(self, "cmp.gt", [p, Reg::P0] = [Reg::R0, x]);
+                put!(self, "cmp.lt", [q, Reg::P0] = [Reg::R0, x]);
+                put!(self, "mov", [raw] = [Reg::R0]);
+                put_if!(self, p, "mov", [raw] = [-1]);
+                put_if!(self, q, "mov", [raw] = [1]);
+            }
+            UnaryOp::PopCount => {
+                let wide = self.zero_extended(x, from);
+                put!(self, "popcnt", [raw] = [wide]);
+            }
+            UnaryOp::CountTrailingZeros | UnaryOp::FindFirstSet => {
+                // Ones below the lowest one; a bit behind the width ends the search.
+                let mut y = self.zero_extended(x, from);
+                if bits < 64 {
+                    let end = self.constant(1 << bits);
+                    let with = self.general();
+                    put!(self, "or", [with] = [y, end]);
+                    y = with.into_name();
+                }
+                let (less, below) = (self.general(), self.general());
+                put!(self, "adds", [less] = [-1, y]);
+                put!(self, "andcm", [below] = [less, y]);
+                if op == UnaryOp::CountTrailingZeros {
+                    put!(self, "popcnt", [raw] = [below]);
+                } else {
+                    let p = self.predicate();
+                    let (count, one) = (self.general(), self.general());
+                    put!(self, "popcnt", [count] = [below]);
+                    put!(self, "adds", [one] = [1, count]);
+                    put!(self, "cmp.eq", [p, Reg::P0] = [bits, count]);
+                    put!(self, "mov", [raw] = [one]);
+                    put_if!(self, p, "mov", [raw] = [Reg::R0]);
+                }
+            }
+            UnaryOp::CountLeadingZeros
+            | UnaryOp::FindHighBitUnsigned
+            | UnaryOp::FindHighBitSigned => {
+                let mut y = x;
+                if op == UnaryOp::FindHighBitSigned {
+                    let p = self.predicate();
+                    let unlike = self.general();
+                    put!(self, "cmp.gt", [p, Reg::P0] = [Reg::R0, x]);
+                    put!(self, "mov", [unlike] = [x]);
+                    put_if!(self, p, "andcm", [unlike] = [-1, x]);
+                    y = unlike.into_name();
+                }
+                let y = self.zero_extended(y, from);
+                // The exponent of the number is the place of its highest bit.
+                let (f, g) = (self.float(), self.float());
+                let (exponent, high) = (self.general(), self.general());
+                put!(self, "setf.sig", [f] = [y]);
+                put!(self, "fcvt.xuf.s1", [g] = [f]);
+                put!(self, "getf.exp", [exponent] = [g]);
+                let bias = self.constant(0xffff);
+                put!(self, "sub", [high] = [exponent, bias]);
+                let p = self.predicate();
+                put!(self, "cmp.eq", [p, Reg::P0] = [Reg::R0, y]);
+                if op == UnaryOp::CountLeadingZeros {
+                    put!(self, "sub", [raw] = [bits - 1, high]);
+                    put_if!(self, p, "mov", [raw] = [bits]);
+                } else {
+                    put!(self, "mov", [raw] = [high]);
+                    put_if!(self, p, "mov", [raw] = [-1]);
+                }
+            }
+            UnaryOp::ReverseBytes | UnaryOp::ReverseBits => {
+                let mut y = x;
+                if op == UnaryOp::ReverseBits {
+                    for (by, mask) in [
+                        (1, 0x5555_5555_5555_5555u64),
+                        (2, 0x3333_3333_3333_3333),
+                        (4, 0x0f0f_0f0f_0f0f_0f0f),
+                    ] {
+                        let mask = self.constant(mask as i64);
+                        let (right, low, high, left, both) = (
+                            self.general(),
+                            self.general(),
+                            self.general(),
+                            self.general(),
+                            self.general(),
+                        );
+                        put!(self, "shr.u", [right] = [y, by]);
+                        put!(self, "and", [low] = [right, mask]);
+                        put!(self, "and", [high] = [y, mask]);
+                        put!(self, "shl", [left] = [high, by]);
+                        put!(self, "or", [both] = [low, left]);
+                        y = both.into_name();
+                    }
+                }
+                if bits == 64 {
+                    put!(self, "mux1", [raw] = [y, Operand::Symbol("@rev".into())]);
+                } else {
+                    let turned = self.general();
+                    put!(self, "mux1", [turned] = [y, Operand::Symbol("@rev".into())]);
+                    put!(self, "shr.u", [raw] = [turned, 64 - bits]);
+                }
+            }
+            UnaryOp::SignBit => {
+                let to = self.home(result);
+                return put!(self, "tbit.nz", [to, Reg::P0] = [x, bits - 1]);
+            }
+            _ => return self.no_form(&format!("{op:?}"), from),
+        }
+        self.settle(result, raw);
+    }
+
+    /// The value without what lies above its width.
+    pub(super) fn zero_extended(&mut self, x: Name, ty: Type) -> Name {
+        if ty.bits() == 64 || x == Name::Fixed(Reg::R0) {
+            return x;
+        }
+        let to = self.general();
+        self.zero_extend(to, x, ty);
+        to.into_name()
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOp, wrap: Wrap, data: &InstData, result: Value) {
+        let (a, b) = (data.args[0], data.args[1]);
+        let ty = self.ty(a);
+        if ty == Type::Bool {
+            return match op {
+                BinaryOp::And
+                | BinaryOp::Or
+                | BinaryOp::Xor
+                | BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Mul => {
+                    self.logic(op, a, b, result);
+                }
+                _ => self.no_form(&format!("{op:?}"), ty),
+            };
+        }
+        if ty.is_float() {
+            return self.float_binary(op, a, b, result);
+        }
+        let _ = wrap;
+        let bits = i64::from(ty.bits());
+        let raw = self.target(result);
+        match op {
+            BinaryOp::Add => self.sum(raw, a, b),
+            BinaryOp::Sub => match (self.number(a), self.number(b)) {
+                (Some(x @ -128..128), None) => {
+                    let y = self.integer(b);
+                    put!(self, "sub", [raw] = [x, y]);
+                }
+                (_, Some(y @ -8191..8192)) => {
+                    let x = self.integer(a);
+                    put!(self, "adds", [raw] = [-y, x]);
+                }
+                _ => {
+                    let (x, y) = (self.integer(a), self.integer(b));
+                    put!(self, "sub", [raw] = [x, y]);
+                }
+            },
+            BinaryOp::Mul => match (self.number(a), self.number(b)) {
+                (None, Some(by)) => {
+                    let x = self.integer(a);
+                    self.times(raw, x, by, ty);
+                }
+                (Some(by), None) => {
+                    let x = self.integer(b);
+                    self.times(raw, x, by, ty);
+                }
+                _ => {
+                    let (x, y) = (self.integer(a), self.integer(b));
+                    self.product("xmpy.l", raw, x, y);
+                }
+            },
+            BinaryOp::MulHighSigned | BinaryOp::MulHighUnsigned => {
+                let signed = op == BinaryOp::MulHighSigned;
+                let (mut x, mut y) = (self.integer(a), self.integer(b));
+                if bits == 64 {
+                    let mnemonic = if signed { "xmpy.h" } else { "xmpy.hu" };
+                    self.product(mnemonic, raw, x, y);
+                } else {
+                    if !signed {
+                        (x, y) = (self.zero_extended(x, ty), self.zero_extended(y, ty));
+                    }
+                    let both = self.general();
+                    self.product("xmpy.l", both, x, y);
+                    put!(
+                        self,
+                        if signed { "shr" } else { "shr.u" },
+                        [raw] = [both, bits]
+                    );
+                }
+            }
+            BinaryOp::Mul24Signed | BinaryOp::Mul24Unsigned => {
+                let extract = if op == BinaryOp::Mul24Signed {
+                    "extr"
+                } else {
+                    "extr.u"
+                };
+                let (x, y) = (self.integer(a), self.integer(b));
+                let (u, v) = (self.general(), self.general());
+                put!(self, extract, [u] = [x, 0, 24]);
+                put!(self, extract, [v] = [y, 0, 24]);
+                self.product("xmpy.l", raw, u.into_name(), v.into_name());
+            }
+            BinaryOp::DivSigned
+            | BinaryOp::DivUnsigned
+            | BinaryOp::RemSigned
+            | BinaryOp::RemUnsigned => {
+                self.divide(op, a, b, raw);
+            }
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
+                let mnemonic = match op {
+                    BinaryOp::And => "and",
+                    BinaryOp::Or => "or",
+                    _ => "xor",
+                };
+                match (self.number(a), self.number(b)) {
+                    (_, Some(number @ -128..128)) => {
+                        let x = self.integer(a);
+                        put!(self, mnemonic, [raw] = [number, x]);
+                    }
+                    (Some(number @ -128..128), _) => {
+                        let x = self.integer(b);
+                        put!(self, mnemonic, [raw] = [number, x]);
+                    }
+                    (_, Some(mask))
+                        if op == BinaryOp::And
+                            && mask > 0
+                            && (mask as u64).wrapping_add(1).is_power_of_two() =>
+                    {
+                        let x = self.integer(a);
+                        put!(self, "extr.u", [raw] = [x, 0, i64::from(mask.count_ones())]);
+                    }
+                    _ => {
+                        let (x, y) = (self.integer(a), self.integer(b));
+                        put!(self, mnemonic, [raw] = [x, y]);
+                    }
+                }
+            }
+            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned => {
+                self.shift(op, a, b, raw)
+            }
+            BinaryOp::RotateLeft => {
+                let x = self.integer(a);
+                let plain = self.zero_extended(x, ty);
+                let count = self.integer(b);
+                let (by, back) = (self.general(), self.general());
+                put!(self, "and", [by] = [bits - 1, count]);
+                put!(self, "sub", [back] = [bits, by]);
+                let (left, right) = (self.general(), self.general());
+                put!(self, "shl", [left] = [plain, by]);
+                put!(self, "shr.u", [right] = [plain, back]);
+                put!(self, "or", [raw] = [left, right]);
+            }
+            BinaryOp::MinSigned
+            | BinaryOp::MaxSigned
+            | BinaryOp::MinUnsigned
+            | BinaryOp::MaxUnsigned => {
+                let (x, y) = (self.integer(a), self.integer(b));
+                let p = self.predicate();
+                let relation = match op {
+                    BinaryOp::MinSigned => "cmp.lt",
+                    BinaryOp::MaxSigned => "cmp.gt",
+                    BinaryOp::MinUnsigned => "cmp.ltu",
+                    _ => "cmp.gtu",
+                };
+                put!(self, relation, [p, Reg::P0] = [x, y]);
+                put!(self, "mov", [raw] = [y]);
+                put_if!(self, p, "mov", [raw] = [x]);
+            }
+            BinaryOp::AddSaturateSigned | BinaryOp::SubSaturateSigned if bits < 64 => {
+                let (x, y) = (self.integer(a), self.integer(b));
+                let sum = self.general();
+                let mnemonic = if op == BinaryOp::AddSaturateSigned {
+                    "add"
+                } else {
+                    "sub"
+                };
+                put!(self, mnemonic, [sum] = [x, y]);
+                self.clamp(raw, sum, -(1 << (bits - 1)), (1 << (bits - 1)) - 1);
+            }
+            _ => return self.no_form(&format!("{op:?}"), ty),
+        }
+        self.settle(result, raw);
+    }
+
+    /// The number within bounds.
+    pub(super) fn clamp(&mut self, to: Virtual, from: Virtual, least: i64, most: i64) {
+        let (least, most) = (self.constant(least), self.constant(most));
+        let (p, q) = (self.predicate(), self.predicate());
+        put!(self, "cmp.lt", [p, Reg::P0] = [from, least]);
+        put!(self, "cmp.gt", [q, Reg::P0] = [from, most]);
+        put!(self, "mov", [to] = [from]);
+        put_if!(self, p, "mov", [to] = [least]);
+        put_if!(self, q, "mov", [to] = [most]);
+    }
+
+    /// A sum, with a shift or a constant in it.
+    fn sum(&mut self, to: Virtual, a: Value, b: Value) {
+        if let Some(number @ -8192..8192) = self.number(b) {
+            let x = self.integer(a);
+            return put!(self, "adds", [to] = [number, x]);
+        }
+        if let Some(number @ -8192..8192) = self.number(a) {
+            let x = self.integer(b);
+            return put!(self, "adds", [to] = [number, x]);
+        }
+        for (shifted, other) in [(b, a), (a, b)] {
+            if let Some((value, count)) = self.shifted(shifted) {
+                let (x, y) = (self.integer(value), self.integer(other));
+                return put!(self, "shladd", [to] = [x, count, y]);
+            }
+        }
+        let (x, y) = (self.integer(a), self.integer(b));
+        put!(self, "add", [to] = [x, y]);
+    }
+
+    /// `x << k` and `x * 2^k` for k of `shladd`, of full or unread upper bits.
+    pub(super) fn shifted(&self, value: Value) -> Option<(Value, i64)> {
+        let data = self.source.defining(value)?;
+        if self.ty(value) == Type::Bool {
+            return None;
+        }
+        let (x, count) = match data.op {
+            Op::Binary(BinaryOp::Shl, _) => (data.args[0], self.number(data.args[1])?),
+            Op::Binary(BinaryOp::Mul, _) => {
+                let of = |by: i64| {
+                    (by > 0 && (by as u64).is_power_of_two())
+                        .then(|| i64::from(by.trailing_zeros()))
+                };
+                match (self.number(data.args[0]), self.number(data.args[1])) {
+                    (None, Some(by)) => (data.args[0], of(by)?),
+                    (Some(by), None) => (data.args[1], of(by)?),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        // A sum that is read whole wants its parts whole.
+        let whole = self.ty(value).bits() == 64;
+        ((1..=4).contains(&count)
+            && (whole || !self.widths.extended(value))
+            && self.number(x).is_none())
+        .then_some((x, count))
+    }
+
+    pub(super) fn address_sum(&mut self, base: Value, offset: Value, result: Value) {
+        let to = self.home(result);
+        self.sum(to, base, offset);
+    }
+
+    pub(super) fn product(&mut self, mnemonic: &str, to: Virtual, x: Name, y: Name) {
+        let (f, g, h) = (self.float(), self.float(), self.float());
+        put!(self, "setf.sig", [f] = [x]);
+        put!(self, "setf.sig", [g] = [y]);
+        put!(self, mnemonic, [h] = [f, g]);
+        put!(self, "getf.sig", [to] = [h]);
+    }
+
+    /// A product with a constant: shifts and sums where at most three of them do, else the multiplier.
+    fn times(&mut self, to: Virtual, x: Name, by: i64, ty: Type) {
+        let (size, negative) = (by.unsigned_abs(), by < 0);
+        let shift = size.trailing_zeros();
+        let odd = if size == 0 { 0 } else { size >> shift };
+        // Odd factors of one or two operations.
+        enum Plan {
+            Zero,
+            One,
+            /// (x << k) + x
+            Plus(u32),
+            /// (x << k) - x
+            Minus(u32),
+            /// ((x << k) + x) << j) + x
+            Twice(u32, u32),
+        }
+        let plan = match odd {
+            0 => Plan::Zero,
+            1 => Plan::One,
+            3 | 5 | 9 | 17 => Plan::Plus((odd - 1).trailing_zeros()),
+            _ if (odd - 1).is_power_of_two() && odd < 1 << 40 => {
+                Plan::Plus((odd - 1).trailing_zeros())
+            }
+            _ if (odd + 1).is_power_of_two() && odd < 1 << 40 => {
+                Plan::Minus((odd + 1).trailing_zeros())
+            }
+            _ => {
+                let found = (1..=4u32)
+                    .flat_map(|k| (1..=4u32).map(move |j| (k, j)))
+                    .find(|&(k, j)| (((1u64 << k) + 1) << j) + 1 == odd);
+                match found {
+                    Some((k, j)) => Plan::Twice(k, j),
+                    None => {
+                        let _ = ty;
+                        let y = self.constant(by);
+                        return self.product("xmpy.l", to, x, y);
+                    }
+                }
+            }
+        };
+        let last = shift == 0 && !negative;
+        let mut value = match plan {
+            Plan::Zero => return put!(self, "mov", [to] = [Reg::R0]),
+            Plan::One => x,
+            Plan::Plus(k) => {
+                let made = if last { to } else { self.general() };
+                self.shift_add(made, x, k, x);
+                made.into_name()
+            }
+            Plan::Minus(k) => {
+                let (wide, made) = (self.general(), if last { to } else { self.general() });
+                put!(self, "shl", [wide] = [x, i64::from(k)]);
+                put!(self, "sub", [made] = [wide, x]);
+                made.into_name()
+            }
+            Plan::Twice(k, j) => {
+                let (first, made) = (self.general(), if last { to } else { self.general() });
+                self.shift_add(first, x, k, x);
+                self.shift_add(made, first.into_name(), j, x);
+                made.into_name()
+            }
+        };
+        if shift > 0 {
+            let made = if negative { self.general() } else { to };
+            put!(self, "shl", [made] = [value, i64::from(shift)]);
+            value = made.into_name();
+        }
+        if negative {
+            put!(self, "sub", [to] = [Reg::R0, value]);
+        } else if value != to.into_name() {
+            put!(self, "mov", [to] = [value]);
+        }
+    }
+    fn shift_add(&mut self, to: Virtual, x: Name, count: u32, y: Name) {
+        if (1..=4).contains(&count) {
+            return put!(self, "shladd", [to] = [x, i64::from(count), y]);
+        }
+        let wide = self.general();
+        put!(self, "shl", [wide] = [x, i64::from(count)]);
+        put!(self, "add", [to] = [wide, y]);
+    }
+
+    fn shift(&mut self, op: BinaryOp, a: Value, b: Value, to: Virtual) {
+        let ty = self.ty(a);
+        let bits = i64::from(ty.bits());
+        let x = self.integer(a);
+        // As an unsigned number of its own width: what is negative is beyond all.
+        if let Some(count) = self.number(b) {
+            let count = if (0..bits).contains(&count) {
+                count
+            } else {
+                bits
+            };
+            match op {
+                _ if count == 0 => put!(self, "mov", [to] = [x]),
+                BinaryOp::Shl if count == bits => put!(self, "mov", [to] = [Reg::R0]),
+                BinaryOp::ShrUnsigned if count == bits => put!(self, "mov", [to] = [Reg::R0]),
+                BinaryOp::Shl => put!(self, "shl", [to] = [x, count]),
+                BinaryOp::ShrUnsigned => put!(self, "extr.u", [to] = [x, count, bits - count]),
+                _ => {
+                    let count = count.min(bits - 1);
+                    put!(self, "extr", [to] = [x, count, bits - count]);
+                }
+            }
+            // A shift by nothing of what is not extended.
+            if count == 0 && op == BinaryOp::ShrSigned && bits < 64 {
+                let ty = self.ty(a);
+                self.drafts[self.now].operations.pop();
+                self.sign_extend(to, x, ty);
+            }
+            return;
+        }
+        let count = self.integer(b);
+        match op {
+            BinaryOp::Shl => put!(self, "shl", [to] = [x, count]),
+            BinaryOp::ShrUnsigned => {
+                let plain = self.zero_extended(x, ty);
+                put!(self, "shr.u", [to] = [plain, count]);
+            }
+            _ => put!(self, "shr", [to] = [x, count]),
+        }
+    }
+}

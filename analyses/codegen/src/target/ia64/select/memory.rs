@@ -1,0 +1,347 @@
+//! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
+
+use super::{Selector, put, put_if};
+use crate::mir::Reg;
+use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
+use ir::{
+    AtomicOp, Convert, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type,
+    Value, ValueDef,
+};
+use rustc_hash::FxHashSet;
+
+impl Selector<'_> {
+    /// What the memory operation just written touches.
+    fn touches(&mut self, reference: Reference) {
+        if let Some(last) = self.drafts[self.now].operations.last_mut() {
+            last.memory = Some(reference);
+        }
+    }
+
+    /// The addresses of consecutive elements, with their types.
+    fn elements(
+        &mut self,
+        data: &InstData,
+        values: &[Value],
+        access: &MemoryAccess,
+    ) -> Vec<(Name, Reference)> {
+        let base = self.integer(data.args[0]);
+        let object = self.object(data.args[0]);
+        let mut out = Vec::new();
+        let mut offset = 0;
+        for &value in values {
+            let ty = self.ty(value);
+            let address = if offset == 0 {
+                base
+            } else {
+                let sum = self.general();
+                let before = self.predicate.take();
+                put!(self, "adds", [sum] = [offset, base]);
+                self.predicate = before;
+                sum.into_name()
+            };
+            // Unions read a slot as other types than it was written by.
+            let typed = self.source.language == Language::C
+                && !matches!(object, Object::Slot(_))
+                && !matches!(ty, Type::I8 | Type::Bool);
+            out.push((
+                address,
+                Reference {
+                    object: object.clone(),
+                    bytes: ty.bytes(),
+                    volatile: access.volatile,
+                    accessed_as: typed.then_some(ty),
+                },
+            ));
+            offset += i64::from(ty.bytes());
+        }
+        out
+    }
+
+    pub(super) fn load(&mut self, data: &InstData, access: &MemoryAccess) {
+        if access.checked {
+            return self.no_form("checked load", Type::I64);
+        }
+        let places = self.elements(data, &data.results, access);
+        for (&result, (address, reference)) in data.results.iter().zip(places) {
+            let address = Operand::Address(address);
+            match self.ty(result) {
+                Type::Bool => {
+                    let byte = self.general();
+                    put!(self, "ld1", [byte] = [address]);
+                    self.touches(reference);
+                    let to = self.home(result);
+                    put!(self, "tbit.nz", [to, Reg::P0] = [byte, 0]);
+                }
+                ty if ty.is_float() => {
+                    let to = self.home(result);
+                    put!(
+                        self,
+                        if ty == Type::F32 { "ldfs" } else { "ldfd" },
+                        [to] = [address]
+                    );
+                    self.touches(reference);
+                }
+                ty => {
+                    let raw = self.target(result);
+                    put!(self, &format!("ld{}", ty.bytes()), [raw] = [address]);
+                    self.touches(reference);
+                    self.settle(result, raw);
+                }
+            }
+        }
+    }
+
+    pub(super) fn store(&mut self, data: &InstData, access: &MemoryAccess) {
+        if access.checked {
+            return self.no_form("checked store", Type::I64);
+        }
+        let values = &data.args[1..];
+        let places = self.elements(data, values, access);
+        for (&value, (address, reference)) in values.iter().zip(places) {
+            let address = Operand::Address(address);
+            let ty = self.ty(value);
+            if ty.is_float() {
+                let from = self.floating(value);
+                put!(
+                    self,
+                    if ty == Type::F32 { "stfs" } else { "stfd" },
+                    [address] = [from]
+                );
+            } else {
+                let before = self.predicate.take();
+                let from = self.integer(value);
+                self.predicate = before;
+                put!(self, &format!("st{}", ty.bytes()), [address] = [from]);
+            }
+            self.touches(reference);
+        }
+    }
+
+    pub(super) fn alloca(&mut self, inst: ir::Inst, size: u32, align: u32, result: Value) {
+        let slot = self.slot(inst, size, align);
+        let to = self.home(result);
+        put!(
+            self,
+            "adds",
+            [to] = [
+                Operand::Symbol(super::super::emit::slot(slot)),
+                Operand::from(Reg::general(12))
+            ]
+        );
+    }
+    fn slot(&mut self, inst: ir::Inst, size: u32, align: u32) -> u32 {
+        if let Some(&known) = self.slots.get(&inst) {
+            return known;
+        }
+        self.out.slots.push(Slot {
+            bytes: size,
+            align: align.max(1),
+        });
+        let slot = self.out.slots.len() as u32 - 1;
+        self.slots.insert(inst, slot);
+        slot
+    }
+
+    pub(super) fn symbol(&mut self, symbol: Symbol, result: Value) {
+        let data = &self.source.symbols[symbol];
+        if data.kind != SymbolKind::Memory
+            || !matches!(data.space, Space::Global | Space::Constant | Space::Generic)
+        {
+            return self.no_form(&format!("address of {}", data.name), self.ty(result));
+        }
+        let to = self.home(result);
+        let entry = self.general();
+        let text = smol_str::format_smolstr!("@ltoff({})", data.name);
+        put!(
+            self,
+            "addl",
+            [entry] = [Operand::Symbol(text), Operand::from(Reg::general(1))]
+        );
+        put!(self, "ld8", [to] = [Operand::Address(entry.into_name())]);
+        self.touches(Reference {
+            object: Object::Symbol(".got".into()),
+            bytes: 8,
+            volatile: false,
+            accessed_as: None,
+        });
+    }
+
+    /// What an address points into, as far as its definitions tell.
+    fn object(&mut self, address: Value) -> Object {
+        let source = self.source;
+        let mut found: Option<Object> = None;
+        let mut seen: FxHashSet<Value> = FxHashSet::default();
+        let mut work = vec![address];
+        while let Some(value) = work.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            if seen.len() > 64 {
+                return Object::Unknown;
+            }
+            let one = match source.values[value].def {
+                ValueDef::Param(block, index) if block == source.entry() => {
+                    let own = source
+                        .parameters
+                        .iter()
+                        .position(|info| info.values.contains(&value));
+                    match own {
+                        Some(at) if source.parameters[at].no_alias => Object::Restrict(index),
+                        _ => return Object::Unknown,
+                    }
+                }
+                ValueDef::Param(block, index) => {
+                    for &from in &source.layout {
+                        for edge in source.blocks[from].terminator.edges() {
+                            if edge.block == block {
+                                work.extend(edge.args.get(index as usize));
+                            }
+                        }
+                    }
+                    continue;
+                }
+                ValueDef::Result(inst, _) => {
+                    let data = &source.insts[inst];
+                    match &data.op {
+                        Op::PtrAdd | Op::Convert(Convert::SpaceCast) => {
+                            work.push(data.args[0]);
+                            continue;
+                        }
+                        Op::Select => {
+                            work.extend(&data.args[1..]);
+                            continue;
+                        }
+                        Op::Alloca { size, align } => Object::Slot(self.slot(inst, *size, *align)),
+                        Op::SymbolAddress(symbol) => {
+                            Object::Symbol(source.symbols[*symbol].name.clone())
+                        }
+                        _ => return Object::Unknown,
+                    }
+                }
+            };
+            match &found {
+                Some(known) if *known != one => return Object::Unknown,
+                _ => found = Some(one),
+            }
+        }
+        found.unwrap_or(Object::Unknown)
+    }
+
+    pub(super) fn atomic(&mut self, data: &InstData, op: AtomicOp) {
+        let ty = self.ty(data.args[1]);
+        let bytes = ty.bytes();
+        if !matches!(ty, Type::I32 | Type::I64) {
+            return self.no_form(&format!("atomic {op:?}"), ty);
+        }
+        let address = Operand::Address(self.integer(data.args[0]));
+        let old = match data.results.first() {
+            Some(&result) => self.target(result),
+            None => self.general(),
+        };
+        let step = match (op, self.number(data.args[1])) {
+            (AtomicOp::Add, Some(by)) => Some(by),
+            (AtomicOp::Sub, Some(by)) => by.checked_neg(),
+            _ => None,
+        };
+        match (op, step) {
+            (_, Some(by @ (-16 | -8 | -4 | -1 | 1 | 4 | 8 | 16))) => {
+                put!(
+                    self,
+                    &format!("fetchadd{bytes}.acq"),
+                    [old] = [address, Operand::from(by)]
+                );
+            }
+            (AtomicOp::Exchange, _) => {
+                let with = self.integer(data.args[1]);
+                put!(
+                    self,
+                    &format!("xchg{bytes}"),
+                    [old] = [address, Operand::from(with)]
+                );
+            }
+            (AtomicOp::CompareExchange, _) => {
+                let expected = self.integer(data.args[1]);
+                let expected = self.zero_extended(expected, ty);
+                let with = self.integer(data.args[2]);
+                put!(self, "mov", [Reg::CCV] = [expected]);
+                put!(
+                    self,
+                    &format!("cmpxchg{bytes}.acq"),
+                    [old] = [address, Operand::from(with), Operand::from(Reg::CCV)]
+                );
+            }
+            (
+                AtomicOp::Add
+                | AtomicOp::Sub
+                | AtomicOp::And
+                | AtomicOp::Or
+                | AtomicOp::Xor
+                | AtomicOp::MinSigned
+                | AtomicOp::MaxSigned
+                | AtomicOp::MinUnsigned
+                | AtomicOp::MaxUnsigned,
+                _,
+            ) => {
+                self.retried(op, ty, address, data.args[1], old);
+            }
+            _ => return self.no_form(&format!("atomic {op:?}"), ty),
+        }
+        if let Some(&result) = data.results.first() {
+            self.settle(result, old);
+        }
+    }
+
+    /// Reads, computes and exchanges until nobody came between.
+    fn retried(&mut self, op: AtomicOp, ty: Type, address: Operand, operand: Value, old: Virtual) {
+        let with = self.integer(operand);
+        let bytes = ty.bytes();
+        let again = self.draft((self.here, self.here));
+        let behind = self.draft((self.here, self.here));
+        self.drafts[self.now].exit = super::Exit::Jump(again);
+        self.now = again as usize;
+        let (seen, new) = (self.general(), self.general());
+        put!(self, &format!("ld{bytes}"), [seen] = [address.clone()]);
+        put!(self, "mov", [Reg::CCV] = [seen]);
+        let mnemonic = match op {
+            AtomicOp::Add => "add",
+            AtomicOp::Sub => "sub",
+            AtomicOp::And => "and",
+            AtomicOp::Or => "or",
+            AtomicOp::Xor => "xor",
+            _ => "",
+        };
+        if mnemonic.is_empty() {
+            let relation = match op {
+                AtomicOp::MinSigned => "lt",
+                AtomicOp::MaxSigned => "gt",
+                AtomicOp::MinUnsigned => "ltu",
+                _ => "gtu",
+            };
+            let base = if ty == Type::I32 { "cmp4" } else { "cmp" };
+            let p = self.predicate();
+            put!(
+                self,
+                &format!("{base}.{relation}"),
+                [p, Reg::P0] = [with, seen.into_name()]
+            );
+            put!(self, "mov", [new] = [seen]);
+            put_if!(self, p, "mov", [new] = [with]);
+        } else {
+            put!(self, mnemonic, [new] = [seen.into_name(), with]);
+        }
+        put!(
+            self,
+            &format!("cmpxchg{bytes}.acq"),
+            [old] = [address, Operand::from(new), Operand::from(Reg::CCV)]
+        );
+        let (p, q) = (self.predicate(), self.predicate());
+        put!(self, "cmp.ne", [p, q] = [old, seen]);
+        self.drafts[self.now].exit = super::Exit::Branch {
+            condition: p,
+            negation: Some(q),
+            then: again,
+            otherwise: behind,
+        };
+        self.now = behind as usize;
+    }
+}

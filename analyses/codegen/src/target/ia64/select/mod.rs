@@ -1,0 +1,528 @@
+//! IR to machine operations on virtual registers.
+//!
+//! ```text
+//! v3 = load v1; v4 = add v2, v3        v3 = ld4 [v1]
+//!                                      v4 = add v2, v3
+//! ```
+//!
+//! Every value is a register of its own: integers and addresses in general registers (narrow ones sign-extended where a
+//! use reads beyond their width, see `widths`), floating-point values in the register format rounded to their type, `Bool`
+//! in predicates. Division and square root are the published sequences from `frcpa` and `frsqrta`. Block parameters become
+//! moves on edges; a loop that tests at its top tests at its bottom too, so that an inner loop without control flow in
+//! it is one block that branches to itself.
+//!
+//! What has no form is refused with its place, and nothing is made. One pass over the instructions.
+//!
+//! Sources: Intel, *Itanium Architecture Software Developer's Manual*, volume 3; Intel, *Itanium Software Conventions and
+//! Runtime Architecture Guide*, chapter 8; Cornea, Harrison, Tang, *Intel Itanium Floating-Point Architecture* (WCAE 2003)
+//! and Markstein, *IA-64 and Elementary Functions*, for division and square root.
+
+mod call;
+mod compare;
+mod control;
+mod divide;
+mod float;
+mod integer;
+mod memory;
+mod widths;
+
+use super::emit::Options;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{File, Reg};
+use crate::refusal::{Refusal, Refused};
+use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use widths::Widths;
+
+/// `put!(selector, "add", [to] = [a, b])`
+macro_rules! put {
+    ($self:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {
+        $self.push($mnemonic, vec![$($crate::mir::function::Operand::from($target)),*], vec![$($crate::mir::function::Operand::from($source)),*])
+    };
+}
+/// The same under a predicate.
+macro_rules! put_if {
+    ($self:expr, $predicate:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {{
+        let before = $self.predicate.replace($predicate);
+        put!($self, $mnemonic, [$($target),*] = [$($source),*]);
+        $self.predicate = before;
+    }};
+}
+pub(crate) use {put, put_if};
+
+/// Where a block goes when it ends.
+#[derive(Clone, Debug)]
+pub(super) enum Exit {
+    Jump(u32),
+    Branch {
+        condition: Virtual,
+        /// True where the condition is not, if there is such a register.
+        negation: Option<Virtual>,
+        then: u32,
+        otherwise: u32,
+    },
+    Return,
+    /// Nothing comes here.
+    Never,
+}
+
+/// A block that is being written.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) operations: Vec<Operation>,
+    pub(super) exit: Exit,
+    /// Of the condition.
+    pub(super) loc: Loc,
+    /// The blocks of the IR that it lies in: both ends of an edge.
+    pub(super) homes: (ir::Block, ir::Block),
+}
+
+pub(super) struct Selector<'m> {
+    pub(super) module: &'m ir::Module,
+    pub(super) source: &'m ir::Function,
+    pub(super) options: &'m Options,
+    pub(super) out: Function,
+    pub(super) drafts: Vec<Draft>,
+    /// The draft that is written.
+    pub(super) now: usize,
+    /// The block of the IR that is selected.
+    pub(super) here: ir::Block,
+    /// Where each block of the IR begins.
+    pub(super) starts: FxHashMap<ir::Block, u32>,
+    widths: Widths,
+    pub(super) forest: ir::loops::LoopForest,
+    pub(super) predicate: Option<Virtual>,
+    values: EntityVec<Value, Option<Virtual>>,
+    /// Complements of predicates.
+    pub(super) negations: FxHashMap<Virtual, Virtual>,
+    /// What a loop's parameter was before the latch moved on, for uses outside of the loop.
+    pub(super) kept: FxHashMap<Value, Virtual>,
+    /// Constants of the whole function, and of this block.
+    constants: FxHashMap<(File, u64), Virtual>,
+    local: FxHashMap<(File, u64), Virtual>,
+    pub(super) entry: Vec<Operation>,
+    pub(super) slots: FxHashMap<ir::Inst, u32>,
+    pub(super) loc: Loc,
+    pub(super) refused: Vec<Refused>,
+}
+
+/// The function in machine operations.
+///
+/// # Errors
+/// All operations without a form, with their places.
+pub fn select(
+    module: &ir::Module,
+    source: &ir::Function,
+    name: SmolStr,
+    options: &Options,
+) -> Result<Function, Vec<Refused>> {
+    let flow = ir::cfg::ControlFlow::new(source);
+    let mut selector = Selector {
+        module,
+        source,
+        options,
+        out: Function {
+            name,
+            ..Function::default()
+        },
+        drafts: Vec::new(),
+        now: 0,
+        here: source.entry(),
+        starts: FxHashMap::default(),
+        widths: Widths::of(source, !options.wraps),
+        forest: ir::loops::LoopForest::new(&flow),
+        predicate: None,
+        values: EntityVec::with_len(None, source.values.len()),
+        negations: FxHashMap::default(),
+        kept: FxHashMap::default(),
+        constants: FxHashMap::default(),
+        local: FxHashMap::default(),
+        entry: Vec::new(),
+        slots: FxHashMap::default(),
+        loc: Loc::NONE,
+        refused: Vec::new(),
+    };
+    selector.blocks();
+    if selector.refused.is_empty() {
+        Ok(selector.finish())
+    } else {
+        Err(selector.refused)
+    }
+}
+
+pub(super) const fn file_of(ty: Type) -> File {
+    match ty {
+        Type::Bool => File::Predicate,
+        Type::F16 | Type::BF16 | Type::F32 | Type::F64 => File::Float,
+        _ => File::General,
+    }
+}
+
+impl Selector<'_> {
+    // ------------------------------------------------------------------------------------------- operations
+
+    pub(super) fn push(&mut self, mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) {
+        let operation = Operation {
+            mnemonic: mnemonic.into(),
+            predicate: self.predicate,
+            targets,
+            sources,
+            memory: None,
+            loc: self.loc,
+        };
+        self.drafts[self.now].operations.push(operation);
+    }
+    pub(super) fn refuse(&mut self, reason: Refusal) {
+        if self.refused.len() < 100 {
+            self.refused.push(Refused {
+                reason,
+                loc: self.loc,
+            });
+        }
+    }
+    pub(super) fn no_form(&mut self, operation: &str, ty: Type) {
+        self.refuse(Refusal::NoForm {
+            operation: operation.into(),
+            ty: smol_str::format_smolstr!("{ty}"),
+            target: "IA-64",
+        });
+    }
+
+    // ------------------------------------------------------------------------------------------- registers
+
+    pub(super) fn general(&mut self) -> Virtual {
+        self.out.register(File::General)
+    }
+    pub(super) fn float(&mut self) -> Virtual {
+        self.out.register(File::Float)
+    }
+    pub(super) fn predicate(&mut self) -> Virtual {
+        self.out.register(File::Predicate)
+    }
+    pub(super) fn ty(&self, value: Value) -> Type {
+        self.source.ty(value)
+    }
+
+    /// The register that is the value's own.
+    pub(super) fn home(&mut self, value: Value) -> Virtual {
+        if let Some(known) = self.values[value] {
+            return known;
+        }
+        let fresh = self.out.register(file_of(self.ty(value)));
+        self.values[value] = Some(fresh);
+        fresh
+    }
+    /// Where a result goes before `settle`.
+    pub(super) fn target(&mut self, value: Value) -> Virtual {
+        if self.widths.extends(self.source, value) {
+            self.general()
+        } else {
+            self.home(value)
+        }
+    }
+    /// Extends the result where something reads beyond its width.
+    pub(super) fn settle(&mut self, value: Value, raw: Virtual) {
+        if self.widths.extends(self.source, value) {
+            let to = self.home(value);
+            let ty = self.ty(value);
+            self.sign_extend(to, raw.into_name(), ty);
+        }
+    }
+    pub(super) fn sign_extend(&mut self, to: Virtual, from: Name, ty: Type) {
+        let mnemonic = match ty {
+            Type::I8 => "sxt1",
+            Type::I16 => "sxt2",
+            Type::I32 => "sxt4",
+            _ => "mov",
+        };
+        put!(self, mnemonic, [to] = [from]);
+    }
+    pub(super) fn zero_extend(&mut self, to: Virtual, from: Name, ty: Type) {
+        let mnemonic = match ty {
+            Type::I8 => "zxt1",
+            Type::I16 => "zxt2",
+            Type::I32 => "zxt4",
+            _ => "mov",
+        };
+        put!(self, mnemonic, [to] = [from]);
+    }
+
+    /// The register in which a value is read here.
+    pub(super) fn read(&mut self, value: Value) -> Virtual {
+        if let Some(&kept) = self.kept.get(&value)
+            && let ValueDef::Param(header, _) = self.source.values[value].def
+            && let Some(own) = self.forest.of(header)
+            && !self.forest.contains(own, self.here)
+        {
+            return kept;
+        }
+        self.home(value)
+    }
+    pub(super) fn number(&self, value: Value) -> Option<i64> {
+        let constant = self.source.int_constant(value)?;
+        Some(match self.ty(value) {
+            Type::I8 => constant as i8 as i64,
+            Type::I16 => constant as i16 as i64,
+            Type::I32 => constant as i32 as i64,
+            _ => constant,
+        })
+    }
+    fn literal(&self, value: Value) -> Option<u64> {
+        match self.source.defining(value)?.op {
+            Op::Const(bits) => Some(bits),
+            Op::Undef => Some(0),
+            _ => None,
+        }
+    }
+
+    /// An integer or an address.
+    pub(super) fn integer(&mut self, value: Value) -> Name {
+        if self.ty(value) == Type::Bool {
+            return Name::Virtual(self.as_integer(value, 1));
+        }
+        match self
+            .number(value)
+            .or_else(|| self.literal(value).map(|one| one as i64))
+        {
+            Some(number) => self.constant(number),
+            None => Name::Virtual(self.read(value)),
+        }
+    }
+    /// A `Bool` as 0 or `one`.
+    pub(super) fn as_integer(&mut self, value: Value, one: i64) -> Virtual {
+        let to = self.general();
+        let condition = self.condition(value);
+        put!(self, "mov", [to] = [Reg::R0]);
+        put_if!(self, condition, "mov", [to] = [one]);
+        to
+    }
+    pub(super) fn floating(&mut self, value: Value) -> Name {
+        match self.literal(value) {
+            Some(bits) => self.float_constant(self.ty(value), bits),
+            None => Name::Virtual(self.read(value)),
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------- constants
+
+    /// Whether what is made once should be made in front of everything.
+    fn hoists(&self) -> bool {
+        self.forest.of(self.here).is_some()
+    }
+    /// Runs `make` once a block, or once a function for what is used in a loop.
+    fn once(&mut self, key: (File, u64), make: impl FnOnce(&mut Self, Virtual)) -> Virtual {
+        if let Some(&known) = self.constants.get(&key).or_else(|| self.local.get(&key)) {
+            return known;
+        }
+        let to = self.out.register(key.0);
+        let (predicate, loc) = (self.predicate.take(), self.loc);
+        if self.hoists() {
+            let draft = std::mem::take(&mut self.drafts[self.now].operations);
+            self.loc = Loc::NONE;
+            make(self, to);
+            let made = std::mem::replace(&mut self.drafts[self.now].operations, draft);
+            self.entry.extend(made);
+            self.constants.insert(key, to);
+        } else {
+            make(self, to);
+            self.local.insert(key, to);
+        }
+        (self.predicate, self.loc) = (predicate, loc);
+        to
+    }
+    /// What is known of this block alone is forgotten.
+    pub(super) fn forget(&mut self) {
+        self.local.clear();
+    }
+
+    pub(super) fn constant(&mut self, number: i64) -> Name {
+        if number == 0 {
+            return Name::Fixed(Reg::R0);
+        }
+        let make = |this: &mut Self, to: Virtual| {
+            let mnemonic = match number {
+                -0x20_0000..0x20_0000 => "mov",
+                _ => "movl",
+            };
+            put!(this, mnemonic, [to] = [number]);
+        };
+        Name::Virtual(self.once((File::General, number as u64), make))
+    }
+    pub(super) fn float_constant(&mut self, ty: Type, bits: u64) -> Name {
+        let value = match ty {
+            Type::F32 => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        };
+        if bits == 0 {
+            return Name::Fixed(Reg::float(0));
+        }
+        if value == 1.0 {
+            return Name::Fixed(Reg::float(1));
+        }
+        // One register serves a number in both types; patterns of NaNs apart.
+        let single = (f64::from(value as f32)).to_bits() == value.to_bits();
+        let make = |this: &mut Self, to: Virtual| {
+            let bits = match single {
+                true => i64::from((value as f32).to_bits()),
+                false => value.to_bits() as i64,
+            };
+            let from = this.general();
+            put!(this, "movl", [from] = [bits]);
+            let mnemonic = if single { "setf.s" } else { "setf.d" };
+            put!(this, mnemonic, [to] = [from]);
+        };
+        Name::Virtual(self.once((File::Float, value.to_bits()), make))
+    }
+    /// Two to the power, as an exponent of the register format.
+    pub(super) fn power(&mut self, exponent: i64) -> Name {
+        let make = |this: &mut Self, to: Virtual| {
+            let from = this.general();
+            put!(this, "mov", [from] = [0xffff + exponent]);
+            put!(this, "setf.exp", [to] = [from]);
+        };
+        // A NaN's pattern, which no constant has as its key.
+        let key = 0xfff0_0000_0000_0001u64.wrapping_add(((exponent + 0x1000) as u64) << 8);
+        Name::Virtual(self.once((File::Float, key), make))
+    }
+
+    /// `to = from`, within one file.
+    pub(super) fn copy(&mut self, to: Virtual, from: Name) {
+        match (self.out.file(to), from) {
+            (File::Predicate, Name::Virtual(from)) => {
+                debug_assert!(self.predicate.is_none());
+                put_if!(self, from, "cmp.eq.unc", [to, Reg::P0] = [Reg::R0, Reg::R0]);
+            }
+            (_, from) => put!(self, "mov", [to] = [from]),
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------- instructions
+
+    pub(super) fn instruction(&mut self, inst: ir::Inst) {
+        let source = self.source;
+        let data = &source.insts[inst];
+        let used = data
+            .results
+            .iter()
+            .any(|&result| self.widths.needed[result]);
+        if !used && !data.op.has_effect() {
+            return;
+        }
+        self.loc = data.loc;
+        let types = data
+            .args
+            .iter()
+            .chain(&data.results)
+            .map(|&value| self.ty(value));
+        if let Some(half) = types
+            .into_iter()
+            .find(|ty| matches!(ty, Type::F16 | Type::BF16 | Type::Handle | Type::Opaque))
+        {
+            return self.no_form(&name(&data.op), half);
+        }
+        if let Some(guard) = data.guard {
+            if !matches!(data.op, Op::Load(_) | Op::Store(_)) {
+                return self.no_form("guarded operation", Type::Bool);
+            }
+            let condition = self.condition(guard.value);
+            let predicate = if guard.negated {
+                self.complement(condition)
+            } else {
+                condition
+            };
+            // What a skipped load leaves is some value, defined here.
+            for &result in &data.results {
+                let to = self.home(result);
+                self.zero(to);
+            }
+            self.predicate = Some(predicate);
+        }
+        let result = data.results.first().copied();
+        match (&data.op, result) {
+            // Written where they are used.
+            (Op::Const(_) | Op::Undef, _) => {}
+            (Op::Unary(op), Some(result)) => self.unary(*op, data.args[0], result),
+            (Op::Binary(op, wrap), Some(result)) => self.binary(*op, *wrap, data, result),
+            (Op::IntCompare(condition), Some(result)) => {
+                self.int_compare(*condition, data.args[0], data.args[1], result);
+            }
+            (Op::FloatCompare(condition), Some(result)) => {
+                self.float_compare(*condition, data.args[0], data.args[1], result);
+            }
+            (Op::Select, Some(result)) => self.select(data, result),
+            (Op::Fma, Some(result)) => self.fused(data, result),
+            (Op::Convert(kind), Some(result)) => self.convert(*kind, data.args[0], result),
+            (Op::PtrAdd, Some(result)) => self.address_sum(data.args[0], data.args[1], result),
+            (Op::Alloca { size, align }, Some(result)) => self.alloca(inst, *size, *align, result),
+            (Op::SymbolAddress(symbol), Some(result)) => self.symbol(*symbol, result),
+            (Op::Load(access), _) => self.load(data, access),
+            (Op::Store(access), _) => self.store(data, access),
+            (Op::Atomic(op, _), _) => self.atomic(data, *op),
+            (Op::Fence, _) => put!(self, "mf", [] = []),
+            (Op::Call(callee), _) => self.call_own(data, *callee),
+            (Op::CallUnknown { name, .. }, _) => self.call(name, &data.args, &data.results),
+            (Op::Parameter(name), _) => {
+                self.refuse(Refusal::SymbolicParameter { name: name.clone() })
+            }
+            (Op::Unknown(id), _) => {
+                let reason = self.source.unknowns[*id].reason.clone();
+                self.refuse(Refusal::Unknown { reason });
+            }
+            (op, _) => {
+                let ty = result.map_or(Type::I64, |one| self.ty(one));
+                self.no_form(&name(op), ty);
+            }
+        }
+        self.predicate = None;
+    }
+
+    /// Any defined value.
+    fn zero(&mut self, to: Virtual) {
+        match self.out.file(to) {
+            File::Predicate => put!(self, "cmp.ne", [to, Reg::P0] = [Reg::R0, Reg::R0]),
+            File::Float => put!(self, "mov", [to] = [Reg::float(0)]),
+            _ => put!(self, "mov", [to] = [Reg::R0]),
+        }
+    }
+
+    fn select(&mut self, data: &ir::InstData, result: Value) {
+        let (condition, then, otherwise) = (data.args[0], data.args[1], data.args[2]);
+        match self.ty(result) {
+            Type::Bool => {
+                // (c & a) | (!c & b), each part under its own predicate.
+                let chosen = self.condition(condition);
+                let other = self.complement(chosen);
+                let (a, b) = (self.as_integer(then, 1), self.as_integer(otherwise, 1));
+                let to = self.home(result);
+                put!(self, "cmp.ne", [to, Reg::P0] = [Reg::R0, Reg::R0]);
+                put_if!(self, chosen, "cmp.ne", [to, Reg::P0] = [Reg::R0, a]);
+                put_if!(self, other, "cmp.ne", [to, Reg::P0] = [Reg::R0, b]);
+            }
+            ty => {
+                let (a, b) = if ty.is_float() {
+                    (self.floating(then), self.floating(otherwise))
+                } else {
+                    (self.integer(then), self.integer(otherwise))
+                };
+                let chosen = self.condition(condition);
+                let raw = self.target(result);
+                put!(self, "mov", [raw] = [b]);
+                put_if!(self, chosen, "mov", [raw] = [a]);
+                self.settle(result, raw);
+            }
+        }
+    }
+}
+
+impl Virtual {
+    pub(super) const fn into_name(self) -> Name {
+        Name::Virtual(self)
+    }
+}
+
+/// Of an operation, for people.
+fn name(op: &Op) -> String {
+    let text = format!("{op:?}");
+    text.chars().take(60).collect()
+}

@@ -1,0 +1,236 @@
+//! Which narrow integers must be sign-extended in their registers, which are so by themselves, and which values are
+//! computed at all.
+//!
+//! ```text
+//! i = i + 1 (does not wrap)      its operands are extended, so it is
+//! u = u * 5                      only the low half is right; stored, added, compared by `cmp4` as it is
+//! d = u / 3                      wants u extended where it is defined
+//! ```
+//!
+//! Demand goes backwards from uses through block parameters; what is extended anyway goes forwards, optimistically.
+//! Linear in the instructions for each round, and a round only ever takes something away.
+
+use ir::*;
+
+pub(super) struct Widths {
+    pub(super) needed: EntityVec<Value, bool>,
+    demanded: EntityVec<Value, bool>,
+    natural: EntityVec<Value, bool>,
+}
+
+pub(super) const fn narrow(ty: Type) -> bool {
+    matches!(ty, Type::I8 | Type::I16 | Type::I32)
+}
+
+impl Widths {
+    pub(super) fn of(function: &Function, trust: bool) -> Widths {
+        let count = function.values.len();
+        let mut widths = Widths {
+            needed: needed(function),
+            demanded: EntityVec::with_len(false, count),
+            natural: EntityVec::with_len(true, count),
+        };
+        widths.demand(function);
+        widths.forward(function, trust);
+        widths
+    }
+    /// Whether the value's register holds it sign-extended to 64 bits.
+    pub(super) fn extended(&self, value: Value) -> bool {
+        self.demanded[value] || self.natural[value]
+    }
+    /// Whether an extension follows its definition.
+    pub(super) fn extends(&self, function: &Function, value: Value) -> bool {
+        narrow(function.ty(value)) && self.demanded[value] && !self.natural[value]
+    }
+
+    fn demand(&mut self, function: &Function) {
+        let mut work: Vec<Value> = Vec::new();
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                for (at, &arg) in data.args.iter().enumerate() {
+                    if narrow(function.ty(arg)) && wants(function, data, at) {
+                        work.push(arg);
+                    }
+                }
+            }
+            match &function.blocks[block].terminator {
+                Terminator::Return(values) => work.extend(values),
+                Terminator::Switch { value, .. } => work.push(*value),
+                _ => {}
+            }
+        }
+        let mut arriving: EntityVec<Block, Vec<&Edge>> =
+            EntityVec::with_len(Vec::new(), function.blocks.len());
+        for &block in &function.layout {
+            for edge in function.blocks[block].terminator.edges() {
+                arriving[edge.block].push(edge);
+            }
+        }
+        while let Some(value) = work.pop() {
+            if std::mem::replace(&mut self.demanded[value], true) {
+                continue;
+            }
+            if let ValueDef::Param(block, index) = function.values[value].def {
+                for edge in &arriving[block] {
+                    work.extend(edge.args.get(index as usize));
+                }
+            }
+        }
+    }
+
+    fn forward(&mut self, function: &Function, trust: bool) {
+        for &value in &function.blocks[function.entry()].params {
+            self.natural[value] = false;
+        }
+        loop {
+            let mut changed = false;
+            for &block in &function.layout {
+                for &inst in &function.blocks[block].insts {
+                    let data = &function.insts[inst];
+                    for &result in &data.results {
+                        if self.natural[result] && !self.result(function, data, trust) {
+                            self.natural[result] = false;
+                            changed = true;
+                        }
+                    }
+                }
+                for edge in function.blocks[block].terminator.edges() {
+                    let params = &function.blocks[edge.block].params;
+                    for (&arg, &param) in edge.args.iter().zip(params) {
+                        if self.natural[param] && !self.extended(arg) {
+                            self.natural[param] = false;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn result(&self, function: &Function, data: &InstData, trust: bool) -> bool {
+        let all = || data.args.iter().all(|&arg| self.extended(arg));
+        match &data.op {
+            Op::Const(_) | Op::Undef | Op::IntCompare(_) | Op::FloatCompare(_) => true,
+            Op::Unary(op) => match op {
+                UnaryOp::Not => all(),
+                UnaryOp::Neg | UnaryOp::IntAbs | UnaryOp::ReverseBits | UnaryOp::ReverseBytes => {
+                    false
+                }
+                _ => true,
+            },
+            Op::Binary(op, wrap) => match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => trust && wrap.no_signed && all(),
+                BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => all(),
+                BinaryOp::Shl => trust && wrap.no_signed && self.extended(data.args[0]),
+                BinaryOp::ShrUnsigned => {
+                    function.int_constant(data.args[1]).is_some_and(|by| by > 0)
+                }
+                BinaryOp::ShrSigned
+                | BinaryOp::RemSigned
+                | BinaryOp::MinSigned
+                | BinaryOp::MaxSigned
+                | BinaryOp::MinUnsigned
+                | BinaryOp::MaxUnsigned
+                | BinaryOp::MulHighSigned
+                | BinaryOp::AddSaturateSigned
+                | BinaryOp::SubSaturateSigned => true,
+                _ => false,
+            },
+            Op::Select => self.extended(data.args[1]) && self.extended(data.args[2]),
+            Op::Convert(Convert::SignExtend) => true,
+            Op::Convert(Convert::ZeroExtend) => {
+                function.ty(data.args[0]).bits()
+                    < data
+                        .results
+                        .first()
+                        .map_or(0, |&one| function.ty(one).bits())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether an operand is read beyond its width.
+fn wants(function: &Function, data: &InstData, at: usize) -> bool {
+    match &data.op {
+        Op::Store(_) | Op::Select => false,
+        Op::Unary(op) => !matches!(
+            op,
+            UnaryOp::Neg
+                | UnaryOp::Not
+                | UnaryOp::PopCount
+                | UnaryOp::CountLeadingZeros
+                | UnaryOp::CountTrailingZeros
+                | UnaryOp::FindFirstSet
+                | UnaryOp::FindHighBitUnsigned
+                | UnaryOp::ReverseBits
+                | UnaryOp::ReverseBytes
+        ),
+        Op::Binary(op, _) => match op {
+            BinaryOp::Add
+            | BinaryOp::Sub
+            | BinaryOp::Mul
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor
+            | BinaryOp::DivUnsigned
+            | BinaryOp::RemUnsigned
+            | BinaryOp::MulHighUnsigned => false,
+            BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::RotateLeft => at == 1,
+            BinaryOp::ShrSigned => at == 1 || function.int_constant(data.args[1]).is_none(),
+            _ => true,
+        },
+        Op::IntCompare(_) => function.ty(data.args[at]) != Type::I32,
+        Op::Convert(kind) => matches!(kind, Convert::SignedToFloat | Convert::FloatToFloat),
+        _ => true,
+    }
+}
+
+/// Values that an effect, a branch or a result depends on.
+fn needed(function: &Function) -> EntityVec<Value, bool> {
+    let mut needed = EntityVec::with_len(false, function.values.len());
+    let mut work: Vec<Value> = Vec::new();
+    let mut arriving: EntityVec<Block, Vec<&Edge>> =
+        EntityVec::with_len(Vec::new(), function.blocks.len());
+    for &block in &function.layout {
+        let data = &function.blocks[block];
+        for &inst in &data.insts {
+            let inst = &function.insts[inst];
+            if inst.op.has_effect() {
+                work.extend(&inst.args);
+                work.extend(inst.guard.map(|guard| guard.value));
+                // Results of what is executed anyway have their registers.
+                work.extend(&inst.results);
+            }
+        }
+        work.extend(data.terminator.selector());
+        if let Terminator::Return(values) = &data.terminator {
+            work.extend(values);
+        }
+        for edge in data.terminator.edges() {
+            arriving[edge.block].push(edge);
+        }
+    }
+    while let Some(value) = work.pop() {
+        if std::mem::replace(&mut needed[value], true) {
+            continue;
+        }
+        match function.values[value].def {
+            ValueDef::Result(inst, _) => {
+                let data = &function.insts[inst];
+                work.extend(&data.args);
+                work.extend(data.guard.map(|guard| guard.value));
+            }
+            ValueDef::Param(block, index) => {
+                for edge in &arriving[block] {
+                    work.extend(edge.args.get(index as usize));
+                }
+            }
+        }
+    }
+    needed
+}

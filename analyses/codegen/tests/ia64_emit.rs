@@ -1,0 +1,301 @@
+//! IA-64 code of random functions: the reference interpreter and the simulator leave the same memory and result, and GNU `as`
+//! takes the text in explicit mode without a word. `LOCKSTEP_C_KERNELS`: how many; the assembler is looked for in
+//! `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
+//! `LOCKSTEP_IA64_AS` is set.
+#![allow(clippy::disallowed_methods)]
+
+use ir::interp::{Instance, Launch, Observer, run_with};
+use ir::random::{self, Flavour, Shape};
+use ir::{Module, Op, Special, Value};
+use lockstep_codegen::allocate::Limits;
+use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn assembler() -> Option<PathBuf> {
+    let given = std::env::var_os("LOCKSTEP_IA64_AS").map(PathBuf::from);
+    let required = given.is_some();
+    let found = given
+        .into_iter()
+        .chain([PathBuf::from("ia64-linux-gnu-as")])
+        .find(|path| {
+            Command::new(path)
+                .arg("--version")
+                .output()
+                .is_ok_and(|output| output.status.success())
+        });
+    assert!(
+        found.is_some() || !required,
+        "LOCKSTEP_IA64_AS is set and there is no working assembler"
+    );
+    if found.is_none() {
+        eprintln!("GNU as for IA-64 was not found: what is emitted is not judged by it");
+    }
+    found
+}
+
+/// What the assembler says in explicit mode.
+fn assembled(assembler: &Path, text: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, object) = (folder.path().join("x.s"), folder.path().join("x.o"));
+    std::fs::write(&source, text).expect("written");
+    let output = Command::new(assembler)
+        .args(["-x", "-o"])
+        .arg(&object)
+        .arg(&source)
+        .output()
+        .expect("the assembler runs");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Values of the launch as constants: one lane is alone.
+fn alone(module: &mut Module, warp_size: u32) {
+    for function in &mut module.functions {
+        let insts: Vec<_> = function.insts.keys().collect();
+        for inst in insts {
+            if let Op::Special(special) = function.insts[inst].op {
+                let value = match special {
+                    Special::BlockDim(_) | Special::GridDim(_) | Special::WarpCount => 1,
+                    Special::WarpSize => u64::from(warp_size),
+                    _ => 0,
+                };
+                function.insts[inst].op = Op::Const(value);
+            }
+        }
+    }
+}
+
+/// Whether any floating-point value of the run was no number: which one is left open.
+#[derive(Default)]
+struct Nans(bool, Vec<Vec<bool>>, Vec<Vec<bool>>);
+
+impl Observer for Nans {
+    fn values(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], _mask: u64) {
+        let (function, value) = (instance.function as usize, value.0 as usize);
+        let single = self.1[function][value];
+        let double = self.2[function][value];
+        for &bits in lanes {
+            self.0 |= single && f32::from_bits(bits as u32).is_nan();
+            self.0 |= double && f64::from_bits(bits).is_nan();
+        }
+    }
+}
+
+fn shape(seed: u64) -> Shape {
+    let floats = seed.is_multiple_of(3);
+    Shape {
+        flavour: if seed % 4 == 3 {
+            Flavour::Arbitrary
+        } else {
+            Flavour::Structured
+        },
+        blocks: 4 + (seed % 11) as u32,
+        block_insts: 3 + (seed % 7) as u32,
+        loop_depth: 2,
+        fuel: 5,
+        functions: (seed % 3) as u32,
+        narrow: seed.is_multiple_of(2),
+        wide: true,
+        floats,
+        doubles: floats,
+        halves: false,
+        math: false,
+        bit_ops: false,
+        memory: true,
+        atomics: false,
+        warp_ops: false,
+        inactive_sources: false,
+        switches: true,
+        kills: false,
+        guards: false,
+        exchange: false,
+        barriers: false,
+        stray_barriers: false,
+        warp_sizes: vec![1],
+        max_threads: 1,
+        max_grid: 1,
+        ..Shape::default()
+    }
+}
+
+fn limits(seed: u64) -> Limits {
+    match seed % 5 {
+        0 => Limits {
+            general: 3,
+            float: 2,
+            predicate: 2,
+        },
+        1 => Limits {
+            general: 12,
+            float: 6,
+            predicate: 4,
+        },
+        _ => Limits::default(),
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    judged: u32,
+    refused: u32,
+    open: u32,
+    failed: u32,
+    spilled: u32,
+}
+
+fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
+    let mut program = random::program(seed, &shape(seed));
+    alone(&mut program.module, program.warp_size);
+    let mut nans = Nans::default();
+    for function in &program.module.functions {
+        let of = |ty: ir::Type| {
+            function
+                .values
+                .values()
+                .map(|value| value.ty == ty)
+                .collect()
+        };
+        nans.1.push(of(ir::Type::F32));
+        nans.2.push(of(ir::Type::F64));
+    }
+    let launch = Launch::for_program(&program);
+    let expected = run_with(&program.module, &launch, &mut nans, &());
+    if expected.error.is_some() {
+        tally.failed += 1;
+        return;
+    }
+    if nans.0 {
+        tally.open += 1;
+        return;
+    }
+    // What a workgroup shares is a variable of one lane.
+    for function in &mut program.module.functions {
+        let symbols: Vec<_> = function.symbols.keys().collect();
+        for symbol in symbols {
+            let symbol = &mut function.symbols[symbol];
+            symbol.space = ir::Space::Global;
+            symbol.name = format!("{}{seed}_", symbol.name).into();
+        }
+    }
+    let table = machine::named(["itanium", "itanium2"][seed as usize % 2]).expect("a table");
+    let epic = table.epic().expect("explicit groups");
+    let options = Options {
+        total: true,
+        limits: limits(seed),
+        decisions: 60,
+        ..Options::default()
+    };
+    let emitted: Emitted = match emit(&program.module, epic, &options) {
+        Ok(emitted) => emitted,
+        Err(reasons) => {
+            if tally.refused < 3 {
+                println!("{seed}: {reasons:?}");
+            }
+            tally.refused += 1;
+            return;
+        }
+    };
+    tally.spilled += u32::from(emitted.functions.iter().any(|one| one.spilled > 0));
+    let text = &emitted.text;
+    let told = || {
+        let plain = Options {
+            bundles: false,
+            ..options.clone()
+        };
+        let plain = emit(&program.module, epic, &plain)
+            .map(|one| one.text)
+            .unwrap_or_default();
+        format!(
+            "seed {seed}\n{}\n{plain}",
+            ir::text::print_module(&program.module)
+        )
+    };
+    let document = syntax::ia64::parse(text);
+    let (code, problems) = Program::new(&document, text);
+    assert_eq!(problems, [], "{}", told());
+    let mut memory = Memory::new();
+    let mut arguments = Vec::new();
+    let mut buffers = Vec::new();
+    let entry = &program.module.functions[0];
+    let params = &entry.blocks[entry.entry()].params;
+    for (argument, &param) in program.arguments.iter().zip(params) {
+        arguments.push(match argument {
+            random::Argument::Buffer(bytes) => {
+                let at = memory.place(bytes).expect("room");
+                buffers.push((at, bytes.len()));
+                Arg::Integer(at)
+            }
+            random::Argument::Scalar(bits) => match entry.ty(param) {
+                ir::Type::F32 => Arg::Single(f32::from_bits(*bits as u32)),
+                ir::Type::F64 => Arg::Double(f64::from_bits(*bits)),
+                _ => Arg::Integer(*bits),
+            },
+        });
+    }
+    let limits = sim::Limits {
+        steps: 50_000_000,
+        ..sim::Limits::default()
+    };
+    let outcome = run(&code, "kernel", &arguments, &mut memory, &limits);
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
+    assert_eq!(outcome.violations, [], "{}\n{text}", told());
+    assert_eq!(outcome.changed, [], "{}\n{text}", told());
+    for (at, (address, length)) in buffers.into_iter().enumerate() {
+        let left = memory.bytes(address, length).expect("its memory");
+        if left != expected.buffers[at].bytes {
+            let first = left
+                .iter()
+                .zip(&expected.buffers[at].bytes)
+                .position(|(a, b)| a != b);
+            panic!("buffer {at} differs at {first:?}\n{}", told());
+        }
+    }
+    tally.judged += 1;
+    // Names apart, so that all go through the assembler at once.
+    let mut renamed = text.replace("kernel", &format!("kernel{seed}_"));
+    for function in 1..10 {
+        renamed = renamed.replace(
+            &format!("device{function}"),
+            &format!("device{function}_{seed}_"),
+        );
+    }
+    texts.push_str(&renamed);
+}
+
+#[test]
+fn random_functions_compute_the_same() {
+    let count: u64 = std::env::var("LOCKSTEP_C_KERNELS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(300);
+    let first: u64 = std::env::var("LOCKSTEP_FIRST")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
+    let assembler = assembler();
+    let mut tally = Tally::default();
+    let mut texts = String::new();
+    for seed in first..first + count {
+        judge(seed, &mut tally, &mut texts);
+        if let Some(assembler) = &assembler
+            && (texts.len() > 4_000_000 || seed + 1 == first + count)
+        {
+            let said = assembled(assembler, &texts);
+            let lines: Vec<&str> = said.lines().take(8).collect();
+            if !lines.is_empty() {
+                std::fs::write(std::env::temp_dir().join("lockstep-ia64-emit.s"), &texts)
+                    .expect("written");
+            }
+            assert_eq!(lines, Vec::<&str>::new());
+            texts.clear();
+        }
+    }
+    println!(
+        "{} of {count} functions computed the same, {} with values in memory; {} refused, {} with an open result, {} that fail",
+        tally.judged, tally.spilled, tally.refused, tally.open, tally.failed
+    );
+    assert!(u64::from(tally.judged) * 10 >= count * 6);
+    assert!(u64::from(tally.spilled) * 10 >= count);
+}
