@@ -1,18 +1,22 @@
 //! IA-64 code of random functions: the reference interpreter and the simulator leave the same memory and result, and GNU `as`
-//! takes the text in explicit mode without a word. `LOCKSTEP_C_KERNELS`: how many; the assembler is looked for in
-//! `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
+//! takes the text in explicit mode without a word. Functions of IR, `LOCKSTEP_IR_FUNCTIONS` of them, and C kernels,
+//! `LOCKSTEP_C_KERNELS`, both from the seed `LOCKSTEP_FIRST` on; the assembler is looked for in `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
 //! `LOCKSTEP_IA64_AS` is set.
 #![allow(clippy::disallowed_methods)]
 
 use ir::interp::{Instance, Launch, Observer, run_with};
+use ir::lower::c_family::{LowerOptions, lower_unit};
+use ir::random::c::{Argument, Kernel, Scalar, kernel};
 use ir::random::{self, Flavour, Shape};
-use ir::{Module, Op, Special, Value};
+use ir::{Language, Module, Op, Special, Value};
 use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_text};
 
 fn assembler() -> Option<PathBuf> {
     let given = std::env::var_os("LOCKSTEP_IA64_AS").map(PathBuf::from);
@@ -264,38 +268,200 @@ fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
     texts.push_str(&renamed);
 }
 
+fn setting(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Texts that go through the assembler together.
+struct Batch {
+    assembler: Option<PathBuf>,
+    texts: String,
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch {
+            assembler: assembler(),
+            texts: String::new(),
+        }
+    }
+    fn judge(&mut self, last: bool) {
+        if !last && self.texts.len() < 4_000_000 {
+            return;
+        }
+        let texts = std::mem::take(&mut self.texts);
+        let Some(assembler) = &self.assembler else {
+            return;
+        };
+        let said = assembled(assembler, &texts);
+        let lines: Vec<&str> = said.lines().take(8).collect();
+        if !lines.is_empty() {
+            let kept = std::env::temp_dir().join("lockstep-ia64-emit.s");
+            std::fs::write(&kept, &texts).expect("written");
+            panic!("{}: {lines:#?}", kept.display());
+        }
+    }
+}
+
 #[test]
 fn random_functions_compute_the_same() {
-    let count: u64 = std::env::var("LOCKSTEP_C_KERNELS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(300);
-    let first: u64 = std::env::var("LOCKSTEP_FIRST")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0);
-    let assembler = assembler();
+    let count = setting("LOCKSTEP_IR_FUNCTIONS", 300);
+    let first = setting("LOCKSTEP_FIRST", 0);
     let mut tally = Tally::default();
-    let mut texts = String::new();
+    let mut batch = Batch::new();
     for seed in first..first + count {
-        judge(seed, &mut tally, &mut texts);
-        if let Some(assembler) = &assembler
-            && (texts.len() > 4_000_000 || seed + 1 == first + count)
-        {
-            let said = assembled(assembler, &texts);
-            let lines: Vec<&str> = said.lines().take(8).collect();
-            if !lines.is_empty() {
-                std::fs::write(std::env::temp_dir().join("lockstep-ia64-emit.s"), &texts)
-                    .expect("written");
-            }
-            assert_eq!(lines, Vec::<&str>::new());
-            texts.clear();
-        }
+        judge(seed, &mut tally, &mut batch.texts);
+        batch.judge(seed + 1 == first + count);
     }
     println!(
         "{} of {count} functions computed the same, {} with values in memory; {} refused, {} with an open result, {} that fail",
         tally.judged, tally.spilled, tally.refused, tally.open, tally.failed
     );
-    assert!(u64::from(tally.judged) * 10 >= count * 6);
+    assert!(u64::from(tally.judged) * 10 >= count * 9);
     assert!(u64::from(tally.spilled) * 10 >= count);
+}
+
+/// The module of a kernel, its functions and variables named apart from those of other seeds.
+fn lowered(kernel: &Kernel) -> Module {
+    let items: Vec<Arc<_>> = parse_text(&kernel.text, Dialect::C)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    let found = all
+        .into_iter()
+        .map(|(_, lowered)| lowered)
+        .find(|lowered| lowered.module.functions[0].name == kernel.name)
+        .expect("the kernel");
+    let mut module = found.module;
+    for function in &mut module.functions {
+        function.name = format!("{}{}", function.name, kernel.seed).into();
+        let symbols: Vec<_> = function.symbols.keys().collect();
+        for symbol in symbols {
+            let name = &mut function.symbols[symbol].name;
+            *name = format!("{name}{}_", kernel.seed).into();
+        }
+    }
+    module
+}
+
+/// Bits of an element, with one NaN for all.
+fn element(ty: Scalar, bits: u64) -> u64 {
+    match ty {
+        Scalar::Float if f32::from_bits(bits as u32).is_nan() => 0x7fc0_0000,
+        Scalar::Double if f64::from_bits(bits).is_nan() => 0x7ff8_0000_0000_0000,
+        _ => bits & (u64::MAX >> (64 - 8 * ty.bytes())),
+    }
+}
+fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
+    bytes.chunks(ty.bytes()).map(|chunk| element(ty, word(chunk))).collect()
+}
+
+fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
+    let kernel = kernel(seed);
+    let module = lowered(&kernel);
+    let mut launch = Launch::new(1);
+    launch.warp_size = 1;
+    launch.limits.steps = 50_000_000;
+    let mut memory = Memory::new();
+    let mut places = Vec::new();
+    for buffer in &kernel.buffers {
+        launch.buffers.push(ir::interp::Buffer::global(buffer.bytes.clone()));
+        places.push(memory.place(&buffer.bytes).expect("room"));
+    }
+    let mut arguments = Vec::new();
+    for parameter in &kernel.parameters {
+        let (own, machine) = match parameter.argument {
+            Argument::Pointer { buffer, offset } => (
+                ir::interp::Argument::Pointer { buffer, offset },
+                Arg::Integer(places[buffer] + offset),
+            ),
+            Argument::Scalar { ty, bits } => (
+                ir::interp::Argument::Bits(bits),
+                match ty {
+                    Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
+                    Scalar::Double => Arg::Double(f64::from_bits(bits)),
+                    _ => Arg::Integer(bits),
+                },
+            ),
+        };
+        launch.parameters.push(own);
+        arguments.push(machine);
+    }
+    let expected = ir::interp::run(&module, &launch);
+    assert_eq!(expected.error, None, "{}", kernel.text);
+    let table = machine::named(["itanium", "itanium2"][seed as usize % 2]).expect("a table");
+    let epic = table.epic().expect("explicit groups");
+    let options = Options {
+        limits: limits(seed),
+        decisions: 60,
+        ..Options::default()
+    };
+    let emitted = match emit(&module, epic, &options) {
+        Ok(emitted) => emitted,
+        Err(reasons) => {
+            if tally.refused < 3 {
+                println!("{seed}: {reasons:?}");
+            }
+            tally.refused += 1;
+            return;
+        }
+    };
+    tally.spilled += u32::from(emitted.functions.iter().any(|one| one.spilled > 0));
+    let text = &emitted.text;
+    let told = || {
+        let plain = Options {
+            bundles: false,
+            ..options.clone()
+        };
+        let plain = emit(&module, epic, &plain).map(|one| one.text).unwrap_or_default();
+        format!("seed {seed}\n{}\n{}\n{plain}", kernel.text, ir::text::print_module(&module))
+    };
+    let document = syntax::ia64::parse(text);
+    let (code, problems) = Program::new(&document, text);
+    assert_eq!(problems, [], "{}", told());
+    let limits = sim::Limits {
+        steps: 200_000_000,
+        ..sim::Limits::default()
+    };
+    let name = &module.functions[0].name;
+    let outcome = run(&code, name, &arguments, &mut memory, &limits);
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
+    assert_eq!(outcome.violations, [], "{}\n{text}", told());
+    assert_eq!(outcome.changed, [], "{}\n{text}", told());
+    if let Some(ty) = kernel.returns {
+        let found = match ty {
+            Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
+            Scalar::Double => outcome.float.to_f64().to_bits(),
+            _ => outcome.result.expect("a result"),
+        };
+        assert_eq!(element(ty, found), element(ty, expected.returned[0][0]), "{}", told());
+    }
+    for ((buffer, address), after) in kernel.buffers.iter().zip(places).zip(&expected.buffers) {
+        let left = memory.bytes(address, buffer.bytes.len()).expect("its memory");
+        let same = elements(buffer.element, left) == elements(buffer.element, &after.bytes);
+        assert!(same, "a buffer differs\n{}", told());
+    }
+    tally.judged += 1;
+    texts.push_str(text);
+}
+
+#[test]
+fn random_kernels_compute_the_same() {
+    let count = setting("LOCKSTEP_C_KERNELS", 300);
+    let first = setting("LOCKSTEP_FIRST", 0);
+    let mut tally = Tally::default();
+    let mut batch = Batch::new();
+    for seed in first..first + count {
+        judge_kernel(seed, &mut tally, &mut batch.texts);
+        batch.judge(seed + 1 == first + count);
+    }
+    println!(
+        "{} of {count} kernels computed the same, {} with values in memory; {} refused",
+        tally.judged, tally.spilled, tally.refused
+    );
+    assert_eq!(u64::from(tally.judged), count);
+    assert!(u64::from(tally.spilled) * 20 >= count);
 }
