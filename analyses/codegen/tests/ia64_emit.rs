@@ -355,8 +355,16 @@ fn element(ty: Scalar, bits: u64) -> u64 {
     }
 }
 fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
-    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |sum, &byte| sum << 8 | u64::from(byte));
-    bytes.chunks(ty.bytes()).map(|chunk| element(ty, word(chunk))).collect()
+    let word = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .rev()
+            .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
+    };
+    bytes
+        .chunks(ty.bytes())
+        .map(|chunk| element(ty, word(chunk)))
+        .collect()
 }
 
 fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
@@ -368,7 +376,9 @@ fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
     let mut memory = Memory::new();
     let mut places = Vec::new();
     for buffer in &kernel.buffers {
-        launch.buffers.push(ir::interp::Buffer::global(buffer.bytes.clone()));
+        launch
+            .buffers
+            .push(ir::interp::Buffer::global(buffer.bytes.clone()));
         places.push(memory.place(&buffer.bytes).expect("room"));
     }
     let mut arguments = Vec::new();
@@ -416,8 +426,14 @@ fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
             bundles: false,
             ..options.clone()
         };
-        let plain = emit(&module, epic, &plain).map(|one| one.text).unwrap_or_default();
-        format!("seed {seed}\n{}\n{}\n{plain}", kernel.text, ir::text::print_module(&module))
+        let plain = emit(&module, epic, &plain)
+            .map(|one| one.text)
+            .unwrap_or_default();
+        format!(
+            "seed {seed}\n{}\n{}\n{plain}",
+            kernel.text,
+            ir::text::print_module(&module)
+        )
     };
     let document = syntax::ia64::parse(text);
     let (code, problems) = Program::new(&document, text);
@@ -437,10 +453,17 @@ fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
             Scalar::Double => outcome.float.to_f64().to_bits(),
             _ => outcome.result.expect("a result"),
         };
-        assert_eq!(element(ty, found), element(ty, expected.returned[0][0]), "{}", told());
+        assert_eq!(
+            element(ty, found),
+            element(ty, expected.returned[0][0]),
+            "{}",
+            told()
+        );
     }
     for ((buffer, address), after) in kernel.buffers.iter().zip(places).zip(&expected.buffers) {
-        let left = memory.bytes(address, buffer.bytes.len()).expect("its memory");
+        let left = memory
+            .bytes(address, buffer.bytes.len())
+            .expect("its memory");
         let same = elements(buffer.element, left) == elements(buffer.element, &after.bytes);
         assert!(same, "a buffer differs\n{}", told());
     }

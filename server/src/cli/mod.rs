@@ -8,6 +8,7 @@ mod bundle;
 mod check;
 mod code;
 mod dump;
+mod emit;
 mod execute;
 mod input;
 mod instrument;
@@ -51,6 +52,8 @@ enum Command {
     Profile(Box<ProfileArgs>),
     /// Prints the GPU code (PTX) of a function
     Code(CodeArgs),
+    /// Prints IA-64 assembly of C or other code: all functions of a file, or one
+    Emit(EmitArgs),
     /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
     Instrument(InstrumentArgs),
     /// Re-bundles IA-64 assembly: fewer cycles, then fewer nops, block by block
@@ -222,6 +225,24 @@ struct BundleArgs {
     /// `json`: what each block takes before and after, instead of the text
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
+}
+
+#[derive(Args, Debug)]
+struct EmitArgs {
+    file: PathBuf,
+    /// Only the function of this name, with those that it calls
+    #[arg(long)]
+    item: Option<String>,
+    /// Where the text goes, `-` for standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    output: PathBuf,
+    /// One instruction a group instead of bundles
+    #[arg(long)]
+    no_bundles: bool,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
 }
 
 #[derive(Args, Debug)]
@@ -508,6 +529,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Run(args) => execute::run(&args),
         Command::Profile(args) => profile::profile(&args),
         Command::Code(args) => code::code(&args),
+        Command::Emit(args) => emit::emit(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),
         Command::Sim(args) => sim::sim(&args),

@@ -71,6 +71,8 @@ pub struct Line {
     /// From 0.
     pub line: u32,
     pub loc: Loc,
+    /// Of `Emitted::functions`: whose place it is.
+    pub function: u32,
     /// In its block, where a pipeliner decided.
     pub cycle: Option<u32>,
 }
@@ -133,6 +135,43 @@ pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
         0 => name.into(),
         more => format_smolstr!("{name}_{more}"),
     }
+}
+
+/// Several modules as one: functions that are the same are there once.
+#[must_use]
+pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
+    let mut out = Module::default();
+    for module in modules {
+        let numbers: Vec<u32> = module
+            .functions
+            .iter()
+            .map(|function| {
+                let same = |one: &ir::Function| {
+                    one.name == function.name
+                        && one.returns == function.returns
+                        && one.span == function.span
+                        && one.parameters.len() == function.parameters.len()
+                };
+                let known = out.functions.iter().position(same);
+                known.unwrap_or_else(|| {
+                    // Its calls are numbered when all have their numbers.
+                    out.functions.push(function.clone());
+                    out.functions.len() - 1
+                }) as u32
+            })
+            .collect();
+        for (function, &number) in module.functions.iter().zip(&numbers) {
+            let own = &mut out.functions[number as usize];
+            for inst in function.insts.keys() {
+                if let ir::Op::Call(callee) = function.insts[inst].op
+                    && let Some(&callee) = numbers.get(callee as usize)
+                {
+                    own.insts[inst].op = ir::Op::Call(callee);
+                }
+            }
+        }
+    }
+    out
 }
 
 /// The assembly of a verified module.
@@ -280,7 +319,9 @@ fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
 #[derive(Default)]
 struct Printer {
     text: String,
-    marks: Vec<(Loc, Option<u32>)>,
+    marks: Vec<(Loc, Option<u32>, u32)>,
+    /// The function that is printed.
+    now: u32,
     /// Parts of the text that stay as they are.
     decided: Vec<std::ops::Range<usize>>,
 }
@@ -384,7 +425,7 @@ impl Printer {
         self.text.push('\n');
     }
     fn mark(&mut self, loc: Loc, cycle: Option<u32>) -> usize {
-        self.marks.push((loc, cycle));
+        self.marks.push((loc, cycle, self.now));
         self.marks.len() - 1
     }
     /// An instruction in a group of its own.
@@ -434,6 +475,7 @@ impl Printer {
             }
         }
         self.line(&format!("\t.endp {name}"));
+        self.now += 1;
         Report {
             name: name.clone(),
             frame: frame.bytes,
@@ -674,11 +716,12 @@ impl Printer {
             let found = line.rsplit_once("// #");
             let mark =
                 found.and_then(|(_, mark)| self.marks.get(mark.trim().parse::<usize>().ok()?));
-            if let Some((loc, cycle)) = mark {
+            if let Some((loc, cycle, function)) = mark {
                 if *loc != Loc::NONE || cycle.is_some() {
                     lines.push(Line {
                         line: number as u32,
                         loc: *loc,
+                        function: *function,
                         cycle: *cycle,
                     });
                 }

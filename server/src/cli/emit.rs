@@ -1,0 +1,171 @@
+//! `lockstep emit`: IA-64 assembly of functions, for `--target ia64:itanium2` or another of its processors.
+
+use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, input};
+use crate::db::{self, Database, File, Item};
+use crate::program;
+use crate::views::items_to_show;
+use crate::views::report::line_column;
+use codegen::machine;
+use codegen::target::ia64::emit::{Emitted, Options, emit as emit_ia64, merged};
+use ir::{Loc, Module};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+use syntax::FileId;
+
+const DEFAULT: &str = "ia64:itanium2";
+
+pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
+    let target = args.analysis.target.as_deref().unwrap_or(DEFAULT);
+    let (architecture, name) = target.split_once(':').unwrap_or((target, "itanium2"));
+    let table = machine::named(name).filter(|_| architecture == "ia64");
+    let Some((table, epic)) = table
+        .as_ref()
+        .and_then(|table| Some((table, table.epic()?)))
+    else {
+        return Err(CliError::Usage(format!(
+            "`{target}` is nothing that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are"
+        )));
+    };
+    let mut db = Database::default();
+    let analysis = AnalysisArgs {
+        target: None,
+        ..args.analysis.clone()
+    };
+    let file = input::open(&mut db, &args.file, &analysis)?;
+    let chosen = chosen(&db, file, args.item.as_deref());
+    if chosen.is_empty() {
+        let wanted = args.item.as_deref().unwrap_or("to be emitted");
+        return Err(CliError::Usage(format!(
+            "{}: there is no function `{wanted}`",
+            args.file.display()
+        )));
+    }
+    let options = Options {
+        bundles: !args.no_bundles,
+        ..Options::default()
+    };
+    let mut refused = false;
+    for (item, module) in &chosen {
+        for reason in emit_ia64(module, epic, &options).err().unwrap_or_default() {
+            refused = true;
+            let place = module
+                .functions
+                .iter()
+                .find_map(|function| place(&db, file, *item, function, reason.loc));
+            let name = module.functions.first().map_or("", |one| one.name.as_str());
+            match place {
+                Some((line, column)) => eprintln!(
+                    "{}:{line}:{column}: no code for `{name}`: {}",
+                    args.file.display(),
+                    reason.reason
+                ),
+                None => eprintln!(
+                    "{}: no code for `{name}`: {}",
+                    args.file.display(),
+                    reason.reason
+                ),
+            }
+        }
+    }
+    if refused {
+        return Ok(1);
+    }
+    let module = merged(chosen.iter().map(|(_, module)| *module));
+    let emitted = match emit_ia64(&module, epic, &options) {
+        Ok(emitted) => emitted,
+        Err(reasons) => {
+            for reason in reasons {
+                eprintln!("{}: {}", args.file.display(), reason.reason);
+            }
+            return Ok(1);
+        }
+    };
+    let text = match args.format {
+        DataFormat::Text => emitted.text,
+        DataFormat::Json => {
+            let lines = lines(&db, file, &chosen, &emitted);
+            let functions: Vec<Value> = emitted
+                .functions
+                .iter()
+                .map(|one| json!({ "name": one.name.as_str(), "frame": one.frame, "spilled": one.spilled }))
+                .collect();
+            let row = json!({
+                "version": 1,
+                "target": format!("ia64:{}", table.name),
+                "text": emitted.text,
+                "lines": lines,
+                "functions": functions,
+            });
+            serde_json::to_string_pretty(&row)? + "\n"
+        }
+    };
+    if args.output == Path::new("-") {
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+    } else {
+        std::fs::write(&args.output, text)?;
+    }
+    Ok(0)
+}
+
+/// Functions with a body in the file itself, with their modules.
+fn chosen<'db>(
+    db: &'db Database,
+    file: File,
+    wanted: Option<&str>,
+) -> Vec<(Item<'db>, &'db Module)> {
+    let items = items_to_show(db, file);
+    let own = items.iter().filter(|(place, _)| place.file == FileId::MAIN);
+    own.filter(|(_, item)| {
+        let name = item.name(db).as_str();
+        wanted.is_none_or(|wanted| name == wanted || name.rsplit("::").next() == Some(wanted))
+    })
+    .filter_map(|(_, item)| Some((*item, &db::lowered(db, *item).first()?.module)))
+    .filter(|(_, module)| {
+        module
+            .functions
+            .first()
+            .is_some_and(|one| !one.layout.is_empty())
+    })
+    .collect()
+}
+
+/// Line and column from 1 of what stands in the file itself.
+fn place(
+    db: &Database,
+    file: File,
+    item: Item<'_>,
+    function: &ir::Function,
+    loc: Loc,
+) -> Option<(u32, u32)> {
+    if loc == Loc::NONE {
+        return None;
+    }
+    let (id, span) = program::absolute(db, file, item, function, loc)?;
+    let own = program::unit_file(db, file, id)?;
+    let (line, column) = line_column(
+        program::text(own.source(db)),
+        db::line_index(db, own),
+        span.start,
+    );
+    (id == FileId::MAIN).then_some((line, column))
+}
+
+/// Lines of the text with lines of the file, both from 1, and the cycle where one was decided.
+fn lines(
+    db: &Database,
+    file: File,
+    chosen: &[(Item<'_>, &Module)],
+    emitted: &Emitted,
+) -> Vec<Value> {
+    let rows = emitted.lines.iter().filter_map(|line| {
+        let (item, function) = chosen.iter().find_map(|(item, module)| {
+            let function = module.functions.first()?;
+            (function.name == *emitted.functions.get(line.function as usize)?.name)
+                .then_some((*item, function))
+        })?;
+        let (source, _) = place(db, file, item, function, line.loc)?;
+        Some(json!([line.line + 1, source, line.cycle]))
+    });
+    rows.collect()
+}
