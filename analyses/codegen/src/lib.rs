@@ -8,6 +8,7 @@ pub mod instrument;
 pub mod machine;
 pub mod mir;
 pub mod pipeline;
+pub mod predicate;
 pub mod refusal;
 pub mod specialize;
 pub mod target;

@@ -62,6 +62,7 @@ fn graph(described: &Value) -> Graph {
                 distance: number(&edge["distance"]) as u32,
             })
             .collect(),
+        packing: None,
     }
 }
 

@@ -25,6 +25,10 @@ const NEVER: i64 = i64::MIN / 4;
 const LARGEST: usize = 512;
 
 pub fn exact(graph: &Graph, ii: u32, nodes: usize) -> Answer {
+    // The slots of operations whose units stand in for each other are not searched.
+    if graph.packing.is_some() {
+        return Answer::Undecided;
+    }
     let components = components(graph);
     let limited = |operation: u32| {
         graph.resources[graph.operations[operation as usize].resource as usize].units

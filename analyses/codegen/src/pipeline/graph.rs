@@ -2,6 +2,7 @@
 //!
 //! `t(to) >= t(from) + latency - distance * II`, and in every slot `t mod II` a resource serves at most its units.
 
+use super::rows::{Kind, Load, Rows};
 use std::fmt;
 
 /// The body of a loop.
@@ -10,6 +11,32 @@ pub struct Graph {
     pub operations: Vec<Operation>,
     pub edges: Vec<Edge>,
     pub resources: Vec<Resource>,
+    /// Where units stand in for each other: what issues in one cycle, beside the resources.
+    pub packing: Option<Packing>,
+}
+
+/// What a machine issues in one cycle, and what each operation asks of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packing {
+    pub rows: Rows,
+    /// By operation.
+    pub kinds: Vec<Kind>,
+}
+
+impl Packing {
+    /// Whether these operations issue in one cycle.
+    #[must_use]
+    pub fn fits(&self, operations: impl IntoIterator<Item = u32>) -> bool {
+        let kinds = operations.into_iter().map(|one| self.kinds[one as usize]);
+        self.rows.fits(&Load::of(kinds))
+    }
+    /// The least interval that all operations together permit, in cycles.
+    #[must_use]
+    pub fn res_mii(&self) -> u32 {
+        let all = Load::of(self.kinds.iter().copied());
+        let short = self.rows.shortages(&all);
+        short.first().map_or(0, |first| first.cycles())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +87,10 @@ pub enum Violation {
         slot: u32,
         wanted: u32,
     },
+    /// What starts in this slot does not issue in one cycle.
+    Row {
+        slot: u32,
+    },
 }
 
 impl fmt::Display for Violation {
@@ -76,6 +107,7 @@ impl fmt::Display for Violation {
                 slot,
                 wanted,
             } => write!(f, "resource {resource} serves {wanted} in slot {slot}"),
+            Violation::Row { slot } => write!(f, "slot {slot} does not issue in one cycle"),
         }
     }
 }
@@ -129,6 +161,17 @@ impl Schedule {
                     slot: slot as u32,
                     wanted: slots[slot],
                 });
+            }
+        }
+        if let Some(packing) = &graph.packing {
+            let mut rows = vec![Vec::new(); self.ii as usize];
+            for (operation, &start) in (0..).zip(&self.start) {
+                rows[(start % self.ii) as usize].push(operation);
+            }
+            for (slot, row) in (0..).zip(rows) {
+                if !packing.fits(row) {
+                    return Err(Violation::Row { slot });
+                }
             }
         }
         Ok(())

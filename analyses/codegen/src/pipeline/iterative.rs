@@ -117,6 +117,8 @@ struct Table<'g> {
     ii: u32,
     /// By resource and slot; empty where there are units for all.
     served: Vec<Vec<Vec<u32>>>,
+    /// By slot, where units stand in for each other.
+    rows: Vec<Vec<u32>>,
 }
 
 impl<'g> Table<'g> {
@@ -130,6 +132,14 @@ impl<'g> Table<'g> {
             graph,
             ii,
             served: served.collect(),
+            rows: vec![
+                Vec::new();
+                if graph.packing.is_some() {
+                    ii as usize
+                } else {
+                    0
+                }
+            ],
         }
     }
     fn slot(&self, at: i64) -> usize {
@@ -137,14 +147,32 @@ impl<'g> Table<'g> {
     }
     fn is_free(&self, operation: usize, at: i64) -> bool {
         let resource = self.graph.operations[operation].resource as usize;
-        match self.graph.resources[resource].units {
+        let served = match self.graph.resources[resource].units {
             None => true,
             Some(units) => self.served[resource][self.slot(at)].len() < units as usize,
-        }
+        };
+        served
+            && self.graph.packing.as_ref().is_none_or(|packing| {
+                let row = self.rows[self.slot(at)].iter().copied();
+                packing.fits(row.chain([operation as u32]))
+            })
     }
     fn least(&self, operation: usize, at: i64, rank: &[u32]) -> Option<usize> {
         let resource = self.graph.operations[operation].resource as usize;
-        let served = self.served[resource].get(self.slot(at))?;
+        let slot = self.slot(at);
+        if let Some(packing) = &self.graph.packing {
+            let row = &self.rows[slot];
+            let alone = |gone: u32| {
+                let rest = row.iter().copied().filter(|&one| one != gone);
+                packing.fits(rest.chain([operation as u32]))
+            };
+            // Best one that makes room by itself.
+            let by_rank = |one: &&u32| rank[**one as usize];
+            let enough = row.iter().filter(|&&one| alone(one)).max_by_key(by_rank);
+            let chosen = enough.or_else(|| row.iter().max_by_key(by_rank));
+            return chosen.map(|&one| one as usize);
+        }
+        let served = self.served[resource].get(slot)?;
         served
             .iter()
             .max_by_key(|&&other| rank[other as usize])
@@ -155,11 +183,17 @@ impl<'g> Table<'g> {
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.push(operation as u32);
         }
+        if let Some(row) = self.rows.get_mut(slot) {
+            row.push(operation as u32);
+        }
     }
     fn remove(&mut self, operation: usize, at: i64) {
         let (slot, resource) = (self.slot(at), self.graph.operations[operation].resource);
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.retain(|&one| one as usize != operation);
+        }
+        if let Some(row) = self.rows.get_mut(slot) {
+            row.retain(|&one| one as usize != operation);
         }
     }
 }

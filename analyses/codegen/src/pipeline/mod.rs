@@ -3,6 +3,9 @@ pub mod bounds;
 pub mod exact;
 pub mod graph;
 pub mod iterative;
+pub mod lifetime;
+pub mod rows;
+pub mod software;
 
 use bounds::{Bounds, Impossible, bounds};
 use exact::{Answer, exact};
@@ -43,7 +46,8 @@ pub enum Failure {
 /// The schedule with the least interval that the limits let find.
 pub fn schedule(graph: &Graph, limits: &Limits) -> Result<Schedule, Failure> {
     let bounds = bounds(graph).map_err(Failure::Impossible)?;
-    let least = bounds.min_ii();
+    let packing = graph.packing.as_ref().map_or(0, graph::Packing::res_mii);
+    let least = bounds.min_ii().max(packing);
     for ii in least..=least.saturating_add(limits.intervals) {
         let budget = graph.operations.len() * limits.placements;
         if let Some(found) = iterative(graph, ii, budget) {

@@ -27,6 +27,7 @@ fn graph(units: &[Option<u32>], operations: &[u32], edges: &[(u32, u32, i32, u32
                 distance,
             })
             .collect(),
+        packing: None,
     }
 }
 

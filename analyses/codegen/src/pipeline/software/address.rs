@@ -1,0 +1,323 @@
+//! Addresses of a loop as `base + constant + step * iteration`, and in which iterations two accesses meet.
+//!
+//! ```text
+//! v2 = shladd v1, 3, a     v1 = v1 + 1 in each iteration: a + 8 * (v1 at the start) + 8 * iteration
+//! ```
+//!
+//! A register that one operation writes for certain as itself plus a constant is an induction; sums, differences, shifts
+//! and moves of linear forms are linear, all modulo 2^64 like the machine's own. Everything else is a term of its own that
+//! is the same only within an iteration, and only where no other access could come between.
+//! Chains are followed `DEPTH` operations far.
+
+use super::body::Item;
+use super::report::Alias;
+use crate::mir::function::{Name, Object, Operand, Reference, Virtual};
+use crate::mir::inst::Access;
+use crate::predicate::live::is_certain;
+use crate::target::ia64::operation::Described;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+const DEPTH: usize = 64;
+
+/// A sum of registers as they were in front of the loop, with a constant, and what an iteration adds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Linear {
+    pub(super) terms: BTreeMap<Term, i64>,
+    pub(super) constant: i64,
+    pub(super) step: i64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub(super) enum Term {
+    /// A register's value in front of the loop.
+    Initial(Virtual),
+    /// What an operation of the same iteration computes, or the iteration before left.
+    Value(Virtual, u32),
+}
+
+impl Linear {
+    fn number(constant: i64) -> Linear {
+        Linear {
+            constant,
+            ..Linear::default()
+        }
+    }
+    fn term(term: Term) -> Linear {
+        Linear {
+            terms: BTreeMap::from([(term, 1)]),
+            ..Linear::default()
+        }
+    }
+    fn plus(mut self, other: &Linear, factor: i64) -> Linear {
+        for (&term, &count) in &other.terms {
+            let sum = self.terms.entry(term).or_default();
+            *sum = sum.wrapping_add(count.wrapping_mul(factor));
+        }
+        self.terms.retain(|_, count| *count != 0);
+        self.constant = self
+            .constant
+            .wrapping_add(other.constant.wrapping_mul(factor));
+        self.step = self.step.wrapping_add(other.step.wrapping_mul(factor));
+        self
+    }
+    /// Whether it is the same sum of what was in front of the loop in all iterations.
+    pub(super) fn is_regular(&self) -> bool {
+        let mut terms = self.terms.keys();
+        terms.all(|term| matches!(term, Term::Initial(_)))
+    }
+}
+
+/// What is known of values.
+pub(super) struct Values<'a> {
+    items: &'a [Item],
+    /// By name: who writes it.
+    writers: FxHashMap<Virtual, Vec<usize>>,
+    steps: FxHashMap<Virtual, Option<i64>>,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(items: &'a [Item], described: &[Described]) -> Values<'a> {
+        let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
+        for (at, described) in described.iter().enumerate() {
+            for def in &described.inst.defs {
+                if let Some(one) = described.virtual_register(def.register) {
+                    writers.entry(one).or_default().push(at);
+                }
+            }
+        }
+        Values {
+            items,
+            writers,
+            steps: FxHashMap::default(),
+        }
+    }
+
+    /// What the operation at `at` reads under this name.
+    pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Linear {
+        let items = self.items;
+        let Some(writers) = self.writers.get(&name) else {
+            return Linear::term(Term::Initial(name));
+        };
+        let &[writer] = &writers[..] else {
+            return Linear::term(Term::Value(name, u32::MAX));
+        };
+        let earlier = items[at].before.contains(&name);
+        // A register that stays: read in front of its write it is that of the iteration before.
+        let stays = !earlier && writer >= at;
+        let step = self.step(name, writer, depth);
+        if let Some(step) = step {
+            let mut out = Linear::term(Term::Initial(name));
+            out.step = step;
+            if !(earlier || stays) {
+                out.constant = step;
+            }
+            return out;
+        }
+        match earlier || stays || depth >= DEPTH {
+            true => Linear::term(Term::Value(name, 1)),
+            false => self
+                .written(writer, depth + 1)
+                .unwrap_or_else(|| Linear::term(Term::Value(name, 0))),
+        }
+    }
+
+    /// What an iteration adds to a register that is only ever increased.
+    fn step(&mut self, name: Virtual, writer: usize, depth: usize) -> Option<i64> {
+        if let Some(&known) = self.steps.get(&name) {
+            return known;
+        }
+        // In the chain to itself it is no induction but a value.
+        self.steps.insert(name, None);
+        let item = &self.items[writer];
+        let operation = &item.operation;
+        let step = if operation.memory.is_some() {
+            match operation.sources.get(1) {
+                Some(Operand::Number(step)) if operation.predicate.is_none() => Some(*step),
+                _ => None,
+            }
+        } else {
+            let written = self.written(writer, depth + 1);
+            written.and_then(|written| {
+                let itself = [(Term::Value(name, 1), 1)];
+                let only = written.terms.iter().map(|(term, count)| (*term, *count));
+                (only.eq(itself) && written.step == 0).then_some(written.constant)
+            })
+        };
+        self.steps.insert(name, step);
+        step
+    }
+
+    /// What a certain operation writes, where it is linear.
+    fn written(&mut self, at: usize, depth: usize) -> Option<Linear> {
+        let operation = &self.items[at].operation;
+        let plain = is_certain(operation) && operation.targets.len() == 1;
+        if !plain || depth >= DEPTH || operation.memory.is_some() {
+            return None;
+        }
+        let mut of = |operand: &Operand| match operand {
+            Operand::Number(number) => Some(Linear::number(*number)),
+            Operand::Register(Name::Virtual(one)) => Some(self.read(at, *one, depth)),
+            Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
+                Some(Linear::default())
+            }
+            _ => None,
+        };
+        match (operation.base(), &operation.sources[..]) {
+            ("add" | "adds" | "addl", [one, other]) => {
+                let (one, other) = (of(one)?, of(other)?);
+                Some(one.plus(&other, 1))
+            }
+            ("sub", [one, other]) => {
+                let (one, other) = (of(one)?, of(other)?);
+                Some(one.plus(&other, -1))
+            }
+            ("shladd", [one, Operand::Number(by @ 0..=4), other]) => {
+                let (one, other) = (of(one)?, of(other)?);
+                Some(other.plus(&one, 1 << by))
+            }
+            ("shl", [one, Operand::Number(by @ 0..=62)]) => {
+                Some(Linear::default().plus(&of(one)?, 1 << by))
+            }
+            ("mov" | "movl", [one]) => of(one),
+            _ => None,
+        }
+    }
+}
+
+/// An access of an iteration.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub(super) access: Access,
+    pub(super) ordered: bool,
+    pub(super) bytes: u32,
+    pub(super) reference: Option<Reference>,
+    pub(super) address: Linear,
+}
+
+/// How one access stands to a later one of the same iteration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Meeting {
+    /// They meet when the second is of an iteration so much later; and when the first is.
+    pub(super) forward: Option<u32>,
+    pub(super) backward: Option<u32>,
+    pub(super) why: Alias,
+}
+
+/// Accesses of the items, prefetches left out.
+pub(super) fn touches(items: &[Item], described: &[Described]) -> Vec<Touch> {
+    let mut values = Values::new(items, described);
+    let mut out = Vec::new();
+    for (item, described) in described.iter().enumerate() {
+        let Some(memory) = described.inst.memory else {
+            continue;
+        };
+        if memory.access == Access::Prefetch {
+            continue;
+        }
+        let address = match described.virtual_register(memory.base) {
+            Some(base) => values.read(item, base, 0),
+            None => Linear::default(),
+        };
+        let reference = items[item].operation.memory.clone();
+        out.push(Touch {
+            access: memory.access,
+            ordered: memory.ordered || reference.as_ref().is_some_and(|one| one.volatile),
+            bytes: memory
+                .bytes
+                .max(reference.as_ref().map_or(0, |one| one.bytes)),
+            reference,
+            address,
+        });
+    }
+    out
+}
+
+fn disjoint(one: &Touch, other: &Touch) -> bool {
+    let (Some(one), Some(other)) = (&one.reference, &other.reference) else {
+        return false;
+    };
+    let objects = match (&one.object, &other.object) {
+        (one, other) if one == other => false,
+        (Object::Restrict(_), _) | (_, Object::Restrict(_)) => true,
+        (Object::Unknown, _) | (_, Object::Unknown) => false,
+        _ => true,
+    };
+    let types =
+        matches!((one.accessed_as, other.accessed_as), (Some(one), Some(other)) if one != other);
+    objects || types
+}
+
+/// `None`: they never meet in a way that matters.
+pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
+    if one.ordered || other.ordered {
+        return Some(Meeting {
+            forward: Some(0),
+            backward: Some(1),
+            why: Alias::Volatile,
+        });
+    }
+    if !(one.access.writes() || other.access.writes()) || disjoint(one, other) {
+        return None;
+    }
+    let always = |why| {
+        Some(Meeting {
+            forward: Some(0),
+            backward: Some(1),
+            why,
+        })
+    };
+    if !one.address.is_regular() || !other.address.is_regular() {
+        // The same value of one iteration tells what is within it apart, and nothing else.
+        return always(Alias::Address);
+    }
+    if one.address.terms != other.address.terms || one.address.step != other.address.step {
+        return always(Alias::Base);
+    }
+    let between = other.address.constant.wrapping_sub(one.address.constant);
+    let step = one.address.step;
+    // `other` in an iteration so much later.
+    let meets = |later: i64| {
+        let apart = i128::from(between) + i128::from(step) * i128::from(later);
+        apart > -i128::from(other.bytes) && apart < i128::from(one.bytes)
+    };
+    if step == 0 {
+        return match meets(0) {
+            true => Some(Meeting {
+                forward: Some(0),
+                backward: Some(1),
+                why: Alias::Meets(0),
+            }),
+            false => None,
+        };
+    }
+    // About where the difference passes zero.
+    let near = -i128::from(between) / i128::from(step);
+    let reach = i128::from(one.bytes.max(other.bytes)) / i128::from(step).abs() + 2;
+    let clamp = |at: i128| at.clamp(-(1 << 31), 1 << 31) as i64;
+    let range = clamp(near - reach)..=clamp(near + reach);
+    let (mut forward, mut backward) = (None, None);
+    for later in range {
+        if !meets(later) {
+            continue;
+        }
+        if later >= 0 {
+            let later = later as u32;
+            forward = Some(forward.map_or(later, |known: u32| known.min(later)));
+        } else {
+            let later = -later as u32;
+            backward = Some(backward.map_or(later, |known: u32| known.min(later)));
+        }
+    }
+    let distance = forward.or(backward)?;
+    Some(Meeting {
+        forward,
+        backward,
+        why: Alias::Meets(distance),
+    })
+}
+
+/// The linear form of what an operation reads.
+pub(super) fn linear(items: &[Item], described: &[Described], at: usize, name: Virtual) -> Linear {
+    Values::new(items, described).read(at, name, 0)
+}

@@ -1,0 +1,257 @@
+//! An iteration with a name for every value: what is written anew in each iteration may rotate, what is written only
+//! sometimes and read again later stays in one register.
+//!
+//! ```text
+//! ld8 x = [p], 8     p stays in its register where nothing else reads it, else: ld8 x = [p]; add p = 8, p
+//! add s = s, x       s rotates: it reads what the iteration before wrote
+//! (q) add t = t, x   t stays
+//! ```
+
+use crate::mir::File;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::predicate::Body;
+use crate::predicate::live::{Liveness, Set, is_certain, writes};
+use crate::target::ia64::operation::{Described, describe};
+use ir::Loc;
+use rustc_hash::FxHashMap;
+
+use super::report::Reason;
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Item {
+    pub(super) operation: Operation,
+    /// What it reads as the iteration before left it.
+    pub(super) before: Vec<Virtual>,
+    /// Exits in front of it.
+    pub(super) passed: usize,
+    /// May execute for iterations that are none: writes only what rotates, and no memory.
+    pub(super) free: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct LoopExit {
+    pub(super) predicate: Virtual,
+    pub(super) target: u32,
+    pub(super) loc: Loc,
+    /// What is read behind: a register, the name of its value, and how many iterations ago.
+    pub(super) live: Vec<(Virtual, Virtual, u32)>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Loop {
+    pub(super) items: Vec<Item>,
+    pub(super) exits: Vec<LoopExit>,
+    /// Written, and in one register all the time.
+    pub(super) statics: Set,
+}
+
+/// Where an operation's address stands, and what is added to it.
+fn stepped(operation: &Operation) -> Option<(Virtual, Operand)> {
+    let address = |operand: &Operand| match operand {
+        Operand::Address(Name::Virtual(base)) => Some(*base),
+        _ => None,
+    };
+    let base = operation
+        .targets
+        .iter()
+        .chain(&operation.sources)
+        .find_map(address)?;
+    match operation.sources.len() {
+        2 => Some((base, operation.sources[1].clone())),
+        _ => None,
+    }
+}
+
+/// Steps of addresses as sums of their own, except where nothing else uses the address.
+fn split(body: &Body, out_of_loop: &dyn Fn(Virtual) -> bool) -> (Vec<Operation>, Vec<usize>, Set) {
+    let mut occurs: FxHashMap<Virtual, u32> = FxHashMap::default();
+    for operation in &body.operations {
+        for one in operation.virtual_registers() {
+            *occurs.entry(one).or_default() += 1;
+        }
+    }
+    let (mut out, mut place, mut statics) = (Vec::new(), Vec::new(), Set::default());
+    for operation in &body.operations {
+        place.push(out.len());
+        let Some((base, step)) = stepped(operation) else {
+            out.push(operation.clone());
+            continue;
+        };
+        if occurs.get(&base) == Some(&1) && !out_of_loop(base) {
+            statics.insert(base);
+            out.push(operation.clone());
+            continue;
+        }
+        let mut plain = operation.clone();
+        plain.sources.truncate(1);
+        out.push(plain);
+        out.push(Operation {
+            mnemonic: "add".into(),
+            predicate: operation.predicate,
+            targets: vec![Operand::register(base)],
+            sources: vec![step, Operand::register(base)],
+            memory: None,
+            loc: operation.loc,
+        });
+    }
+    place.push(out.len());
+    (out, place, statics)
+}
+
+pub(super) fn normalise(
+    function: &mut Function,
+    body: &Body,
+    liveness: &Liveness,
+) -> Result<Loop, Reason> {
+    let (operations, place, mut statics) = split(body, &|_| false);
+    let fixed = |operation: &Operation| {
+        let names = operation.targets.iter().chain(&operation.sources);
+        names.filter_map(Operand::name).any(|name| match name {
+            Name::Fixed(reg) => !reg.is_constant(),
+            Name::Virtual(_) => false,
+        })
+    };
+    for operation in &operations {
+        let described = describe(function, operation);
+        if described.opaque.is_some() || fixed(operation) || !goes(&described) {
+            return Err(Reason::Operation {
+                mnemonic: operation.mnemonic.clone(),
+                loc: operation.loc,
+            });
+        }
+    }
+    // By register: where it is written, and whether that is for certain.
+    let mut written: FxHashMap<Virtual, Vec<(usize, bool)>> = FxHashMap::default();
+    for (at, operation) in operations.iter().enumerate() {
+        let certain = is_certain(operation);
+        for one in writes(operation) {
+            written.entry(one).or_default().push((at, certain));
+        }
+    }
+    for (&one, all) in &written {
+        if body.live.contains(&one) && all.iter().any(|(_, certain)| !certain) {
+            statics.insert(one);
+        }
+        if body.live.contains(&one) && function.file(one) == File::Predicate {
+            return Err(Reason::CarriedPredicate(operations[all[0].0].loc));
+        }
+    }
+    // By register: the name of its value now, and how many iterations ago it was written.
+    let mut now: FxHashMap<Virtual, (Virtual, u32)> = FxHashMap::default();
+    for &one in written.keys() {
+        if !statics.contains(&one) {
+            now.insert(one, (one, 1));
+        }
+    }
+    let mut exits = Vec::new();
+    let mut items: Vec<Item> = Vec::new();
+    let mut next = body.exits.iter().peekable();
+    for at in 0..=operations.len() {
+        while let Some(exit) = next.next_if(|exit| place[exit.at] <= at) {
+            let predicate = now
+                .get(&exit.predicate)
+                .map_or(exit.predicate, |known| known.0);
+            let live = liveness.at_start.get(exit.target as usize);
+            let mut live: Vec<(Virtual, Virtual, u32)> = live
+                .into_iter()
+                .flatten()
+                .filter_map(|one| now.get(one).map(|(name, ago)| (*one, *name, *ago)))
+                .collect();
+            live.sort_unstable();
+            exits.push(LoopExit {
+                predicate,
+                target: exit.target,
+                loc: exit.loc,
+                live,
+            });
+        }
+        let Some(operation) = operations.get(at) else {
+            break;
+        };
+        let mut operation = operation.clone();
+        let mut before: Vec<Virtual> = Vec::new();
+        let mut read = |one: &mut Virtual| {
+            if let Some((name, ago)) = now.get(one) {
+                *one = *name;
+                if *ago > 0 {
+                    before.push(*name);
+                }
+            }
+        };
+        let certain = is_certain(&operation);
+        if let Some(predicate) = &mut operation.predicate {
+            read(predicate);
+        }
+        for operand in &mut operation.sources {
+            if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
+                operand
+            {
+                read(one);
+            }
+        }
+        for operand in &mut operation.targets {
+            if let Operand::Address(Name::Virtual(one)) = operand {
+                read(one);
+            }
+        }
+        for operand in &mut operation.targets {
+            let Operand::Register(Name::Virtual(one)) = operand else {
+                continue;
+            };
+            let Some(&(name, ago)) = now.get(one) else {
+                continue;
+            };
+            let later = written[one]
+                .iter()
+                .any(|&(place, certain)| place > at && certain);
+            let name = match (certain, later) {
+                // The last of the iteration keeps the register's own name.
+                (true, false) => *one,
+                (true, true) => function.register(function.file(*one)),
+                // First of all, and something else will be the last.
+                (false, true) if ago > 0 => function.register(function.file(*one)),
+                (false, _) if ago > 0 => *one,
+                (false, _) => name,
+            };
+            now.insert(*one, (name, 0));
+            *one = name;
+        }
+        before.sort_unstable();
+        before.dedup();
+        let touches = describe(function, &operation).inst.memory.is_some();
+        // What an exit in front of it leaves behind must not be written once that was taken.
+        let kept = |one: Virtual| {
+            let mut left = exits.iter().flat_map(|exit: &LoopExit| &exit.live);
+            left.any(|&(_, name, ago)| name == one && ago == 0)
+        };
+        let free = !touches && writes(&operation).all(|one| !statics.contains(&one) && !kept(one));
+        items.push(Item {
+            operation,
+            before,
+            passed: exits.len(),
+            free,
+        });
+    }
+    Ok(Loop {
+        items,
+        exits,
+        statics,
+    })
+}
+
+/// Whether the instruction may stand in a kernel.
+fn goes(described: &Described) -> bool {
+    use crate::mir::{Class, Reg};
+    let inst = &described.inst;
+    let own = |reg: Reg| {
+        described.virtual_register(reg).is_some()
+            || reg.is_constant()
+            || matches!(reg, Reg::FPSR | Reg::FLAGS)
+    };
+    !inst.barrier
+        && inst.branch.is_none()
+        && !matches!(inst.class, Class::System | Class::Alloc | Class::Semaphore)
+        && inst.unit.is_some()
+        && inst.uses.iter().all(|&reg| own(reg))
+        && inst.defs.iter().all(|def| own(def.register))
+}

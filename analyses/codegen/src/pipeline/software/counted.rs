@@ -1,0 +1,216 @@
+//! How often a loop with one exit at its end goes round, in front of it: `ar.lc`.
+//!
+//! ```text
+//! i = i + 4; leave unless i < n         LC = (n - i - 4 + 3) >> 2, or 0 if that is negative
+//! ```
+//!
+//! The compare is of an induction and of something that does not change: `lt` and `gt` with steps of powers of two, `ne`
+//! with steps of 1, unsigned and 32-bit ones with steps of 1. Where a counter would have to wrap around its range before
+//! it reaches its end, the count is not what the loop does; with steps of 1 it always reaches it.
+
+use super::address::{Linear, Term};
+use super::body::Item;
+use crate::mir::File;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::register::Reg;
+use ir::Loc;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Width {
+    Whole,
+    Signed32,
+    Unsigned32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Test {
+    /// While the difference is not zero.
+    Differs,
+    /// While it is positive.
+    Signed,
+    /// While the lower is below the upper, unsigned.
+    Unsigned,
+}
+
+/// `ar.lc` as a function of registers in front of the loop.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Trips {
+    /// The loop goes on while `lower < upper` or they differ: a register and what is added to it.
+    upper: (Operand, i64),
+    lower: (Operand, i64),
+    /// log2 of the step.
+    shift: u32,
+    width: Width,
+    test: Test,
+}
+
+/// `compare` goes on where its relation holds, if `holds`, else where it doesn't.
+pub(super) fn trips(
+    compare: &Item,
+    holds: bool,
+    value: &mut dyn FnMut(Virtual) -> Linear,
+) -> Option<Trips> {
+    let mut parts = compare.operation.mnemonic.split('.');
+    let (base, relation) = (parts.next()?, parts.next()?);
+    if parts.any(|one| one != "unc") || compare.operation.predicate.is_some() {
+        return None;
+    }
+    let whole = match base {
+        "cmp" => true,
+        "cmp4" => false,
+        _ => return None,
+    };
+    let [left, right] = &compare.operation.sources[..] else {
+        return None;
+    };
+    let mut form = |operand: &Operand| -> Option<(Operand, i64, i64)> {
+        match operand {
+            Operand::Number(number) => Some((Operand::fixed(Reg::R0), *number, 0)),
+            Operand::Register(Name::Fixed(reg)) if *reg == Reg::R0 => Some((operand.clone(), 0, 0)),
+            Operand::Register(Name::Virtual(one)) => {
+                let linear = value(*one);
+                let mut terms = linear.terms.iter();
+                match (terms.next(), terms.next()) {
+                    (Some((Term::Initial(register), 1)), None) => {
+                        Some((Operand::register(*register), linear.constant, linear.step))
+                    }
+                    (None, None) => Some((Operand::fixed(Reg::R0), linear.constant, linear.step)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    };
+    let (left, right) = (form(left)?, form(right)?);
+    // As `left relation right` for going on.
+    let relation = match (relation, holds) {
+        (relation, true) => relation,
+        ("lt", false) => "ge",
+        ("ge", false) => "lt",
+        ("gt", false) => "le",
+        ("le", false) => "gt",
+        ("ltu", false) => "geu",
+        ("geu", false) => "ltu",
+        ("gtu", false) => "leu",
+        ("leu", false) => "gtu",
+        ("eq", false) => "ne",
+        ("ne", false) => "eq",
+        _ => return None,
+    };
+    let (upper, lower, test) = match relation {
+        "lt" => (right, left, Test::Signed),
+        "gt" => (left, right, Test::Signed),
+        "ltu" => (right, left, Test::Unsigned),
+        "gtu" => (left, right, Test::Unsigned),
+        "ne" => match (left.2, right.2) {
+            (1, 0) | (0, -1) => (right, left, Test::Differs),
+            _ => (left, right, Test::Differs),
+        },
+        _ => return None,
+    };
+    // One of the two moves towards the other.
+    let step = match (lower.2, upper.2) {
+        (step, 0) if step > 0 => step,
+        (0, step) if step < 0 => step.checked_neg()?,
+        _ => return None,
+    };
+    let simple = test == Test::Signed && whole;
+    if !(step == 1 || (simple && (step as u64).is_power_of_two())) {
+        return None;
+    }
+    Some(Trips {
+        upper: (upper.0, upper.1),
+        lower: (lower.0, lower.1),
+        shift: step.trailing_zeros(),
+        width: match (whole, test) {
+            (true, _) => Width::Whole,
+            (false, Test::Signed) => Width::Signed32,
+            (false, _) => Width::Unsigned32,
+        },
+        test,
+    })
+}
+
+impl Trips {
+    /// Writes the code that counts; its result goes to `ar.lc`.
+    pub(super) fn compute(&self, function: &mut Function, out: &mut Vec<Operation>) -> Operand {
+        let mut put = |mnemonic: &str,
+                       sources: Vec<Operand>,
+                       predicate: Option<Virtual>,
+                       into: Option<Virtual>| {
+            let target = into.unwrap_or_else(|| function.register(File::General));
+            out.push(Operation {
+                mnemonic: mnemonic.into(),
+                predicate,
+                targets: vec![Operand::register(target)],
+                sources,
+                memory: None,
+                loc: Loc::NONE,
+            });
+            target
+        };
+        let extend = match self.width {
+            Width::Whole => None,
+            Width::Signed32 => Some("sxt4"),
+            Width::Unsigned32 => Some("zxt4"),
+        };
+        // Both as the compare of the first iteration sees them.
+        let mut seen = |one: &(Operand, i64)| {
+            let mut operand = one.0.clone();
+            if one.1 != 0 {
+                let more = put("movl", vec![Operand::Number(one.1)], None, None);
+                let sum = put("add", vec![operand, Operand::register(more)], None, None);
+                operand = Operand::register(sum);
+            }
+            if let Some(extend) = extend {
+                operand = Operand::register(put(extend, vec![operand], None, None));
+            }
+            operand
+        };
+        let (lower, upper) = (seen(&self.lower), seen(&self.upper));
+        let mut count = put("sub", vec![upper.clone(), lower.clone()], None, None);
+        if self.width != Width::Whole && self.test == Test::Differs {
+            count = put("zxt4", vec![Operand::register(count)], None, None);
+        }
+        if self.shift > 0 {
+            let round = put(
+                "movl",
+                vec![Operand::Number((1 << self.shift) - 1)],
+                None,
+                None,
+            );
+            let sum = vec![Operand::register(count), Operand::register(round)];
+            let rounded = put("add", sum, None, None);
+            let shift = vec![
+                Operand::register(rounded),
+                Operand::Number(i64::from(self.shift)),
+            ];
+            let shifted = put("shr.u", shift, None, None);
+            count = shifted;
+        }
+        let relation = match self.test {
+            Test::Differs => return Operand::register(count),
+            Test::Signed => "cmp.lt",
+            Test::Unsigned => "cmp.ltu",
+        };
+        let zero = put("mov", vec![Operand::Number(0)], None, None);
+        let goes = function.register(File::Predicate);
+        out.push(Operation {
+            mnemonic: relation.into(),
+            predicate: None,
+            targets: vec![Operand::register(goes), Operand::fixed(Reg::P0)],
+            sources: vec![lower, upper],
+            memory: None,
+            loc: Loc::NONE,
+        });
+        out.push(Operation {
+            mnemonic: "mov".into(),
+            predicate: Some(goes),
+            targets: vec![Operand::register(zero)],
+            sources: vec![Operand::register(count)],
+            memory: None,
+            loc: Loc::NONE,
+        });
+        Operand::register(zero)
+    }
+}

@@ -1,0 +1,310 @@
+//! The dependence graph of an iteration: registers, memory, and the branch at the end.
+//!
+//! A value that rotates is ordered by its reads and writes alone: the next iteration writes another register. One that
+//! stays is read before the next iteration writes it, and written in order. Accesses keep their order where they may meet.
+//! The branch stands behind the compares of the predicate that it reads.
+
+use super::address::{Touch, meeting};
+use super::exits::Plan;
+use super::report::Reason;
+use crate::bundle::block::Type;
+use crate::machine::epic::Epic;
+use crate::mir::function::{Function, Operation, Virtual};
+use crate::mir::inst::Access;
+use crate::mir::{Class, File, Inst, Parallel, Reg};
+use crate::pipeline::graph::{self, Edge, Graph, Packing, Resource};
+use crate::pipeline::lifetime::Value;
+use crate::pipeline::rows::{Kind, Port, Rows};
+use crate::target::ia64::operation::{Described, describe};
+use rustc_hash::FxHashMap;
+
+pub(super) struct View {
+    pub(super) graph: Graph,
+    /// The branch, the last operation of the graph.
+    pub(super) branch: u32,
+    /// Values that rotate, by name.
+    pub(super) names: Vec<Virtual>,
+    pub(super) values: Vec<Value>,
+    pub(super) aliases: Vec<Reason>,
+}
+
+/// What an operation asks of its cycle.
+pub(super) fn kind(inst: &Inst) -> Kind {
+    let port = match inst.class {
+        Class::Load | Class::Prefetch => Port::Load,
+        Class::FloatLoad => Port::FloatLoad,
+        Class::Store | Class::FloatStore | Class::ToFloat => Port::Store,
+        Class::FromFloat => Port::Transfer,
+        Class::Shift
+        | Class::FromBranch
+        | Class::ToBranch
+        | Class::FromPredicates
+        | Class::ToPredicates => Port::Shift,
+        Class::Compare if inst.unit == Some(Type::I) => Port::Shift,
+        Class::FloatCompare => Port::FloatCompare,
+        Class::Multimedia if inst.unit == Some(Type::I) => Port::Shift,
+        _ => Port::Any,
+    };
+    Kind {
+        ty: inst.unit.unwrap_or(Type::I),
+        port,
+    }
+}
+
+/// Cycles from the write of a register to its read.
+fn latency(machine: &Epic, from: &Described, to: &Described, register: Virtual) -> u32 {
+    let (Some(written), Some(read)) = (from.stand_in(register), to.stand_in(register)) else {
+        return 1;
+    };
+    let stepped = from
+        .inst
+        .memory
+        .is_some_and(|memory| memory.base == written);
+    let mut source = from.inst.clone();
+    if !stepped {
+        // Only the other operand's number is asked for.
+        source.memory = None;
+    } else {
+        return machine.latency(&from.inst, &to.inst, written);
+    }
+    machine.latency(&source, &to.inst, read)
+}
+
+struct Occurrences {
+    /// Item and how it writes.
+    writers: Vec<(u32, Parallel)>,
+    /// Item and how many iterations ago what it reads was written.
+    readers: Vec<(u32, u32)>,
+}
+
+pub(super) fn view(
+    function: &Function,
+    plan: &Plan,
+    touches: &[Touch],
+    live: &[(Virtual, u32)],
+    machine: &Epic,
+) -> View {
+    let described: Vec<Described> = plan
+        .items
+        .iter()
+        .map(|item| describe(function, &item.operation))
+        .collect();
+    let branch = plan.items.len() as u32;
+    let mut edges: Vec<Edge> = Vec::new();
+    let mut edge = |from: u32, to: u32, latency: u32, distance: u32| {
+        edges.push(Edge {
+            from,
+            to,
+            latency: latency as i32,
+            distance,
+        });
+    };
+    let registers = occurrences(plan, &described);
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    let mut order: Vec<&Virtual> = registers.keys().collect();
+    order.sort_unstable();
+    for &register in order {
+        let Occurrences { writers, readers } = &registers[&register];
+        if writers.is_empty() && register != plan.valid {
+            continue;
+        }
+        let stays = plan.statics.binary_search(&register).is_ok();
+        let wait = |from: u32, to: u32| {
+            latency(
+                machine,
+                &described[from as usize],
+                &described[to as usize],
+                register,
+            )
+        };
+        for (at, &(first, how)) in writers.iter().enumerate() {
+            for &(second, other) in &writers[at + 1..] {
+                if first != second && !how.goes_with(other) {
+                    edge(first, second, 1, 0);
+                    if stays {
+                        edge(second, first, 1, 1);
+                    }
+                }
+            }
+            for &(reader, ago) in readers {
+                // A read behind a write in one iteration is of that; one in front, of the iteration before.
+                let ago = match stays {
+                    true => u32::from(reader <= first),
+                    false => ago,
+                };
+                if stays || ago > 0 || reader > first {
+                    edge(first, reader, wait(first, reader), ago);
+                }
+                match stays {
+                    // Read before it is written again.
+                    true if reader != first => edge(reader, first, 0, u32::from(reader > first)),
+                    false if ago == 0 && reader < first => edge(reader, first, 0, 0),
+                    _ => {}
+                }
+            }
+        }
+        if stays {
+            continue;
+        }
+        if register == plan.valid && !plan.counted {
+            for &(writer, _) in writers {
+                let from = &described[writer as usize].inst;
+                let compare = match from.class {
+                    Class::FloatCompare => 1,
+                    _ => 0,
+                };
+                edge(writer, branch, compare, 0);
+            }
+        }
+        let after = live
+            .iter()
+            .filter(|(one, _)| *one == register)
+            .map(|(_, ago)| *ago)
+            .max();
+        let initial = readers.iter().any(|(_, ago)| *ago > 0) || after.is_some_and(|ago| ago > 0);
+        let mut readers = readers.clone();
+        if register == plan.valid && !plan.counted {
+            readers.push((branch, 0));
+        }
+        names.push(register);
+        values.push(Value {
+            writers: writers.iter().map(|(writer, _)| *writer).collect(),
+            readers,
+            after,
+            initial,
+        });
+    }
+    let accesses: Vec<u32> = (0..)
+        .zip(&described)
+        .filter(|(_, one)| {
+            let memory = one.inst.memory;
+            memory.is_some_and(|memory| memory.access != Access::Prefetch)
+        })
+        .map(|(at, _)| at)
+        .collect();
+    let mut aliases = Vec::new();
+    for (at, (&first, one)) in accesses.iter().zip(touches).enumerate() {
+        for (&second, other) in accesses.iter().zip(touches).skip(at + 1) {
+            let Some(meeting) = meeting(one, other) else {
+                continue;
+            };
+            // A load behind a store sees it a cycle later; everything else keeps its order in one cycle.
+            let cycles = |from: &Touch, to: &Touch| {
+                u32::from(from.access.writes() && !to.access.writes() || from.ordered)
+            };
+            if let Some(distance) = meeting.forward {
+                edge(first, second, cycles(one, other), distance);
+            }
+            if let Some(distance) = meeting.backward {
+                edge(second, first, cycles(other, one), distance);
+            }
+            let (store, load) = match one.access.writes() {
+                true => (first, second),
+                false => (second, first),
+            };
+            let loc = |at: u32| plan.items[at as usize].operation.loc;
+            aliases.push(Reason::MayAlias {
+                store: loc(store),
+                other: loc(load),
+                why: meeting.why,
+            });
+        }
+        // A store that meets itself later.
+        if one.access.writes() && one.ordered {
+            edge(first, first, 1, 1);
+        }
+    }
+    let mut kinds: Vec<Kind> = described.iter().map(|one| kind(&one.inst)).collect();
+    kinds.push(Kind {
+        ty: Type::B,
+        port: Port::Any,
+    });
+    let graph = Graph {
+        operations: vec![graph::Operation { resource: 0 }; kinds.len()],
+        edges,
+        resources: vec![Resource {
+            name: "slots".into(),
+            units: None,
+        }],
+        packing: Some(Packing {
+            rows: Rows::new(machine),
+            kinds,
+        }),
+    };
+    View {
+        graph,
+        branch,
+        names,
+        values,
+        aliases,
+    }
+}
+
+fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occurrences> {
+    let mut out: FxHashMap<Virtual, Occurrences> = FxHashMap::default();
+    let empty = || Occurrences {
+        writers: Vec::new(),
+        readers: Vec::new(),
+    };
+    out.insert(plan.valid, empty());
+    for (at, (item, described)) in (0..).zip(plan.items.iter().zip(described)) {
+        let known = |register: Reg| described.virtual_register(register);
+        for one in described.inst.uses.iter().filter_map(|&reg| known(reg)) {
+            let ago = u32::from(item.before.contains(&one));
+            // In a counted loop the predicate of the iteration is its own.
+            let ago = if one == plan.valid && plan.counted {
+                0
+            } else {
+                ago
+            };
+            out.entry(one).or_insert_with(empty).readers.push((at, ago));
+        }
+        for def in &described.inst.defs {
+            if let Some(one) = known(def.register) {
+                let all = &mut out.entry(one).or_insert_with(empty).writers;
+                all.push((at, def.parallel));
+            }
+        }
+    }
+    out
+}
+
+/// Bundles of types for a row, in an order that holds: items by slot.
+#[must_use]
+pub(super) fn ordered(types: &[Type], before: &[(u32, u32)], bundles: u32) -> Option<Vec<u32>> {
+    use crate::bundle::cost::Edge as Boundary;
+    use crate::bundle::place::place;
+    for count in 1..=bundles {
+        let found = place(types, before, Boundary::Whole, Boundary::Whole, 3 * count);
+        if let Some(parts) = found {
+            let slots = parts.into_iter().flat_map(|part| part.slots);
+            return Some(slots.flatten().collect());
+        }
+    }
+    None
+}
+
+/// Rotating registers of a file.
+pub(super) fn units(file: File, machine: &Epic) -> u32 {
+    use crate::machine::schema::Issue;
+    match file {
+        File::General => machine.of(Issue::GeneralStacked),
+        File::Float => machine.of(Issue::FloatRotating),
+        // The last one belongs to the branch.
+        _ => machine.of(Issue::PredicateRotating).saturating_sub(1),
+    }
+}
+
+/// The operation as a member of a cycle of dependences.
+pub(super) fn link(plan: &Plan, edge: &Edge) -> super::report::Link {
+    let operation: Option<&Operation> = plan
+        .items
+        .get(edge.from as usize)
+        .map(|item| &item.operation);
+    super::report::Link {
+        mnemonic: operation.map_or_else(|| "br".into(), |one| one.mnemonic.clone()),
+        loc: operation.map_or(ir::Loc::NONE, |one| one.loc),
+        latency: edge.latency,
+        distance: edge.distance,
+    }
+}

@@ -1,0 +1,678 @@
+//! One predicate for each iteration that says whether it happens, made from the exits of the one before by any of five
+//! methods; everything that must not execute otherwise goes under it, or under what of it is known behind some exits.
+//!
+//! ```text
+//! exits q1, q2, at the end q3; V: the iteration happens             RecMII with N early exits
+//! exit variable        (V) q1 -> (n1) q2 -> (n2) q3, each (q) W = k; V' = W == 0          N + 3
+//! improved             the last without W: (n2) c = !q3; (c) V' = W == 0                  N + 2
+//! parallel compare     V' = 1; (n2) and V', !q3; and V', W == 0                           N + 2
+//! predicate registers  (V) q1, n1; (n1) q2, n2; (n2) q3, V'                               N + 1
+//! or.andcm             (V) q1, V'; (V) or.andcm q2, V'; (V) or.andcm q3, V'               2; 1 without early exits
+//! ```
+//!
+//! The compare that makes V' is a plain one: where V is false V' keeps the zero that rotation brought. Exits under
+//! conditions of their own have a predicate that is computed ahead, and clear V' by it.
+//!
+//! Source: Muthukumar, Chen, Wu, Lavery, EPIC-1, 2001, sections 3 to 6; the last method is an extension.
+
+use super::body::{Item, Loop};
+use super::report::{Method, Reason};
+use crate::mir::File;
+use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::register::Reg;
+use crate::predicate::live::{Set, is_certain, reads, writes};
+use crate::predicate::{constant_compare, unconditional};
+use ir::Loc;
+use rustc_hash::FxHashMap;
+
+/// How the block behind the loop knows which exit was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Taken {
+    /// This predicate of the last iteration.
+    Predicate(Virtual),
+    /// A predicate in one register, cleared in front of the loop.
+    Static(Virtual),
+    /// The exit variable has this number.
+    Number(Virtual, i64),
+    /// No other one was.
+    Otherwise,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Plan {
+    pub(super) items: Vec<Item>,
+    /// That the iteration happens.
+    pub(super) valid: Virtual,
+    pub(super) counted: bool,
+    /// By exit.
+    pub(super) taken: Vec<Taken>,
+    /// In front of the loop.
+    pub(super) before: Vec<Operation>,
+    pub(super) statics: Vec<Virtual>,
+}
+
+/// Compares that may be of a parallel type with all their operands.
+fn parallel_relation(operation: &Operation) -> Option<(&str, &str)> {
+    let mut parts = operation.mnemonic.split('.');
+    let (base, relation) = (parts.next()?, parts.next()?);
+    let plain = matches!(base, "cmp" | "cmp4") && matches!(relation, "eq" | "ne");
+    plain.then_some((base, relation))
+}
+
+struct Planner<'a> {
+    function: &'a mut Function,
+    given: &'a Loop,
+    method: Method,
+    valid: Virtual,
+    out: Vec<Item>,
+    /// By number of exits passed: the predicate that none of them was taken; the first is `valid`.
+    passed: FxHashMap<usize, Virtual>,
+    /// By own predicate and exits passed.
+    both: FxHashMap<(Virtual, usize), Virtual>,
+    taken: Vec<Taken>,
+    before: Vec<Operation>,
+    statics: Vec<Virtual>,
+    /// The exit variable.
+    variable: Option<Virtual>,
+    /// Predicates that are false for iterations that don't happen.
+    safe: Set,
+}
+
+pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Result<Plan, Reason> {
+    let valid = function.register(File::Predicate);
+    let mut planner = Planner {
+        function,
+        given,
+        method,
+        valid,
+        out: Vec::new(),
+        passed: FxHashMap::from_iter([(0, valid)]),
+        both: FxHashMap::default(),
+        taken: Vec::new(),
+        before: Vec::new(),
+        statics: given.statics.iter().copied().collect(),
+        variable: None,
+        safe: Set::default(),
+    };
+    planner.start();
+    let mut next = 0;
+    for item in &given.items {
+        while next < item.passed {
+            planner.exit(next)?;
+            next += 1;
+        }
+        planner.item(item);
+    }
+    while next < given.exits.len() {
+        planner.exit(next)?;
+        next += 1;
+    }
+    planner.statics.sort_unstable();
+    let mut plan = Plan {
+        items: planner.out,
+        valid,
+        counted: method == Method::Counted,
+        taken: planner.taken,
+        before: planner.before,
+        statics: planner.statics,
+    };
+    drop_unused(&mut plan);
+    Ok(plan)
+}
+
+/// What only made predicates that nothing reads any more.
+fn drop_unused(plan: &mut Plan) {
+    loop {
+        let mut read: Vec<Virtual> = plan
+            .items
+            .iter()
+            .flat_map(|item| reads(&item.operation))
+            .collect();
+        read.push(plan.valid);
+        read.extend(plan.taken.iter().filter_map(|taken| match taken {
+            Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
+            Taken::Otherwise => None,
+        }));
+        read.sort_unstable();
+        let used = |one: Virtual| read.binary_search(&one).is_ok();
+        let before = plan.items.len();
+        plan.items.retain(|item| {
+            let compare = matches!(
+                item.operation.base(),
+                "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+            );
+            !compare || writes(&item.operation).any(used)
+        });
+        if plan.items.len() == before {
+            return;
+        }
+    }
+}
+
+const ZERO: Operand = Operand::fixed(Reg::P0);
+
+impl Planner<'_> {
+    fn predicate(&mut self) -> Virtual {
+        self.function.register(File::Predicate)
+    }
+
+    /// Under a predicate of this iteration; `valid` is that which the one before left.
+    fn push(
+        &mut self,
+        mut operation: Operation,
+        guard: Option<Virtual>,
+        passed: usize,
+        free: bool,
+    ) {
+        operation.predicate = guard;
+        let before = guard.filter(|&one| one == self.valid).into_iter().collect();
+        self.out.push(Item {
+            operation,
+            before,
+            passed,
+            free,
+        });
+    }
+
+    /// An operation from the loop that reads the same values.
+    fn copied(
+        &mut self,
+        of: &Item,
+        change: impl FnOnce(&mut Operation),
+        guard: Option<Virtual>,
+        passed: usize,
+    ) {
+        let mut item = of.clone();
+        item.passed = passed;
+        item.operation.predicate = guard;
+        change(&mut item.operation);
+        if guard == Some(self.valid) {
+            item.before.push(self.valid);
+        }
+        item.free = false;
+        self.out.push(item);
+    }
+
+    fn start(&mut self) {
+        let several = self.given.exits.len();
+        if matches!(
+            self.method,
+            Method::Tirumalai | Method::Improved | Method::ParallelCompare
+        ) {
+            let variable = self.function.register(File::General);
+            self.statics.push(variable);
+            self.before.push(number(variable, 0));
+            self.variable = Some(variable);
+        }
+        if self.method == Method::ParallelCompare {
+            self.set(several);
+        }
+    }
+
+    /// `(V) V' = 1`
+    fn set(&mut self, passed: usize) {
+        let targets = [Operand::register(self.valid), ZERO];
+        let operation = constant_compare("cmp.eq", None, targets, Loc::NONE);
+        self.push(operation, Some(self.valid), passed, false);
+    }
+
+    /// `(predicate) V' = 0`
+    fn clear(&mut self, register: Virtual, predicate: Virtual, passed: usize) {
+        let targets = [Operand::register(register), ZERO];
+        let operation = constant_compare("cmp.ne.and", None, targets, Loc::NONE);
+        self.push(operation, Some(predicate), passed, true);
+    }
+
+    /// The compare of an exit, if nothing encloses it and its operands are still what they were; and whether the exit is
+    /// taken where the relation holds.
+    fn simple(&self, exit: usize) -> Option<(Item, bool)> {
+        let predicate = self.given.exits[exit].predicate;
+        let mut found = None;
+        for (at, item) in self.given.items.iter().enumerate() {
+            if writes(&item.operation).any(|one| one == predicate) {
+                if found.is_some() {
+                    return None;
+                }
+                found = Some(at);
+            }
+        }
+        let at = found?;
+        let item = &self.given.items[at];
+        let fits = item.operation.predicate.is_none()
+            && is_certain(&item.operation)
+            && item.operation.targets.len() == 2;
+        let until = self
+            .given
+            .items
+            .iter()
+            .skip(at + 1)
+            .filter(|one| one.passed <= exit);
+        let sources = same_iteration(item);
+        let mut changed = false;
+        for later in until {
+            changed |= writes(&later.operation).any(|one| sources.contains(&one));
+            // A step of an address that stays in its register.
+            changed |= later.operation.memory.is_some()
+                && reads(&later.operation)
+                    .any(|one| sources.contains(&one) && self.given.statics.contains(&one));
+        }
+        let first = item.operation.targets[0].virtual_register() == Some(predicate);
+        (fits && !changed).then(|| (item.clone(), first))
+    }
+
+    /// What was left of `V` behind so many exits, in the chain of unconditional compares.
+    fn reached(&mut self, passed: usize) -> Virtual {
+        if let Some(&known) = self.passed.get(&passed) {
+            return known;
+        }
+        if passed == self.given.exits.len() && self.method != Method::Counted {
+            return self.valid;
+        }
+        let from = self.reached(passed - 1);
+        let behind = self.predicate();
+        match self.simple(passed - 1) {
+            Some((compare, first)) => {
+                let targets = match first {
+                    true => vec![ZERO, Operand::register(behind)],
+                    false => vec![Operand::register(behind), ZERO],
+                };
+                let unc = unconditional(&compare.operation.mnemonic);
+                self.copied(
+                    &compare,
+                    |operation| {
+                        operation.targets = targets;
+                        operation.mnemonic = unc;
+                    },
+                    Some(from),
+                    passed,
+                );
+            }
+            None => {
+                let targets = [Operand::register(behind), ZERO];
+                let copy = constant_compare("cmp.eq.unc", None, targets, Loc::NONE);
+                self.push(copy, Some(from), passed, true);
+                let predicate = self.given.exits[passed - 1].predicate;
+                self.clear(behind, predicate, passed);
+            }
+        }
+        self.passed.insert(passed, behind);
+        behind
+    }
+
+    fn exit(&mut self, exit: usize) -> Result<(), Reason> {
+        let last = exit + 1 == self.given.exits.len();
+        let predicate = self.given.exits[exit].predicate;
+        let simple = self.simple(exit);
+        let valid = Operand::register(self.valid);
+        match (self.method, simple) {
+            (Method::Counted, _) => self.taken.push(Taken::Otherwise),
+            (Method::DeMorgan, simple) => self.de_morgan(exit, simple),
+            (Method::PredicateRegisters, Some((compare, first))) => {
+                let from = self.reached(exit);
+                let taken = match last {
+                    true => ZERO,
+                    false => Operand::register(self.predicate()),
+                };
+                let next = match last {
+                    true => self.valid,
+                    false => self.predicate(),
+                };
+                let targets = match first {
+                    true => vec![taken.clone(), Operand::register(next)],
+                    false => vec![Operand::register(next), taken.clone()],
+                };
+                self.copied(
+                    &compare,
+                    |operation| {
+                        operation.targets = targets;
+                        if !last {
+                            operation.mnemonic = unconditional(&operation.mnemonic);
+                        }
+                    },
+                    Some(from),
+                    exit + 1,
+                );
+                if !last {
+                    self.passed.insert(exit + 1, next);
+                }
+                self.taken.push(match taken.virtual_register() {
+                    Some(one) => Taken::Predicate(one),
+                    None => Taken::Otherwise,
+                });
+            }
+            (Method::PredicateRegisters, None) => {
+                let from = self.reached(exit);
+                let next = match last {
+                    true => self.valid,
+                    false => self.predicate(),
+                };
+                let mnemonic = if last { "cmp.eq" } else { "cmp.eq.unc" };
+                let targets = [Operand::register(next), ZERO];
+                let copy = constant_compare(mnemonic, None, targets, Loc::NONE);
+                self.push(copy, Some(from), exit + 1, false);
+                self.clear(next, predicate, exit + 1);
+                if !last {
+                    self.passed.insert(exit + 1, next);
+                }
+                self.taken.push(match last {
+                    true => Taken::Otherwise,
+                    false => Taken::Predicate(predicate),
+                });
+            }
+            (_, None) => return Err(Reason::Exits(self.method)),
+            (_, Some((compare, first))) => {
+                let Some(variable) = self.variable else {
+                    return Err(Reason::Exits(self.method));
+                };
+                let from = self.reached(exit);
+                let (taken, next) = (self.predicate(), self.predicate());
+                let order = |one: Operand, other: Operand| match first {
+                    true => vec![one, other],
+                    false => vec![other, one],
+                };
+                let count = self.given.exits.len();
+                let zero = Operation {
+                    mnemonic: "cmp.eq".into(),
+                    predicate: None,
+                    targets: vec![valid.clone(), ZERO],
+                    sources: vec![Operand::Number(0), Operand::register(variable)],
+                    memory: None,
+                    loc: Loc::NONE,
+                };
+                let together = parallel_relation(&compare.operation);
+                if last
+                    && self.method == Method::ParallelCompare
+                    && let Some((base, relation)) = together
+                {
+                    // It continues where the relation does not hold.
+                    let relation = match (relation, first) {
+                        ("eq", true) | ("ne", false) => "ne",
+                        _ => "eq",
+                    };
+                    let mnemonic = smol_str::format_smolstr!("{base}.{relation}.and");
+                    self.copied(
+                        &compare,
+                        |operation| {
+                            operation.mnemonic = mnemonic;
+                            operation.targets = vec![valid, ZERO];
+                        },
+                        Some(from),
+                        count,
+                    );
+                } else {
+                    let targets = order(Operand::register(taken), Operand::register(next));
+                    self.copied(
+                        &compare,
+                        |operation| {
+                            operation.targets = targets;
+                            operation.mnemonic = unconditional(&operation.mnemonic);
+                        },
+                        Some(from),
+                        exit + 1,
+                    );
+                    if !last {
+                        self.passed.insert(exit + 1, next);
+                    }
+                    if last && self.method == Method::ParallelCompare {
+                        self.clear(self.valid, taken, count);
+                    }
+                }
+                if !last || self.method == Method::Tirumalai {
+                    let number = number(variable, exit as i64 + 1);
+                    self.push(number, Some(taken), exit + 1, false);
+                    self.taken.push(Taken::Number(variable, exit as i64 + 1));
+                } else {
+                    self.taken.push(Taken::Otherwise);
+                }
+                if last {
+                    let (guard, mnemonic) = match self.method {
+                        Method::Improved => (next, "cmp.eq"),
+                        Method::ParallelCompare => (self.valid, "cmp.eq.and"),
+                        _ => (self.valid, "cmp.eq"),
+                    };
+                    let mut zero = zero;
+                    zero.mnemonic = mnemonic.into();
+                    self.push(zero, Some(guard), count, false);
+                    if let Some(taken) = self.taken.last_mut() {
+                        *taken = Taken::Otherwise;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn de_morgan(&mut self, exit: usize, simple: Option<(Item, bool)>) {
+        let last = exit + 1 == self.given.exits.len();
+        let predicate = self.given.exits[exit].predicate;
+        let count = self.given.exits.len();
+        let valid = Operand::register(self.valid);
+        if exit == 0 {
+            let Some((compare, first)) = simple else {
+                self.set(count);
+                self.clear_by_de_morgan(predicate, count);
+                self.taken.push(match last {
+                    true => Taken::Otherwise,
+                    false => Taken::Predicate(predicate),
+                });
+                return;
+            };
+            let taken = match last {
+                true => ZERO,
+                false => Operand::register(self.predicate()),
+            };
+            let targets = match first {
+                true => vec![taken.clone(), valid],
+                false => vec![valid, taken.clone()],
+            };
+            let guard = self.valid;
+            self.copied(
+                &compare,
+                |operation| operation.targets = targets,
+                Some(guard),
+                count,
+            );
+            self.taken.push(match taken.virtual_register() {
+                Some(one) => Taken::Predicate(one),
+                None => Taken::Otherwise,
+            });
+            return;
+        }
+        let parallel = simple.as_ref().and_then(|(compare, first)| {
+            let (base, relation) = parallel_relation(&compare.operation)?;
+            let relation = match (relation, first) {
+                ("eq", true) | ("ne", false) => "eq",
+                _ => "ne",
+            };
+            Some(smol_str::format_smolstr!("{base}.{relation}.or.andcm"))
+        });
+        if let (Some(mnemonic), Some((compare, _))) = (parallel, simple) {
+            let taken = match last {
+                true => ZERO,
+                false => {
+                    let one = self.predicate();
+                    self.statics.push(one);
+                    let targets = [Operand::register(one), ZERO];
+                    self.before
+                        .push(constant_compare("cmp.ne", None, targets, Loc::NONE));
+                    Operand::register(one)
+                }
+            };
+            let guard = self.valid;
+            let targets = vec![taken.clone(), valid];
+            self.copied(
+                &compare,
+                |operation| {
+                    operation.mnemonic = mnemonic;
+                    operation.targets = targets;
+                },
+                Some(guard),
+                count,
+            );
+            self.taken.push(match taken.virtual_register() {
+                Some(one) => Taken::Static(one),
+                None => Taken::Otherwise,
+            });
+            return;
+        }
+        self.clear_by_de_morgan(predicate, count);
+        self.taken.push(match last {
+            true => Taken::Otherwise,
+            false => Taken::Predicate(predicate),
+        });
+    }
+
+    /// `(q) or.andcm p0, V' = true`: of one kind with the other writers of V'.
+    fn clear_by_de_morgan(&mut self, predicate: Virtual, passed: usize) {
+        let targets = [ZERO, Operand::register(self.valid)];
+        let operation = constant_compare("cmp.eq.or.andcm", None, targets, Loc::NONE);
+        self.push(operation, Some(predicate), passed, true);
+    }
+
+    /// An operation of the loop, under what it needs.
+    fn item(&mut self, item: &Item) {
+        let mut item = item.clone();
+        let own = item.operation.predicate;
+        if self.method == Method::Counted {
+            self.under_valid(&mut item);
+        }
+        if item.free && (own.is_some() || self.method != Method::Counted) {
+            self.out.push(item);
+            return;
+        }
+        let passed = match self.method {
+            Method::Counted => 0,
+            _ => item.passed,
+        };
+        let guard = match own {
+            None => self.reached(passed),
+            Some(own) => self.and(own, passed),
+        };
+        if guard == self.valid && passed == 0 {
+            item.before.push(guard);
+        }
+        item.operation.predicate = Some(guard);
+        self.out.push(item);
+    }
+
+    /// In a counted loop the predicates of iterations that don't happen are false.
+    fn under_valid(&mut self, item: &mut Item) {
+        let compare = matches!(
+            item.operation.base(),
+            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+        );
+        let own = item.operation.predicate;
+        let guarded = own.is_none_or(|own| self.safe.contains(&own));
+        if compare && own.is_none() && is_certain(&item.operation) {
+            item.operation.mnemonic = unconditional(&item.operation.mnemonic);
+        }
+        let safe = compare && guarded;
+        let zeroed = is_certain(&item.operation);
+        for one in writes(&item.operation) {
+            if self.function.file(one) != File::Predicate {
+                continue;
+            }
+            if safe && zeroed {
+                self.safe.insert(one);
+            } else if !safe {
+                self.safe.remove(&one);
+            }
+        }
+    }
+
+    /// A predicate that is true where `own` is, and none of the passed exits was taken.
+    fn and(&mut self, own: Virtual, passed: usize) -> Virtual {
+        if let Some(&known) = self.both.get(&(own, passed)) {
+            return known;
+        }
+        if self.method == Method::Counted && self.safe.contains(&own) {
+            return own;
+        }
+        let reached = self.reached(passed);
+        let both = self.predicate();
+        let mut writers = self
+            .given
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(_, item)| writes(&item.operation).any(|one| one == own));
+        let only = match (writers.next(), writers.next()) {
+            (Some((at, item)), None) => Some((at, item.clone())),
+            _ => None,
+        };
+        // Its compare once more, under what was reached: as far as the operands still are what they were.
+        let again = only.filter(|(at, compare)| {
+            let sources = same_iteration(compare);
+            let mut changed = sources.iter().any(|one| self.given.statics.contains(one));
+            for later in &self.given.items[at + 1..] {
+                changed |= writes(&later.operation).any(|one| sources.contains(&one));
+            }
+            compare.operation.predicate.is_none() && is_certain(&compare.operation) && !changed
+        });
+        let from_before = reached == self.valid && passed == 0;
+        match again {
+            Some((_, mut compare)) => {
+                let first = compare.operation.targets[0].virtual_register() == Some(own);
+                compare.operation.targets = match first {
+                    true => vec![Operand::register(both), ZERO],
+                    false => vec![ZERO, Operand::register(both)],
+                };
+                compare.operation.mnemonic = unconditional(&compare.operation.mnemonic);
+                compare.operation.predicate = Some(reached);
+                if from_before {
+                    compare.before.push(reached);
+                }
+                compare.free = false;
+                compare.passed = passed;
+                self.out.push(compare);
+            }
+            None => {
+                // As a number: 1 where `own` is true.
+                let flag = self.function.register(File::General);
+                self.push(number(flag, 0), None, passed, true);
+                self.push(number(flag, 1), Some(own), passed, true);
+                let compare = Operation {
+                    mnemonic: "cmp.ne.unc".into(),
+                    predicate: None,
+                    targets: vec![Operand::register(both), ZERO],
+                    sources: vec![Operand::Number(0), Operand::register(flag)],
+                    memory: None,
+                    loc: Loc::NONE,
+                };
+                self.out.push(Item {
+                    operation: Operation {
+                        predicate: Some(reached),
+                        ..compare
+                    },
+                    before: if from_before {
+                        vec![reached]
+                    } else {
+                        Vec::new()
+                    },
+                    passed,
+                    free: false,
+                });
+            }
+        }
+        self.both.insert((own, passed), both);
+        both
+    }
+}
+
+/// What it reads of its own iteration.
+fn same_iteration(item: &Item) -> Vec<Virtual> {
+    let all = reads(&item.operation);
+    all.filter(|one| !item.before.contains(one)).collect()
+}
+
+/// `mov register = number`
+fn number(register: Virtual, number: i64) -> Operation {
+    Operation {
+        mnemonic: "mov".into(),
+        predicate: None,
+        targets: vec![Operand::register(register)],
+        sources: vec![Operand::Number(number)],
+        memory: None,
+        loc: Loc::NONE,
+    }
+}

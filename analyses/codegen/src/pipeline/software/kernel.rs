@@ -1,0 +1,471 @@
+//! Kernel-only code of a schedule: rotating registers for values, stage predicates, what goes in front of the loop and
+//! behind it.
+//!
+//! ```text
+//! stage s of an iteration reads V as p(16+s); a value with reference n is r(32+n+s) in stage s of its own iteration,
+//! and r(32+n+s+1) in that stage of the next one
+//! ```
+//!
+//! A value owns a register from its first write to its last read; two values may have references that differ by d if the
+//! life of one, d intervals later, ends before the other begins or the other way round. First fit in order of their starts.
+//! What the loop finds is put where the iteration before the first would have left it; what is read behind it is where the
+//! last iteration left it, `stages` rotations later.
+//!
+//! Source: Rau, Lee, Tirumalai and Schlansker, *Register allocation for software pipelined loops*, 1992.
+
+use super::body::LoopExit;
+use super::counted::Trips;
+use super::depend::{View, ordered, units};
+use super::exits::{Plan, Taken};
+use super::report::{Reason, Registers};
+use crate::bundle::block::Type;
+use crate::machine::epic::Epic;
+use crate::machine::schema::Issue;
+use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
+use crate::mir::{File, Reg};
+use crate::pipeline::graph::Schedule;
+use crate::predicate::{Entry, constant_compare};
+use ir::Loc;
+use rustc_hash::FxHashMap;
+
+/// Where values are.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Allocation {
+    /// By name: the register's number from the first rotating one, in stage 0.
+    references: FxHashMap<Virtual, i64>,
+    pub(super) used: Registers,
+    /// The predicate that begins as true, from `p16`.
+    first: u32,
+}
+
+struct Life {
+    name: Virtual,
+    first: i64,
+    last: i64,
+    reference: i64,
+}
+
+/// Places for all values that rotate; `Err`: a file has too few.
+pub(super) fn allocate(
+    function: &Function,
+    plan: &Plan,
+    view: &View,
+    schedule: &Schedule,
+    machine: &Epic,
+) -> Result<Allocation, Reason> {
+    let stages = schedule.stages();
+    let ii = i64::from(schedule.ii);
+    let mut out = Allocation {
+        references: FxHashMap::default(),
+        used: Registers::default(),
+        first: 0,
+    };
+    for file in [File::General, File::Float, File::Predicate] {
+        let most = i64::from(units(file, machine));
+        let mut lives: Vec<Life> = Vec::new();
+        for (&name, value) in view.names.iter().zip(&view.values) {
+            if function.file(name) != file {
+                continue;
+            }
+            let (mut first, mut last) = value.life(schedule, stages);
+            let mut reference = 0;
+            if name == plan.valid {
+                if plan.counted {
+                    (first, last) = (0, last.max(0));
+                } else {
+                    // Its zero comes in at p16, and travels to where it is written.
+                    let written = value
+                        .writers
+                        .iter()
+                        .map(|&one| schedule.start[one as usize]);
+                    let early = written.min().unwrap_or(0) < schedule.ii;
+                    out.first = u32::from(early);
+                    first = if early { 0 } else { ii };
+                    reference = i64::from(out.first) - 1;
+                }
+                out.references.insert(name, reference);
+            }
+            lives.push(Life {
+                name,
+                first,
+                last,
+                reference,
+            });
+        }
+        lives.sort_by_key(|life| (life.name != plan.valid, life.first, life.name));
+        let mut used = 0;
+        for at in 0..lives.len() {
+            if lives[at].name != plan.valid {
+                let (placed, rest) = lives.split_at_mut(at);
+                let life = &mut rest[0];
+                let least = -life.first.div_euclid(ii);
+                let found = (least..).take(512).find(|&reference| {
+                    placed.iter().all(|other| {
+                        let later = (reference - other.reference) * ii;
+                        life.last + later < other.first || other.last < life.first + later
+                    })
+                });
+                life.reference = found.unwrap_or(least + 512);
+                out.references.insert(life.name, life.reference);
+            }
+            let top = lives[at].reference + lives[at].last.div_euclid(ii) + 1;
+            used = used.max(top);
+        }
+        if used > most {
+            return Err(Reason::Registers {
+                file,
+                wanted: used as u32,
+                units: most as u32,
+            });
+        }
+        let used = used.max(0) as u32;
+        match file {
+            File::General => out.used.general = used,
+            File::Float => out.used.float = used,
+            _ => out.used.predicate = used,
+        }
+    }
+    Ok(out)
+}
+
+impl Allocation {
+    fn place(&self, file: File, name: Virtual, stage: u32) -> Option<Reg> {
+        let number = self.references.get(&name)? + i64::from(stage);
+        let number = u8::try_from(number).ok()?;
+        Some(match file {
+            File::General => Reg::general(32 + number),
+            File::Float => Reg::float(32 + number),
+            _ => Reg::predicate(16 + number),
+        })
+    }
+}
+
+/// The rows of the kernel: items in an order in which a group executes as it should. `Err`: this row has none.
+pub(super) fn rows(view: &View, schedule: &Schedule, machine: &Epic) -> Result<Vec<Vec<u32>>, u32> {
+    let kinds = view.graph.packing.iter().flat_map(|packing| &packing.kinds);
+    let types: Vec<Type> = kinds.map(|kind| kind.ty).collect();
+    let mut out = Vec::new();
+    for row in 0..schedule.ii {
+        let members: Vec<u32> = (0..types.len() as u32)
+            .filter(|&one| schedule.start[one as usize] % schedule.ii == row)
+            .collect();
+        let place = |one: u32| members.binary_search(&one).ok().map(|at| at as u32);
+        let mut before: Vec<(u32, u32)> = Vec::new();
+        for edge in &view.graph.edges {
+            let (Some(from), Some(to)) = (place(edge.from), place(edge.to)) else {
+                continue;
+            };
+            let apart = i64::from(schedule.start[edge.to as usize])
+                + i64::from(edge.distance) * i64::from(schedule.ii)
+                - i64::from(schedule.start[edge.from as usize]);
+            if apart == 0 && from != to {
+                before.push((from, to));
+            }
+        }
+        // The branch last.
+        if let Some(branch) = place(view.branch) {
+            let others = (0..members.len() as u32).filter(|&one| one != branch);
+            before.extend(others.map(|one| (one, branch)));
+        }
+        let types: Vec<Type> = members.iter().map(|&one| types[one as usize]).collect();
+        let order = match members.is_empty() {
+            true => Some(Vec::new()),
+            false => ordered(&types, &before, machine.of(Issue::Bundles)),
+        };
+        let order = order.ok_or(row)?;
+        out.push(order.into_iter().map(|at| members[at as usize]).collect());
+    }
+    Ok(out)
+}
+
+/// What the writer of the function needs.
+pub(super) struct Kernel<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) view: &'a View,
+    pub(super) schedule: &'a Schedule,
+    pub(super) allocation: &'a Allocation,
+    pub(super) rows: &'a [Vec<u32>],
+    pub(super) exits: &'a [LoopExit],
+    pub(super) entry: Option<&'a Entry>,
+    pub(super) trips: Option<&'a Trips>,
+    pub(super) header: u32,
+    pub(super) blocks: &'a [u32],
+}
+
+fn operation(mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
+    Operation {
+        mnemonic: mnemonic.into(),
+        predicate: None,
+        targets,
+        sources,
+        memory: None,
+        loc: Loc::NONE,
+    }
+}
+
+fn jump(predicate: Option<Virtual>, target: u32) -> Operation {
+    Operation {
+        predicate,
+        ..operation("br.cond.sptk", Vec::new(), vec![Operand::Block(target)])
+    }
+}
+
+/// To `to` what is in `from`, for a value of this file.
+fn moved(function: &mut Function, file: File, to: Operand, from: Reg) -> Operation {
+    match file {
+        File::Predicate => {
+            let guard = function.pin(from);
+            constant_compare(
+                "cmp.eq.unc",
+                Some(guard),
+                [to, Operand::fixed(Reg::P0)],
+                Loc::NONE,
+            )
+        }
+        _ => operation("mov", vec![to], vec![Operand::fixed(from)]),
+    }
+}
+
+impl Kernel<'_> {
+    fn stage(&self, item: u32) -> u32 {
+        self.schedule.start[item as usize] / self.schedule.ii
+    }
+
+    /// Puts the pipelined loop in the place of the loop's blocks.
+    pub(super) fn install(&self, function: &mut Function) -> Option<()> {
+        let exits = self.exits.len() as u32;
+        // In front of the loop, the kernel, the choice of the exit, one block an exit.
+        let new = 3 + exits;
+        let header = self.header;
+        let renumber = |block: u32| if block > header { block + new } else { block };
+        for block in &mut function.blocks {
+            for one in &mut block.operations {
+                for source in &mut one.sources {
+                    if let Operand::Block(target) = source {
+                        *target = renumber(*target);
+                    }
+                }
+            }
+        }
+        let (front, kernel) = (header + 1, header + 2);
+        let weight = function.blocks[header as usize].weight;
+        let plain = |operations: Vec<Operation>, weight: f64| Block {
+            operations,
+            weight,
+            cycles: Vec::new(),
+        };
+        for &block in self.blocks {
+            function.blocks[block as usize].operations.clear();
+            function.blocks[block as usize].cycles.clear();
+        }
+        let mut head = Vec::new();
+        if let Some(entry) = self.entry {
+            head.extend(entry.operations.iter().cloned());
+            let target = renumber(entry.target);
+            if entry.enters {
+                head.push(jump(Some(entry.predicate), front));
+                head.push(jump(None, target));
+            } else {
+                head.push(jump(Some(entry.predicate), target));
+            }
+        }
+        let saved = self.trips.map(|_| function.register(File::General));
+        let before = self.before(function, saved)?;
+        let (rows, cycles) = self.kernel(function, kernel)?;
+        let mut new = vec![
+            plain(before, 1.0),
+            Block {
+                operations: rows,
+                weight,
+                cycles,
+            },
+        ];
+        new.extend(
+            self.behind(function, saved, kernel + 1, &renumber)?
+                .into_iter()
+                .map(|one| plain(one, 1.0)),
+        );
+        function.blocks[header as usize].operations = head;
+        function.blocks[header as usize].weight = 1.0;
+        let at = header as usize + 1;
+        function.blocks.splice(at..at, new);
+        let used = self.allocation.used;
+        let rotating = &mut function.rotating;
+        rotating.general = rotating.general.max(used.general.next_multiple_of(8));
+        rotating.float = rotating.float.max(used.float);
+        rotating.predicate = rotating.predicate.max(used.predicate.max(1));
+        Some(())
+    }
+
+    fn before(&self, function: &mut Function, saved: Option<Virtual>) -> Option<Vec<Operation>> {
+        let mut out = vec![operation("clrrrb", Vec::new(), Vec::new())];
+        let stages = self.schedule.stages();
+        if let (Some(trips), Some(saved)) = (self.trips, saved) {
+            let save = operation(
+                "mov",
+                vec![Operand::register(saved)],
+                vec![Operand::fixed(Reg::LC)],
+            );
+            out.push(save);
+            let count = trips.compute(function, &mut out);
+            out.push(operation("mov", vec![Operand::fixed(Reg::LC)], vec![count]));
+        }
+        let speculative = self.stage(self.view.branch);
+        let epilogue = match (self.plan.counted, speculative) {
+            (true, _) => stages,
+            (false, 0) => stages,
+            (false, _) => stages - 1,
+        };
+        let epilogue = Operand::Number(i64::from(epilogue));
+        out.push(operation(
+            "mov",
+            vec![Operand::fixed(Reg::EC)],
+            vec![epilogue],
+        ));
+        let first = if self.plan.counted {
+            0
+        } else {
+            self.allocation.first
+        };
+        let bits = Operand::Number(1 << (16 + first));
+        out.push(operation(
+            "mov",
+            vec![Operand::fixed(Reg::PR_ROT)],
+            vec![bits],
+        ));
+        out.extend(self.plan.before.iter().cloned());
+        for (&name, value) in self.view.names.iter().zip(&self.view.values) {
+            if !value.initial || name == self.plan.valid {
+                continue;
+            }
+            let file = function.file(name);
+            // What the iteration before the first left.
+            let place = self.allocation.place(file, name, 1)?;
+            out.push(operation(
+                "mov",
+                vec![Operand::fixed(place)],
+                vec![Operand::register(name)],
+            ));
+        }
+        Some(out)
+    }
+
+    fn kernel(&self, function: &mut Function, own: u32) -> Option<(Vec<Operation>, Vec<u32>)> {
+        let (mut out, mut cycles) = (Vec::new(), Vec::new());
+        let mut pinned: FxHashMap<Reg, Virtual> = FxHashMap::default();
+        for (cycle, row) in (0..).zip(self.rows) {
+            for &one in row {
+                cycles.push(cycle);
+                let stage = self.stage(one);
+                let mut pin = |function: &mut Function, reg: Reg| {
+                    *pinned.entry(reg).or_insert_with(|| function.pin(reg))
+                };
+                if one == self.view.branch {
+                    let valid = self
+                        .allocation
+                        .place(File::Predicate, self.plan.valid, stage);
+                    let mnemonic = if self.plan.counted {
+                        "br.ctop.sptk"
+                    } else {
+                        "br.wtop.sptk"
+                    };
+                    let mut branch = operation(mnemonic, Vec::new(), vec![Operand::Block(own)]);
+                    if !self.plan.counted {
+                        branch.predicate = Some(pin(function, valid?));
+                    }
+                    out.push(branch);
+                    continue;
+                }
+                let item = &self.plan.items[one as usize];
+                let mut operation = item.operation.clone();
+                let read = |name: Virtual| {
+                    let counted = self.plan.counted && name == self.plan.valid;
+                    let ago = u32::from(item.before.contains(&name) && !counted);
+                    self.allocation
+                        .place(function.file(name), name, stage + ago)
+                };
+                let rename =
+                    |operand: &mut Operand, find: &dyn Fn(Virtual) -> Option<Reg>| match operand {
+                        Operand::Register(name) | Operand::Address(name) => {
+                            if let Name::Virtual(one) = *name
+                                && let Some(reg) = find(one)
+                            {
+                                *name = Name::Fixed(reg);
+                            }
+                        }
+                        _ => {}
+                    };
+                for source in &mut operation.sources {
+                    rename(source, &read);
+                }
+                for target in &mut operation.targets {
+                    match target {
+                        Operand::Address(_) => rename(target, &read),
+                        _ => rename(target, &|name| {
+                            self.allocation.place(function.file(name), name, stage)
+                        }),
+                    }
+                }
+                if let Some(guard) = operation.predicate
+                    && let Some(reg) = read(guard)
+                {
+                    operation.predicate = Some(pin(function, reg));
+                }
+                out.push(operation);
+            }
+        }
+        Some((out, cycles))
+    }
+
+    /// The choice of the exit, and one block an exit, at `first`.
+    fn behind(
+        &self,
+        function: &mut Function,
+        saved: Option<Virtual>,
+        first: u32,
+        renumber: &dyn Fn(u32) -> u32,
+    ) -> Option<Vec<Vec<Operation>>> {
+        let stages = self.schedule.stages();
+        let mut choice = Vec::new();
+        if let Some(saved) = saved {
+            choice.push(operation(
+                "mov",
+                vec![Operand::fixed(Reg::LC)],
+                vec![Operand::register(saved)],
+            ));
+        }
+        let mut blocks = Vec::new();
+        for (number, (exit, taken)) in (0..).zip(self.exits.iter().zip(&self.plan.taken)) {
+            let there = first + 1 + number;
+            let guard = match *taken {
+                Taken::Predicate(one) => {
+                    let place = self.allocation.place(File::Predicate, one, stages)?;
+                    Some(function.pin(place))
+                }
+                Taken::Static(one) => Some(one),
+                Taken::Number(variable, number) => {
+                    let equal = function.register(File::Predicate);
+                    choice.push(operation(
+                        "cmp.eq",
+                        vec![Operand::register(equal), Operand::fixed(Reg::P0)],
+                        vec![Operand::Number(number), Operand::register(variable)],
+                    ));
+                    Some(equal)
+                }
+                Taken::Otherwise => None,
+            };
+            choice.push(jump(guard, there));
+            let mut copies = Vec::new();
+            for &(register, name, ago) in &exit.live {
+                let file = function.file(register);
+                let place = self.allocation.place(file, name, stages + ago)?;
+                copies.push(moved(function, file, Operand::register(register), place));
+            }
+            copies.push(jump(None, renumber(exit.target)));
+            blocks.push(copies);
+        }
+        let mut out = vec![choice];
+        out.extend(blocks);
+        Some(out)
+    }
+}

@@ -1,0 +1,453 @@
+//! Software pipelining of a machine function's innermost loops: if-conversion, one exit by the best method, a modulo
+//! schedule, kernel-only code with rotating registers.
+//!
+//! ```text
+//! b1: ld4 x = [p], 4; add y = x, k; st4 [q] = y, 4; br b1 while p != end
+//! ->  (p16) ld4 r32 = [p], 4   (p18) add r35 = r34, k   (p19) st4 [q] = r36, 4   br.ctop      II 1, 4 stages
+//! ```
+//!
+//! A loop whose trip count is known in front of it is counted (`br.ctop`); others run until a predicate that the exits make
+//! is false (`br.wtop`). What writes memory, or what is read later as it was before, executes under that predicate alone;
+//! the rest may run ahead. Loads stay behind the exits of earlier iterations.
+//!
+//! Why it stops: intervals are tried from the bound on, at most `Limits::intervals` of them, each within a budget. What
+//! does not become better stays as it is, with the reason.
+//!
+//! Sources: Rau, *Iterative Modulo Scheduling*, 1996; Muthukumar and others, EPIC-1, 2001.
+
+mod address;
+mod body;
+mod counted;
+mod depend;
+mod exits;
+mod kernel;
+mod report;
+
+pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
+
+use super::Limits;
+use super::bounds::bounds;
+use super::graph::Schedule;
+use super::iterative::iterative;
+use super::lifetime::shorten;
+use super::rows::Load;
+use crate::machine::epic::Epic;
+use crate::mir::File;
+use crate::mir::function::{Function, Operand, Virtual};
+use crate::mir::register::Reg;
+use crate::predicate::live::{Liveness, is_certain, writes};
+use crate::predicate::loops::{Region, innermost};
+use crate::predicate::{constant_compare, convert, unconditional};
+use crate::target::ia64::operation::{Described, describe};
+use body::{Item, Loop, normalise};
+use counted::{Trips, trips};
+use depend::{View, link, view};
+use exits::{Plan, plan};
+use ir::Loc;
+use kernel::{Allocation, Kernel, allocate, rows};
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Options {
+    /// `None`: the one that is predicted to be best.
+    pub method: Option<Method>,
+    /// Whether a loop that gains nothing is pipelined all the same.
+    pub always: bool,
+    /// More stages are refused.
+    pub stages: u32,
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            method: None,
+            always: false,
+            stages: 32,
+            limits: Limits {
+                placements: 24,
+                ..Limits::default()
+            },
+        }
+    }
+}
+
+/// Pipelines what it can of the function's innermost loops, and tells of all of them, in the order of their blocks.
+pub fn pipeline_loops(
+    function: &mut Function,
+    machine: &Epic,
+    options: &Options,
+) -> Vec<LoopReport> {
+    let mut out = Vec::new();
+    let mut regions = innermost(function);
+    // From the last on: blocks in front keep their numbers.
+    while let Some(region) = regions.pop() {
+        out.push(one(function, &region, machine, options));
+    }
+    out.reverse();
+    out
+}
+
+fn place(function: &Function, region: &Region) -> Loc {
+    let blocks = region
+        .blocks
+        .iter()
+        .map(|&at| &function.blocks[at as usize]);
+    let mut locs = blocks
+        .flat_map(|block| &block.operations)
+        .map(|one| one.loc);
+    locs.find(|&loc| loc != Loc::NONE).unwrap_or(Loc::NONE)
+}
+
+fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Options) -> LoopReport {
+    let mut report = LoopReport {
+        loc: place(function, region),
+        header: region.header,
+        res_mii: Vec::new(),
+        rec_mii: 0,
+        critical: Vec::new(),
+        fraction: 0.0,
+        unroll: 1,
+        ii: None,
+        stages: 0,
+        max_live: Registers::default(),
+        method: None,
+        unpipelined: 0,
+        methods: Vec::new(),
+        reasons: Vec::new(),
+        pipelined: false,
+    };
+    if let Err(reason) = attempt(function, region, machine, options, &mut report) {
+        report.reasons.push(reason);
+    }
+    report
+}
+
+/// A method's way, as far as it goes.
+struct Found {
+    method: Method,
+    plan: Plan,
+    view: View,
+    schedule: Schedule,
+    allocation: Allocation,
+    rows: Vec<Vec<u32>>,
+}
+
+fn attempt(
+    function: &mut Function,
+    region: &Region,
+    machine: &Epic,
+    options: &Options,
+    report: &mut LoopReport,
+) -> Result<(), Reason> {
+    let liveness = Liveness::of(function);
+    let body = convert(function, region, &liveness).map_err(Reason::Form)?;
+    let given = normalise(function, &body, &liveness)?;
+    let described: Vec<Described> = given
+        .items
+        .iter()
+        .map(|item| describe(function, &item.operation))
+        .collect();
+    let touches = address::touches(&given.items, &described);
+    let trips = count(&given, &described);
+    let methods: Vec<Method> = match (options.method, &trips) {
+        (Some(method), _) if method != Method::Counted => vec![method],
+        (_, Some(_)) => vec![Method::Counted],
+        (Some(_), None) => return Err(Reason::TripCount),
+        (None, None) => Method::EXITS.to_vec(),
+    };
+    if trips.is_none() {
+        report.reasons.push(Reason::TripCount);
+    }
+    let mut live: Vec<(Virtual, u32)> = given
+        .exits
+        .iter()
+        .flat_map(|exit| exit.live.iter().map(|(_, name, ago)| (*name, *ago)))
+        .collect();
+    live.sort_unstable();
+    live.dedup();
+    let mut best: Option<Found> = None;
+    let mut refused = None;
+    for method in methods {
+        let mut live = live.clone();
+        match build(
+            function,
+            &given,
+            method,
+            &touches,
+            &mut live,
+            machine,
+            options,
+            report,
+            best.is_none(),
+        ) {
+            Ok(found) => {
+                report.methods.push((method, Some(found.schedule.ii)));
+                let better = best.as_ref().is_none_or(|best| {
+                    let rank = |one: &Found| {
+                        (one.schedule.ii, one.plan.items.len(), one.schedule.stages())
+                    };
+                    rank(&found) < rank(best)
+                });
+                if better {
+                    best = Some(found);
+                }
+            }
+            Err(reason) => {
+                report.methods.push((method, None));
+                refused.get_or_insert(reason);
+            }
+        }
+    }
+    let Some(best) = best else {
+        return Err(refused.unwrap_or(Reason::Impossible));
+    };
+    bound(&best.plan, &best.view, report);
+    report.unpipelined = alone(&best.view, options);
+    report.reasons.extend(best.view.aliases.iter().cloned());
+    report.ii = Some(best.schedule.ii);
+    report.stages = best.schedule.stages();
+    report.max_live = best.allocation.used;
+    report.method = Some(best.method);
+    if best.schedule.ii >= report.unpipelined && !options.always {
+        return Err(Reason::NotProfitable {
+            ii: best.schedule.ii,
+            unpipelined: report.unpipelined,
+        });
+    }
+    let kernel = Kernel {
+        plan: &best.plan,
+        view: &best.view,
+        schedule: &best.schedule,
+        allocation: &best.allocation,
+        rows: &best.rows,
+        exits: &given.exits,
+        entry: body.entry.as_ref(),
+        trips: trips.as_ref().filter(|_| best.plan.counted),
+        header: region.header,
+        blocks: &region.blocks,
+    };
+    let mut changed = function.clone();
+    kernel.install(&mut changed).ok_or(Reason::Impossible)?;
+    *function = changed;
+    report.pipelined = true;
+    Ok(())
+}
+
+/// The trip count of a loop whose only exit is at its end.
+fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
+    let [exit] = &given.exits[..] else {
+        return None;
+    };
+    // What stands behind the exit would execute once too often.
+    if given.items.iter().any(|item| item.passed > 0) {
+        return None;
+    }
+    let mut found = None;
+    for (at, item) in given.items.iter().enumerate() {
+        if writes(&item.operation).any(|one| one == exit.predicate) {
+            if found.is_some() {
+                return None;
+            }
+            found = Some((at, item));
+        }
+    }
+    let (at, compare) = found?;
+    let leaves = compare.operation.targets[0].virtual_register() == Some(exit.predicate);
+    if !is_certain(&compare.operation) {
+        return None;
+    }
+    let items = &given.items;
+    trips(compare, !leaves, &mut |name| {
+        address::linear(items, described, at, name)
+    })
+}
+
+#[allow(clippy::too_many_arguments)]
+fn build(
+    function: &mut Function,
+    given: &Loop,
+    method: Method,
+    touches: &[address::Touch],
+    live: &mut Vec<(Virtual, u32)>,
+    machine: &Epic,
+    options: &Options,
+    report: &mut LoopReport,
+    first: bool,
+) -> Result<Found, Reason> {
+    let mut plan = plan(function, given, method)?;
+    for taken in &plan.taken {
+        if let exits::Taken::Predicate(one) = taken {
+            live.push((*one, 0));
+        }
+    }
+    let mut started = None;
+    loop {
+        let mut seen = view(function, &plan, touches, live, machine);
+        if first && started.is_none() {
+            bound(&plan, &seen, report);
+        }
+        let (schedule, rows) = scheduled(&mut seen, machine, options)?;
+        // What runs ahead writes into what the first iteration finds, from the second stage on.
+        let early = |one: u32| schedule.start[one as usize] < schedule.ii;
+        if let Some(started) = started {
+            let made = plan
+                .items
+                .iter()
+                .position(|item| writes(&item.operation).any(|one| one == started));
+            if made.is_none_or(|made| !early(made as u32)) {
+                return Err(Reason::Impossible);
+            }
+        } else if !plan.counted && overwrites(&plan, &seen, &early) {
+            started = Some(start(function, &mut plan, &seen));
+            continue;
+        }
+        let stages = schedule.stages();
+        if stages > options.stages {
+            return Err(Reason::Stages {
+                stages,
+                most: options.stages,
+            });
+        }
+        let allocation = allocate(function, &plan, &seen, &schedule, machine)?;
+        return Ok(Found {
+            method,
+            plan,
+            view: seen,
+            schedule,
+            allocation,
+            rows,
+        });
+    }
+}
+
+/// Whether an operation without the iteration's predicate would change what was there before the first iteration.
+fn overwrites(plan: &Plan, view: &View, early: &dyn Fn(u32) -> bool) -> bool {
+    view.names.iter().zip(&view.values).any(|(_, value)| {
+        value.initial
+            && value
+                .writers
+                .iter()
+                .any(|&one| plan.items[one as usize].free && !early(one))
+    })
+}
+
+/// Puts what runs ahead and computes predicates, or what the first iteration finds, under a predicate that is true from
+/// the first iteration on, and that the first stage makes.
+fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
+    let started = function.register(File::Predicate);
+    let mut kept: Vec<Virtual> = Vec::new();
+    for (&name, value) in view.names.iter().zip(&view.values) {
+        if value.initial {
+            kept.push(name);
+        }
+    }
+    for item in &mut plan.items {
+        let operation = &mut item.operation;
+        if !item.free || operation.predicate.is_some() {
+            continue;
+        }
+        let compare = matches!(
+            operation.base(),
+            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+        );
+        if compare || writes(operation).any(|one| kept.contains(&one)) {
+            if compare && is_certain(operation) {
+                operation.mnemonic = unconditional(&operation.mnemonic);
+            }
+            operation.predicate = Some(started);
+        }
+    }
+    let targets = [Operand::register(started), Operand::fixed(Reg::P0)];
+    let item = Item {
+        operation: constant_compare("cmp.eq", None, targets, Loc::NONE),
+        before: Vec::new(),
+        passed: 0,
+        free: true,
+    };
+    plan.items.insert(0, item);
+    started
+}
+
+/// The least interval that is found, and its rows.
+fn scheduled(
+    view: &mut View,
+    machine: &Epic,
+    options: &Options,
+) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
+    let bounds = bounds(&view.graph).map_err(|_| Reason::Impossible)?;
+    let packing = view.graph.packing.as_ref();
+    let least = bounds.min_ii().max(packing.map_or(0, |one| one.res_mii()));
+    let most = least.saturating_add(options.limits.intervals);
+    for ii in least..=most {
+        let budget = view.graph.operations.len() * options.limits.placements;
+        let Some(found) = iterative(&view.graph, ii, budget) else {
+            continue;
+        };
+        for found in [
+            shorten(&view.graph, &found, &view.values, view.branch),
+            super::lifetime::aligned(&found, view.branch),
+        ] {
+            if let Ok(rows) = rows(view, &found, machine) {
+                return Ok((found, rows));
+            }
+        }
+    }
+    Err(Reason::Schedule { tried: most })
+}
+
+/// Cycles of an iteration that overlaps with no other.
+fn alone(view: &View, options: &Options) -> u32 {
+    let longest: i64 = view
+        .graph
+        .edges
+        .iter()
+        .map(|edge| i64::from(edge.latency.max(1)))
+        .sum();
+    let ii = (longest + view.graph.operations.len() as i64).clamp(1, 4096) as u32;
+    let budget = view.graph.operations.len() * options.limits.placements;
+    match iterative(&view.graph, ii, budget) {
+        Some(found) => found.start.iter().max().map_or(1, |last| last + 1),
+        None => ii,
+    }
+}
+
+fn bound(plan: &Plan, view: &View, report: &mut LoopReport) {
+    let Ok(bounds) = bounds(&view.graph) else {
+        return;
+    };
+    report.res_mii.clear();
+    if let Some(packing) = &view.graph.packing {
+        let all = Load::of(packing.kinds.iter().copied());
+        for one in packing.rows.shortages(&all) {
+            report.res_mii.push(ResourceBound {
+                unit: one.unit,
+                wanted: one.wanted,
+                units: one.units,
+                cycles: one.cycles(),
+            });
+        }
+    }
+    report.rec_mii = bounds.rec_mii;
+    let cycle: Vec<_> = bounds
+        .cycle
+        .iter()
+        .map(|&edge| &view.graph.edges[edge as usize])
+        .collect();
+    report.critical = cycle.iter().map(|edge| link(plan, edge)).collect();
+    let latency: i64 = cycle.iter().map(|edge| i64::from(edge.latency)).sum();
+    let distance: i64 = cycle.iter().map(|edge| i64::from(edge.distance)).sum();
+    let recurrence = match distance {
+        0 => 0.0,
+        _ => latency as f64 / distance as f64,
+    };
+    let resource = report.res_mii.first().map_or(0.0, |first| {
+        f64::from(first.wanted) / f64::from(first.units)
+    });
+    report.fraction = recurrence.max(resource);
+    report.unroll = (2..=4)
+        .find(|&factor| {
+            let times = f64::from(factor);
+            (report.fraction * times).ceil() / times < report.fraction.ceil() - 1e-9
+        })
+        .unwrap_or(1);
+}

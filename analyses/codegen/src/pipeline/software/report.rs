@@ -1,0 +1,214 @@
+//! What is told of a loop: its bounds with what they come from, what was reached, and why not more.
+
+use crate::mir::File;
+use crate::predicate::Unconvertible;
+use ir::Loc;
+use smol_str::SmolStr;
+use std::fmt;
+
+/// How the exits of a loop become one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Method {
+    /// One exit at the bottom, trip count known in front of the loop: `br.ctop`.
+    Counted,
+    /// Each further exit clears the predicate of the next iteration by `or.andcm`: RecMII 2 for any number.
+    DeMorgan,
+    /// A chain of unconditional compares (the paper's own).
+    PredicateRegisters,
+    /// A variable that tells the exit, and a parallel compare with the last condition.
+    ParallelCompare,
+    /// The variable, set by early exits alone.
+    Improved,
+    /// The variable, set by every exit.
+    Tirumalai,
+}
+
+impl Method {
+    /// For loops with several exits or without a trip count, the best first where nothing else decides.
+    pub const EXITS: [Method; 5] = [
+        Method::DeMorgan,
+        Method::PredicateRegisters,
+        Method::ParallelCompare,
+        Method::Improved,
+        Method::Tirumalai,
+    ];
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Method::Counted => "counted",
+            Method::DeMorgan => "or.andcm",
+            Method::PredicateRegisters => "predicate registers",
+            Method::ParallelCompare => "parallel compare",
+            Method::Improved => "improved exit variable",
+            Method::Tirumalai => "exit variable",
+        })
+    }
+}
+
+/// What bounds the interval by one kind of unit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ResourceBound {
+    pub unit: &'static str,
+    /// Operations an iteration, and units a cycle.
+    pub wanted: u32,
+    pub units: u32,
+    /// Cycles.
+    pub cycles: u32,
+}
+
+/// An operation of the critical cycle.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Link {
+    pub mnemonic: SmolStr,
+    pub loc: Loc,
+    /// To the next of the cycle: cycles, and iterations.
+    pub latency: i32,
+    pub distance: u32,
+}
+
+/// Registers that rotate, by file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Registers {
+    pub general: u32,
+    pub float: u32,
+    pub predicate: u32,
+}
+
+/// Why two accesses stay in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Alias {
+    /// They meet, this many iterations apart.
+    Meets(u32),
+    /// Nothing tells their objects apart, and an address is no sum of a constant and a multiple of the iteration.
+    Address,
+    /// Their addresses start from different values.
+    Base,
+    /// One of them is volatile.
+    Volatile,
+}
+
+/// Why a loop is not pipelined, or not better.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Reason {
+    Form(Unconvertible),
+    /// An operation that does not go into a kernel.
+    Operation {
+        mnemonic: SmolStr,
+        loc: Loc,
+    },
+    /// A predicate that one iteration leaves to the next.
+    CarriedPredicate(Loc),
+    /// A store that may meet another access: `restrict`, or accesses by index, would tell them apart.
+    MayAlias {
+        store: Loc,
+        other: Loc,
+        why: Alias,
+    },
+    /// The method asks for compares at all exits that nothing encloses.
+    Exits(Method),
+    Stages {
+        stages: u32,
+        most: u32,
+    },
+    Registers {
+        file: File,
+        wanted: u32,
+        units: u32,
+    },
+    /// The trip count is not known in front of the loop; `br.wtop` is used.
+    TripCount,
+    NotProfitable {
+        ii: u32,
+        unpipelined: u32,
+    },
+    /// No schedule was found up to this interval.
+    Schedule {
+        tried: u32,
+    },
+    Impossible,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Form(form) => write!(f, "the loop {form}"),
+            Reason::Operation { mnemonic, .. } => {
+                write!(f, "`{mnemonic}` does not go into a pipelined loop")
+            }
+            Reason::CarriedPredicate(_) => {
+                f.write_str("a predicate is left by one iteration to the next")
+            }
+            Reason::MayAlias { why, .. } => match why {
+                Alias::Meets(distance) => {
+                    write!(f, "a store meets an access {distance} iterations later")
+                }
+                Alias::Address => f.write_str(
+                    "a store may meet another access: an address is no sum of a constant and a multiple of the iteration; `restrict` would tell them apart",
+                ),
+                Alias::Base => f.write_str(
+                    "a store may meet another access: their addresses start from different values; `restrict` would tell them apart",
+                ),
+                Alias::Volatile => f.write_str("volatile accesses stay in order"),
+            },
+            Reason::Exits(method) => write!(
+                f,
+                "the method `{method}` asks for exits with compares that nothing encloses"
+            ),
+            Reason::Stages { stages, most } => {
+                write!(f, "{stages} stages, of at most {most}")
+            }
+            Reason::Registers { file, wanted, units } => write!(
+                f,
+                "{wanted} rotating registers of the file {file:?} are wanted, there are {units}"
+            ),
+            Reason::TripCount => {
+                f.write_str("the trip count is not known in front of the loop: br.wtop")
+            }
+            Reason::NotProfitable { ii, unpipelined } => write!(
+                f,
+                "not profitable: an iteration takes {unpipelined} cycles unpipelined, {ii} pipelined"
+            ),
+            Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
+            Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
+        }
+    }
+}
+
+/// What was found out about a loop, and done to it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LoopReport {
+    /// Of its first operation that has a place.
+    pub loc: Loc,
+    /// Its first block as the function was before.
+    pub header: u32,
+    /// The shortest first.
+    pub res_mii: Vec<ResourceBound>,
+    pub rec_mii: u32,
+    /// The cycle of dependences that asks for `rec_mii`.
+    pub critical: Vec<Link>,
+    /// Cycles an iteration, were iterations divisible.
+    pub fraction: f64,
+    /// So many iterations at once come nearer to that; 1: none.
+    pub unroll: u32,
+    pub ii: Option<u32>,
+    pub stages: u32,
+    pub max_live: Registers,
+    pub method: Option<Method>,
+    /// Cycles an iteration of a schedule of one iteration alone.
+    pub unpipelined: u32,
+    /// What each method predicts: its interval.
+    pub methods: Vec<(Method, Option<u32>)>,
+    pub reasons: Vec<Reason>,
+    /// Whether the function has the pipelined loop now.
+    pub pipelined: bool,
+}
+
+impl LoopReport {
+    #[must_use]
+    pub fn min_ii(&self) -> u32 {
+        let resources = self.res_mii.first().map_or(0, |first| first.cycles);
+        resources.max(self.rec_mii).max(1)
+    }
+}

@@ -1,0 +1,487 @@
+//! If-conversion: the acyclic inside of an innermost loop as one stretch of operations under predicates, with its exits at
+//! their places.
+//!
+//! ```text
+//! b1: ld x; cmp p, q = x, 0; (p) br b3          x = ..; cmp p, q = x, 0
+//! b2: st y = x                                  (q) st y = x
+//! b3: add i = 1, i; cmp r, s = i, n; (r) br b1  i = ..; cmp r, s = i, n; exit if s
+//! ```
+//!
+//! A piece of the loop executes under the disjunction of the branch sides that lead to it; both sides of one branch are the
+//! branch's own condition, a side alone is a target of its compare, which becomes unconditional (`unc`) under the predicate
+//! of its piece, and what is left is or-ed together by parallel compares. Exits don't count: what stands behind one is meant
+//! to execute only if it was not taken. A loop that tests at its top is turned: the test is copied in front of the loop,
+//! and moves to its end. Ends after one pass over the pieces in the order of control.
+//!
+//! Not converted: loops with calls, with branches that are no plain jumps, whose conditions are no compare of their own
+//! piece, and predicates that survive from one iteration to the next.
+//!
+//! Source: Muthukumar, Chen, Wu and Lavery, *Software Pipelining of Loops with Early Exits for the Itanium Architecture*,
+//! EPIC-1, 2001, sections 4 and 6.
+
+pub mod live;
+pub mod loops;
+
+use crate::mir::File;
+use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::register::Reg;
+use ir::Loc;
+use live::{Liveness, Set, is_certain, writes};
+use loops::{Next, Piece, Region, pieces};
+use rustc_hash::FxHashMap;
+use smol_str::{SmolStr, format_smolstr};
+use std::collections::BTreeSet;
+
+/// Control leaves the loop here if the predicate is true.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exit {
+    /// In front of this operation.
+    pub at: usize,
+    pub predicate: Virtual,
+    pub target: u32,
+    pub loc: Loc,
+}
+
+/// What executes once in front of a loop that was turned.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    pub operations: Vec<Operation>,
+    /// The loop is entered if the predicate is so, else control goes to `target`.
+    pub predicate: Virtual,
+    pub enters: bool,
+    pub target: u32,
+}
+
+/// An iteration.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Body {
+    pub entry: Option<Entry>,
+    /// Without branches.
+    pub operations: Vec<Operation>,
+    /// By place.
+    pub exits: Vec<Exit>,
+    /// At the start of an iteration, as the blocks have it.
+    pub live: Set,
+}
+
+/// Why a loop has no such form.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Unconvertible {
+    #[error("calls a function")]
+    Call(Loc),
+    #[error("has a branch `{0}` that is no plain jump")]
+    Branch(SmolStr, Loc),
+    #[error("has a condition that no compare of its own computes")]
+    Condition(Loc),
+    #[error("has a cycle inside that is no loop")]
+    Cyclic,
+    #[error("has no end")]
+    Endless,
+}
+
+/// The branch sides of which one was taken; `None`: always.
+type Condition = Option<BTreeSet<(usize, bool)>>;
+
+struct Converter<'f> {
+    function: &'f mut Function,
+    pieces: Vec<Piece>,
+    conditions: Vec<Condition>,
+    /// By predicate: where it is written in the loop, as piece and operation of its block.
+    writers: FxHashMap<Virtual, Vec<(usize, usize)>>,
+    /// By compare of a branch: its targets.
+    targets: FxHashMap<(usize, usize), Vec<Operand>>,
+    /// By piece: predicates of its branch's sides, taken first.
+    sides: Vec<Option<(Virtual, Virtual)>>,
+    joins: FxHashMap<usize, Virtual>,
+    live: Set,
+    out: Vec<Operation>,
+    exits: Vec<Exit>,
+}
+
+/// The loop as one stretch. New predicates are registers of the function; nothing else of it changes.
+pub fn convert(
+    function: &mut Function,
+    region: &Region,
+    liveness: &Liveness,
+) -> Result<Body, Unconvertible> {
+    let pieces = pieces(function, region).map_err(|branch| match branch.mnemonic.as_str() {
+        name if name.starts_with("br.call") || name.starts_with("brl.call") => {
+            Unconvertible::Call(branch.loc)
+        }
+        _ => Unconvertible::Branch(branch.mnemonic.clone(), branch.loc),
+    })?;
+    let order = order(&pieces)?;
+    let turned = turns(&pieces);
+    let mut order = order;
+    if turned.is_some() {
+        order.retain(|&one| one != 0);
+        order.push(0);
+    }
+    let live = match turned {
+        Some(start) => liveness.inside(function, pieces[start].block, pieces[start].from),
+        None => liveness.at_start[region.header as usize].clone(),
+    };
+    let conditions = conditions(&pieces, &order, turned);
+    let mut writers: FxHashMap<Virtual, Vec<(usize, usize)>> = FxHashMap::default();
+    for (number, piece) in pieces.iter().enumerate() {
+        let operations = &function.blocks[piece.block as usize].operations;
+        for (at, operation) in operations
+            .iter()
+            .enumerate()
+            .take(piece.to)
+            .skip(piece.from)
+        {
+            for one in writes(operation).filter(|&one| function.file(one) == File::Predicate) {
+                writers.entry(one).or_default().push((number, at));
+            }
+        }
+    }
+    let sides = vec![None; pieces.len()];
+    let entry = turned.and_then(|_| entry(function, &pieces[0]));
+    let mut converter = Converter {
+        function,
+        pieces,
+        conditions,
+        writers,
+        targets: FxHashMap::default(),
+        sides,
+        joins: FxHashMap::default(),
+        live,
+        out: Vec::new(),
+        exits: Vec::new(),
+    };
+    for &piece in &order {
+        converter.sides(piece)?;
+    }
+    for &piece in &order {
+        converter.piece(piece, turned.is_some() && piece == 0)?;
+    }
+    if converter.exits.is_empty() {
+        return Err(Unconvertible::Endless);
+    }
+    Ok(Body {
+        entry,
+        operations: converter.out,
+        exits: converter.exits,
+        live: converter.live,
+    })
+}
+
+/// Pieces in the order of control, the first first.
+fn order(pieces: &[Piece]) -> Result<Vec<usize>, Unconvertible> {
+    let next = |piece: &Piece| {
+        let sides = [piece.taken.map(|(_, next)| next), Some(piece.next)];
+        sides.into_iter().flatten().filter_map(|next| match next {
+            Next::Piece(to) => Some(to),
+            _ => None,
+        })
+    };
+    let mut reached = vec![false; pieces.len()];
+    let mut open = vec![0];
+    while let Some(at) = open.pop() {
+        if !std::mem::replace(&mut reached[at], true) {
+            open.extend(next(&pieces[at]));
+        }
+    }
+    let mut waits = vec![0; pieces.len()];
+    for (_, piece) in pieces.iter().enumerate().filter(|(at, _)| reached[*at]) {
+        next(piece).for_each(|to| waits[to] += 1);
+    }
+    let mut ready = BTreeSet::from([0]);
+    let mut out = Vec::new();
+    while let Some(at) = ready.pop_first() {
+        out.push(at);
+        for to in next(&pieces[at]) {
+            waits[to] -= 1;
+            if waits[to] == 0 {
+                ready.insert(to);
+            }
+        }
+    }
+    match out.len() == reached.iter().filter(|&&one| one).count() {
+        true => Ok(out),
+        false => Err(Unconvertible::Cyclic),
+    }
+}
+
+/// The piece with which an iteration begins once the test at the top has moved to the bottom; `None`: it stays.
+fn turns(pieces: &[Piece]) -> Option<usize> {
+    let bottom = pieces.iter().any(|piece| {
+        matches!(
+            (piece.taken, piece.next),
+            (Some((_, Next::Back)), Next::Exit(_)) | (Some((_, Next::Exit(_))), Next::Back)
+        )
+    });
+    match (bottom, pieces[0].taken?.1, pieces[0].next) {
+        (false, Next::Exit(_), Next::Piece(start)) | (false, Next::Piece(start), Next::Exit(_)) => {
+            Some(start)
+        }
+        _ => None,
+    }
+}
+
+fn entry(function: &Function, piece: &Piece) -> Option<Entry> {
+    let operations = &function.blocks[piece.block as usize].operations;
+    let operations = operations[piece.from..piece.to].to_vec();
+    let (predicate, taken) = piece.taken?;
+    let (enters, target) = match (taken, piece.next) {
+        (Next::Exit(target), _) => (false, target),
+        (_, Next::Exit(target)) => (true, target),
+        _ => return None,
+    };
+    Some(Entry {
+        operations,
+        predicate,
+        enters,
+        target,
+    })
+}
+
+fn conditions(pieces: &[Piece], order: &[usize], turned: Option<usize>) -> Vec<Condition> {
+    let mut out: Vec<Condition> = vec![Some(BTreeSet::new()); pieces.len()];
+    for (place, &at) in order.iter().enumerate() {
+        if place == 0 || (turned.is_some() && at == 0) {
+            out[at] = None;
+            continue;
+        }
+        let mut any: Condition = Some(BTreeSet::new());
+        for &from in &order[..place] {
+            let piece = &pieces[from];
+            let leads = |next: Next| next == Next::Piece(at);
+            let leaves = |next: Next| matches!(next, Next::Exit(_));
+            let side = match piece.taken {
+                None if leads(piece.next) => out[from].clone(),
+                None => continue,
+                Some((_, taken)) => match (leads(taken), leads(piece.next)) {
+                    (true, true) => out[from].clone(),
+                    (true, false) if leaves(piece.next) => out[from].clone(),
+                    (false, true) if leaves(taken) => out[from].clone(),
+                    (true, false) => Some(BTreeSet::from([(from, true)])),
+                    (false, true) => Some(BTreeSet::from([(from, false)])),
+                    (false, false) => continue,
+                },
+            };
+            any = match (any, side) {
+                (Some(mut any), Some(side)) => {
+                    any.extend(side);
+                    Some(any)
+                }
+                _ => None,
+            };
+        }
+        out[at] = reduced(any, &out);
+    }
+    out
+}
+
+/// Both sides of a branch are its piece's condition.
+fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
+    loop {
+        let set = any.as_mut()?;
+        let both = set
+            .iter()
+            .find(|(at, taken)| *taken && set.contains(&(*at, false)));
+        let Some(&(at, _)) = both else {
+            return any;
+        };
+        set.remove(&(at, true));
+        set.remove(&(at, false));
+        set.extend(known[at].as_ref()?.iter().copied());
+    }
+}
+
+fn is_compare(operation: &Operation) -> bool {
+    matches!(
+        operation.base(),
+        "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+    )
+}
+
+fn is_parallel(operation: &Operation) -> bool {
+    let mut completers = operation.mnemonic.split('.').skip(1);
+    completers.any(|one| matches!(one, "and" | "or" | "andcm" | "orcm"))
+}
+
+/// The compare that writes its targets even where it does not execute.
+#[must_use]
+pub fn unconditional(mnemonic: &str) -> SmolStr {
+    let mut parts = mnemonic.split('.');
+    if mnemonic.split('.').any(|one| one == "unc") {
+        return mnemonic.into();
+    }
+    let head = [parts.next().unwrap_or(""), parts.next().unwrap_or("")].join(".");
+    let rest: Vec<&str> = parts.collect();
+    match rest.is_empty() {
+        true => format_smolstr!("{head}.unc"),
+        false => format_smolstr!("{head}.unc.{}", rest.join(".")),
+    }
+}
+
+/// `(predicate) cmp.relation targets = r0, r0`
+#[must_use]
+pub fn constant_compare(
+    mnemonic: &str,
+    predicate: Option<Virtual>,
+    targets: [Operand; 2],
+    loc: Loc,
+) -> Operation {
+    Operation {
+        mnemonic: mnemonic.into(),
+        predicate,
+        targets: targets.to_vec(),
+        sources: vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
+        memory: None,
+        loc,
+    }
+}
+
+impl Converter<'_> {
+    fn operation(&self, piece: usize, at: usize) -> &Operation {
+        &self.function.blocks[self.pieces[piece].block as usize].operations[at]
+    }
+
+    /// Predicates of the sides of a piece's branch.
+    fn sides(&mut self, piece: usize) -> Result<(), Unconvertible> {
+        let Some((predicate, _)) = self.pieces[piece].taken else {
+            return Ok(());
+        };
+        let branch = self.operation(piece, self.pieces[piece].to).loc;
+        let refused = Err(Unconvertible::Condition(branch));
+        let Some(&[(from, at)]) = self.writers.get(&predicate).map(Vec::as_slice) else {
+            return refused;
+        };
+        let compare = self.operation(from, at);
+        let fits = is_compare(compare)
+            && !is_parallel(compare)
+            && compare.predicate.is_none()
+            && self.conditions[from] == self.conditions[piece]
+            && !self.live.contains(&predicate);
+        if !fits {
+            return refused;
+        }
+        let known = self.targets.get(&(from, at)).cloned();
+        let mut targets = known.unwrap_or_else(|| compare.targets.clone());
+        if targets.len() == 1 {
+            targets.push(Operand::fixed(Reg::P0));
+        }
+        let first = targets[0].virtual_register() == Some(predicate);
+        let other = &mut targets[usize::from(first)];
+        let single = |one: Virtual| {
+            self.writers.get(&one).is_none_or(|all| all.len() == 1) && !self.live.contains(&one)
+        };
+        let complement = match other.virtual_register() {
+            Some(one) if single(one) => one,
+            Some(_) => return refused,
+            None => {
+                let fresh = self.function.register(File::Predicate);
+                *other = Operand::register(fresh);
+                fresh
+            }
+        };
+        self.targets.insert((from, at), targets);
+        self.sides[piece] = Some((predicate, complement));
+        Ok(())
+    }
+
+    /// The predicate under which a piece executes, made where it is none of its own.
+    fn predicate(&mut self, piece: usize) -> Option<Virtual> {
+        let condition = self.conditions[piece].clone()?;
+        let side = |sides: &[Option<(Virtual, Virtual)>], (at, taken): (usize, bool)| {
+            let (yes, no) = sides[at]?;
+            Some(if taken { yes } else { no })
+        };
+        if let [one] = condition.iter().copied().collect::<Vec<_>>()[..] {
+            return side(&self.sides, one);
+        }
+        if let Some(&known) = self.joins.get(&piece) {
+            return Some(known);
+        }
+        let join = self.function.register(File::Predicate);
+        let targets = || [Operand::register(join), Operand::fixed(Reg::P0)];
+        self.out
+            .push(constant_compare("cmp.ne", None, targets(), Loc::NONE));
+        for one in condition {
+            let from = side(&self.sides, one);
+            self.out
+                .push(constant_compare("cmp.eq.or", from, targets(), Loc::NONE));
+        }
+        self.joins.insert(piece, join);
+        Some(join)
+    }
+
+    fn piece(&mut self, number: usize, last: bool) -> Result<(), Unconvertible> {
+        let piece = self.pieces[number].clone();
+        let predicate = self.predicate(number);
+        for at in piece.from..piece.to {
+            let mut operation = self.operation(number, at).clone();
+            if let Some(targets) = self.targets.get(&(number, at)) {
+                operation.targets = targets.clone();
+            }
+            if let Some(guard) = predicate {
+                self.guard(&mut operation, guard, number)?;
+            }
+            self.out.push(operation);
+        }
+        let loc = match piece.taken {
+            Some(_) => self.operation(number, piece.to).loc,
+            None => Loc::NONE,
+        };
+        let mut exit = |predicate: Virtual, target: u32| {
+            self.exits.push(Exit {
+                at: self.out.len(),
+                predicate,
+                target,
+                loc,
+            });
+        };
+        match (piece.taken, self.sides[number]) {
+            (Some((_, taken)), Some((yes, no))) => {
+                if let Next::Exit(target) = taken {
+                    exit(yes, target);
+                }
+                if let Next::Exit(target) = piece.next {
+                    exit(no, target);
+                }
+            }
+            _ => {
+                if let Next::Exit(target) = piece.next {
+                    match predicate {
+                        Some(predicate) if !last => exit(predicate, target),
+                        _ => return Err(Unconvertible::Endless),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn guard(
+        &self,
+        operation: &mut Operation,
+        guard: Virtual,
+        piece: usize,
+    ) -> Result<(), Unconvertible> {
+        let local = |one: Virtual| {
+            let writers = self.writers.get(&one).map(Vec::as_slice);
+            matches!(writers, Some(&[(from, _)]) if self.conditions[from] == self.conditions[piece])
+                && !self.live.contains(&one)
+        };
+        match operation.predicate {
+            // True only where the piece executes.
+            Some(own) if local(own) => {}
+            Some(_) => return Err(Unconvertible::Condition(operation.loc)),
+            None => {
+                let certain = is_certain(operation);
+                operation.predicate = Some(guard);
+                let fresh = writes(operation).all(|one| {
+                    self.writers.get(&one).is_none_or(|all| all.len() == 1)
+                        && !self.live.contains(&one)
+                });
+                if is_compare(operation) && certain && fresh {
+                    operation.mnemonic = unconditional(&operation.mnemonic);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! Pipelined loops execute as the loops they were made from: random functions on virtual registers, one operation a group,
+//! against the same pipelined, in the simulator, for all trip counts from 0 up. Registers outside of the kernel are given
+//! out one each.
+//!
+//! `LOCKSTEP_LOOPS` says how many functions; GNU `as` judges the text where `LOCKSTEP_IA64_AS` names it.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "ia64_pipeline/early_exits.rs"]
+mod early_exits;
+#[path = "ia64_pipeline/generate.rs"]
+mod generate;
+#[path = "ia64_pipeline/print.rs"]
+mod print;
+
+use generate::generate;
+use lockstep_codegen::machine;
+use lockstep_codegen::mir::function::Function;
+use lockstep_codegen::pipeline::software::{LoopReport, Method, Options, pipeline_loops};
+use lockstep_codegen::target::ia64::listing::listing;
+use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
+use print::print;
+use std::process::{Command, Stdio};
+
+/// Elements in front of and behind what is indexed.
+const PAD: usize = 16;
+const WORDS: usize = 64;
+
+/// What a run leaves: the result, and memory.
+fn executed(
+    text: &str,
+    seed: u64,
+    trips: u64,
+    timing: Option<Timing>,
+) -> (Option<u64>, Vec<u8>, u64) {
+    let document = syntax::ia64::parse(text);
+    assert_eq!(document.problems, [], "{text}");
+    let (program, problems) = Program::new(&document, text);
+    assert_eq!(problems, [], "{text}");
+    let mut memory = Memory::new();
+    let mut state = seed | 1;
+    let mut words = |count: usize| -> Vec<u8> {
+        let mut out = Vec::new();
+        for _ in 0..count {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            out.extend(((state >> 33) % 12).to_le_bytes());
+        }
+        out
+    };
+    let size = 8 * WORDS;
+    let (a, b) = (words(WORDS), words(WORDS));
+    let a = memory.place(&a).expect("room");
+    let b = memory.place(&b).expect("room");
+    let out = memory.place(&vec![0; 256]).expect("room");
+    let pad = 8 * PAD as u64;
+    let arguments = [a + pad, b + pad, out, trips, 5, 7].map(Arg::Integer);
+    let limits = Limits {
+        steps: 200_000,
+        timing,
+        ..Limits::default()
+    };
+    let outcome = run(&program, "f", &arguments, &mut memory, &limits);
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    assert_eq!(outcome.violations, [], "{text}");
+    assert_eq!(outcome.changed, [], "{text}");
+    let mut bytes = memory.bytes(a, size).expect("mapped").to_vec();
+    bytes.extend(memory.bytes(b, size).expect("mapped"));
+    bytes.extend(memory.bytes(out, 256).expect("mapped"));
+    (outcome.result, bytes, outcome.cycles.unwrap_or(0))
+}
+
+/// What GNU `as` says, where it is named.
+fn assembled(text: &str) -> String {
+    use std::io::Write;
+    let Some(assembler) = std::env::var_os("LOCKSTEP_IA64_AS") else {
+        return String::new();
+    };
+    let mut child = Command::new(assembler)
+        .args(["-x", "-o", "/dev/null", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the assembler runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(text.as_bytes()).expect("it reads");
+    drop(input);
+    let output = child.wait_with_output().expect("it ends");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn pipelined(
+    function: &Function,
+    machine: &str,
+    method: Option<Method>,
+) -> (Function, Vec<LoopReport>) {
+    let table = machine::named(machine).expect("a table");
+    let mut changed = function.clone();
+    let options = Options {
+        method,
+        always: true,
+        ..Options::default()
+    };
+    let reports = pipeline_loops(
+        &mut changed,
+        table.epic().expect("explicit groups"),
+        &options,
+    );
+    (changed, reports)
+}
+
+#[test]
+fn random_loops_execute_as_before() {
+    let count: u64 = std::env::var("LOCKSTEP_LOOPS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(60);
+    let first: u64 = std::env::var("LOCKSTEP_FIRST")
+        .ok()
+        .and_then(|first| first.parse().ok())
+        .unwrap_or(0);
+    let (mut done, mut runs, mut at_bound) = (0, 0, 0);
+    let mut why: Vec<String> = Vec::new();
+    for seed in first..first + count {
+        let function = generate(seed);
+        let plain = print(&function);
+        let said = assembled(&plain);
+        assert_eq!(said, "", "{seed}:\n{plain}");
+        let trips: Vec<u64> = (0..=9).collect();
+        let expected: Vec<_> = trips
+            .iter()
+            .map(|&trips| executed(&plain, seed ^ trips, trips, None))
+            .collect();
+        let methods = [None].into_iter().chain(Method::EXITS.map(Some));
+        for (number, method) in methods.enumerate() {
+            let machine = if (seed + number as u64) % 2 == 0 {
+                "itanium"
+            } else {
+                "itanium2"
+            };
+            let (changed, reports) = pipelined(&function, machine, method);
+            assert!(!reports.is_empty(), "{seed}: no loop\n{plain}");
+            for report in &reports {
+                if !report.pipelined {
+                    why.extend(
+                        report
+                            .reasons
+                            .last()
+                            .map(|one| format!("{method:?}: {one}")),
+                    );
+                } else if report.ii == Some(report.min_ii()) {
+                    at_bound += 1;
+                }
+            }
+            if !reports.iter().any(|report| report.pipelined) {
+                continue;
+            }
+            done += 1;
+            let text = print(&changed);
+            let document = syntax::ia64::parse(&text);
+            let listed = listing(&document, &text);
+            assert_eq!(listed.violations(), [], "{seed} {method:?}:\n{text}");
+            let said = assembled(&text);
+            assert_eq!(said, "", "{seed} {method:?}:\n{text}");
+            for (&trips, before) in trips.iter().zip(&expected) {
+                let after = executed(&text, seed ^ trips, trips, None);
+                let apart: Vec<usize> = (0..before.1.len() / 8)
+                    .filter(|&at| before.1[8 * at..8 * at + 8] != after.1[8 * at..8 * at + 8])
+                    .collect();
+                assert!(
+                    before.0 == after.0 && apart.is_empty(),
+                    "{:?} {:?}, words {apart:?} differ: {seed} {method:?} {machine}, {trips} trips:\n{plain}\n=====\n{text}\n{reports:#?}",
+                    before.0,
+                    after.0
+                );
+                runs += 1;
+            }
+        }
+    }
+    why.sort();
+    let mut counted: Vec<(usize, String)> = Vec::new();
+    for one in why {
+        match counted.last_mut() {
+            Some((count, last)) if *last == one => *count += 1,
+            _ => counted.push((1, one)),
+        }
+    }
+    println!("{done} pipelined, {at_bound} at the bound, {runs} runs compared; not: {counted:#?}");
+    assert!(done as u64 * 2 > count);
+}
