@@ -133,7 +133,7 @@ fn random_loops_execute_as_before() {
             .collect();
         let methods = [None].into_iter().chain(Method::EXITS.map(Some));
         for (number, method) in methods.enumerate() {
-            let machine = if (seed + number as u64) % 2 == 0 {
+            let machine = if (seed + number as u64).is_multiple_of(2) {
                 "itanium"
             } else {
                 "itanium2"

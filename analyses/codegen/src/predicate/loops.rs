@@ -130,7 +130,7 @@ fn always(operation: &Operation) -> bool {
 }
 
 /// Cuts the blocks of a loop; the first piece is where it starts. `Err`: an operation that is no plain jump.
-pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Operation> {
+pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Operation>> {
     let mut out: Vec<Piece> = Vec::new();
     // By block: its first piece.
     let mut first: Vec<(u32, usize)> = Vec::new();
@@ -149,7 +149,7 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Operat
             }
             let target = match (&one.sources[..], plain(one)) {
                 ([Operand::Block(target)], true) => *target,
-                _ => return Err(one.clone()),
+                _ => return Err(Box::new(one.clone())),
             };
             let piece = Piece {
                 block,

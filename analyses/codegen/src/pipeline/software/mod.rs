@@ -27,9 +27,9 @@ pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBou
 
 use super::Limits;
 use super::bounds::bounds;
-use super::graph::Schedule;
+use super::graph::{Graph, Schedule};
 use super::iterative::iterative;
-use super::lifetime::shorten;
+use super::lifetime::{aligned, shorten};
 use super::rows::Load;
 use crate::machine::epic::Epic;
 use crate::mir::File;
@@ -121,6 +121,9 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
     }
     report
 }
+
+/// Rows that are taken apart, at each interval.
+const TURNS: usize = 4;
 
 /// A method's way, as far as it goes.
 struct Found {
@@ -286,18 +289,15 @@ fn build(
         if first && started.is_none() {
             bound(&plan, &seen, report);
         }
-        let (schedule, rows) = scheduled(&mut seen, machine, options)?;
+        let made = started.and_then(|started| {
+            let makes = |item: &Item| writes(&item.operation).any(|one| one == started);
+            plan.items.iter().position(makes)
+        });
+        let made = made.map(|made| made as u32);
+        let (schedule, rows) = scheduled(&mut seen, made, machine, options)?;
         // What runs ahead writes into what the first iteration finds, from the second stage on.
         let early = |one: u32| schedule.start[one as usize] < schedule.ii;
-        if let Some(started) = started {
-            let made = plan
-                .items
-                .iter()
-                .position(|item| writes(&item.operation).any(|one| one == started));
-            if made.is_none_or(|made| !early(made as u32)) {
-                return Err(Reason::Impossible);
-            }
-        } else if !plan.counted && overwrites(&plan, &seen, &early) {
+        if started.is_none() && !plan.counted && overwrites(&plan, &seen, &early) {
             started = Some(start(function, &mut plan, &seen));
             continue;
         }
@@ -368,31 +368,68 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
     started
 }
 
-/// The least interval that is found, and its rows.
+/// The least interval that is found, and its rows; `made` in the first stage. Where a row has no order in which its
+/// bundles hold, its operations that only follow each other in turn wait for the next one.
 fn scheduled(
     view: &mut View,
+    made: Option<u32>,
     machine: &Epic,
     options: &Options,
 ) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
     let bounds = bounds(&view.graph).map_err(|_| Reason::Impossible)?;
     let packing = view.graph.packing.as_ref();
-    let least = bounds.min_ii().max(packing.map_or(0, |one| one.res_mii()));
+    let least = bounds
+        .min_ii()
+        .max(packing.map_or(0, super::graph::Packing::res_mii));
     let most = least.saturating_add(options.limits.intervals);
     for ii in least..=most {
         let budget = view.graph.operations.len() * options.limits.placements;
-        let Some(found) = iterative(&view.graph, ii, budget) else {
-            continue;
-        };
-        for found in [
-            shorten(&view.graph, &found, &view.values, view.branch),
-            super::lifetime::aligned(&found, view.branch),
-        ] {
-            if let Ok(rows) = rows(view, &found, machine) {
-                return Ok((found, rows));
+        let mut apart = view.graph.clone();
+        for _ in 0..TURNS {
+            let Some(found) = iterative(&apart, ii, budget) else {
+                break;
+            };
+            let aligned = aligned(&found, view.branch);
+            let mut bad = None;
+            for found in [shorten(&apart, &found, &view.values, view.branch), aligned] {
+                let Some(found) = first_stage(&apart, found, made) else {
+                    continue;
+                };
+                match rows(view, &found, machine) {
+                    Ok(rows) => return Ok((found, rows)),
+                    Err(row) => bad = Some((row, found)),
+                }
+            }
+            let Some((row, found)) = bad else { break };
+            for edge in &mut apart.edges {
+                let at = |one: u32| found.start[one as usize];
+                let between = i64::from(at(edge.to)) + i64::from(edge.distance) * i64::from(ii)
+                    - i64::from(at(edge.from));
+                if at(edge.from) % ii == row && between == 0 && edge.from != edge.to {
+                    edge.latency = edge.latency.max(1);
+                }
             }
         }
     }
     Err(Reason::Schedule { tried: most })
+}
+
+/// With an operation that waits for none in the first stage.
+fn first_stage(graph: &Graph, mut schedule: Schedule, made: Option<u32>) -> Option<Schedule> {
+    let Some(made) = made else {
+        return Some(schedule);
+    };
+    let now = schedule.start[made as usize];
+    if now < schedule.ii {
+        return Some(schedule);
+    }
+    for at in (0..schedule.ii).rev() {
+        schedule.start[made as usize] = at;
+        if schedule.check(graph).is_ok() {
+            return Some(schedule);
+        }
+    }
+    None
 }
 
 /// Cycles of an iteration that overlaps with no other.
