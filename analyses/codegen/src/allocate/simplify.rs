@@ -1,7 +1,7 @@
 //! Operations that nothing reads, sums that belong to a loop's end, loads and stores that step their address.
 
 use super::coalesce::moved;
-use super::liveness::{roles, stepped};
+use super::liveness::roles;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 
@@ -24,53 +24,63 @@ fn has_effect(operation: &Operation) -> bool {
         })
 }
 
+/// Keeps what an effect depends on: a sum that only feeds itself goes, too.
 pub(super) fn dead(function: &mut Function) {
-    loop {
-        let mut used = vec![false; function.registers.len()];
-        for &output in &function.outputs {
-            used[output.0 as usize] = true;
+    let count = function.registers.len();
+    let mut writers: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
+    let mut alive: Vec<Vec<bool>> = Vec::new();
+    let mut used = vec![false; count];
+    let mut work: Vec<(u32, u32)> = Vec::new();
+    for (at, block) in function.blocks.iter().enumerate() {
+        let decided = !block.cycles.is_empty();
+        let mut own = Vec::with_capacity(block.operations.len());
+        for (index, operation) in block.operations.iter().enumerate() {
+            let place = (at as u32, index as u32);
+            for one in roles(operation).writes {
+                writers[one.0 as usize].push(place);
+            }
+            let kept = decided || has_effect(operation);
+            if kept {
+                work.push(place);
+            }
+            own.push(kept);
         }
-        for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-            for one in roles(operation).reads {
-                // Its own step keeps no address alive.
-                let own = Some(Name::Virtual(one)) == stepped(operation) && !has_effect(operation);
-                let again = operation.targets.contains(&Operand::register(one))
-                    && operation.targets.len() == 1
-                    && !has_effect(operation)
-                    && operation.predicate != Some(one);
-                if !own && !again {
-                    used[one.0 as usize] = true;
-                }
+        alive.push(own);
+    }
+    let mut use_of = |one: Virtual, work: &mut Vec<(u32, u32)>, alive: &mut Vec<Vec<bool>>| {
+        if std::mem::replace(&mut used[one.0 as usize], true) {
+            return;
+        }
+        for &(block, index) in &writers[one.0 as usize] {
+            if !std::mem::replace(&mut alive[block as usize][index as usize], true) {
+                work.push((block, index));
             }
         }
-        let mut changed = false;
-        for block in function
-            .blocks
-            .iter_mut()
-            .filter(|block| block.cycles.is_empty())
-        {
-            let before = block.operations.len();
-            block.operations.retain(|operation| {
-                has_effect(operation)
-                    || roles(operation)
-                        .writes
-                        .iter()
-                        .any(|one| used[one.0 as usize])
-            });
-            changed |= block.operations.len() != before;
-            for operation in &mut block.operations {
-                for target in &mut operation.targets {
-                    if let Operand::Register(Name::Virtual(one)) = *target
-                        && !used[one.0 as usize]
-                        && function.registers[one.0 as usize] == File::Predicate
-                    {
-                        *target = Operand::fixed(Reg::P0);
-                    }
-                }
-            }
+    };
+    for &output in &function.outputs {
+        use_of(output, &mut work, &mut alive);
+    }
+    while let Some((block, index)) = work.pop() {
+        let operation = &function.blocks[block as usize].operations[index as usize];
+        for one in roles(operation).reads {
+            use_of(one, &mut work, &mut alive);
         }
-        if !changed {
-            break;
+    }
+    for (block, alive) in function.blocks.iter_mut().zip(&alive) {
+        if !block.cycles.is_empty() {
+            continue;
+        }
+        let mut kept = alive.iter();
+        block
+            .operations
+            .retain(|_| kept.next().is_none_or(|kept| *kept));
+        for target in block.operations.iter_mut().flat_map(|one| &mut one.targets) {
+            if let Operand::Register(Name::Virtual(one)) = *target
+                && !used[one.0 as usize]
+                && function.registers[one.0 as usize] == File::Predicate
+            {
+                *target = Operand::fixed(Reg::P0);
+            }
         }
     }
 }

@@ -224,7 +224,9 @@ fn lowered(
     machine: &Epic,
     options: &Options,
 ) -> Result<(Function, Allocation), Vec<Refused>> {
-    let mut function = select(module, source, name, options)?;
+    let mut source = source.clone();
+    super::prepare::prepare(&mut source, options.wraps);
+    let mut function = select(module, &source, name, options)?;
     allocate::simplify(&mut function);
     let plain = function.clone();
     passes(&mut function, machine, options);

@@ -6,6 +6,7 @@ pub mod emit;
 pub mod listing;
 pub mod names;
 pub mod operation;
+mod prepare;
 pub mod rebundle;
 pub mod select;
 pub mod sim;

@@ -43,7 +43,7 @@ impl Selector<'_> {
             let from = if ty.is_float() {
                 Operand::from(self.floating(arg))
             } else {
-                Operand::from(self.integer(arg))
+                Operand::from(self.whole_integer(arg))
             };
             if ty.is_float() && floats < 8 {
                 moves.push((Operand::fixed(Reg::float(8 + floats)), from));
@@ -121,7 +121,7 @@ impl Selector<'_> {
                 moves.push((Reg::float(float), self.floating(value)));
                 float += 1;
             } else {
-                moves.push((Reg::general(next), self.integer(value)));
+                moves.push((Reg::general(next), self.whole_integer(value)));
                 next += 1;
             }
         }

@@ -255,8 +255,7 @@ impl Selector<'_> {
                     let from = self.condition(value);
                     self.copy(to, from.into_name());
                 } else {
-                    let x = self.integer(value);
-                    let x = self.zero_extended(x, from);
+                    let x = self.plain_integer(value);
                     put!(self, "cmp.ne", [to, Reg::P0] = [Reg::R0, x]);
                 }
             }
@@ -291,9 +290,9 @@ impl Selector<'_> {
                 self.settle(result, raw);
             }
             Convert::ZeroExtend => {
-                let x = self.integer(value);
+                let x = self.plain_integer(value);
                 let raw = self.target(result);
-                self.zero_extend(raw, x, from);
+                put!(self, "mov", [raw] = [x]);
                 self.settle(result, raw);
             }
             Convert::Truncate | Convert::SpaceCast => {

@@ -289,6 +289,30 @@ impl Selector<'_> {
             None => Name::Virtual(self.read(value)),
         }
     }
+    /// An integer, sign-extended.
+    pub(super) fn whole_integer(&mut self, value: Value) -> Name {
+        let name = self.integer(value);
+        let ty = self.ty(value);
+        if !widths::narrow(ty) || self.widths.extended(value) || name == Name::Fixed(Reg::R0) {
+            return name;
+        }
+        let to = self.general();
+        self.sign_extend(to, name, ty);
+        to.into_name()
+    }
+    /// An integer without anything above its width: as a load leaves it, or extended here.
+    pub(super) fn plain_integer(&mut self, value: Value) -> Name {
+        let name = self.integer(value);
+        let loaded = self
+            .source
+            .defining(value)
+            .is_some_and(|data| matches!(data.op, Op::Load(_)) && data.guard.is_none());
+        if loaded && !self.widths.extends(self.source, value) {
+            return name;
+        }
+        let ty = self.ty(value);
+        self.zero_extended(name, ty)
+    }
     /// A `Bool` as 0 or `one`.
     pub(super) fn as_integer(&mut self, value: Value, one: i64) -> Virtual {
         let to = self.general();

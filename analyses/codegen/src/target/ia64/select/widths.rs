@@ -55,7 +55,6 @@ impl Widths {
                 }
             }
             match &function.blocks[block].terminator {
-                Terminator::Return(values) => work.extend(values),
                 Terminator::Switch { value, .. } => work.push(*value),
                 _ => {}
             }
@@ -157,6 +156,8 @@ impl Widths {
 /// Whether an operand is read beyond its width.
 fn wants(function: &Function, data: &InstData, at: usize) -> bool {
     match &data.op {
+        // Extended where they are used, so that a sum in a loop in front of it is not.
+        Op::Call(_) | Op::CallUnknown { .. } => false,
         Op::Store(_) | Op::Select => false,
         Op::Unary(op) => !matches!(
             op,

@@ -1,0 +1,61 @@
+//! What is computed anew in every iteration from the same operands is computed in front of the loop.
+//!
+//! Inner loops first, so that an operation leaves as many as it can. What only some iterations compute goes, too: all these
+//! operations are total.
+
+use super::{headers, is_pure, preheader};
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
+use ir::{Block, EntityVec, Function, Type, Value};
+
+pub(super) fn hoist(function: &mut Function) {
+    for header in headers(function) {
+        let forest = LoopForest::new(&ControlFlow::new(function));
+        let Some(own) = forest.of(header) else {
+            continue;
+        };
+        let blocks: Vec<Block> = function
+            .layout
+            .iter()
+            .copied()
+            .filter(|&block| forest.contains(own, block))
+            .collect();
+        let mut varies: EntityVec<Value, bool> = EntityVec::with_len(false, function.values.len());
+        for &block in &blocks {
+            for &param in &function.blocks[block].params {
+                varies[param] = true;
+            }
+            for &inst in &function.blocks[block].insts {
+                for &result in &function.insts[inst].results {
+                    varies[result] = true;
+                }
+            }
+        }
+        let mut moved = Vec::new();
+        for &block in &blocks {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                // A predicate for the whole loop costs more than its comparison.
+                let worth = is_pure(data) && function.ty(data.results[0]) != Type::Bool;
+                if worth && data.args.iter().all(|&arg| !varies[arg]) {
+                    varies[data.results[0]] = false;
+                    moved.push(inst);
+                }
+            }
+        }
+        // Constants are written where they are used; they must stand in front of what is moved all the same.
+        if moved.is_empty() {
+            continue;
+        }
+        let inside = |block: Block| blocks.contains(&block);
+        let Some(before) = preheader(function, header, &inside) else {
+            continue;
+        };
+        for &block in &blocks {
+            function.blocks[block]
+                .insts
+                .retain(|inst| !moved.contains(inst));
+        }
+        function.blocks[before].insts.extend(moved);
+    }
+}

@@ -1,0 +1,131 @@
+//! The IR in a shape whose loops select well.
+//!
+//! ```text
+//! while (s[i] && s[i] != c) i++;      two tests that leave the loop, one load address that steps by itself
+//! y[i] = y[i] + a * x[i];             three pointers: what a load steps must not wait for the store
+//! ```
+//!
+//! Blocks that only test what they are given are passed by (`thread`); equal computations are done once (`numbering`); what
+//! does not change in a loop is computed in front of it (`invariant`); addresses that grow by a constant become loop
+//! parameters (`address`). All operations that are moved or merged are total, so nothing can fail where it did not.
+
+mod address;
+mod invariant;
+mod numbering;
+mod thread;
+
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
+use ir::{Block, BlockData, BranchKind, Edge, Function, InstData, Op, Terminator, Value};
+
+/// `wraps`: narrow sums may wrap whatever the program promises.
+pub(super) fn prepare(function: &mut Function, wraps: bool) {
+    if function.layout.is_empty() {
+        return;
+    }
+    thread::thread(function);
+    numbering::number(function);
+    invariant::hoist(function);
+    address::reduce(function, wraps);
+}
+
+/// Operations that compute, and nothing else.
+fn is_pure(data: &InstData) -> bool {
+    data.guard.is_none()
+        && data.results.len() == 1
+        && matches!(
+            data.op,
+            Op::Unary(_)
+                | Op::Binary(..)
+                | Op::IntCompare(_)
+                | Op::FloatCompare(_)
+                | Op::Select
+                | Op::Fma
+                | Op::Ternary(_)
+                | Op::Convert(_)
+                | Op::PtrAdd
+                | Op::SymbolAddress(_)
+        )
+}
+
+/// Replaces operands everywhere.
+fn rewrite(function: &mut Function, to: &dyn Fn(Value) -> Value) {
+    for &block in &function.layout {
+        let data = &mut function.blocks[block];
+        for &inst in &data.insts {
+            let inst = &mut function.insts[inst];
+            for arg in &mut inst.args {
+                *arg = to(*arg);
+            }
+            if let Some(guard) = &mut inst.guard {
+                guard.value = to(guard.value);
+            }
+        }
+        match &mut data.terminator {
+            Terminator::Branch { condition, .. } => *condition = to(*condition),
+            Terminator::Switch { value, .. } => *value = to(*value),
+            Terminator::Return(values) => {
+                for value in values {
+                    *value = to(*value);
+                }
+            }
+            _ => {}
+        }
+        for edge in data.terminator.edges_mut() {
+            for arg in &mut edge.args {
+                *arg = to(*arg);
+            }
+        }
+    }
+}
+
+/// Headers of reducible loops, inner ones first.
+fn headers(function: &Function) -> Vec<Block> {
+    let forest = LoopForest::new(&ControlFlow::new(function));
+    let loops = forest.loops.values().filter(|one| one.reducible);
+    let mut out: Vec<(u32, Block)> = loops.map(|one| (one.depth, one.header)).collect();
+    out.sort_by_key(|(depth, header)| (std::cmp::Reverse(*depth), *header));
+    out.into_iter().map(|(_, header)| header).collect()
+}
+
+/// The block from which a loop is entered and nothing else, made where there is none.
+fn preheader(
+    function: &mut Function,
+    header: Block,
+    inside: &dyn Fn(Block) -> bool,
+) -> Option<Block> {
+    let mut found = None;
+    for &block in function.layout.iter().filter(|&&block| !inside(block)) {
+        for edge in function.blocks[block].terminator.edges() {
+            if edge.block == header && found.replace(block).is_some() {
+                return None;
+            }
+        }
+    }
+    let before = found?;
+    if matches!(function.blocks[before].terminator, Terminator::Jump(_)) {
+        return Some(before);
+    }
+    let mut args = None;
+    let fresh = Block(function.blocks.len() as u32);
+    for edge in function.blocks[before].terminator.edges_mut() {
+        if edge.block == header {
+            args = Some(std::mem::take(&mut edge.args));
+            edge.block = fresh;
+        }
+    }
+    let loc = function.blocks[before].loc;
+    function.blocks.push(BlockData {
+        params: Vec::new(),
+        insts: Vec::new(),
+        terminator: Terminator::Jump(Edge {
+            block: header,
+            args: args?,
+        }),
+        loc,
+        branch: BranchKind::Implied,
+    });
+    let at = function.layout.iter().position(|&block| block == header)?;
+    function.layout.insert(at, fresh);
+    Some(fresh)
+}
