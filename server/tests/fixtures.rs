@@ -9,7 +9,7 @@ use lockstep_server::views::report::{line_column, report};
 use std::sync::Arc;
 use syntax::LineIndex;
 
-const EXTENSIONS: [&str; 4] = ["cu", "hlsl", "ptx", "musimd"];
+const EXTENSIONS: [&str; 5] = ["cu", "hlsl", "ptx", "musimd", "c"];
 
 fn open(fixture: &Fixture) -> (Database, File) {
     let mut db = Database::default();
@@ -113,7 +113,7 @@ fn findings_of_fixtures() {
 /// A file that asks for findings and lists none must have none.
 #[test]
 fn clean_fixtures_are_clean() {
-    let folders = ["cuda", "hlsl"];
+    let folders = ["cuda", "hlsl", "c"];
     for path in folders.map(|f| fixtures::files(f, &EXTENSIONS)).concat() {
         let Ok(fixture) = fixtures::load(&path) else {
             continue;

@@ -1,6 +1,7 @@
 //! What is true of a program. Never changes it, knows no machine but by its cost tables.
 
 mod active;
+mod alone;
 mod assumption;
 pub mod causes;
 mod control;

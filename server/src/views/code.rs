@@ -117,6 +117,10 @@ pub fn names(db: &dyn Db, file: File) -> Vec<String> {
 }
 
 fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
+    // C is not for GPUs.
+    if file.language(db) == Language::C {
+        return None;
+    }
     if file.language(db) == Language::Ptx {
         return Some(own_text(db, file, item));
     }

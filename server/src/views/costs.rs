@@ -80,7 +80,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>, profile: Option<File>) -> Vec<Option
     let of = |(lowered, analysed): (&ir::lower::c_family::Lowered, &program::Analysed)| {
         let function = lowered.module.functions.first()?;
         let facts = analysed.functions.first()?;
-        if function.layout.is_empty() {
+        if function.layout.is_empty() || function.language == ir::Language::C {
             return None;
         }
         let lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);

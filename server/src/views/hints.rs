@@ -33,7 +33,8 @@ pub enum Category {
 
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {
     let mut hints = Vec::new();
-    if !switches.enabled {
+    // What is told beside the code is about lanes: a function of C has one.
+    if !switches.enabled || file.language(db) == crate::program::Language::C {
         return hints;
     }
     let source = crate::program::text(file.source(db));

@@ -21,7 +21,12 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     if file.language(db) == program::Language::Ia64 {
         return super::assembly::hover(db, file, offset);
     }
-    in_item(db, file, offset).or_else(|| macro_or_include(db, file, offset))
+    // Facts of lanes say nothing of a function that runs on one.
+    let in_item = match file.language(db) {
+        program::Language::C => None,
+        _ => in_item(db, file, offset),
+    };
+    in_item.or_else(|| macro_or_include(db, file, offset))
 }
 
 fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {

@@ -55,7 +55,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     if file.language(db) == Language::Ptx {
         return super::ptx_versions::actions(db, file, range);
     }
-    if file.language(db).c_dialect().is_none() {
+    if file.language(db).c_dialect().is_none() || file.language(db) == Language::C {
         return found;
     }
     let offset = range.start;
@@ -119,7 +119,9 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
 /// Whether a version of the variable that is set at a place of an item would pay, in a sentence for its hover; a refusal
 /// with its reason, where that says something.
 pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<String> {
-    file.language(db).c_dialect()?;
+    file.language(db)
+        .c_dialect()
+        .filter(|_| file.language(db) != Language::C)?;
     let place = item.place(db);
     let parsed = db::parsed(db, item);
     let mut said = None;
@@ -146,7 +148,7 @@ pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<Stri
 /// Every variable of a file's own functions, tried.
 pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
     let mut found = Vec::new();
-    if file.language(db).c_dialect().is_none() {
+    if file.language(db).c_dialect().is_none() || file.language(db) == Language::C {
         return found;
     }
     for (place, item) in super::own_items(db, file) {

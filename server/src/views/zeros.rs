@@ -509,6 +509,7 @@ pub fn language(db: &dyn Db, file: File) -> Language {
     match file.language(db) {
         program::Language::Hlsl => Language::Hlsl,
         program::Language::Ptx => Language::Ptx,
+        program::Language::C => Language::C,
         program::Language::MicroSimd => Language::MicroSimd,
         _ => Language::Cuda,
     }

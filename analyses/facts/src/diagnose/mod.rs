@@ -27,7 +27,7 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     let (Some(function), Some(facts)) = (module.functions.first(), facts.first()) else {
         return Vec::new();
     };
-    if function.layout.is_empty() {
+    if function.layout.is_empty() || crate::alone::runs_alone(function) {
         return Vec::new();
     }
     let cx = Context::new(function, facts);

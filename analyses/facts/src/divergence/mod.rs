@@ -97,6 +97,9 @@ fn facts_of(mut engine: Engine<'_>, module: &Module) -> FunctionFacts {
     facts.loops = crate::control::loops(&engine, &facts);
     facts.accesses = crate::memory::accesses(&engine);
     facts.barriers = crate::control::barriers(&engine);
+    if crate::alone::runs_alone(function) {
+        crate::alone::settle(&mut facts);
+    }
     facts
 }
 

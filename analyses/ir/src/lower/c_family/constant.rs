@@ -314,7 +314,11 @@ impl Context<'_> {
                 }
                 (ItemKind::Variables(declaration), EntryKind::Variable(n)) => {
                     let declarator = declaration.declarators.get(n as usize)?;
-                    if !is_constant(&declaration.specifiers, &declarator.ty) {
+                    let is_const = match self.is_c() {
+                        true => super::c_initializers::object_is_const(&declarator.ty),
+                        false => is_constant(&declaration.specifiers, &declarator.ty),
+                    };
+                    if !is_const {
                         continue;
                     }
                     let arguments = last.template_arguments.clone();
@@ -616,6 +620,11 @@ impl Context<'_> {
             && let Some(found) = macro_constant(text)
         {
             return Some(found);
+        }
+        if self.is_c()
+            && let Some(number) = super::builtins::c::number(text)
+        {
+            return Some(Const::int(number, CType::INT));
         }
         if self.is_hlsl()
             && let Some((number, ty)) = super::builtins::hlsl::names::constant(text)

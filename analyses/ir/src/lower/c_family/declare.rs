@@ -52,7 +52,10 @@ impl Context<'_> {
     ) {
         let words = declaration.specifiers.words;
         let span = ident.span;
-        let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
+        let is_const = match self.is_c() {
+            true => super::c_initializers::object_is_const(&declarator.ty),
+            false => constant::is_constant(&declaration.specifiers, &declarator.ty),
+        };
         if let CType::Reference { to, .. } = &written {
             let to = (**to).clone();
             let operand = match &declarator.initializer {
@@ -64,7 +67,10 @@ impl Context<'_> {
             };
             return self.bind_reference(ident, to, operand);
         }
-        let mut ty = written;
+        let mut ty = match self.is_c() {
+            true => self.c_sized(written, &declarator.initializer),
+            false => written,
+        };
         if let CType::Array {
             element,
             size: ArraySize::Unknown,
@@ -77,6 +83,9 @@ impl Context<'_> {
         let volatile = words.has(SpecifierSet::VOLATILE) || element_is_volatile(&declarator.ty);
         if words.has(SpecifierSet::SHARED) {
             return self.memory_variable(ident, &ty, Space::Shared, volatile, None);
+        }
+        if self.is_c() && words.has(SpecifierSet::STATIC) {
+            return self.c_static(declarator, ident, &ty, volatile, is_const);
         }
         if words.has(SpecifierSet::STATIC) && !is_const {
             let space = if self.is_hlsl() {
@@ -361,6 +370,41 @@ impl Context<'_> {
             at,
         });
         self.declare(ident.name.clone(), Local::Variable(place));
+    }
+
+    /// A `static` variable of a function of C: its initial value is there before the program runs.
+    fn c_static(
+        &mut self,
+        declarator: &ast::Declarator,
+        ident: &ast::Ident,
+        ty: &CType,
+        volatile: bool,
+        is_const: bool,
+    ) {
+        if is_const
+            && !volatile
+            && ty.is_arithmetic()
+            && let Some(number) = self.constant_of(declarator, ty)
+        {
+            let value = self.number(&number);
+            let value = self.convert(value, ty, ident.span);
+            return self.declare_variable(ident, ty, Some(value), true);
+        }
+        let key = smol_str::format_smolstr!("{:?}", self.key(ident.span));
+        if !self.globals.contains_key(&key) {
+            let space = match is_const {
+                true => Space::Constant,
+                false => Space::Global,
+            };
+            // Functions have variables of one name each for itself.
+            let label = self.frames.last().map(|frame| frame.label.clone());
+            let name = smol_str::format_smolstr!("{}.{}", label.unwrap_or_default(), ident.name);
+            let place = self.symbol_place(&name, ty, space, is_const, ident.span);
+            let bytes = self.static_bytes(ty, &declarator.initializer);
+            self.set_contents(bytes);
+            self.globals.insert(key, place);
+        }
+        self.memory_variable(ident, ty, Space::Global, volatile, None);
     }
 
     /// `auto [a, b] = e;`

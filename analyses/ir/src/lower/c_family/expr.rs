@@ -133,6 +133,10 @@ impl Context<'_> {
                     None => self.unknown("literal", &[], &CType::INT, e.span),
                 }
             }
+            ExprKind::String(text) if self.is_c() => {
+                let bytes = super::c_initializers::string_bytes(text);
+                return Operand::Place(self.c_string(bytes));
+            }
             ExprKind::String(_) => self.string(),
             ExprKind::Nullptr => {
                 let null = self.builder.constant(Type::Ptr(Space::Generic), 0);
@@ -190,6 +194,9 @@ impl Context<'_> {
                 brace,
             } => {
                 let ty = self.resolve_type(ty);
+                if let (true, [list]) = (self.is_c() && *brace, arguments.as_slice()) {
+                    return Operand::Place(self.c_compound_literal(ty, list, e.span));
+                }
                 return self.construct(ty, arguments, *brace, e.span);
             }
             ExprKind::Designated { value, .. } => return self.expr(value),
@@ -288,6 +295,28 @@ impl Context<'_> {
             },
             address,
         )
+    }
+
+    /// A string of C: an array of characters that nobody may write.
+    fn c_string(&mut self, mut bytes: Vec<u8>) -> LValue {
+        self.counter += 1;
+        bytes.push(0);
+        let ty = CType::array(CType::CHAR, ArraySize::Fixed(bytes.len() as u64));
+        // Functions of one module have their own.
+        let name =
+            smol_str::format_smolstr!("${}.string{}", self.builder.function.name, self.counter);
+        let mut place = self.symbol_place(&name, &ty, Space::Constant, true, Span::default());
+        self.set_contents(Some(bytes));
+        place.is_const = false;
+        place
+    }
+
+    /// Gives the symbol that was made last its bytes.
+    pub(super) fn set_contents(&mut self, bytes: Option<Vec<u8>>) {
+        let symbols = &mut self.builder.function.symbols;
+        if let Some(last) = symbols.len().checked_sub(1) {
+            symbols[crate::entity::Symbol(last as u32)].initial = bytes;
+        }
     }
 
     /// A call without effects on anything that is visible, with a result of its own kind.

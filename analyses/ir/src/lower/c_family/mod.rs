@@ -10,6 +10,7 @@ pub mod aliases;
 pub mod arguments;
 pub mod assumed;
 pub mod builtins;
+pub mod c_initializers;
 pub mod call;
 pub mod classes;
 pub mod closure;

@@ -256,9 +256,20 @@ impl Context<'_> {
             }
             return Some(Operand::Place(place));
         }
-        let entry = *entries
-            .iter()
-            .find(|e| matches!(e.what, EntryKind::Variable(_)))?;
+        // Of several declarations in C the one with a value is the definition.
+        let defines = |entry: &&super::env::Entry| match (&env.item(**entry).kind, entry.what) {
+            (ItemKind::Variables(declaration), EntryKind::Variable(number)) => declaration
+                .declarators
+                .get(number as usize)
+                .is_some_and(|d| !matches!(d.initializer, ast::Initializer::None)),
+            _ => false,
+        };
+        let defined = entries.iter().find(|entry| self.is_c() && defines(entry));
+        let entry = *defined.or_else(|| {
+            entries
+                .iter()
+                .find(|e| matches!(e.what, EntryKind::Variable(_)))
+        })?;
         let EntryKind::Variable(number) = entry.what else {
             return None;
         };
@@ -276,7 +287,10 @@ impl Context<'_> {
         let (variable, place) = match self.global_variables.get(&key) {
             Some(known) => known.clone(),
             None => {
-                let is_const = constant::is_constant(&declaration.specifiers, &declarator.ty);
+                let is_const = match self.is_c() {
+                    true => super::c_initializers::object_is_const(&declarator.ty),
+                    false => constant::is_constant(&declaration.specifiers, &declarator.ty),
+                };
                 if is_const
                     && !in_constant
                     && !shared
@@ -294,6 +308,9 @@ impl Context<'_> {
                 self.resolving_struct += 1;
                 let mut ty = self.resolve_type(&declarator.ty);
                 self.resolving_struct -= 1;
+                if self.is_c() {
+                    ty = self.c_sized(ty, &declarator.initializer);
+                }
                 if let CType::Array {
                     element,
                     size: ArraySize::Unknown,
@@ -318,6 +335,14 @@ impl Context<'_> {
                 } else {
                     self.symbol_place(ident, &ty, space, read_only, last.ident.span)
                 };
+                if self.is_c() && !words.has(S::EXTERN) {
+                    let mut frame = Frame::outside(item.key.clone());
+                    frame.site = self.site();
+                    self.frames.push(frame);
+                    let bytes = self.static_bytes(&ty, &declarator.initializer);
+                    self.frames.pop();
+                    self.set_contents(bytes);
+                }
                 let mut place = place;
                 place.make_volatile(
                     words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),

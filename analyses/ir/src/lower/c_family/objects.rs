@@ -568,7 +568,10 @@ impl Context<'_> {
             ty => {
                 let ty = ty.clone();
                 let place = self.temporary(&ty, e.span);
-                self.fill(&place, items, e.span);
+                match self.is_c() {
+                    true => self.c_initialise(&place, e),
+                    false => self.fill(&place, items, e.span),
+                }
                 self.load_silently(&place, e.span)
             }
         }
@@ -583,6 +586,13 @@ impl Context<'_> {
                 {
                     self.construct_at(place, id, &[], span);
                 }
+            }
+            Initializer::Copy(e)
+                if self.is_c()
+                    && (matches!(e.kind, ExprKind::List(_))
+                        || matches!(e.kind, ExprKind::String(_)) && place.ty.is_array()) =>
+            {
+                self.c_initialise(place, e);
             }
             Initializer::Copy(e) => match &e.kind {
                 ExprKind::List(items) => self.fill(place, items, e.span),
@@ -758,7 +768,7 @@ impl Context<'_> {
         }
     }
 
-    fn zero_place(&mut self, place: &LValue, span: Span) {
+    pub(super) fn zero_place(&mut self, place: &LValue, span: Span) {
         let value = self.zero(&place.ty.clone());
         if !value.parts.is_empty() {
             self.store_silently(place, value, span);

@@ -183,7 +183,10 @@ fn lower_function(
             bodies,
             options,
             &outlined.callee,
-            FunctionKind::Device,
+            match options.language {
+                Language::C => FunctionKind::Host,
+                _ => FunctionKind::Device,
+            },
             Some(&outlined),
             &mut registry,
         );

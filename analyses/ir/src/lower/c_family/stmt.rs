@@ -49,7 +49,24 @@ impl Context<'_> {
     pub(super) fn statement_kind(&mut self, statement: &Stmt, tail: bool) {
         match &statement.kind {
             StmtKind::Expr(e) => {
-                self.expr(e);
+                let operand = self.expr(e);
+                // Memory that is volatile is read even if nobody wants to know.
+                if let Operand::Place(place) = &operand
+                    && self.is_c()
+                    && matches!(
+                        e.kind,
+                        ast::ExprKind::Name(_)
+                            | ast::ExprKind::Index { .. }
+                            | ast::ExprKind::Member { .. }
+                            | ast::ExprKind::Unary {
+                                op: ast::UnaryOp::Dereference,
+                                ..
+                            }
+                    )
+                    && matches!(&place.place, Place::Memory { access, .. } if access.volatile)
+                {
+                    self.load_silently(place, e.span);
+                }
             }
             StmtKind::Declaration(declaration) => self.declaration(declaration),
             StmtKind::Struct(declared) => {

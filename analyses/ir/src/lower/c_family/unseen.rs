@@ -103,6 +103,10 @@ impl Context<'_> {
                 self.report(ProblemKind::Limit, span, message);
             }
             Unseen::Name => match self.env.missing_headers.as_slice() {
+                // In C a library's function is an ordinary call; its header was not found.
+                [] if self.is_c() => {
+                    self.remark(span, format!("`{name}` is not visible here: {effect}"));
+                }
                 [] => self.problem(span, format!("`{name}` is not visible here: {effect}")),
                 [header] => {
                     let message = format!(

@@ -1,5 +1,5 @@
-//! The tables of C11, as GCC takes it for a 64-bit machine without extensions of its processor: `long` has 64 bits, and
-//! no architecture is predefined, so that sources take their portable paths.
+//! The tables of C11 on a 64-bit Unix: `long` has 64 bits. Neither a compiler nor an architecture is predefined, so that
+//! sources take their portable paths; GNU's spellings are understood all the same.
 //!
 //! Words of C++ are names here. What the standard headers declare is known without them.
 
@@ -13,9 +13,6 @@ pub(super) const PREDEFINED: &[&str] = &[
     "__STDC_VERSION__=201112L",
     "__STDC_NO_VLA__=1",
     "__STDC_NO_COMPLEX__=1",
-    "__GNUC__=11",
-    "__GNUC_MINOR__=4",
-    "__GNUC_STDC_INLINE__=1",
     "__OPTIMIZE__=1",
     "__linux__=1",
     "__linux=1",

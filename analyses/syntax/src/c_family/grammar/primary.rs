@@ -213,6 +213,16 @@ impl Parser<'_> {
             | T::Auto
             | T::Const
             | T::Volatile => return self.functional_cast(start),
+            T::AndAnd if self.nth(1) == T::Ident && !self.dialect.has_templates() => {
+                self.bump();
+                self.bump();
+                let span = self.span_from(start);
+                self.unsupported(span, "the address of a label");
+                return Expr {
+                    kind: ExprKind::Unknown,
+                    span,
+                };
+            }
             T::Typeid | T::Noexcept => {
                 self.bump();
                 if self.peek() == T::LParen {

@@ -212,6 +212,17 @@ impl Parser<'_> {
         let mut ahead = Ahead::new(at);
         for _ in 0..32 {
             match self.kind_at(at) {
+                // A tag of C is no name of its own, and may be defined in passing.
+                T::Struct | T::Union | T::Enum if !seen && !self.dialect.has_templates() => {
+                    (surety, seen) = (Surety::Type, true);
+                    at += 1;
+                    if self.kind_at(at) == T::Ident {
+                        at += 1;
+                    }
+                    if self.kind_at(at) == T::LBrace {
+                        at = self.near(at);
+                    }
+                }
                 T::Const
                 | T::Volatile
                 | T::Typename

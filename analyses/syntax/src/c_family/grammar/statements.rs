@@ -135,6 +135,12 @@ impl Parser<'_> {
                 self.semicolon();
                 StmtKind::Return(value)
             }
+            T::Goto if self.nth(1) == T::Star => {
+                self.skip_statement();
+                let span = self.span_from(start);
+                self.unsupported(span, "a jump to a label that is computed");
+                StmtKind::Unknown
+            }
             T::Goto => {
                 self.bump();
                 match self.ident() {

@@ -172,7 +172,12 @@ pub fn call(
             let generic = matches!(base, "isnan" | "isinf" | "isfinite" | "signbit");
             let mut all = arguments.to_vec();
             if !generic {
-                for argument in &mut all {
+                // The exponent of `ldexp` stays an integer.
+                let floats = match base {
+                    "ldexp" | "scalbn" | "scalbln" => 1,
+                    _ => all.len(),
+                };
+                for argument in all.iter_mut().take(floats) {
                     if argument.value.ty.is_arithmetic() {
                         let value = argument.value.clone();
                         argument.value = cx.convert(value, &CType::DOUBLE, span);
@@ -203,6 +208,23 @@ pub fn call(
         other => other,
     };
     cuda::call(cx, cuda_name, &[], arguments, span)
+}
+
+/// A name in a file whose headers are not all in sight: some number that one of them may define.
+fn undeclared(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
+    if cx.env.missing_headers.is_empty() {
+        return None;
+    }
+    cx.remark(
+        span,
+        format!("`{name}` is not declared here; a header that was not found may do so"),
+    );
+    let op = Op::CallUnknown {
+        name: name.into(),
+        pure: true,
+    };
+    let value = cx.builder.value(op, &[], Type::I32);
+    Some(RValue::scalar(CType::INT, value))
 }
 
 fn real(cx: &mut Context<'_>, ty: CType, value: f64) -> Option<RValue> {
@@ -246,8 +268,53 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
             Some(RValue::scalar(CType::INT, value))
         }
         _ if name.starts_with("CUDART") || name.starts_with("cuda") => None,
-        _ => cuda::named_value(cx, name),
+        "stdin" | "stdout" | "stderr" => {
+            let ty = CType::pointer(CType::opaque("FILE"), crate::types::Space::Generic);
+            let op = Op::CallUnknown {
+                name: name.into(),
+                pure: true,
+            };
+            let value = cx
+                .builder
+                .value(op, &[], Type::Ptr(crate::types::Space::Generic));
+            Some(RValue::scalar(ty, value))
+        }
+        _ => cuda::named_value(cx, name).or_else(|| undeclared(cx, name, span)),
     }
+}
+
+/// Numbers of the standard headers, as 64-bit Linux has them.
+pub fn number(name: &str) -> Option<i64> {
+    Some(match name {
+        "SEEK_SET" | "EXIT_SUCCESS" | "LC_CTYPE" | "O_RDONLY" => 0,
+        "SEEK_CUR" | "EXIT_FAILURE" | "EPERM" | "O_WRONLY" => 1,
+        "SEEK_END" | "FLT_RADIX" | "ENOENT" | "O_RDWR" | "SIGINT" => 2,
+        "EINTR" => 4,
+        "EIO" => 5,
+        "DBL_DECIMAL_DIG" => 17,
+        "EBADF" => 9,
+        "EAGAIN" | "EWOULDBLOCK" => 11,
+        "ENOMEM" => 12,
+        "EACCES" => 13,
+        "EEXIST" => 17,
+        "EINVAL" => 22,
+        "EDOM" => 33,
+        "ERANGE" => 34,
+        "FLT_MANT_DIG" => 24,
+        "DBL_MANT_DIG" => 53,
+        "FLT_DIG" => 6,
+        "DBL_DIG" => 15,
+        "FLT_MAX_EXP" => 128,
+        "FLT_MIN_EXP" => -125,
+        "FLT_MAX_10_EXP" => 38,
+        "DBL_MAX_EXP" => 1024,
+        "DBL_MIN_EXP" => -1021,
+        "DBL_MAX_10_EXP" => 308,
+        "DBL_MIN_10_EXP" => -307,
+        "BUFSIZ" => 8192,
+        "PATH_MAX" | "FILENAME_MAX" => 4096,
+        _ => return None,
+    })
 }
 
 /// The types of `<stdint.h>`, `<stddef.h>` and their neighbours on a 64-bit Unix.

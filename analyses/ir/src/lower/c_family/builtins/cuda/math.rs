@@ -208,7 +208,6 @@ fn special(cx: &mut Context<'_>, call: &Call<'_>, base: &str, ty: &CType) -> Opt
         }
         "ldexp" | "scalbn" | "scalbln" => {
             let (x, n) = (get(cx, 0)?, call.scalar(cx, 1, &CType::INT)?);
-            let n = cx.convert_scalar(n, &CType::INT, ty);
             cx.builder.binary(BinaryOp::Ldexp, Wrap::MAY, x, n)
         }
         "lrint" | "llrint" | "lround" | "llround" => {

@@ -1,0 +1,44 @@
+//! Functions that run on one lane: whatever they compute is the same in all lanes, for there is no other.
+//!
+//! ```text
+//! long f(int *a, long n) { long s = 0; for (...) s += a[i]; return s; }      s, a[i]: uniform; no branch parts lanes
+//! ```
+//! C has no launches. What the analysis of lanes says of its memory, that another lane may have written it, is taken back;
+//! forms and trip counts stay. Accesses have no lanes to be coalesced over.
+
+use crate::model::*;
+use ir::{Function, Language};
+
+/// Whether a function never has a second lane.
+pub(crate) fn runs_alone(function: &Function) -> bool {
+    function.language == Language::C
+}
+
+/// Facts of lanes as they are for a single one.
+pub(crate) fn settle(facts: &mut FunctionFacts) {
+    let values: Vec<ir::Value> = facts.values.keys().collect();
+    for value in values {
+        let fact = &mut facts.values[value];
+        fact.class = Class::Uniform;
+        fact.uniform_at = Some(Scope::Dispatch);
+        fact.cause = Cause::None;
+    }
+    facts.temporal.clear();
+    for branch in &mut facts.branches {
+        branch.class = Class::Uniform;
+        branch.uniform_at = Some(Scope::Dispatch);
+        branch.cause = Cause::None;
+        branch.divergence_cost = None;
+        branch.lanes = None;
+    }
+    for one in &mut facts.loops {
+        one.trip = Class::Uniform;
+        one.uniform_at = Some(Scope::Dispatch);
+        one.cause = Cause::None;
+    }
+    facts.accesses.clear();
+    for barrier in &mut facts.barriers {
+        barrier.divergent = None;
+        barrier.guard = None;
+    }
+}
