@@ -209,6 +209,12 @@ fn enumerations_without_negative_numbers_are_unsigned() {
 }
 
 #[test]
+fn a_name_is_in_scope_in_its_own_initialiser() {
+    let source = "int f(void) { long x = sizeof x; short *p = (short *)sizeof *p; return (int)x * 10 + (int)(long)p; }";
+    assert_eq!(result(source), 82);
+}
+
+#[test]
 fn what_is_volatile_is_accessed_as_written() {
     let lowered = function(
         "int f(volatile int *p) { *p; *p = 1; *p = 1; return *p + *p; }",

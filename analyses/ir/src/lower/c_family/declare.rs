@@ -134,6 +134,16 @@ impl Context<'_> {
             let ty = value.ty.clone();
             return self.declare_variable(ident, &ty, Some(value), false);
         }
+        // In C a name is in scope in its own initialiser: `p = malloc(sizeof *p)`.
+        if self.is_c()
+            && let Initializer::Copy(e) = &declarator.initializer
+            && mentions(e, &ident.name)
+        {
+            let value = self.undefined(&ty);
+            let mut place = LValue::value(value);
+            place.ty = ty.clone();
+            self.declare(ident.name.clone(), Local::Variable(place));
+        }
         // Simple values are computed before the variable exists, so that its pointers take the value's space.
         let simple = !matches!(ty, CType::Struct(_) | CType::Array { .. });
         match &declarator.initializer {
@@ -463,4 +473,17 @@ pub(super) fn element_is_volatile(ty: &ast::Type) -> bool {
         }
     }
     false
+}
+
+/// Whether a name stands in an expression.
+fn mentions(e: &ast::Expr, name: &SmolStr) -> bool {
+    let mut found = false;
+    super::visit::expr(e, &mut |inner| {
+        if let ExprKind::Name(written) = &inner.kind
+            && let [only] = written.segments.as_slice()
+        {
+            found |= only.ident.name == *name;
+        }
+    });
+    found
 }
