@@ -1,6 +1,6 @@
 //! IA-64 code of random functions: the reference interpreter and the simulator leave the same memory and result, and GNU `as`
 //! takes the text in explicit mode without a word. Functions of IR, `LOCKSTEP_IR_FUNCTIONS` of them, and C kernels,
-//! `LOCKSTEP_C_KERNELS`, both from the seed `LOCKSTEP_FIRST` on; the assembler is looked for in `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
+//! `LOCKSTEP_C_KERNELS` (with pipelined loops where `LOCKSTEP_PIPELINED` is 1), both from the seed `LOCKSTEP_FIRST` on; the assembler is looked for in `LOCKSTEP_IA64_AS`, then under its usual name; where it is absent the test says so, and fails only when
 //! `LOCKSTEP_IA64_AS` is set.
 #![allow(clippy::disallowed_methods)]
 
@@ -11,6 +11,7 @@ use ir::random::{self, Flavour, Shape};
 use ir::{Language, Module, Op, Special, Value};
 use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
+use lockstep_codegen::pipeline::software;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use std::path::{Path, PathBuf};
@@ -147,6 +148,8 @@ struct Tally {
     open: u32,
     failed: u32,
     spilled: u32,
+    loops: u32,
+    pipelined: u32,
 }
 
 fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
@@ -367,7 +370,7 @@ fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
         .collect()
 }
 
-fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
+fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut String) {
     let kernel = kernel(seed);
     let module = lowered(&kernel);
     let mut launch = Launch::new(1);
@@ -407,6 +410,7 @@ fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
     let options = Options {
         limits: limits(seed),
         decisions: 60,
+        pipeline: pipelined.then(software::Options::default),
         ..Options::default()
     };
     let emitted = match emit(&module, epic, &options) {
@@ -468,22 +472,26 @@ fn judge_kernel(seed: u64, tally: &mut Tally, texts: &mut String) {
         assert!(same, "a buffer differs\n{}", told());
     }
     tally.judged += 1;
+    let loops = emitted.functions.iter().flat_map(|one| &one.loops);
+    tally.loops += loops.clone().count() as u32;
+    tally.pipelined += loops.filter(|one| one.pipelined).count() as u32;
     texts.push_str(text);
 }
 
 #[test]
 fn random_kernels_compute_the_same() {
+    let pipelined = setting("LOCKSTEP_PIPELINED", 0) != 0;
     let count = setting("LOCKSTEP_C_KERNELS", 300);
     let first = setting("LOCKSTEP_FIRST", 0);
     let mut tally = Tally::default();
     let mut batch = Batch::new();
     for seed in first..first + count {
-        judge_kernel(seed, &mut tally, &mut batch.texts);
+        judge_kernel(seed, pipelined, &mut tally, &mut batch.texts);
         batch.judge(seed + 1 == first + count);
     }
     println!(
-        "{} of {count} kernels computed the same, {} with values in memory; {} refused",
-        tally.judged, tally.spilled, tally.refused
+        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined",
+        tally.judged, tally.spilled, tally.refused, tally.pipelined, tally.loops
     );
     assert_eq!(u64::from(tally.judged), count);
     assert!(u64::from(tally.spilled) * 20 >= count);

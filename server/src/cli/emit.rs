@@ -43,6 +43,9 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let options = Options {
         bundles: !args.no_bundles,
+        pipeline: args
+            .pipeline
+            .then(codegen::pipeline::software::Options::default),
         ..Options::default()
     };
     let mut refused = false;

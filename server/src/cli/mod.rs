@@ -236,6 +236,9 @@ struct EmitArgs {
     /// Where the text goes, `-` for standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
+    /// Software-pipelines innermost loops
+    #[arg(long)]
+    pipeline: bool,
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,

@@ -290,7 +290,7 @@ fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
     }
 }
 
-fn is_compare(operation: &Operation) -> bool {
+pub(crate) fn is_compare(operation: &Operation) -> bool {
     matches!(
         operation.base(),
         "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"

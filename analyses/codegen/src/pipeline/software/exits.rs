@@ -21,7 +21,7 @@ use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
 use crate::predicate::live::{Set, is_certain, reads, writes};
-use crate::predicate::{constant_compare, unconditional};
+use crate::predicate::{constant_compare, is_compare, unconditional};
 use ir::Loc;
 use rustc_hash::FxHashMap;
 
@@ -238,7 +238,9 @@ impl Planner<'_> {
         }
         let at = found?;
         let item = &self.given.items[at];
-        let fits = item.operation.predicate.is_none()
+        // An approximation's predicate is none that can be made again beside its value.
+        let fits = is_compare(&item.operation)
+            && item.operation.predicate.is_none()
             && is_certain(&item.operation)
             && item.operation.targets.len() == 2;
         let until = self
@@ -607,7 +609,8 @@ impl Planner<'_> {
             for later in &self.given.items[at + 1..] {
                 changed |= writes(&later.operation).any(|one| sources.contains(&one));
             }
-            compare.operation.predicate.is_none() && is_certain(&compare.operation) && !changed
+            let plain = compare.operation.predicate.is_none() && is_certain(&compare.operation);
+            is_compare(&compare.operation) && plain && !changed
         });
         let from_before = reached == self.valid && passed == 0;
         match again {

@@ -6,7 +6,7 @@
 //!                                           br.ret.sptk.many b0
 //! ```
 //!
-//! Selection, what is done on virtual registers (`passes`), allocation, frames; then one instruction a group as text, which
+//! Selection, pipelining of innermost loops where asked for, allocation, frames; then one instruction a group as text, which
 //! `rebundle` packs. Blocks whose cycles a pipeliner decided are packed as they are, one group a cycle. The prologue says
 //! where it saves general, branch and application registers for the unwinder; preserved floating-point registers are saved
 //! without such directives, and inside an epilogue the unwinder is not told how far it came.
@@ -26,6 +26,7 @@ use crate::machine::epic::Epic;
 use crate::mir::dependence::data_dependences;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Inst, Reg};
+use crate::pipeline::software::{self, LoopReport, pipeline_loops};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module, Space, SymbolKind};
 use smol_str::{SmolStr, format_smolstr};
@@ -46,6 +47,8 @@ pub struct Options {
     /// By block of function 0: how often it runs. Else estimated from loops.
     pub weights: Option<Vec<f64>>,
     pub limits: Limits,
+    /// How innermost loops are software-pipelined; `None`: not at all.
+    pub pipeline: Option<software::Options>,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
     /// Subsets that are looked at in each block.
@@ -59,6 +62,7 @@ impl Default for Options {
             wraps: false,
             weights: None,
             limits: Limits::default(),
+            pipeline: None,
             bundles: true,
             decisions: 500,
         }
@@ -78,13 +82,17 @@ pub struct Line {
 }
 
 /// What a function came to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     pub name: SmolStr,
     /// Bytes of its frame.
     pub frame: u64,
     /// Values that live in memory for want of registers.
     pub spilled: u32,
+    /// Its innermost loops, where pipelining was asked for.
+    pub loops: Vec<LoopReport>,
+    /// Why nothing is pipelined although it could be.
+    pub fallen_back: Option<Refusal>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -190,7 +198,7 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
         };
         let name = function_name(module, number);
         match lowered(module, function, name, machine, &own) {
-            Ok((function, allocation)) => functions.push(printer.function(&function, &allocation)),
+            Ok(lowered) => functions.push(printer.function(lowered)),
             Err(mut reasons) => refused.append(&mut reasons),
         }
     }
@@ -217,39 +225,54 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
 }
 
 /// One function on the machine's registers.
+struct Lowered {
+    function: Function,
+    allocation: Allocation,
+    loops: Vec<LoopReport>,
+    fallen_back: Option<Refusal>,
+}
+
 fn lowered(
     module: &Module,
     source: &ir::Function,
     name: SmolStr,
     machine: &Epic,
     options: &Options,
-) -> Result<(Function, Allocation), Vec<Refused>> {
+) -> Result<Lowered, Vec<Refused>> {
     let mut source = source.clone();
     super::prepare::prepare(&mut source, options.wraps);
     let mut function = select(module, &source, name, options)?;
     allocate::simplify(&mut function);
     let plain = function.clone();
-    passes(&mut function, machine, options);
-    let reason = |reason: Refusal| {
-        vec![Refused {
-            reason,
-            loc: Loc::NONE,
-        }]
+    let mut loops = match &options.pipeline {
+        Some(how) => pipeline_loops(&mut function, machine, how),
+        None => Vec::new(),
     };
-    match allocate::allocate(&mut function, machine, &options.limits) {
-        Ok(allocation) => Ok((function, allocation)),
+    let mut fallen_back = None;
+    let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
+        Ok(allocation) => allocation,
         // Without what was scheduled there is always a way.
-        Err(_) => {
-            let mut function = plain;
-            let allocation =
-                allocate::allocate(&mut function, machine, &options.limits).map_err(reason)?;
-            Ok((function, allocation))
+        Err(reason) => {
+            function = plain;
+            for one in &mut loops {
+                one.pipelined = false;
+            }
+            fallen_back = Some(reason);
+            allocate::allocate(&mut function, machine, &options.limits).map_err(|reason| {
+                vec![Refused {
+                    reason,
+                    loc: Loc::NONE,
+                }]
+            })?
         }
-    }
+    };
+    Ok(Lowered {
+        function,
+        allocation,
+        loops,
+        fallen_back,
+    })
 }
-
-/// What changes a function between selection and allocation.
-fn passes(_function: &mut Function, _machine: &Epic, _options: &Options) {}
 
 fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
     let mut known: Vec<&SmolStr> = Vec::new();
@@ -436,7 +459,14 @@ impl Printer {
         let _ = writeln!(self.text, "\t{text} ;;\t// #{mark}");
     }
 
-    fn function(&mut self, function: &Function, allocation: &Allocation) -> Report {
+    fn function(&mut self, lowered: Lowered) -> Report {
+        let Lowered {
+            function,
+            allocation,
+            loops,
+            fallen_back,
+        } = lowered;
+        let (function, allocation) = (&function, &allocation);
         let frame = Frame::of(function, allocation);
         let name = &function.name;
         self.line("\t.align 32");
@@ -482,6 +512,8 @@ impl Printer {
             name: name.clone(),
             frame: frame.bytes,
             spilled: allocation.in_memory,
+            loops,
+            fallen_back,
         }
     }
 

@@ -198,7 +198,19 @@ fn repeated(
         .map(|&arg| repeated(function, block, arg, counter, inside))
         .collect();
     let ty = function.ty(value);
-    add(function, block, data.op, &args, ty)
+    let constants: Option<Vec<i64>> = args.iter().map(|&arg| function.int_constant(arg)).collect();
+    let folded = match (&data.op, constants.as_deref()) {
+        (Op::Convert(Convert::SignExtend), Some(&[x])) => Some(x),
+        (Op::Binary(BinaryOp::Add, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_add(y)),
+        (Op::Binary(BinaryOp::Sub, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_sub(y)),
+        (Op::Binary(BinaryOp::Mul, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_mul(y)),
+        (Op::PtrAdd, _) if function.int_constant(args[1]) == Some(0) => return args[0],
+        _ => None,
+    };
+    match folded {
+        Some(number) => add(function, block, Op::Const(number as u64), &[], ty),
+        None => add(function, block, data.op, &args, ty),
+    }
 }
 
 impl Loop<'_> {

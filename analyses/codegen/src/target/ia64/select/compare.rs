@@ -47,10 +47,9 @@ impl Selector<'_> {
         to
     }
     /// The complement of a value's predicate, which is computed beside it.
-    fn beside(&mut self, value: Value, to: Virtual) -> Virtual {
+    pub(super) fn beside(&mut self, to: Virtual) -> Virtual {
+        // A result is written once, unlike a loop's parameter, whose complement would not follow it.
         let other = self.predicate();
-        // A loop's parameter changes, its complement does not follow.
-        debug_assert!(self.source.defining(value).is_some());
         self.negations.insert(to, other);
         other
     }
@@ -63,7 +62,7 @@ impl Selector<'_> {
         result: Value,
     ) {
         let to = self.home(result);
-        let other = self.beside(result, to);
+        let other = self.beside(to);
         let ty = self.ty(a);
         if matches!(condition, IntCondition::Equal | IntCondition::NotEqual)
             && let (Some(position), Some(0)) = (self.tested_bit(a), self.number(b))
@@ -168,7 +167,7 @@ impl Selector<'_> {
         };
         match plain {
             Some(relation) => {
-                let other = self.beside(result, to);
+                let other = self.beside(to);
                 put!(self, &format!("fcmp.{relation}"), [to, other] = [a, b]);
             }
             None => {

@@ -549,6 +549,17 @@ impl Selector<'_> {
             }
             let exit = self.drafts[header as usize].exit.clone();
             let loc = self.drafts[header as usize].loc;
+            // What was the header is executed once from now on, in front of the loop.
+            let before = (0..self.drafts.len() as u32)
+                .filter(|&draft| !self.within(own, draft))
+                .find(|&draft| {
+                    let mut exit = self.drafts[draft as usize].exit.clone();
+                    Self::targets(&mut exit).iter().any(|to| **to == header)
+                });
+            if let Some(before) = before {
+                let (home, _) = self.drafts[before as usize].homes;
+                self.drafts[header as usize].homes = (home, home);
+            }
             let latch = &mut self.drafts[latch as usize];
             latch.operations.extend(repeated);
             latch.exit = exit;
@@ -623,19 +634,56 @@ impl Selector<'_> {
                 }
             }
         }
-        // Split edges and chains stand behind the block that made them; the blocks keep their order.
-        let blocks = self.starts.len() as u32;
-        let mut out = Vec::new();
-        for at in 0..blocks {
-            let mut own: Vec<u32> = (blocks..count as u32)
-                .filter(|&draft| self.starts[&self.drafts[draft as usize].homes.0] == at)
-                .collect();
-            own.insert(0, at);
-            out.extend(
-                own.into_iter()
-                    .filter(|&draft| seen[draft as usize] && !gone[draft as usize]),
-            );
+        self.layout(&seen, &gone)
+    }
+
+    /// Reverse post-order with ways out of loops last, then the blocks of each loop together.
+    fn layout(&self, seen: &[bool], gone: &[bool]) -> Vec<u32> {
+        let mut left: Vec<(u32, Vec<u32>)> = vec![(0, self.visits(0))];
+        let mut entered = vec![false; self.drafts.len()];
+        entered[0] = true;
+        let mut order = Vec::new();
+        while let Some((at, next)) = left.last_mut() {
+            match next.pop() {
+                Some(to) if !std::mem::replace(&mut entered[to as usize], true) => {
+                    left.push((to, self.visits(to)));
+                }
+                Some(_) => {}
+                None => {
+                    order.push(*at);
+                    left.pop();
+                }
+            }
         }
-        out
+        order.reverse();
+        order.retain(|&draft| seen[draft as usize] && !gone[draft as usize]);
+        // Outer loops come first in the forest.
+        for (own, _) in self.forest.loops.iter() {
+            let inside = |draft: &u32| self.within(own, *draft);
+            let Some(first) = order.iter().position(inside) else {
+                continue;
+            };
+            let (members, others): (Vec<u32>, Vec<u32>) =
+                order[first..].iter().copied().partition(inside);
+            order.truncate(first);
+            order.extend(members);
+            order.extend(others);
+        }
+        order
+    }
+    /// Where a draft leads, in the reverse of the order in which it is looked at: what should follow it comes last.
+    fn visits(&self, draft: u32) -> Vec<u32> {
+        let mut exit = self.drafts[draft as usize].exit.clone();
+        let mut next: Vec<u32> = Self::targets(&mut exit).into_iter().map(|to| *to).collect();
+        let (one, other) = self.drafts[draft as usize].homes;
+        let around: Vec<_> = self
+            .forest
+            .around(one)
+            .filter(|&own| self.forest.contains(own, other))
+            .collect();
+        let shared = |to: u32| around.iter().filter(|&&own| self.within(own, to)).count();
+        // Looked at from the end: those that leave the most loops, then the second of two.
+        next.sort_by_key(|&to| std::cmp::Reverse(shared(to)));
+        next
     }
 }

@@ -254,9 +254,14 @@ impl Selector<'_> {
                 } else if from == Type::Bool {
                     let from = self.condition(value);
                     self.copy(to, from.into_name());
+                } else if from == Type::I32 {
+                    let x = self.integer(value);
+                    let other = self.beside(to);
+                    put!(self, "cmp4.ne", [to, other] = [Reg::R0, x]);
                 } else {
                     let x = self.plain_integer(value);
-                    put!(self, "cmp.ne", [to, Reg::P0] = [Reg::R0, x]);
+                    let other = self.beside(to);
+                    put!(self, "cmp.ne", [to, other] = [Reg::R0, x]);
                 }
             }
             Convert::Truncate if ty == Type::Bool => {
