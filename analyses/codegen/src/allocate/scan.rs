@@ -44,6 +44,8 @@ struct Interval {
     /// A block whose cycles are decided names it.
     fixed: bool,
     crosses: bool,
+    /// Registers are renamed while it lives: all from `f32` and `p16` on, whatever a loop needs of them.
+    turns: bool,
 }
 
 /// Registers kept back for values that live in memory, while an operation uses them.
@@ -59,6 +61,26 @@ const SAVES: u32 = 8;
 struct Pool {
     free: Vec<u8>,
     preserved: Vec<u8>,
+    /// The first that is renamed by rotation although nothing rotates it on purpose.
+    renamed: u8,
+}
+
+impl Pool {
+    fn of(&self, interval: &Interval) -> impl Iterator<Item = u8> + Clone + '_ {
+        let list = if interval.crosses {
+            &self.preserved
+        } else {
+            &self.free
+        };
+        // What stays where it is takes registers that a callee would preserve, too.
+        let more: &[u8] = match interval.turns && !interval.crosses && self.renamed == 32 {
+            true => &self.preserved,
+            false => &[],
+        };
+        let turns = interval.turns;
+        let all = list.iter().chain(more).copied();
+        all.filter(move |&one| !turns || one < self.renamed)
+    }
 }
 
 fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
@@ -76,6 +98,7 @@ fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
             .chain(stacked.iter().copied())
             .take(limits.general as usize)
             .collect(),
+        renamed: u8::MAX,
         preserved: stacked
             .iter()
             .copied()
@@ -88,6 +111,7 @@ fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
             .map(|one| one as u8)
             .take(limits.float as usize)
             .collect(),
+        renamed: 32,
         preserved: (16..32).chain(2..6).take(limits.float as usize).collect(),
     };
     let predicates = 16 + machine.of(Issue::PredicateRotating);
@@ -99,6 +123,7 @@ fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
             .chain(kept.iter().copied())
             .take(limits.predicate as usize)
             .collect(),
+        renamed: 16,
         preserved: kept.into_iter().take(limits.predicate as usize).collect(),
     };
     [general, float, predicate]
@@ -122,9 +147,11 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
             weight: 0.0,
             fixed: false,
             crosses: false,
+            turns: false,
         })
         .collect();
     let mut calls: Vec<u32> = Vec::new();
+    let mut rotations: Vec<u32> = Vec::new();
     fn touch(one: &mut Interval, at: u32) {
         one.start = one.start.min(at);
         one.end = one.end.max(at);
@@ -164,6 +191,13 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
             if operation.mnemonic.starts_with("br.call") {
                 calls.push(position);
             }
+            let rotates = ["br.ctop", "br.wtop", "br.cexit", "br.wexit", "clrrrb"];
+            if rotates
+                .iter()
+                .any(|one| operation.mnemonic.starts_with(one))
+            {
+                rotations.push(position);
+            }
             walk.write(operation, &roles);
             walk.read(operation, &roles);
         }
@@ -176,9 +210,12 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
         }
     }
     calls.sort_unstable();
+    rotations.sort_unstable();
     for interval in &mut out {
         let behind = calls.partition_point(|&call| call < interval.start);
         interval.crosses = calls.get(behind).is_some_and(|&call| call < interval.end);
+        let behind = rotations.partition_point(|&one| one < interval.start);
+        interval.turns = rotations.get(behind).is_some_and(|&one| one < interval.end);
     }
     let outputs = &function.outputs;
     out.retain(|one| {
@@ -225,11 +262,7 @@ pub(super) fn scan(
         };
         let active = &mut active[class];
         active.retain(|(other, _)| other.end >= interval.start);
-        let pool = if interval.crosses {
-            &pools[class].preserved
-        } else {
-            &pools[class].free
-        };
+        let pool = pools[class].of(&interval);
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
         let usable = |number: u8| {
@@ -239,12 +272,8 @@ pub(super) fn scan(
         };
         let free = |number: u8| active.iter().all(|(_, taken)| *taken != number);
         let chosen = arrives
-            .filter(|&number| free(number) && pool.contains(&number))
-            .or_else(|| {
-                pool.iter()
-                    .copied()
-                    .find(|&number| usable(number) && free(number))
-            });
+            .filter(|&number| free(number) && pool.clone().any(|one| one == number))
+            .or_else(|| pool.clone().find(|&number| usable(number) && free(number)));
         if let Some(number) = chosen {
             places[interval.register.0 as usize] = Place::Register(Reg { file, number });
             active.push((interval, number));
@@ -256,7 +285,7 @@ pub(super) fn scan(
             false => one.weight / f64::from(one.end - one.start + 1),
         };
         let victim = (0..active.len())
-            .filter(|&at| pool.contains(&active[at].1) && usable(active[at].1))
+            .filter(|&at| pool.clone().any(|one| one == active[at].1) && usable(active[at].1))
             .min_by(|&one, &other| cost(&active[one].0).total_cmp(&cost(&active[other].0)));
         let victim = victim.filter(|&at| cost(&active[at].0) < cost(&interval));
         match victim {
@@ -269,7 +298,7 @@ pub(super) fn scan(
             None if interval.fixed => {
                 return Err(Refusal::Registers {
                     file: smol_str::format_smolstr!("{file:?}"),
-                    available: pool.len() as u32,
+                    available: pool.clone().count() as u32,
                 });
             }
             None => places[interval.register.0 as usize] = Place::Memory,

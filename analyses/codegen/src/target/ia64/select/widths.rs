@@ -54,9 +54,8 @@ impl Widths {
                     }
                 }
             }
-            match &function.blocks[block].terminator {
-                Terminator::Switch { value, .. } => work.push(*value),
-                _ => {}
+            if let Terminator::Switch { value, .. } = &function.blocks[block].terminator {
+                work.push(*value);
             }
         }
         let mut arriving: EntityVec<Block, Vec<&Edge>> =
