@@ -9,6 +9,8 @@ use super::iterative::length;
 
 /// Passes over all operations.
 const SWEEPS: usize = 8;
+/// Values and dependences that are looked at, in all.
+const WORK: usize = 400_000;
 
 /// What an iteration hands to later operations.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -65,6 +67,8 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
     let mut best = aligned(schedule, branch);
     let mut least = cost(&best, values);
     let ii = i64::from(schedule.ii);
+    let each = values.len() + graph.edges.len() + 1;
+    let mut left = WORK / each;
     for _ in 0..SWEEPS {
         let mut changed = false;
         for operation in 0..graph.operations.len() as u32 {
@@ -86,6 +90,10 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
                 if at == now {
                     continue;
                 }
+                let Some(less) = left.checked_sub(1) else {
+                    return best;
+                };
+                left = less;
                 // Shifted so that all stay at or behind 0.
                 let shift = if at < 0 { ii * 2 } else { 0 };
                 let mut start: Vec<u32> = best.start.iter().map(|one| one + shift as u32).collect();

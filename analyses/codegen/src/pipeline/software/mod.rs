@@ -37,7 +37,7 @@ use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::register::Reg;
 use crate::predicate::live::{Liveness, is_certain, writes};
 use crate::predicate::loops::{Region, innermost};
-use crate::predicate::{constant_compare, convert, unconditional};
+use crate::predicate::{constant_compare, convert, is_compare, unconditional};
 use crate::target::ia64::operation::{Described, describe};
 use body::{Item, Loop, normalise};
 use counted::{Trips, trips};
@@ -122,6 +122,9 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
     report
 }
 
+/// Operations of a loop above which methods are not compared.
+const LARGE: usize = 80;
+
 /// Rows that are taken apart, at each interval.
 const TURNS: usize = 4;
 
@@ -171,6 +174,10 @@ fn attempt(
     let mut best: Option<Found> = None;
     let mut refused = None;
     for method in methods {
+        // Of a large loop the first method that has a schedule is taken.
+        if best.is_some() && given.items.len() > LARGE {
+            break;
+        }
         let mut live = live.clone();
         match build(
             function,
@@ -346,10 +353,7 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
         if !item.free || operation.predicate.is_some() {
             continue;
         }
-        let compare = matches!(
-            operation.base(),
-            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
-        );
+        let compare = is_compare(operation);
         if compare || writes(operation).any(|one| kept.contains(&one)) {
             if compare && is_certain(operation) {
                 operation.mnemonic = unconditional(&operation.mnemonic);
