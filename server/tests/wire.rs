@@ -203,6 +203,8 @@ fn unknown_methods() {
     let mut client = client(utf8());
     client.notify("$/whatever", json!({}));
     client.notify("what/ever", json!({}));
+    let id = client.ask("$/whatever", json!({}));
+    assert_eq!(client.answer(id)["error"]["code"], -32601);
     let id = client.ask("what/ever", json!({}));
     assert_eq!(client.answer(id)["error"]["code"], -32601);
     let id = client.ask("textDocument/rename", json!({ "textDocument": { "uri": URI }, "position": { "line": 0, "character": 0 }, "newName": "x" }));
@@ -469,6 +471,32 @@ fn a_bad_configuration_is_a_diagnostic_in_its_file() {
         params["uri"] == uri && codes(params).is_empty()
     });
     assert_eq!(client.shutdown(), Some(0));
+}
+
+#[test]
+fn a_bad_configuration_is_told_where_it_governs_an_open_file() {
+    let directory = std::env::temp_dir().join(format!("lockstep-governs-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let config = directory.join("lockstep.toml");
+    std::fs::write(&config, "warp_sise = 7\n").expect("written");
+    let uri = |name: &str| format!("file://{}", directory.join(name).display());
+    let mut client = client(utf8());
+    client.open(&uri("x.cu"), "cuda-cpp", "__global__ void k() {}\n");
+    let of_config = uri("lockstep.toml");
+    let published = client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == of_config
+    });
+    assert_eq!(codes(&published), ["config-error"]);
+    std::fs::write(&config, "warp_size = 32\n").expect("written");
+    client.notify(
+        "workspace/didChangeWatchedFiles",
+        json!({ "changes": [{ "uri": of_config, "type": 2 }] }),
+    );
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == of_config && codes(params).is_empty()
+    });
+    assert_eq!(client.shutdown(), Some(0));
+    std::fs::remove_dir_all(&directory).expect("removed");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use crate::model::*;
 use crate::{analyze_module, diagnose};
-use ir::{FunctionKind, Module};
+use ir::{Function, FunctionKind, Module, ValueDef};
 
 /// Facts of a module's functions and findings of its first, with their marks.
 pub fn assess(module: &Module, options: &Options) -> (Vec<FunctionFacts>, Vec<Finding>) {
@@ -19,7 +19,9 @@ pub fn assess(module: &Module, options: &Options) -> (Vec<FunctionFacts>, Vec<Fi
         return (facts, findings);
     }
     if options.whole_program_assumed {
-        facts.iter_mut().for_each(mark_all);
+        for (facts, function) in facts.iter_mut().zip(&module.functions) {
+            mark_all(facts, function);
+        }
         findings
             .iter_mut()
             .for_each(|finding| label(finding, options));
@@ -114,10 +116,14 @@ fn mark(facts: &mut FunctionFacts, plain: &FunctionFacts) {
     }
 }
 
-fn mark_all(facts: &mut FunctionFacts) {
+/// A kernel's parameters are the same for the whole dispatch whatever is assumed.
+fn mark_all(facts: &mut FunctionFacts, function: &Function) {
+    let kernel = function.kind == FunctionKind::Kernel && !function.layout.is_empty();
     let values: Vec<ir::Value> = facts.values.keys().collect();
     for value in values {
-        facts.values[value].assumed = true;
+        let given = kernel
+            && matches!(function.values[value].def, ValueDef::Param(block, _) if block == function.entry());
+        facts.values[value].assumed = !given;
     }
     facts
         .temporal

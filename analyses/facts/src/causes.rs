@@ -2,7 +2,7 @@
 
 use crate::divergence::source_name;
 use crate::model::*;
-use ir::{Block, Function, Loc, Op, Value, ValueDef};
+use ir::{BinaryOp, Block, Function, Loc, Op, Space, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 
 /// Steps shown at most.
@@ -27,6 +27,21 @@ pub fn cause_chain(
         let here = describe(function, value);
         let loc = location(function, value);
         let home = home(function, value).unwrap_or(block);
+        if divides_rows(function, facts, value) {
+            let here = here.map_or_else(|| "the warp's number".to_string(), |h| format!("`{h}`"));
+            let declared = match function.language {
+                ir::Language::Ptx => "`.reqntid`, or `block` in the configuration",
+                _ => "`block` in the configuration (`__launch_bounds__` gives a maximum only)",
+            };
+            steps.push(CauseStep {
+                text: format!(
+                    "{here} may differ because the block's width is not known: it is the same in all lanes of a warp where the width is a multiple of {}; declare it: {declared}",
+                    facts.options.warp_size
+                ),
+                loc,
+            });
+            break;
+        }
         match fact.cause {
             Cause::None => break,
             Cause::Source => {
@@ -53,6 +68,8 @@ pub fn cause_chain(
                 let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
                 let text = if differs {
                     format!("{what} is loaded from an address that differs between lanes")
+                } else if is_private(function, value) {
+                    format!("{what} is read from private memory, whose contents are not followed")
                 } else {
                     format!("{what} is loaded from memory that other threads may write")
                 };
@@ -122,12 +139,20 @@ pub fn what_would_make_it_uniform(
         }
         let fact = facts.at(at.0, at.1);
         let home = home(function, at.0).unwrap_or(at.1);
+        if divides_rows(function, facts, at.0) {
+            return Some(format!(
+                "a known width of the block that is a multiple of {}: `block` in the configuration",
+                facts.options.warp_size
+            ));
+        }
         match fact.cause {
             Cause::None => return None,
             Cause::Operand(next) => at = (next, home),
             Cause::Memory(address) => {
                 if facts.at(address, home).uniform_at < Some(facts.options.scope) {
                     at = (address, home);
+                } else if is_private(function, at.0) {
+                    return None;
                 } else {
                     return Some("a read-only declaration of the memory (`const T* __restrict__`, a read-only resource)".into());
                 }
@@ -167,6 +192,46 @@ pub fn what_would_make_it_uniform(
             }
         }
     }
+}
+
+/// `threadIdx.x / 32` where the width of the block is not known.
+fn divides_rows(function: &Function, facts: &FunctionFacts, value: Value) -> bool {
+    let known = function.launch.block[0]
+        .or(facts.options.block[0])
+        .or(facts.options.assumed_block[0]);
+    let Some(data) = function.defining(value).filter(|_| known.is_none()) else {
+        return false;
+    };
+    let Op::Binary(op, _) = data.op else {
+        return false;
+    };
+    let Some(by) = function.int_constant(data.args[1]) else {
+        return false;
+    };
+    let lanes = match op {
+        BinaryOp::DivSigned | BinaryOp::DivUnsigned => by,
+        BinaryOp::ShrSigned | BinaryOp::ShrUnsigned if (0..31).contains(&by) => 1 << by,
+        _ => return false,
+    };
+    if lanes <= 0 || lanes % i64::from(facts.options.warp_size.max(1)) != 0 {
+        return false;
+    }
+    let mut at = data.args[0];
+    for _ in 0..8 {
+        match function.defining(at).map(|d| (&d.op, &d.args)) {
+            Some((Op::Convert(_), args)) => at = args[0],
+            Some((Op::Special(ir::Special::ThreadId(0)), _)) => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Read from memory that no other thread has.
+fn is_private(function: &Function, value: Value) -> bool {
+    function
+        .defining(value)
+        .is_some_and(|data| matches!(&data.op, Op::Load(access) if access.space == Space::Local))
 }
 
 /// The block whose view of operands counts: that of the definition.
@@ -298,28 +363,64 @@ fn source(function: &Function, value: Value) -> String {
             None => "not understood".into(),
         },
         Op::StageInput(index) => match function.inputs.get(*index as usize) {
-            Some(input) => format!(
-                "the stage input `{}` differs between lanes",
-                if input.semantic.is_empty() {
-                    &input.name
-                } else {
-                    &input.semantic
-                }
-            ),
+            Some(input) if input.ty == Type::Handle => {
+                format!("what `{}` holds is not followed", input.name)
+            }
+            Some(input) => format!("{} differs between lanes", of_stage(function, input)),
             None => "a stage input differs between lanes".into(),
         },
         Op::CallUnknown { name, .. } => {
             format!("`{name}` is not visible: it may return a different value in each lane")
         }
         Op::Call(_) => "the function called may return a different value in each lane".into(),
+        Op::Asm { template, .. } if function.language == ir::Language::Ptx => {
+            let name = template
+                .split_whitespace()
+                .next()
+                .unwrap_or("the instruction");
+            format!("`{name}` may give a different value in each lane")
+        }
         Op::Asm { .. } => "inline assembly may give a different value in each lane".into(),
         Op::Warp(_) => "the operation gives lanes of the warp different values".into(),
         Op::Undef => "the variable may be read before it is written".into(),
         Op::Alloca { .. } => "private memory lies at another address in each call".into(),
         Op::Texture(access) if access.op == ir::TextureOp::Other => {
-            "the object's method may give each lane another value".into()
+            match data
+                .args
+                .first()
+                .and_then(|&object| object_name(function, object))
+            {
+                Some(name) => format!(
+                    "what the call on `{name}` gives is not followed: it may differ between lanes"
+                ),
+                None => {
+                    "what the call on the object gives is not followed: it may differ between lanes"
+                        .into()
+                }
+            }
         }
         Op::Texture(_) => "the texture operation may give each lane another value".into(),
         _ => "its lanes hold different values".into(),
+    }
+}
+
+/// The name of the resource behind a handle.
+fn object_name(function: &Function, handle: Value) -> Option<String> {
+    match function.defining(handle).map(|data| &data.op) {
+        Some(Op::SymbolAddress(symbol)) => Some(function.symbols.get(*symbol)?.name.to_string()),
+        _ => describe(function, handle),
+    }
+}
+
+/// A stage's input as the author writes it: the parameter or its member; the intrinsic that reads it, which has no parameter.
+fn of_stage(function: &Function, input: &ir::StageInput) -> String {
+    let root = input.name.split(['.', '[']).next().unwrap_or("");
+    let written = function
+        .variables
+        .iter()
+        .any(|(_, variable)| variable.kind == ir::VariableKind::Parameter && variable.name == root);
+    match written || !input.name.eq_ignore_ascii_case(&input.semantic) {
+        true => format!("the stage input `{}`", input.name),
+        false => format!("`{}()`", input.name),
     }
 }

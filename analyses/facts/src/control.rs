@@ -6,7 +6,7 @@ use crate::divergence::{
 use crate::model::*;
 use crate::trips::trips;
 use ir::loops::LoopId;
-use ir::{Barrier, Block, Loc, Op, SourceLoop};
+use ir::{Barrier, Block, Loc, Op, SourceLoop, Special, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One fact a loop, outermost first.
@@ -122,9 +122,16 @@ pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
             Barrier::Named { arrive } => !arrive && data.args.len() == 1,
             Barrier::Warp | Barrier::MicroSimd => false,
         };
-        let divergent = if collective && engine.executed[block] < WORKGROUP {
+        // Where the whole grid waits, every workgroup must come.
+        let together = match kind {
+            Barrier::Grid if !data.args.is_empty() => DISPATCH,
+            _ => WORKGROUP,
+        };
+        let divergent = if collective && engine.executed[block] < together {
             let controlling = controlling.get_or_insert_with(|| ControllingBranches::new(engine));
-            responsible(engine, controlling, block, WORKGROUP)
+            responsible(engine, controlling, block, together).filter(|&(branch, _)| {
+                engine.branch_level[branch] < WORKGROUP || tells_workgroups_apart(engine, branch)
+            })
         } else {
             None
         };
@@ -140,6 +147,36 @@ pub(crate) fn barriers(engine: &Engine<'_>) -> Vec<BarrierFact> {
         });
     }
     found
+}
+
+/// The condition is made of builtin values, parameters and constants alone, and a workgroup's number is among them. What
+/// workgroups load is often the same for all, and not known to be.
+fn tells_workgroups_apart(engine: &Engine<'_>, branch: Block) -> bool {
+    let function = engine.function;
+    let mut work: Vec<Value> = Vec::from_iter(function.blocks[branch].terminator.selector());
+    let mut apart = false;
+    for _ in 0..32 {
+        let Some(value) = work.pop() else {
+            return apart;
+        };
+        let ValueDef::Result(inst, _) = function.values[value].def else {
+            if !matches!(function.values[value].def, ValueDef::Param(b, _) if b == function.entry())
+            {
+                return false;
+            }
+            continue;
+        };
+        let data = &function.insts[inst];
+        match data.op {
+            Op::Special(special) => apart |= matches!(special, Special::BlockId(_)),
+            Op::Const(_) | Op::Parameter(_) => {}
+            Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::IntCompare(_) => {
+                work.extend(data.args.iter().copied());
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The nearest branch that is less uniform than `level` and on which the execution of `block` depends.

@@ -609,7 +609,7 @@ pub enum Barrier {
     },
     /// `__syncwarp(mask)`, `bar.warp.sync`.
     Warp,
-    /// The whole grid or cluster (cooperative groups).
+    /// The whole grid or cluster (cooperative groups); `args = [true]` where it is known to be the grid.
     Grid,
     /// µ-SIMD's `sync`: closes the branch on top of the synchronisation stack.
     MicroSimd,

@@ -7,7 +7,7 @@ use crate::program;
 use crate::views::report::line_column;
 use ir::interp::simple::{DescribedArgument, launch};
 use ir::interp::{Argument, LaunchDescription, Outcome, run_simple};
-use ir::{Function, Type};
+use ir::{Function, Op, Type};
 use std::io::Write;
 use syntax::FileId;
 
@@ -32,6 +32,18 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
             if function.name != args.item && short != args.item {
                 names.push(short.to_owned());
                 continue;
+            }
+            if let Some(name) = nowhere(function, &description.arguments) {
+                let known: Vec<&str> = function
+                    .parameters
+                    .iter()
+                    .map(|one| one.name.as_str())
+                    .collect();
+                return Err(CliError::Usage(format!(
+                    "--arg {name}: `{}` has no parameter `{name}`; it has: {}",
+                    args.item,
+                    known.join(", ")
+                )));
             }
             let mut outcome = run_simple(&lowered.module, &description);
             let launched = launch(&lowered.module, &description).parameters;
@@ -133,6 +145,26 @@ fn element(type_text: &str) -> Option<Type> {
             "int64_t" | "uint64_t" => Type::I64,
             _ => return None,
         },
+    })
+}
+
+/// The name of an argument that is for no parameter, buffer, variable or input of the function.
+fn nowhere<'a>(function: &Function, arguments: &'a [DescribedArgument]) -> Option<&'a str> {
+    let root = |name: &str| name.split(['.', '[']).next().unwrap_or(name).to_owned();
+    let mut names = arguments.iter().filter_map(|one| one.name.as_deref());
+    names.find(|name| {
+        let known = |other: &str| other == *name || root(other) == root(name);
+        !(function.parameters.iter().any(|one| known(&one.name))
+            || function.symbols.values().any(|one| known(&one.name))
+            || function
+                .inputs
+                .iter()
+                .any(|one| known(&one.name) || known(&one.semantic))
+            || function.variables.values().any(|one| known(&one.name))
+            || function
+                .insts
+                .values()
+                .any(|one| matches!(&one.op, Op::Parameter(of) if known(of))))
     })
 }
 

@@ -7,8 +7,9 @@ use crate::host;
 use crate::program::{self, Language};
 use crate::views;
 use facts::{Method, Scope};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use syntax::LineIndex;
 
 /// Reads a file; what is wrong with its configuration goes to stderr.
@@ -78,6 +79,16 @@ pub(crate) fn warm(db: &mut Database, file: File) {
 /// Items whose trees and IR are in memory together.
 const AT_ONCE: usize = 16;
 
+/// Many files have one configuration: what is wrong with it is told once.
+fn tell_once(line: String) {
+    static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !told.contains(&line) {
+        eprintln!("{line}");
+        told.insert(line);
+    }
+}
+
 /// The nearest lockstep.toml, then the options.
 pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, CliError> {
     let mut config = Config::default();
@@ -90,7 +101,11 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
         for problem in config::apply_toml(&mut config, &text, directory) {
             let (line, column) =
                 crate::views::report::line_column(&text, &lines, problem.span.start);
-            eprintln!("{}:{line}:{column}: {}", found.display(), problem.message);
+            tell_once(format!(
+                "{}:{line}:{column}: {}",
+                found.display(),
+                problem.message
+            ));
         }
     }
     let analysis = &mut config.analysis;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use tower_lsp::ls_types::Uri;
+use tower_lsp::ls_types::{Diagnostic, Uri};
 
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
 
@@ -116,6 +116,8 @@ pub(super) struct Owner {
     editor: serde_json::Value,
     /// By the configuration file that applies.
     settings: FxHashMap<Option<PathBuf>, Settings>,
+    /// What the client was told of configuration files that it has not opened.
+    told: FxHashMap<PathBuf, Vec<Diagnostic>>,
     debounce: Duration,
     push: bool,
     refresh: bool,
@@ -153,6 +155,7 @@ impl Owner {
             folders: Vec::new(),
             editor: serde_json::Value::Null,
             settings: FxHashMap::default(),
+            told: FxHashMap::default(),
             debounce: DEFAULT_DEBOUNCE,
             push: true,
             refresh: false,
@@ -320,6 +323,13 @@ impl Owner {
         let mut uris = (*self.uris).clone();
         uris.remove(&host::normalize(&open.path));
         self.uris = Arc::new(uris);
+        if self.push {
+            self.outgoing.publish(Publication {
+                uri: uri.clone(),
+                diagnostics: Vec::new(),
+                version: None,
+            });
+        }
         if let Some(file) = open.file {
             // From now on the disk says what the file holds.
             let source = if uri.as_str().starts_with("file:") {
@@ -330,13 +340,6 @@ impl Owner {
             self.db.set_source(file, source);
         } else {
             self.configure();
-        }
-        if self.push {
-            self.outgoing.publish(Publication {
-                uri: uri.clone(),
-                diagnostics: Vec::new(),
-                version: None,
-            });
         }
         self.all_due();
     }
@@ -409,7 +412,33 @@ impl Owner {
         self.db.set_file_settings(file, settings);
     }
 
+    /// A configuration file that governs an open file is not what the author looks at: its problems are published.
+    fn tell_problems(&mut self, path: &Path) {
+        let mut diagnostics = Vec::new();
+        if !self.uris.contains_key(path)
+            && let Some(text) = self.text_of_config(path)
+        {
+            let problems = self.problems_of_config(&text, path.parent());
+            diagnostics = convert::config_diagnostics(&text, &problems, self.encoding);
+        }
+        let news = match self.told.get(path) {
+            Some(told) => *told != diagnostics,
+            None => !diagnostics.is_empty(),
+        };
+        if news && let Some(uri) = Uri::from_file_path(path) {
+            self.told.insert(path.to_owned(), diagnostics.clone());
+            self.outgoing.publish(Publication {
+                uri,
+                diagnostics,
+                version: None,
+            });
+        }
+    }
+
     fn settings_for(&mut self, key: Option<PathBuf>) -> Settings {
+        if let Some(path) = &key {
+            self.tell_problems(path);
+        }
         let mut config = Config::default();
         if let Some(path) = &key
             && let Some(text) = self.text_of_config(path)

@@ -51,6 +51,14 @@ pub(super) async fn serve<S>(
                     Some(Incoming::End) | None => break,
                 };
                 match understand(&message) {
+                    // The protocol library takes every `$/` method for a notification, which may be ignored.
+                    Ok(Understood::Request(request))
+                        if request.method().starts_with("$/") && request.id().is_some() =>
+                    {
+                        let id = request.id().map_or(Value::Null, |id| json!(id));
+                        let reason = format!("Method not found: {}", request.method());
+                        send(&outgoing, &failure(id, -32601, &reason));
+                    }
                     Ok(Understood::Request(request)) => {
                         let exits = request.method() == "exit";
                         if futures::future::poll_fn(|cx| service.poll_ready(cx)).await.is_err() {

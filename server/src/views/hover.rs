@@ -4,7 +4,7 @@ use super::rows::{self, Occurrence, class_name};
 use super::{item_at, text};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Step};
-use facts::{Class, FunctionFacts, words};
+use facts::{BranchFact, Class, FunctionFacts, words};
 use ir::{Function, Language};
 use syntax::{FileId, Span};
 
@@ -114,7 +114,8 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     }
     if sections.is_empty() && function.name_span.contains(at) {
         span = Some(function.name_span);
-        let mut section = signature(function, facts);
+        let least = file.settings(db).view(db).hints.branch_cycles;
+        let mut section = signature(function, facts, least);
         if shows_costs && let Some(costs) = super::costs::of_function(db, file, item, function) {
             section += &format!("\n\n{}", super::costs::item_hover(costs));
         }
@@ -279,6 +280,10 @@ fn remedy(language: Language, steps: &[Step]) -> String {
         Language::Ptx => "broadcast one lane's value with `shfl.sync.idx`",
         _ => "let one lane's value stand for all",
     };
+    let ends_with = |words: &str| steps.last().is_some_and(|step| step.text.contains(words));
+    if ends_with("width is not known") {
+        return "declare the block's width, as the last step says.".to_owned();
+    }
     let by_branch = steps.iter().any(|step| step.by_branch);
     let how = if by_branch {
         "let the branch above be decided by a uniform value, or compute both sides and select; or "
@@ -288,7 +293,7 @@ fn remedy(language: Language, steps: &[Step]) -> String {
     format!("{how}{broadcast}.")
 }
 
-fn signature(function: &Function, facts: &FunctionFacts) -> String {
+fn signature(function: &Function, facts: &FunctionFacts, least: u32) -> String {
     let mut out = format!("**{}** — {}", function.name, rows::kind_name(function.kind));
     if function.launch.block.iter().any(Option::is_some) {
         let axis = |size: Option<u32>| size.map_or("?".to_owned(), |size| size.to_string());
@@ -307,17 +312,27 @@ fn signature(function: &Function, facts: &FunctionFacts) -> String {
         warp_size(function, facts)
     );
     out += &assumption(true, facts);
-    let count = |class: Class| {
-        facts
-            .branches
-            .iter()
-            .filter(|branch| branch.class == class)
-            .count()
+    // As the lens counts: what the author wrote here, and what costs something.
+    let written = |branch: &&BranchFact| {
+        branch.loc.site == ir::Site(0)
+            && !branch.loc.span.is_empty()
+            && branch.kind != ir::BranchKind::Implied
     };
+    let branches = || facts.branches.iter().filter(written);
+    let divergent = || branches().filter(|branch| branch.class > Class::Uniform);
+    let costly = divergent()
+        .filter(|branch| text::is_costly(branch, least))
+        .count();
+    let cheap = divergent().count() - costly;
+    out += &format!("\n\n{costly} divergent");
+    if cheap > 0 {
+        out += &format!(", {cheap} divergent but cheap");
+    }
     out += &format!(
-        "\n\n{} divergent and {} uniform branches, {} accesses",
-        count(Class::Divergent),
-        count(Class::Uniform),
+        " and {} uniform branches, {} accesses",
+        branches()
+            .filter(|branch| branch.class == Class::Uniform)
+            .count(),
         facts.accesses.len()
     );
     out

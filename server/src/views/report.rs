@@ -378,7 +378,10 @@ fn accesses(
             assumed: access.assumed,
         })
     };
-    placed.into_iter().filter_map(row).collect()
+    let mut rows: Vec<AccessRow> = placed.into_iter().filter_map(row).collect();
+    // The components of a vector or a matrix are read one by one at one place.
+    rows.dedup();
+    rows
 }
 
 /// From 1, columns in characters.

@@ -1,7 +1,7 @@
 //! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
 
 use super::partial::Partial;
-use super::{Context, finding, rounds};
+use super::{Context, collective, finding, rounds};
 use crate::active::{is_rank, picks_a_thread};
 use crate::model::*;
 use crate::words;
@@ -16,14 +16,20 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for (block, inst) in cx.instructions() {
         if let Op::Barrier(Barrier::Warp) = &cx.function.insts[inst].op {
             let _ = mask_names_absent_lanes(cx, &warp, block, inst, out)
+                || collective::predicated(cx, block, inst, out)
+                || collective::mask_of_before(cx, &warp, block, inst, out)
                 || mask_leaves_out_callers(cx, &warp, block, inst, out);
         }
         if let Op::Warp(op) = &cx.function.insts[inst].op {
             let flagged = op.mask
                 && (mask_names_absent_lanes(cx, &warp, block, inst, out)
-                    || mask_leaves_out_callers(cx, &warp, block, inst, out));
+                    || collective::predicated(cx, block, inst, out)
+                    || collective::mask_of_before(cx, &warp, block, inst, out)
+                    || mask_leaves_out_callers(cx, &warp, block, inst, out))
+                || collective::tile_apart(cx, &warp, block, inst, out);
             if !flagged {
                 inactive_source(cx, &warp, block, inst, op.kind, out);
+                collective::absent_sources(cx, &warp, block, inst, op.kind, out);
             }
         }
     }
@@ -44,7 +50,12 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         };
         let name = barrier_name(cx.function, barrier.inst);
+        let whole_grid = matches!(
+            &cx.function.insts[barrier.inst],
+            ir::InstData { op: Op::Barrier(Barrier::Grid), args, .. } if !args.is_empty()
+        );
         if only_running
+            && !whole_grid
             && !in_loop
             && let Some(block) = cx.block_of[barrier.inst]
         {
@@ -63,7 +74,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if cx.branch_left_to_callers(branch) {
             continue;
         }
-        let group = words::workgroup(cx.function.language);
+        let group = match whole_grid {
+            true => "grid",
+            false => words::workgroup(cx.function.language),
+        };
         let mut related = cx.branch_chain(branch);
         let because = Context::because(&related);
         related.splice(
@@ -134,6 +148,12 @@ fn barrier_name(function: &Function, inst: Inst) -> &'static str {
         (Language::Cuda, Op::Barrier(Barrier::WorkgroupAnd)) => "`__syncthreads_and()`",
         (Language::Cuda, Op::Barrier(Barrier::WorkgroupOr)) => "`__syncthreads_or()`",
         (Language::Cuda, Op::Barrier(Barrier::WorkgroupCount)) => "`__syncthreads_count()`",
+        (Language::Cuda, Op::Barrier(Barrier::Grid)) => {
+            match function.insts[inst].args.is_empty() {
+                true => "the cluster's barrier",
+                false => "the grid's `sync()`",
+            }
+        }
         (Language::Ptx, _) => "the barrier",
         _ => "the group barrier",
     }
@@ -204,9 +224,12 @@ fn mask_names_absent_lanes(
         return false;
     }
     let related = cx.branch_chain(branch);
+    let who = match collective::group_named(cx, inst) {
+        Some((group, _)) => format!("all lanes of `{group}` are waited for"),
+        None => format!("the mask {:#010x} names all lanes", mask as u32),
+    };
     let message = format!(
-        "the mask {:#010x} names all lanes, but lanes that go the other way at the branch do not come here{}",
-        mask as u32,
+        "{who}, but lanes that go the other way at the branch do not come here{}",
         Context::because(&related)
     );
     out.push(finding(
@@ -282,7 +305,7 @@ fn mask_leaves_out_callers(
 }
 
 /// `lane 3`, `lanes 8 to 15`, `lanes 0, 2, 4, ..`.
-fn lane_list(set: u128) -> String {
+pub(super) fn lane_list(set: u128) -> String {
     let lanes: Vec<u32> = (0..u128::BITS)
         .filter(|lane| set >> lane & 1 == 1)
         .collect();
@@ -349,7 +372,7 @@ fn inactive_source(
 }
 
 /// The branch lets one lane through: `lane == 0`, `WaveIsFirstLane()`, `elect`.
-fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
+pub(super) fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
     let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
         return false;
     };
@@ -358,7 +381,7 @@ fn single_lane(cx: &Context<'_>, branch: Block) -> bool {
 
 /// The predicate holds (or, for `!=`, fails) in at most one lane of a warp: an affine value compared for equality with a uniform one,
 /// the first lane, a conjunction with such a part.
-fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block) -> bool {
+pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block) -> bool {
     let mut work = vec![predicate];
     for _ in 0..32 {
         let Some(value) = work.pop() else {
@@ -414,8 +437,12 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let related = cx.branch_chain(branch);
+        let remedy = match data.op {
+            Op::Derivative(_) => "take it before the branch",
+            _ => "sample before the branch, or use SampleLevel or SampleGrad",
+        };
         let message = format!(
-            "{what} is undefined where pixels of a quad part ways{}; sample before the branch, or use SampleLevel or SampleGrad",
+            "{what} is undefined where pixels of a quad part ways{}; {remedy}",
             Context::because(&related)
         );
         out.push(finding(

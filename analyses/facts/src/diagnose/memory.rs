@@ -1,9 +1,9 @@
 //! Rules about memory: sectors, banks, atomics on one address, private arrays that get an address.
 
-use super::{Context, finding};
+use super::{Context, finding, rounds};
 use crate::model::*;
 use crate::words;
-use ir::{Block, Function, Inst, Op, Space, Value, ValueDef};
+use ir::{AtomicOp, Block, Function, Inst, Op, Space, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -59,6 +59,20 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 let shared =
                     !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
                 if !is_waste(access, sectors) || shared {
+                    continue;
+                }
+                if let Some(bytes) = rounds::bytes_side_by_side(cx, access)
+                    && stride.unsigned_abs() <= 64
+                    && bytes.saturating_mul(2) >= stride.unsigned_abs()
+                {
+                    if bytes == 8 || bytes == 16 {
+                        let message = format!(
+                            "{base} is {verb} {} bytes at a time, with a stride of {stride} bytes between lanes; the iterations of the loop together use what moves: one vector access of {bytes} bytes a lane does it at once, where the address is aligned",
+                            access.bytes
+                        );
+                        let code = Code::UncoalescedAccess;
+                        out.push(finding(code, Tier::Hint, access.loc, message, related));
+                    }
                     continue;
                 }
                 let share = 100 * access.ideal_sectors / sectors.max(1);
@@ -140,6 +154,9 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
         // Two passes of an irregular pattern are what a padded row costs.
         let least = if access.stride_bytes.is_some() { 2 } else { 4 };
         let Some(ways) = access.bank_ways.filter(|&ways| ways >= least) else {
+            if access.bank_ways.is_none() && !cx.left_to_callers(access.address) {
+                symbolic_banks(access, out);
+            }
             continue;
         };
         if cx.left_to_callers(access.address) {
@@ -181,9 +198,38 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
 }
 
+/// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.
+fn symbolic_banks(access: &AccessFact, out: &mut Vec<Finding>) {
+    let Some((factor, name)) = access.stride_text.split_once('*') else {
+        return;
+    };
+    let named = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let Some(factor) = factor
+        .parse::<u64>()
+        .ok()
+        .filter(|_| name.chars().all(named))
+    else {
+        return;
+    };
+    // Wide accesses are made in pieces of the warp: a stride of their own width has no conflict.
+    let dense = u64::from(access.bytes.max(4));
+    if !factor.is_multiple_of(2 * dense) || !factor.is_power_of_two() || access.lanes < 2 {
+        return;
+    }
+    let most = access.lanes.min(32);
+    let message = format!(
+        "bank conflicts (stride `{}` bytes): the access to {} takes at least {} passes when all lanes are there, and up to {most} as `{name}` grows; let neighbouring lanes access neighbouring words",
+        access.stride_text,
+        Context::quoted(&access.base, "shared memory"),
+        (factor / dense).min(u64::from(most)),
+    );
+    let code = Code::BankConflict;
+    out.push(finding(code, Tier::Hint, access.loc, message, Vec::new()));
+}
+
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
     for access in &cx.facts.accesses {
-        let AccessKind::Atomic(_) = access.kind else {
+        let AccessKind::Atomic(op) = access.kind else {
             continue;
         };
         if access.class != AccessClass::Uniform
@@ -198,10 +244,16 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             true => format!("{lanes} lanes"),
             false => "all lanes".to_owned(),
         };
-        let message = format!(
-            "{who} of a {warp} update one address of {}: up to {lanes} operations one after the other; reduce within the {warp} first",
-            Context::quoted(&access.base, "memory")
-        );
+        let base = Context::quoted(&access.base, "memory");
+        let message = match op {
+            // What locks are made of: there is nothing to reduce.
+            AtomicOp::Exchange | AtomicOp::CompareExchange => format!(
+                "{who} of a {warp} contend for one address of {base}: up to {lanes} operations one after the other; where it is a lock, let one lane a {warp} take it"
+            ),
+            _ => format!(
+                "{who} of a {warp} update one address of {base}: up to {lanes} operations one after the other; reduce within the {warp} first"
+            ),
+        };
         out.push(finding(
             Code::AtomicSameAddress,
             Tier::Hint,

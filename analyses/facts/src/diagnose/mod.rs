@@ -8,6 +8,7 @@
 //! Nothing is an error unless a specification is provably broken. In a device function, what depends on its parameters is
 //! left to the callers, where it is seen inlined.
 
+mod collective;
 mod convergence;
 mod memory;
 mod partial;

@@ -78,6 +78,23 @@ impl Partial {
     pub(super) fn branch_with_live_lanes(&self, block: Block) -> Option<Block> {
         self.witness_alive[block]
     }
+    /// A divergent branch that lanes meet after `before` and that keeps some of them, still running, away from `block`.
+    pub(super) fn branch_between(&self, before: Block, block: Block) -> Option<Block> {
+        let passed: FxHashSet<Block> = self.edges_to(before).iter().map(|edge| edge.0).collect();
+        let mut seen = FxHashSet::default();
+        let mut work = vec![block];
+        while let Some(at) = work.pop() {
+            for control in &self.controlled_by[at] {
+                if control.divergent && control.alive && !passed.contains(&control.branch) {
+                    return Some(control.branch);
+                }
+                if seen.insert(control.branch) {
+                    work.push(control.branch);
+                }
+            }
+        }
+        None
+    }
     /// The edges of divergent branches by which lanes come to a block, whatever branches they depend on themselves.
     pub(super) fn edges_to(&self, block: Block) -> Vec<(Block, Block)> {
         let mut edges = Vec::new();

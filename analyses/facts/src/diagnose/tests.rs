@@ -165,3 +165,39 @@ fn work_that_the_host_could_do() {
         [(Code::RedundantPerThreadWork, Tier::Hint)]
     );
 }
+
+#[test]
+fn a_full_mask_under_a_predicate_of_the_thread() {
+    let shuffle = |guard: &str, mask: &str| {
+        kernel(
+            "",
+            &format!(
+                "setp.lt.u32 %p1, %r2, %r1;\nsetp.lt.u32 %p2, %r1, 9;\n{guard} shfl.sync.idx.b32 %r5, %r2, 3, 31, {mask};\nst.global.u32 [%rd1], %r5;"
+            ),
+        )
+    };
+    let told = |text: &str| found(text).iter().any(|(c, _)| *c == Code::WarpSyncMask);
+    assert!(told(&shuffle("@%p1", "-1")));
+    assert!(told(&shuffle("@!%p1", "0xffffffff")));
+    assert!(!told(&shuffle("@%p2", "-1")));
+    assert!(!told(&shuffle("@%p1", "0x55555555")));
+}
+
+#[test]
+fn packed_halves_are_one_instruction() {
+    let body = "add.rn.bf16x2 %r3, %r1, %r1;\nmul.wide.u32 %rd2, %r2, 4;\nadd.s64 %rd3, %rd1, %rd2;\nst.global.b32 [%rd3], %r3;";
+    assert_eq!(found(&kernel("", body)), []);
+}
+
+#[test]
+fn an_exchange_by_all_lanes_is_contention() {
+    let body = "atom.global.exch.b32 %r3, [%rd1], 1;\nst.global.u32 [%rd1+4], %r3;";
+    let text = kernel("", body);
+    let (_, _, lowered) = ir::lower::ptx::lower_text(&text).swap_remove(0);
+    let facts = analyze_module(&lowered.module, &Options::default());
+    let told = diagnose(&lowered.module, &facts);
+    let contention = told.iter().find(|f| f.code == Code::AtomicSameAddress);
+    assert!(
+        contention.is_some_and(|f| f.message.contains("contend") && !f.message.contains("reduce"))
+    );
+}

@@ -76,6 +76,12 @@ fn slots(cx: &Context<'_>, inst: Inst) -> u32 {
             | UnaryOp::Atan
             | UnaryOp::Erf,
         ) => 16,
+        // Registers and halves of them under another name.
+        Op::Convert(
+            Convert::Bitcast | Convert::Truncate | Convert::ZeroExtend | Convert::SignExtend,
+        ) => 0,
+        // What puts two halves into a register: PTX packs with shifts.
+        Op::Binary(BinaryOp::Shl | BinaryOp::Or, _) if cx.function.language == Language::Ptx => 0,
         Op::Unary(UnaryOp::Gamma | UnaryOp::LogGamma | UnaryOp::Cbrt | UnaryOp::Erfc) => 40,
         _ => 1,
     }
@@ -273,6 +279,37 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
             | Op::Fma => {
                 tree.operations += 1;
                 tree.wide |= matches!(data.op, Op::Fma);
+                tree.loc.get_or_insert(data.loc);
+                work.extend(data.args.iter().copied());
+            }
+            // Functions of the mathematical library: no compiler takes the narrow one for the wide one.
+            Op::Unary(
+                UnaryOp::Sin
+                | UnaryOp::Cos
+                | UnaryOp::Tan
+                | UnaryOp::Asin
+                | UnaryOp::Acos
+                | UnaryOp::Atan
+                | UnaryOp::Sinh
+                | UnaryOp::Cosh
+                | UnaryOp::Tanh
+                | UnaryOp::Exp
+                | UnaryOp::Exp2
+                | UnaryOp::Exp10
+                | UnaryOp::Log
+                | UnaryOp::Log2
+                | UnaryOp::Log10
+                | UnaryOp::Cbrt
+                | UnaryOp::Erf
+                | UnaryOp::Erfc
+                | UnaryOp::Rsqrt,
+            )
+            | Op::Binary(
+                BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Hypot | BinaryOp::FloatRem,
+                _,
+            ) => {
+                tree.operations += 1;
+                tree.wide = true;
                 tree.loc.get_or_insert(data.loc);
                 work.extend(data.args.iter().copied());
             }

@@ -145,9 +145,11 @@ fn group_method(
                 Group::Tile(_) | Group::Coalesced | Group::Active => {
                     cx.builder.inst(Op::Fence, &[], &[])
                 }
-                Group::Grid | Group::Cluster => {
-                    cx.builder.inst(Op::Barrier(Barrier::Grid), &[], &[])
+                Group::Grid => {
+                    let whole = cx.builder.bool(true);
+                    cx.builder.inst(Op::Barrier(Barrier::Grid), &[whole], &[])
                 }
+                Group::Cluster => cx.builder.inst(Op::Barrier(Barrier::Grid), &[], &[]),
             };
             Some(RValue::void())
         }

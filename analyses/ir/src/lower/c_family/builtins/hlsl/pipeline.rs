@@ -198,6 +198,7 @@ pub(crate) fn input(cx: &mut Context<'_>, semantic: &str, ty: &CType) -> RValue 
             .iter()
             .enumerate()
             .map(|(component, &ty)| {
+                let name = SmolStr::new(semantic);
                 let semantic = SmolStr::new(semantic.to_ascii_uppercase());
                 let known =
                     cx.builder.function.inputs.iter().position(|i| {
@@ -205,7 +206,7 @@ pub(crate) fn input(cx: &mut Context<'_>, semantic: &str, ty: &CType) -> RValue 
                     });
                 let index = known.unwrap_or_else(|| {
                     cx.builder.function.inputs.push(StageInput {
-                        name: semantic.clone(),
+                        name,
                         semantic,
                         component: component as u8,
                         interpolation: Interpolation::Flat,
