@@ -12,7 +12,7 @@
 
 use crate::divergence::{Engine, SUBGROUP};
 use ir::loops::LoopId;
-use ir::{BinaryOp, Block, IntCondition, Op, Terminator, Value};
+use ir::{BinaryOp, Block, Convert, IntCondition, Op, Terminator, Value};
 use smol_str::{SmolStr, format_smolstr};
 
 const MOST: u64 = 1 << 16;
@@ -83,12 +83,26 @@ fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
     let Op::IntCompare(kind) = compare.op else {
         return None;
     };
+    let kind = if stays { kind } else { kind.negated() };
     Some(Test {
-        kind: if stays { kind } else { kind.negated() },
-        counter: compare.args[0],
+        kind,
+        counter: narrow(engine, compare.args[0], kind),
         limit: compare.args[1],
         first: first && !(last && header_is_body(engine, l)),
     })
+}
+
+/// The counter that a comparison extends to the type of its limit. `rounds` keeps it within the bounds of its own type,
+/// and above zero where the comparison is unsigned: there it is the number that is compared.
+fn narrow(engine: &Engine<'_>, value: Value, kind: IntCondition) -> Value {
+    match engine.function.defining(value) {
+        Some(data) => match data.op {
+            Op::Convert(Convert::SignExtend) => data.args[0],
+            Op::Convert(Convert::ZeroExtend) if is_unsigned(kind) => data.args[0],
+            _ => value,
+        },
+        None => value,
+    }
 }
 
 /// A loop of one block runs its body before it tests.

@@ -27,6 +27,9 @@ pub struct Guard {
     pub negated: bool,
 }
 
+/// The size of private memory for a type whose size depends on what is not known.
+pub const UNKNOWN_SIZE: u32 = 4099;
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// A literal of the result's type: integers sign-extended to 64 bits, floats as their own bit pattern (an f32's
@@ -58,7 +61,8 @@ pub enum Op {
     Convert(Convert),
     /// `args = [base, byte_offset (I64)]`: address arithmetic within an object, never wraps around.
     PtrAdd,
-    /// Private memory of `size` bytes, one a lane and an execution of the entry. Result `Ptr(Local)`.
+    /// Private memory of `size` bytes, one a lane and an execution of the entry; `UNKNOWN_SIZE` if it is not known. Result
+    /// `Ptr(Local)`.
     Alloca {
         size: u32,
         align: u32,

@@ -292,8 +292,12 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .and_then(|&address| name_of(cx.function, address))
             .map_or("", |name| name.as_str());
         let array = Context::quoted(name, "this private array");
+        let bytes = match size {
+            ir::UNKNOWN_SIZE => "it lives".to_owned(),
+            size => format!("its {size} bytes a thread live"),
+        };
         let message = format!(
-            "{array} is indexed by a value that is not known after unrolling: its {size} bytes a thread live in local memory, not in registers"
+            "{array} is indexed by a value that is not known after unrolling: {bytes} in local memory, not in registers"
         );
         out.push(finding(
             Code::LocalArrayDynamicIndex,

@@ -55,6 +55,8 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
         return Some(DISPATCH);
     }
     match word {
+        // Which of the cluster's workgroups an address belongs to: its own shared memory's is another in each.
+        "getctarank" => Some(WORKGROUP),
         "ld" | "ldu" => Some(if has("param") || has("const") {
             DISPATCH
         } else if (has("global") || has("shared") || has("shared::cta"))

@@ -400,7 +400,7 @@ impl StatementEffects {
         }
         match &stmt.kind {
             StmtKind::Discard => self.exits = true,
-            StmtKind::Asm(_) | StmtKind::Unknown => self.opaque = true,
+            StmtKind::Asm(_) | StmtKind::Unknown | StmtKind::Skipped(_) => self.opaque = true,
             StmtKind::Declaration(declaration) => {
                 self.opaque |= declaration.specifiers.words.has(SpecifierSet::STATIC)
                     && !declaration.specifiers.words.has(SpecifierSet::CONST);
@@ -444,6 +444,10 @@ pub(super) fn inner_statements(stmt: &Stmt) -> Vec<&Stmt> {
             let mut all: Vec<&Stmt> = initializer.iter().map(|s| &**s).collect();
             all.push(body);
             all
+        }
+        StmtKind::Skipped(skipped) => {
+            let all = skipped.understood.iter().chain(&skipped.perhaps);
+            all.collect()
         }
         _ => Vec::new(),
     }

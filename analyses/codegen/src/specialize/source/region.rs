@@ -443,7 +443,7 @@ impl Around<'_> {
             for stmt in all {
                 match &stmt.kind {
                     StmtKind::Goto(_) | StmtKind::Label(_) => return Err(Refusal::Label { lines }),
-                    StmtKind::Asm(_) | StmtKind::Unknown => {
+                    StmtKind::Asm(_) | StmtKind::Unknown | StmtKind::Skipped(_) => {
                         return Err(Refusal::Unknown(SmolStr::new_static("inline assembly")));
                     }
                     _ => {}

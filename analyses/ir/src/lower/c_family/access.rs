@@ -89,6 +89,20 @@ impl Context<'_> {
                     return Operand::Place(place);
                 }
             }
+            ty if ty.is_arithmetic()
+                && self.operand_is_guess(&Operand::Place(object.clone()))
+                && components(&CType::vector(ty.clone(), 4), text).is_some() =>
+            {
+                let ty = ty.clone();
+                let value = self.load(&object, span);
+                let made = match text.len() {
+                    1 => ty,
+                    n => CType::vector(ty, n as u8),
+                };
+                let made = self.guess_as(&value, &made, span);
+                self.guesses.extend(made.parts.iter().copied());
+                return Operand::Value(made);
+            }
             ty if ty.is_arithmetic() => {
                 // `.x` of a scalar, `.xxx` in HLSL.
                 if let Some(components) = components(&CType::vector(ty.clone(), 1), text) {

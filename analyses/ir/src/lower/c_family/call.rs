@@ -21,6 +21,8 @@ use syntax::c_family::ast::{self, Expr, FunctionBody, ItemKind};
 pub const MAX_INLINE_DEPTH: usize = 40;
 /// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
 pub const MAX_INSTRUCTIONS: usize = 20_000;
+/// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
+const MAX_CALLS: usize = 4_000;
 /// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
 const OUTLINED_SHARE: usize = 8;
 
@@ -222,7 +224,8 @@ impl Context<'_> {
             false => 1,
         };
         let function = &self.builder.function;
-        function.insts.len().max(function.sites.len()) > MAX_INSTRUCTIONS / share
+        function.insts.len() > MAX_INSTRUCTIONS / share
+            || function.sites.len() > MAX_CALLS / share
             || self.callees.len() >= MAX_INLINE_DEPTH
             || self.depth > 150
     }

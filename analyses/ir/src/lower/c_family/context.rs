@@ -136,6 +136,8 @@ pub struct Frame {
 pub struct SwitchLabels {
     pub ty: CType,
     pub cases: Vec<(i64, Block)>,
+    /// Labels whose numbers are not known, with the upper ends of ranges: compared one by one.
+    pub compared: Vec<(ast::Expr, Option<ast::Expr>, Block)>,
     pub default: Option<Block>,
 }
 
@@ -211,6 +213,10 @@ pub struct Context<'a> {
     /// Functions that remain calls: their names, and the module's functions to be lowered.
     pub(super) outlined: Vec<super::outlined::Outlined>,
     pub(super) callees: Vec<super::outlined::CalleeId>,
+    /// Results of calls whose type is not known either.
+    pub(super) guesses: FxHashSet<Value>,
+    /// The expression that was last made a value of a type was of an unknown type.
+    pub(super) made_of_guess: bool,
     /// Problems reported once: message.
     said: FxHashSet<String>,
     pub(super) counter: u32,
@@ -291,6 +297,8 @@ impl<'a> Context<'a> {
             written: FxHashSet::default(),
             outlined: Vec::new(),
             callees: Vec::new(),
+            guesses: FxHashSet::default(),
+            made_of_guess: false,
             said: FxHashSet::default(),
             counter: 0,
             global_variables: FxHashMap::default(),
@@ -590,7 +598,9 @@ impl<'a> Context<'a> {
             return Place::Slots(self.slots(&types, key, initial));
         }
         let (size, align) = (
-            self.structs.size_of(ty).unwrap_or(4096),
+            self.structs
+                .size_of(ty)
+                .unwrap_or(u64::from(crate::inst::UNKNOWN_SIZE)),
             self.structs.align_of(ty),
         );
         let address = self.private_memory(size, align);

@@ -23,6 +23,12 @@ impl Context<'_> {
             return value;
         }
         self.here(span);
+        if !matches!(to, CType::Void | CType::Unknown)
+            && (to.components() != value.ty.components() || !to.is_numeric() && !to.is_pointer())
+            && self.is_guess(&value)
+        {
+            return self.guess_as(&value, to, span);
+        }
         if let CType::Resource(_) | CType::Array { .. } = value.ty
             && self.is_hlsl()
             && let Some(converted) = super::resources::convert(self, &value, to, span)
@@ -200,6 +206,7 @@ impl Context<'_> {
             _ if have > want => value.parts[..want].iter().copied().collect(),
             _ => return self.fail(&value, to, span),
         };
+        let guess = self.is_guess(&value);
         let broadcast = have == 1 && want > 1;
         let mut parts = Parts::new();
         for &part in &source {
@@ -209,6 +216,9 @@ impl Context<'_> {
                 let converted = self.convert_scalar(part, &from_element, &to_element);
                 parts.push(converted);
             }
+        }
+        if guess && want > 1 {
+            self.guesses.extend(parts.iter().copied());
         }
         RValue::new(to.clone(), parts)
     }
@@ -425,7 +435,9 @@ impl Context<'_> {
         if parts.len() > 1 {
             self.builder.vector(&parts);
         }
-        RValue::new(result, parts)
+        let value = RValue::new(result, parts);
+        self.note_guess(&[&left, &right], &value);
+        value
     }
 
     /// One scalar operation on operands of the same type `ty` (of a shift, the left operand's).

@@ -166,7 +166,14 @@ impl Context<'_> {
                     _ if !self.assumed_types.is_empty() => Unseen::Functor,
                     _ => Unseen::Overload,
                 };
-                let list = self.arguments_of(arguments, |_| true);
+                let by_value = matches!(&ty, CType::Opaque(name) if name == FUNCTION_POINTER);
+                let mut list = self.arguments_of(arguments, |_| !by_value);
+                for argument in list.iter_mut().filter(|_| by_value) {
+                    if let Operand::Place(place) = &argument.operand {
+                        let value = self.load(place, argument.span);
+                        argument.operand = Operand::Value(self.decay(value));
+                    }
+                }
                 self.unseen_call(&name, why, None, &list, None, span)
             }
         }

@@ -152,13 +152,7 @@ impl Context<'_> {
             size: ArraySize::Fixed(count),
         } = place.ty.clone()
         else {
-            self.unknown(
-                "range of a loop that is no array",
-                &[],
-                &CType::Void,
-                range.span,
-            );
-            return;
+            return self.range_for_unknown(declaration, range, body);
         };
         let slot = self.builder.slot(Type::I64);
         let zero = self.builder.int(Type::I64, 0);
@@ -218,5 +212,37 @@ impl Context<'_> {
         self.builder.write(slot, after);
         self.builder.jump(header);
         self.builder.switch_to(exit);
+    }
+
+    /// `for (T x : range)` over what is no array in sight: it has any number of elements, and these may be anything.
+    fn range_for_unknown(&mut self, declaration: &Declaration, range: &Expr, body: &Stmt) {
+        self.problem(range.span, "range of a loop that is no array");
+        let mut names: Vec<ast::Ident> = Vec::new();
+        super::visit::expr(range, &mut |e| {
+            if let ExprKind::Name(name) = &e.kind
+                && let [only] = name.segments.as_slice()
+            {
+                names.push(only.ident.clone());
+            }
+        });
+        self.unknown_loop(&names, &[body], range.span, |cx| {
+            let Some(declarator) = declaration.declarators.first() else {
+                return;
+            };
+            let ty = cx.resolve_type(&declarator.ty);
+            let ty = match ty.value_type() {
+                CType::Unknown => CType::INT,
+                known => known.clone(),
+            };
+            let idents: &[ast::Ident] = match &declarator.name {
+                DeclaratorName::Plain(ident) => std::slice::from_ref(ident),
+                DeclaratorName::Binding(idents) => idents,
+                _ => &[],
+            };
+            for ident in idents {
+                let value = cx.unknown("element of a range", &[], &ty, ident.span);
+                cx.declare_variable(ident, &ty, Some(value), false);
+            }
+        });
     }
 }

@@ -5,6 +5,7 @@ use super::classes::Callee;
 use super::context::*;
 use super::dispatch::may_bind;
 use super::types::*;
+use super::unseen::Unseen;
 use super::value::*;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
@@ -57,6 +58,11 @@ impl Context<'_> {
     }
 
     fn construct_arguments(&mut self, ty: CType, list: &[Arg<'_>], span: Span) -> Operand {
+        let wanted = ty.is_numeric().then(|| ty.components());
+        let several = ty.is_array() || matches!(ty, CType::Struct(_)) || wanted > Some(1);
+        if several && !self.is_dim3(&ty) && self.guessed_shape(list, wanted) {
+            return Operand::Value(self.unknown_object(&ty, list, span));
+        }
         if self.is_hlsl()
             && let (CType::Struct(_) | CType::Array { .. }, [only]) = (&ty, list)
             && only.list.is_none()
@@ -85,8 +91,14 @@ impl Context<'_> {
                 {
                     return Operand::Value(value);
                 }
-                // An aggregate in parentheses: member by member.
+                // An aggregate in parentheses: member by member. A number alone is none: its type was taken for another.
                 let fields = self.structs[id].fields.clone();
+                if let [only] = list
+                    && fields.len() > 1
+                    && only.operand.ty().value_type().is_numeric()
+                {
+                    return Operand::Value(self.unknown_object(&ty, list, span));
+                }
                 for (field, argument) in fields.iter().zip(list) {
                     let value = self.take(argument.operand.clone(), argument.span);
                     if let Some(target) = self.field(&place, id, &field.name, span) {
@@ -416,87 +428,10 @@ impl Context<'_> {
                     }
                 }
                 _ => {
-                    self.arguments(&initializer.arguments);
+                    let list = self.arguments_of(&initializer.arguments, |_| true);
+                    self.unseen_call(&name, Unseen::Name, None, &list, None, span);
                 }
             }
-        }
-    }
-
-    /// A user-defined conversion to `to`.
-    pub fn conversion_operator(
-        &mut self,
-        operand: &Operand,
-        id: StructId,
-        to: &CType,
-        span: Span,
-    ) -> Option<RValue> {
-        let candidates = self.methods(id, "operator T", 0);
-        let mut best: Option<(u32, super::classes::Callee)> = None;
-        for candidate in candidates {
-            let Some(function) = candidate.function.function() else {
-                continue;
-            };
-            let ty = function.return_type.clone();
-            self.enter_class(id);
-            let ty = self.resolve_type(&ty);
-            self.frames.pop();
-            self.converting += 1;
-            let rank = self.conversion_rank(&ty, to);
-            self.converting -= 1;
-            if let Some(rank) = rank
-                && best.as_ref().is_none_or(|(r, _)| rank < *r)
-            {
-                best = Some((rank, candidate));
-            }
-        }
-        let (_, callee) = best?;
-        let object = match operand {
-            Operand::Place(place) => place.clone(),
-            Operand::Value(value) => LValue::value(value.clone()),
-        };
-        let result = self.call_method(&object, vec![callee], &[], &[], span)?;
-        let value = self.take(result, span);
-        if matches!(value.ty, CType::Struct(_)) {
-            return Some(value);
-        }
-        Some(self.convert(value, to, span))
-    }
-
-    /// An operand of a builtin operator: an object whose class converts to one number or pointer type is converted.
-    pub(super) fn converted_operand(&mut self, operand: Operand, span: Span) -> Operand {
-        let CType::Struct(id) = *operand.ty().value_type() else {
-            return operand;
-        };
-        let mut found: Option<(CType, super::classes::Callee)> = None;
-        for candidate in self.methods(id, "operator T", 0) {
-            let Some(function) = candidate.function.function() else {
-                continue;
-            };
-            let ty = function.return_type.clone();
-            self.enter_class(id);
-            let ty = self.resolve_type(&ty);
-            self.frames.pop();
-            let ty = ty.value_type().clone();
-            if !ty.is_numeric() && !ty.is_pointer() {
-                continue;
-            }
-            match &found {
-                // That for constant objects beside that for others.
-                Some((known, _)) if super::templates::same_type(known, &ty) => {}
-                Some(_) => return operand,
-                None => found = Some((ty, candidate)),
-            }
-        }
-        let Some((_, callee)) = found else {
-            return operand;
-        };
-        let object = match &operand {
-            Operand::Place(place) => place.clone(),
-            Operand::Value(value) => LValue::value(value.clone()),
-        };
-        match self.call_method(&object, vec![callee], &[], &[], span) {
-            Some(result) => result,
-            None => operand,
         }
     }
 
@@ -509,6 +444,12 @@ impl Context<'_> {
                 return self.rvalue(e);
             }
             let operand = self.expr(e);
+            if self.operand_is_guess(&operand) {
+                let value = self.take(operand, e.span);
+                let value = self.convert(value, ty, e.span);
+                self.made_of_guess = true;
+                return value;
+            }
             if let (CType::Struct(id), false) = (ty.value_type(), operand.ty() == ty) {
                 let id = *id;
                 let from = operand.ty().value_type().clone();
@@ -621,7 +562,8 @@ impl Context<'_> {
                         self.store_silently(place, value, span);
                         return;
                     }
-                    if !self.construct_at(place, id, &list, span) {
+                    if self.guessed_shape(&list, None) || !self.construct_at(place, id, &list, span)
+                    {
                         let ty = place.ty.clone();
                         let made = self.construct_arguments(ty, &list, span);
                         let value = self.take(made, span);
@@ -666,6 +608,12 @@ impl Context<'_> {
                         self.store_silently(place, value, span);
                         return;
                     }
+                    if self.guessed_shape(&list, None) {
+                        let ty = place.ty.clone();
+                        let value = self.unknown_object(&ty, &list, span);
+                        self.store_silently(place, value, span);
+                        return;
+                    }
                     if self.construct_at(place, id, &list, span) {
                         return;
                     }
@@ -673,6 +621,7 @@ impl Context<'_> {
                 self.zero_place(place, span);
                 let fields = self.structs[id].fields.clone();
                 let mut next = 0usize;
+                let mut guessed = false;
                 let mut named: Vec<SmolStr> = Vec::new();
                 for (designator, e) in items {
                     if let Some(ident) = designator {
@@ -693,8 +642,18 @@ impl Context<'_> {
                         self.field(place, id, &field.name, e.span)
                     };
                     if let Some(target) = target {
+                        self.made_of_guess = false;
                         self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
+                        guessed |= self.made_of_guess && !matches!(e.kind, ExprKind::List(_));
                     }
+                }
+                // `{f()}` copies an object if that is what `f` returns; in HLSL any vector goes on to the next members.
+                let whole = items.len() == 1 || self.is_hlsl() && items.len() < fields.len();
+                if guessed && whole && items.iter().all(|(d, _)| d.is_none()) && fields.len() > 1 {
+                    let ty = place.ty.clone();
+                    let value = self.guess_as(&RValue::void(), &ty, span);
+                    self.store_silently(place, value, span);
+                    return;
                 }
                 let has_defaults = self.has_default_work(id);
                 if has_defaults && !has_constructor {

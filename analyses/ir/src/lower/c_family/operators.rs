@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::Span;
-use syntax::c_family::ast::{BinaryOp, Expr, ExprKind, UnaryOp};
+use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
 
 impl Context<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
@@ -600,6 +600,7 @@ impl Context<'_> {
             let a = self.rvalue(then);
             let b = self.rvalue(otherwise);
             let ty = self.merged_type(&a, &b);
+            let guess = self.is_guess(&a) || self.is_guess(&b);
             let a = self.convert(a, &ty, span);
             let b = self.convert(b, &ty, span);
             let (a, b) = (self.with_address(a, span), self.with_address(b, span));
@@ -608,6 +609,9 @@ impl Context<'_> {
             for (&x, &y) in a.parts.iter().zip(&b.parts) {
                 let (x, y) = self.one_space(x, y);
                 parts.push(self.builder.select(bit, x, y));
+            }
+            if guess {
+                self.guesses.extend(parts.iter().copied());
             }
             return Operand::Value(RValue::new(ty, parts));
         }
@@ -630,6 +634,7 @@ impl Context<'_> {
         let b = self.decay(b);
         let b = self.with_address(b, span);
         let ty = self.merged_type(&a, &b);
+        let guess = self.is_guess(&a) || self.is_guess(&b);
         let b = self.convert(b, &ty, span);
         let end_second = self.builder.current();
         self.builder.switch_to(end_first);
@@ -650,7 +655,11 @@ impl Context<'_> {
         self.store_silently(&place, b, span);
         self.builder.jump(join);
         self.builder.switch_to(join);
-        Operand::Value(self.load_silently(&place, span))
+        let value = self.load_silently(&place, span);
+        if guess {
+            self.guesses.extend(value.parts.iter().copied());
+        }
+        Operand::Value(value)
     }
 
     pub(super) fn one_space(&mut self, a: Value, b: Value) -> (Value, Value) {
@@ -705,9 +714,10 @@ impl Context<'_> {
         span: Span,
     ) -> Option<Operand> {
         let name = format!("operator{symbol}");
-        let (first, first_span) = operands.first()?;
+        let (first, _) = operands.first()?;
         if let CType::Struct(id) = first.ty().value_type() {
-            let methods = self.methods(*id, &name, 0);
+            let mut methods = self.methods(*id, &name, 0);
+            methods.retain(|m| !is_friend(m));
             if !methods.is_empty() {
                 let object = match first {
                     Operand::Place(place) => place.clone(),
@@ -727,8 +737,19 @@ impl Context<'_> {
                 }
             }
         }
-        let _ = first_span;
-        let candidates = self.functions_named(&[SmolStr::new(&name)]);
+        let mut candidates = self.functions_named(&[SmolStr::new(&name)]);
+        // Friends that are defined in the class of an operand are found by that operand alone.
+        let mut classes: Vec<StructId> = Vec::new();
+        for (operand, _) in operands {
+            if let CType::Struct(id) = *operand.ty().value_type()
+                && !classes.contains(&id)
+            {
+                classes.push(id);
+                let mut friends = self.methods(id, &name, 0);
+                friends.retain(is_friend);
+                candidates.extend(friends);
+            }
+        }
         if candidates.is_empty() {
             return None;
         }
@@ -742,4 +763,12 @@ impl Context<'_> {
             .collect();
         self.call_overloaded(candidates, &[], None, &arguments, span, 60)
     }
+}
+
+/// Defined in a class, and no member of it.
+fn is_friend(callee: &super::classes::Callee) -> bool {
+    callee.function.function().is_some_and(|f| {
+        f.specifiers.words.has(ast::SpecifierSet::FRIEND)
+            && matches!(f.body, ast::FunctionBody::Block(_))
+    })
 }

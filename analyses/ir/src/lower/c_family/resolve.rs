@@ -63,12 +63,24 @@ impl Context<'_> {
                 };
                 CType::array(element, size)
             }
-            TypeKind::FunctionPointer { .. } => CType::opaque("function pointer"),
+            TypeKind::FunctionPointer { parameters, .. } => self.function_pointer(parameters),
             TypeKind::MemberPointer => CType::opaque("member pointer"),
             TypeKind::InlineStruct(inner) => self.local_struct(inner),
             TypeKind::InlineEnum(inner) => self.local_enum(inner),
             TypeKind::Unknown => CType::Unknown,
         }
+    }
+
+    /// Whether the callee may write what it is given is part of the name.
+    fn function_pointer(&mut self, parameters: &[ast::Type]) -> CType {
+        let by_value = parameters.iter().all(|p| {
+            let ty = self.resolve_type(p);
+            ty.is_numeric() || ty.is_pointer() || ty.is_void() || matches!(ty, CType::Struct(_))
+        });
+        CType::opaque(match by_value {
+            true => FUNCTION_POINTER,
+            false => REFERRING_FUNCTION_POINTER,
+        })
     }
 
     fn array_size(&mut self, e: &ast::Expr) -> ArraySize {

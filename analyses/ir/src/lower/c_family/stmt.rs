@@ -194,6 +194,7 @@ impl Context<'_> {
                 self.builder.switch_to(target);
             }
             StmtKind::Asm(asm) => self.asm(asm),
+            StmtKind::Skipped(skipped) => self.skipped(skipped, statement.span),
             StmtKind::Unknown => {
                 self.unknown(
                     "statement that was not understood",
@@ -224,24 +225,26 @@ impl Context<'_> {
                 (bit, e.span)
             }
             Condition::Declaration(declaration) => {
-                self.declaration(declaration);
                 let span = declaration.span;
-                let name = declaration.declarators.first().and_then(|d| match &d.name {
-                    DeclaratorName::Plain(ident) => Some(ident.clone()),
-                    _ => None,
-                });
-                let place = match name.and_then(|i| self.lookup_local(&i.name).cloned()) {
-                    Some(Local::Variable(place)) => place,
-                    _ => {
-                        let bit = self.builder.bool(true);
-                        return (bit, span);
-                    }
-                };
-                let value = self.load_silently(&place, span);
+                let value = self.declared_condition(declaration);
                 let bit = self.condition_bit(value, span);
                 self.here(span);
                 (bit, span)
             }
+        }
+    }
+
+    /// `int x = f()` in a head: the variable's value decides.
+    pub(super) fn declared_condition(&mut self, declaration: &ast::Declaration) -> RValue {
+        self.declaration(declaration);
+        let span = declaration.span;
+        let name = declaration.declarators.first().and_then(|d| match &d.name {
+            DeclaratorName::Plain(ident) => Some(ident.clone()),
+            _ => None,
+        });
+        match name.and_then(|i| self.lookup_local(&i.name).cloned()) {
+            Some(Local::Variable(place)) => self.load_silently(&place, span),
+            _ => self.unknown("condition that is not understood", &[], &CType::INT, span),
         }
     }
 
@@ -341,6 +344,11 @@ fn labels_in(statement: &Stmt, out: &mut Vec<(SmolStr, Span)>, depth: u32) {
         | StmtKind::DoWhile { body, .. }
         | StmtKind::RangeFor { body, .. }
         | StmtKind::Switch { body, .. } => labels_in(body, out, d),
+        StmtKind::Skipped(skipped) => {
+            for inner in skipped.understood.iter().chain(&skipped.perhaps) {
+                labels_in(inner, out, d);
+            }
+        }
         _ => {}
     }
 }
@@ -350,6 +358,10 @@ fn has_label(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Label(_) | StmtKind::Case { .. } | StmtKind::Default => true,
         StmtKind::Block(block) => block.statements.iter().any(has_label),
+        StmtKind::Skipped(skipped) => {
+            let mut all = skipped.understood.iter().chain(&skipped.perhaps);
+            all.any(has_label)
+        }
         _ => false,
     }
 }

@@ -5,17 +5,16 @@ use super::types::*;
 use super::value::*;
 use crate::entity::Block;
 use crate::function::*;
+use crate::inst::Wrap;
 use crate::types::Type;
-use syntax::c_family::ast::{Condition, Expr, Stmt};
+use syntax::c_family::ast::{BinaryOp, Condition, Expr, Stmt};
 
 impl Context<'_> {
     pub(super) fn switch_statement(&mut self, condition: &Condition, body: &Stmt) {
         let (value, span) = match condition {
             Condition::Expr(e) => (self.rvalue(e), e.span),
             Condition::Declaration(declaration) => {
-                self.declaration(declaration);
-                let zero = self.builder.int(Type::I32, 0);
-                (RValue::scalar(CType::INT, zero), declaration.span)
+                (self.declared_condition(declaration), declaration.span)
             }
         };
         let ty = self.promote(value.ty.element());
@@ -30,8 +29,9 @@ impl Context<'_> {
         let depth = self.frame().scopes.len();
         self.frame().breaks.push((exit, depth));
         self.frame().switches.push(SwitchLabels {
-            ty,
+            ty: ty.clone(),
             cases: Vec::new(),
+            compared: Vec::new(),
             default: None,
         });
         self.push_scope();
@@ -42,10 +42,15 @@ impl Context<'_> {
         self.builder.jump(exit);
         self.builder.switch_to(head);
         self.here(span);
-        let (cases, default) = match labels {
-            Some(labels) => (labels.cases, labels.default),
-            None => (Vec::new(), None),
+        let (cases, compared, default) = match labels {
+            Some(labels) => (labels.cases, labels.compared, labels.default),
+            None => (Vec::new(), Vec::new(), None),
         };
+        let subject = RValue::scalar(ty.clone(), selector);
+        for (low, high, block) in compared {
+            self.compared_label(&subject, &low, high.as_ref(), block);
+        }
+        self.here(span);
         let selector = if self.builder.function.ty(selector).is_int() {
             selector
         } else {
@@ -91,22 +96,55 @@ impl Context<'_> {
         let block = self.label_block();
         let low = self.constant(value).map(|n| n.as_int());
         let high = upper.map(|e| self.constant(e).map(|n| n.as_int()));
-        let Some(low) = low else {
-            self.unknown(
-                "case label that is no constant",
-                &[],
-                &CType::Void,
-                value.span,
-            );
-            return;
+        let (low, high) = match (low, high) {
+            (Some(low), None) => (low, None),
+            (Some(low), Some(Some(high))) => (low, Some(high)),
+            _ => {
+                let label = (value.clone(), upper.cloned(), block);
+                match self.frame().switches.last_mut() {
+                    Some(labels) => labels.compared.push(label),
+                    None => self.problem(value.span, "`case` outside of a switch"),
+                }
+                return;
+            }
         };
         let high = match high {
-            Some(Some(high)) => high.min(low.saturating_add(255)),
-            _ => low,
+            Some(high) if high.saturating_sub(low) < 256 => high,
+            None => low,
+            // A long range is compared as well.
+            Some(_) => {
+                let label = (value.clone(), upper.cloned(), block);
+                if let Some(labels) = self.frame().switches.last_mut() {
+                    labels.compared.push(label);
+                }
+                return;
+            }
         };
         match self.frame().switches.last_mut() {
             Some(labels) => labels.cases.extend((low..=high).map(|n| (n, block))),
             None => self.problem(value.span, "`case` outside of a switch"),
         }
+    }
+
+    /// A label that is no number here: `case N:` of a template parameter, or of a name that is not in sight.
+    fn compared_label(&mut self, subject: &RValue, low: &Expr, high: Option<&Expr>, block: Block) {
+        let number = self.rvalue(low);
+        let bit = match high {
+            None => {
+                let equal = self.arithmetic(BinaryOp::Equal, subject.clone(), number, low.span);
+                self.truth(equal, low.span)
+            }
+            Some(high) => {
+                let end = self.rvalue(high);
+                let above =
+                    self.arithmetic(BinaryOp::GreaterEqual, subject.clone(), number, low.span);
+                let below = self.arithmetic(BinaryOp::LessEqual, subject.clone(), end, high.span);
+                let (above, below) = (self.truth(above, low.span), self.truth(below, high.span));
+                self.fold(crate::inst::BinaryOp::And, Wrap::MAY, above, below)
+            }
+        };
+        let next = self.builder.create_block();
+        self.builder.branch(bit, block, next, BranchKind::Switch);
+        self.builder.switch_to(next);
     }
 }

@@ -103,6 +103,10 @@ pub enum CType {
     Unknown,
 }
 
+/// Opaque types: pointers to functions that take all arguments by value, and to others.
+pub(super) const FUNCTION_POINTER: &str = "function pointer";
+pub(super) const REFERRING_FUNCTION_POINTER: &str = "pointer to a function of references";
+
 /// An HLSL resource object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceType {
@@ -411,7 +415,7 @@ impl StructTable {
     /// Whether a type's layout is the compiler's: not where it depends on a type or a number that is not known.
     pub fn is_exact(&self, ty: &CType) -> bool {
         match ty {
-            CType::Opaque(name) => name == "function pointer",
+            CType::Opaque(name) => name == FUNCTION_POINTER || name == REFERRING_FUNCTION_POINTER,
             CType::Unknown => false,
             CType::Struct(id) => !self[*id].incomplete,
             CType::Array { element, size } => {

@@ -204,8 +204,13 @@ impl Context<'_> {
         if let Some(this) = this {
             self.reached(this, &mut values, &mut written);
         }
-        let ty = return_type.unwrap_or(guess);
-        let ty = if ty.is_unknown() { CType::INT } else { ty };
+        let declared = return_type.filter(|ty| !ty.is_unknown());
+        let guessed = declared.is_none();
+        let ty = match declared {
+            Some(ty) => ty,
+            None if guess.is_unknown() => CType::INT,
+            None => guess,
+        };
         let result_ty = match &ty {
             CType::Reference { to, .. } => (**to).clone(),
             other => other.clone(),
@@ -227,6 +232,9 @@ impl Context<'_> {
             self.reaches_globals.push(inst);
         }
         let results: Parts = self.builder.results(inst).iter().copied().collect();
+        if guessed {
+            self.guesses.extend(results.iter().take(own));
+        }
         let mut at = own;
         for place in written {
             let count = self.structs.parts(&place.ty).map_or(0, |p| p.len());
@@ -240,7 +248,12 @@ impl Context<'_> {
     }
 
     /// A place that the callee may write: memory is given to it, of anything else the call is an assignment.
-    fn reached(&mut self, place: &LValue, values: &mut Parts, written: &mut Vec<LValue>) {
+    pub(super) fn reached(
+        &mut self,
+        place: &LValue,
+        values: &mut Parts,
+        written: &mut Vec<LValue>,
+    ) {
         if place.is_const {
             return;
         }
@@ -269,7 +282,12 @@ impl Context<'_> {
     }
 
     /// What a lambda holds by reference may be written by whoever has the lambda.
-    fn captured_places(&mut self, id: ClosureId, values: &mut Parts, written: &mut Vec<LValue>) {
+    pub(super) fn captured_places(
+        &mut self,
+        id: ClosureId,
+        values: &mut Parts,
+        written: &mut Vec<LValue>,
+    ) {
         let Some(closure) = self.closures.get(id.0 as usize).cloned() else {
             return;
         };

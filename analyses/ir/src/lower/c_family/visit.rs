@@ -106,6 +106,10 @@ fn stmt(statement: &Stmt, f: &mut dyn FnMut(Node<'_>), depth: u32) {
             upper.iter().for_each(|e| expr_at(e, f, d));
         }
         StmtKind::Return(Some(e)) => expr_at(e, f, d),
+        StmtKind::Skipped(skipped) => {
+            let all = skipped.understood.iter().chain(&skipped.perhaps);
+            all.for_each(|s| stmt(s, f, d));
+        }
         StmtKind::Asm(asm) => {
             let operands = asm.outputs.iter().chain(&asm.inputs);
             operands.for_each(|(_, e)| expr_at(e, f, d));

@@ -178,6 +178,18 @@ fn statement(inner: &Stmt, out: &mut String) {
             out.push(')');
         }
         StmtKind::Empty => out.push_str("(empty)"),
+        StmtKind::Skipped(inner) => match &inner.understood {
+            Some(understood) => statement(understood, out),
+            None if inner.perhaps.is_empty() => out.push_str("(unknown)"),
+            None => {
+                out.push_str("(perhaps");
+                for inner in &inner.perhaps {
+                    out.push(' ');
+                    statement(inner, out);
+                }
+                out.push(')');
+            }
+        },
         StmtKind::Unknown => out.push_str("(unknown)"),
     }
 }

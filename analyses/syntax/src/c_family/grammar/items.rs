@@ -21,7 +21,29 @@ impl Parser<'_> {
         kind
     }
 
+    /// `PREFER_WAVE64 [numthreads(8, 8, 1)] void main()` without a definition of the macro.
+    fn unknown_words(&mut self) {
+        while self.peek() == T::Ident
+            && super::specifiers::shouting(self.text())
+            && !self.is_type_name(self.text())
+            && self.nth(1) == T::LBracket
+        {
+            let start = self.mark();
+            self.bump();
+            if !self.at_bracket_attribute() {
+                self.at = start;
+                return;
+            }
+            let span = self.span_from(start);
+            self.unsupported(
+                span,
+                "this looks like a macro whose definition is not known",
+            );
+        }
+    }
+
     fn item_kind(&mut self) -> ItemKind {
+        self.unknown_words();
         if let Some(kind) = self.hlsl_item() {
             return kind;
         }

@@ -21,6 +21,7 @@ mod literals;
 mod names;
 mod primary;
 mod scan;
+mod skipped;
 mod specifiers;
 mod statements;
 mod structs;
@@ -126,6 +127,8 @@ struct Parser<'a> {
     launch: bool,
     /// A block follows the head that is being parsed: `x {` constructs nothing here.
     head: bool,
+    /// Problems for which no text was left out.
+    forgiven: usize,
     /// The class whose members are being parsed.
     class: Option<smol_str::SmolStr>,
 }
@@ -143,6 +146,7 @@ impl<'a> Parser<'a> {
             angle: false,
             launch: false,
             head: false,
+            forgiven: 0,
             class: None,
         }
     }
@@ -414,11 +418,19 @@ impl<'a> Parser<'a> {
             return;
         }
         let span = self.span_behind();
-        self.report(Problem::syntax(span, "expected `;`"));
         if self.peek() == T::Eof || self.peek() == T::RBrace || self.on_new_line() {
+            self.forgive(span);
             return;
         }
+        self.report(Problem::syntax(span, "expected `;`"));
         self.skip_statement();
+    }
+
+    /// A `;` is missing, and nothing else.
+    fn forgive(&mut self, span: Span) {
+        let before = self.problems.len();
+        self.report(Problem::syntax(span, "expected `;`"));
+        self.forgiven += self.problems.len() - before;
     }
 
     fn unknown_item(&mut self) -> ItemKind {

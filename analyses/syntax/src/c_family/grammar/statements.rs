@@ -31,16 +31,24 @@ impl Parser<'_> {
             if self.at == start {
                 self.bump();
             }
-            return self.finish(start, Vec::new(), StmtKind::Unknown);
+            let kind = self.skipped(start, None);
+            return self.finish(start, Vec::new(), kind);
         }
         let mut attributes = Vec::new();
+        let (before, forgiven) = (self.problems.len(), self.forgiven);
         self.statement_attributes(&mut attributes);
         let kind = self.statement_kind(start);
         self.leave();
+        let all = self.problems.len() > before + (self.forgiven - forgiven);
+        let kind = match kind {
+            StmtKind::Unknown => self.skipped(start, None),
+            kind if all => self.partly_skipped(start, before, kind),
+            kind => kind,
+        };
         self.finish(start, attributes, kind)
     }
 
-    fn finish(&self, start: usize, attributes: Vec<Attribute>, kind: StmtKind) -> Stmt {
+    pub(super) fn finish(&self, start: usize, attributes: Vec<Attribute>, kind: StmtKind) -> Stmt {
         Stmt {
             kind,
             attributes,
@@ -169,7 +177,10 @@ impl Parser<'_> {
             T::Else => self.unknown_statement("`else` without `if`"),
             T::Default => self.unknown_statement("a label outside of a switch"),
             _ if self.is_declaration() => self.declaration_statement(start),
-            _ => self.expression_statement(),
+            _ => match self.macro_head() {
+                Some(kind) => kind,
+                None => self.expression_statement(),
+            },
         }
     }
 
@@ -182,7 +193,7 @@ impl Parser<'_> {
     }
 
     /// A statement that belongs to a head.
-    fn body(&mut self) -> Box<Stmt> {
+    pub(super) fn body(&mut self) -> Box<Stmt> {
         if matches!(self.peek(), T::RBrace | T::Eof) {
             self.expected("a statement");
             return Box::new(Stmt {
@@ -226,7 +237,8 @@ impl Parser<'_> {
                     self.limit("this chain of `else if` is too long");
                     let start = self.mark();
                     self.skip_else_chain();
-                    otherwise = Some(Box::new(self.finish(start, attributes, StmtKind::Unknown)));
+                    let kind = self.skipped(start, None);
+                    otherwise = Some(Box::new(self.finish(start, attributes, kind)));
                 } else {
                     let mut last = self.body();
                     last.attributes.splice(0..0, attributes);
@@ -288,7 +300,7 @@ impl Parser<'_> {
             );
         }
         let close = self.closing(start);
-        let result = self.bracketed(|this| {
+        let (initializer, mut condition) = self.bracketed(|this| {
             this.head = true;
             let mut initializer = None;
             let closed = this.kind_at(close.saturating_sub(1)) == T::RParen;
@@ -297,30 +309,39 @@ impl Parser<'_> {
             }
             (initializer, this.condition(T::RParen))
         });
-        self.close_head(close);
-        result
+        if self.close_head(close) {
+            // What was left out may decide.
+            condition = Condition::Expr(Expr {
+                kind: ExprKind::Unknown,
+                span: self.span_from(start),
+            });
+        }
+        (initializer, condition)
     }
 
-    /// `)` of a head; what was not understood before it is skipped.
-    fn close_head(&mut self, close: usize) {
+    /// `)` of a head; what was not understood before it is skipped. True: something was.
+    fn close_head(&mut self, close: usize) -> bool {
         if self.eat(T::RParen) {
-            return;
+            return false;
         }
         self.expected("`)`");
+        let start = self.at;
         // A head that was never closed must not take the body with it.
         let closed = self.kind_at(close.saturating_sub(1)) == T::RParen;
         if closed && close > self.at {
             self.half = false;
             self.at = close;
-        } else {
-            while !matches!(
-                self.peek(),
-                T::RParen | T::LBrace | T::RBrace | T::Semicolon | T::Eof
-            ) {
-                self.bump();
-            }
-            self.eat(T::RParen);
+            return close - start > 1;
         }
+        while !matches!(
+            self.peek(),
+            T::RParen | T::LBrace | T::RBrace | T::Semicolon | T::Eof
+        ) {
+            self.bump();
+        }
+        let skipped = self.at > start;
+        self.eat(T::RParen);
+        skipped
     }
 
     /// Whether a `;` lies between here and the parenthesis that ends before `close`.
@@ -414,7 +435,7 @@ impl Parser<'_> {
         if let Some(kind) = self.range_for(close) {
             return kind;
         }
-        let (initializer, condition, step) = self.bracketed(|this| {
+        let (initializer, mut condition, step) = self.bracketed(|this| {
             this.head = true;
             let first = this.simple_statement();
             let initializer = (!matches!(first.kind, StmtKind::Empty)).then(|| Box::new(first));
@@ -429,7 +450,12 @@ impl Parser<'_> {
                 (!matches!(this.peek(), T::RParen | T::Eof | T::LBrace)).then(|| this.expression());
             (initializer, condition, step)
         });
-        self.close_head(close);
+        if self.close_head(close) {
+            condition = Some(Condition::Expr(Expr {
+                kind: ExprKind::Unknown,
+                span: self.span_from(open),
+            }));
+        }
         StmtKind::For {
             initializer,
             condition,
@@ -531,24 +557,6 @@ impl Parser<'_> {
         StmtKind::DoWhile { body, condition }
     }
 
-    fn try_statement(&mut self) -> StmtKind {
-        let span = self.span_here();
-        self.bump();
-        if self.peek() == T::LBrace {
-            self.block();
-        }
-        while self.eat(T::Catch) {
-            if self.peek() == T::LParen {
-                self.skip_brackets();
-            }
-            if self.peek() == T::LBrace {
-                self.skip_brackets();
-            }
-        }
-        self.unsupported(span, "exceptions are not understood");
-        StmtKind::Unknown
-    }
-
     fn using_statement(&mut self, start: usize) -> StmtKind {
         self.bump();
         if self.eat(T::Namespace) {
@@ -627,14 +635,7 @@ impl Parser<'_> {
         }
         let call = matches!(value.kind, ExprKind::Call { .. });
         if self.peek() == T::LBrace && (call || macro_call) {
-            // A macro that stands for the head of a loop or a condition.
-            let span = self.span_from(start);
-            self.unsupported(
-                span,
-                "this looks like a macro whose definition is not known",
-            );
-            self.block();
-            return StmtKind::Unknown;
+            return self.macro_body(start);
         }
         // A statement whose expression came from the end of a macro.
         if matches!(value.kind, ExprKind::Unknown) || self.problems.len() > problems {
@@ -645,7 +646,7 @@ impl Parser<'_> {
             return StmtKind::Unknown;
         }
         let span = self.span_behind();
-        self.report(Problem::syntax(span, "expected `;`"));
+        self.forgive(span);
         if self.peek() == T::Eof || self.peek() == T::RBrace || self.on_new_line() {
             return StmtKind::Expr(value);
         }

@@ -250,7 +250,7 @@ fn postfix_and_allocation() {
         Cuda,
         r##"void f() { new int[4]; delete[] p; throw 1; try { g(); } catch (...) { } x->y.z(1)[2]->w++; a.b<int>(3); a.template c<4>(); A::B::c(); ::d(); this->e; p->~T(); a.operator+(b); }"##,
         &[
-            r##"(function void f() {(new (array int 4)) (delete p) (throw) (unknown) (_++ (-> (index (call (. (-> x y) z) 1) 2) w)) (call (. a b<int>) 3) (call (. a c<=4>)) (call A::B::c) (call ::d) (-> this e) (call (-> p ~T)) (call (. a operator+) b)})"##,
+            r##"(function void f() {(new (array int 4)) (delete p) (throw) (perhaps {(call g)} {}) (_++ (-> (index (call (. (-> x y) z) 1) 2) w)) (call (. a b<int>) 3) (call (. a c<=4>)) (call A::B::c) (call ::d) (-> this e) (call (-> p ~T)) (call (. a operator+) b)})"##,
             r##"! Unsupported: exceptions are not understood"##,
         ],
     );
