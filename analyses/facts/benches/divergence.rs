@@ -46,8 +46,9 @@ fn divergence(c: &mut Criterion) {
                 b.iter(|| black_box(analyze(0, &module, &Options::default())));
             });
         }
+        // A block of them has 24 values on average.
         let shape = Shape {
-            blocks: values / 12,
+            blocks: values / 24,
             functions: 0,
             ..Shape::default()
         };

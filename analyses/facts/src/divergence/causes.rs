@@ -116,24 +116,20 @@ pub(crate) fn find(engine: &Engine<'_>) -> EntityVec<Value, Cause> {
     }
     // What is left: values that lanes left a loop with, cancelled forms, irreducible loops.
     let mut deciders = None;
-    for &block in &engine.flow.order {
-        let data = &function.blocks[block];
-        for &param in &data.params {
-            if open[param] {
-                let incoming = engine.tables.incoming(function, param);
+    for (value, _) in open.iter().filter(|&(_, &open)| open) {
+        let node = engine.tables.nodes.get(engine.node_of(value) as usize);
+        causes[value] = match node.copied() {
+            Some(Node::Param(block, _)) => {
+                let incoming = engine.tables.incoming(function, value);
                 let args = incoming.iter().map(|i| i.1);
-                causes[param] = fallback(engine, &mut deciders, block, args);
+                fallback(engine, &mut deciders, block, args)
             }
-        }
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            for &result in &inst.results {
-                if open[result] {
-                    let args = inst.args.iter().copied();
-                    causes[result] = fallback(engine, &mut deciders, block, args);
-                }
+            Some(Node::Inst(block, inst)) => {
+                let args = function.insts[inst].args.iter().copied();
+                fallback(engine, &mut deciders, block, args)
             }
-        }
+            Some(Node::Terminator(_)) | None => continue,
+        };
     }
     causes
 }

@@ -20,7 +20,7 @@ use super::engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP};
 use ir::{
     Barrier, BinaryOp, Block, Convert, Function, Inst, Language, Op, Space, TextureOp, Type, Value,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 const STORES: usize = 64;
 
@@ -48,50 +48,46 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
         _ => false,
     };
     let mut races = Races::default();
-    let mut found_load = false;
-    let mut found_store = false;
+    // What reads, writes or closes, in the order of the flow.
+    let mut touched: Vec<(Block, Inst)> = Vec::new();
+    let (mut found_load, mut found_store) = (false, false);
     for &block in &engine.flow.order {
         for &inst in &function.blocks[block].insts {
-            let op = &function.insts[inst].op;
-            found_load |= reads(op);
-            found_store |= writes(op);
+            let data = &function.insts[inst];
+            let (load, store) = (reads(&data.op), writes(&data.op));
+            found_load |= load;
+            found_store |= store;
+            if load || store || closes(data.guard.is_some(), &data.op) {
+                touched.push((block, inst));
+            }
         }
     }
     if !found_load || !found_store {
         return races;
     }
     let mut objects = Objects::new(engine);
-    let object = |objects: &mut Objects<'_>, inst: Inst| {
-        let address = function.insts[inst].args.first();
-        address.map(|&address| objects.of(address))
-    };
-    let mut loaded: FxHashMap<u32, Vec<(Block, Inst)>> = FxHashMap::default();
-    for &block in &engine.flow.order {
-        for &inst in &function.blocks[block].insts {
-            if reads(&function.insts[inst].op)
-                && let Some(object) = object(&mut objects, inst)
-            {
-                loaded.entry(object).or_default().push((block, inst));
-            }
+    let mut loaded: FxHashSet<u32> = FxHashSet::default();
+    for &(_, inst) in &touched {
+        let data = &function.insts[inst];
+        if let (true, Some(&address)) = (reads(&data.op), data.args.first()) {
+            loaded.insert(objects.of(address));
         }
     }
     // Stores to objects that are read.
     let mut stores: Vec<(Block, Inst, u32)> = Vec::new();
-    for &block in &engine.flow.order {
-        for &inst in &function.blocks[block].insts {
-            let data = &function.insts[inst];
-            if !writes(&data.op) {
-                continue;
-            }
-            let reached = match data.op {
-                Op::Store(_) | Op::Atomic(..) | Op::Texture(_) => data.args.get(..1),
-                _ => Some(data.args.as_slice()),
-            };
-            for &address in reached.unwrap_or_default() {
-                let object = objects.of(address);
-                if loaded.contains_key(&object) {
-                    stores.push((block, inst, object));
-                }
+    for &(block, inst) in &touched {
+        let data = &function.insts[inst];
+        if !writes(&data.op) {
+            continue;
+        }
+        let reached = match data.op {
+            Op::Store(_) | Op::Atomic(..) | Op::Texture(_) => data.args.get(..1),
+            _ => Some(data.args.as_slice()),
+        };
+        for &address in reached.unwrap_or_default() {
+            let object = objects.of(address);
+            if loaded.contains(&object) {
+                stores.push((block, inst, object));
             }
         }
     }
@@ -114,11 +110,12 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
         *bits_of_object.entry(object).or_default() |= 1 << number;
         *written.entry(inst).or_default() |= 1 << number;
     }
-    let before = reaching(engine, &written);
-    for &block in &engine.flow.order {
+    let before = reaching(engine, &touched, &written);
+    for stretch in touched.chunk_by(|(one, _), (other, _)| one == other) {
+        let block = stretch[0].0;
         let mut now = before[block.0 as usize];
         let mut here = 0;
-        for &inst in &function.blocks[block].insts {
+        for &(_, inst) in stretch {
             let data = &function.insts[inst];
             if reads(&data.op) && now != 0 {
                 let own = data.args.first().map(|&address| objects.of(address));
@@ -275,23 +272,25 @@ fn closes(guarded: bool, op: &Op) -> bool {
 }
 
 /// By block the stores that reach its begin without a barrier.
-fn reaching(engine: &Engine<'_>, written: &FxHashMap<Inst, u64>) -> Vec<u64> {
+fn reaching(
+    engine: &Engine<'_>,
+    touched: &[(Block, Inst)],
+    written: &FxHashMap<Inst, u64>,
+) -> Vec<u64> {
     let function = engine.function;
     let blocks = function.blocks.len();
     let mut before = vec![0u64; blocks];
     // What a block lets through, and what it adds.
     let mut through = vec![u64::MAX; blocks];
     let mut added = vec![0u64; blocks];
-    for &block in &engine.flow.order {
+    for (block, inst) in touched {
         let at = block.0 as usize;
-        for &inst in &function.blocks[block].insts {
-            let data = &function.insts[inst];
-            if closes(data.guard.is_some(), &data.op) {
-                through[at] = 0;
-                added[at] = 0;
-            }
-            added[at] |= written.get(&inst).copied().unwrap_or(0);
+        let data = &function.insts[*inst];
+        if closes(data.guard.is_some(), &data.op) {
+            through[at] = 0;
+            added[at] = 0;
         }
+        added[at] |= written.get(inst).copied().unwrap_or(0);
     }
     let mut work: Vec<Block> = engine.flow.order.iter().rev().copied().collect();
     while let Some(block) = work.pop() {
