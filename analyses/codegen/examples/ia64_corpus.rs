@@ -32,6 +32,10 @@ struct Totals {
     rewritten: usize,
     proved: usize,
     kept: BTreeMap<String, usize>,
+    groups: usize,
+    needless_stops: usize,
+    /// Cycles in which nothing issues.
+    waits: usize,
     /// Of what was rewritten.
     cycles: (u32, u32),
     nops: (u32, u32),
@@ -132,18 +136,36 @@ fn main() {
                 println!("{}: {error}", path.display());
             }
         }
+        let place = |item: u32| {
+            let statement = listing.items[item as usize].statement;
+            line(document.statements[statement as usize].span.start)
+        };
+        for one in &listing.beyond {
+            println!(
+                "{}:{}: {} is beyond {:?}",
+                path.display(),
+                place(one.item),
+                one.register,
+                one.frame
+            );
+        }
+        if let Some(epic) = machine::named("itanium2")
+            .as_ref()
+            .and_then(|one| one.epic())
+        {
+            let groups: Vec<_> = listing.timing(epic).into_iter().flatten().collect();
+            totals.groups += groups.len();
+            totals.needless_stops += groups.iter().filter(|one| one.needless_stop).count();
+            totals.waits += groups.iter().map(|one| one.waits as usize).sum::<usize>();
+        }
         for one in listing.violations() {
-            let at = |item: u32| {
-                let statement = listing.items[item as usize].statement;
-                line(document.statements[statement as usize].span.start)
-            };
             let what = if one.writes { "writes" } else { "reads" };
             println!(
                 "{}:{}: {what} {} of line {} in one group",
                 path.display(),
-                at(one.to),
+                place(one.to),
                 one.register,
-                at(one.from)
+                place(one.from)
             );
         }
     }

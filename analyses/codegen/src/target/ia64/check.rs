@@ -221,9 +221,10 @@ fn pairs(
     for (second, &item) in before.iter().enumerate() {
         for (first, &other) in before[..second].iter().enumerate() {
             let (one, two) = (&old.listing.items[other], &old.listing.items[item]);
-            let exclusive = compare[other].is_some()
-                && compare[other] == compare[item]
-                && one.inst.predicate != two.inst.predicate;
+            let differ = one.inst.predicate != two.inst.predicate;
+            let exclusive = differ
+                && (compare[other].is_some() && compare[other] == compare[item]
+                    || promised(old.listing, other, item));
             let (from, to) = (place[first], place[second]);
             let ordered = from < to;
             let apart = new.listing.items[from].group < new.listing.items[to].group;
@@ -239,8 +240,7 @@ fn pairs(
             // What the author had in one group may stay in one.
             let fine = ordered && (apart || close || together);
             // Neither order was there for two of one group that only write or read under other predicates.
-            let free =
-                together && !close && through.is_some() && one.inst.predicate != two.inst.predicate;
+            let free = together && !close && through.is_some() && differ;
             if !fine && !free {
                 return Err(Fault::Order {
                     first: old.instruction(other),
@@ -251,6 +251,24 @@ fn pairs(
         }
     }
     Ok(())
+}
+
+/// Whether the author says that the predicates of two instructions exclude each other (`.pred.rel "mutex"`), and neither
+/// is written from there to the second.
+fn promised(listing: &Listing, first: usize, second: usize) -> bool {
+    let guard = |item: usize| listing.items[item].inst.predicate;
+    let pair = [guard(first), guard(second)];
+    listing.exclusions.iter().any(|one| {
+        let from = one.at as usize;
+        let mut labels = listing.regions.iter().map(|region| region.start as usize);
+        from <= first
+            && !labels.any(|label| from < label && label <= second)
+            && pair.iter().all(|guard| one.predicates.contains(guard))
+            && !listing.items[from..second].iter().any(|item| {
+                let mut defs = item.inst.defs.iter();
+                defs.any(|def| pair.iter().any(|&p| def.register == Reg::predicate(p)))
+            })
+    })
 }
 
 /// Why the second stands behind the first, and whether both may share a group in that order.

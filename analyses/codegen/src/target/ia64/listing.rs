@@ -5,9 +5,9 @@
 //! opaque.
 
 use super::decode::decode;
-use super::names::{Meaning, Names};
+use super::names::{Meaning, Names, Stacked};
 use crate::mir::dependence::{Dependence, Exclusion, Kind, data_dependences};
-use crate::mir::{File, Inst, Reg};
+use crate::mir::{Class, File, Inst, Reg};
 use std::ops::Range;
 use syntax::ia64::{Argument, Document, StatementKind};
 
@@ -37,8 +37,19 @@ pub struct Listing {
     pub blocks: Vec<Range<u32>>,
     /// Ranges of items that are only entered at their start: from one label to the next.
     pub regions: Vec<Range<u32>>,
+    /// Registers that no frame holds, by item.
+    pub beyond: Vec<Beyond>,
     /// Predicates that `.pred.rel` says to exclude each other; `at` is an item.
     pub exclusions: Vec<Exclusion>,
+}
+
+/// A stacked register that is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Beyond {
+    pub item: u32,
+    pub register: Reg,
+    /// How many the function's largest `alloc` gives; `None`: there is no `alloc`.
+    pub frame: Option<u32>,
 }
 
 /// Two instructions of one group that must not share it.
@@ -60,6 +71,9 @@ pub fn listing(document: &Document, text: &str) -> Listing {
     let (mut group, mut bundles) = (0u32, 0u32);
     let mut open = false;
     let (mut block, mut region) = (0u32, 0u32);
+    // Where the function's part of `beyond` begins.
+    let mut function = 0;
+    let mut largest = None;
     for (index, statement) in document.statements.iter().enumerate() {
         let at = out.items.len() as u32;
         let mut ends = |blocks: &mut Vec<Range<u32>>| {
@@ -115,6 +129,24 @@ pub fn listing(document: &Document, text: &str) -> Listing {
             }
         }
         names.see(statement, text);
+        match &statement.kind {
+            StatementKind::Directive(one) if matches!(&*one.name, ".proc" | ".endp") => {
+                within_frames(&mut out, function, &mut largest);
+                function = out.beyond.len();
+            }
+            StatementKind::Instruction(_) => {
+                if let Stacked::Own(size) = names.stacked() {
+                    largest = largest.max(Some(size));
+                }
+                beyond(&mut out, names.stacked());
+            }
+            _ => {}
+        }
+    }
+    within_frames(&mut out, function, &mut largest);
+    // Parts of functions that have frames are also written as functions of their own, and jumped to.
+    if out.items.iter().any(|item| item.inst.class == Class::Alloc) {
+        out.beyond.retain(|one| one.frame.is_some());
     }
     let end = out.items.len() as u32;
     if end > block {
@@ -124,6 +156,46 @@ pub fn listing(document: &Document, text: &str) -> Listing {
         out.regions.push(region..end);
     }
     out
+}
+
+/// What the last instruction names outside of the frame behind it.
+fn beyond(out: &mut Listing, stacked: Stacked) {
+    let (held, frame) = match stacked {
+        Stacked::Unknown => return,
+        Stacked::Passed => (8, None),
+        Stacked::Own(size) => (size, Some(size)),
+    };
+    let Some(inst) = out.items.last().map(|item| &item.inst) else {
+        return;
+    };
+    let written = inst.defs.iter().map(|def| def.register);
+    let mut named = inst.uses.iter().copied().chain(written);
+    let register =
+        named.find(|one| one.file == File::General && u32::from(one.number) >= 32 + held);
+    if let Some(register) = register {
+        out.beyond.push(Beyond {
+            item: out.items.len() as u32 - 1,
+            register,
+            frame,
+        });
+    }
+}
+
+/// A function with several frames has them on several ways: what the largest holds is not told.
+fn within_frames(out: &mut Listing, function: usize, largest: &mut Option<u32>) {
+    let largest = largest.take();
+    let mut index = 0;
+    out.beyond.retain_mut(|one| {
+        index += 1;
+        if index <= function {
+            return true;
+        }
+        if let (Some(_), Some(largest)) = (one.frame, largest) {
+            one.frame = Some(largest);
+        }
+        let held = one.frame.unwrap_or(8);
+        u32::from(one.register.number) >= 32 + held
+    });
 }
 
 /// Predicates of `.pred.rel "mutex", p6, p7` and `.pred.rel.mutex p6, p7`.

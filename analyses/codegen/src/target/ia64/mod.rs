@@ -10,3 +10,4 @@ mod prepare;
 pub mod rebundle;
 pub mod select;
 pub mod sim;
+pub mod stand;

@@ -40,12 +40,24 @@ struct Frame {
     outputs: i64,
 }
 
+/// Stacked registers that there are at a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stacked {
+    #[default]
+    Unknown,
+    /// What the caller passes: no more than eight.
+    Passed,
+    /// The frame of an `alloc`.
+    Own(u32),
+}
+
 /// The names in force.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     frame: Frame,
     /// Registers that rotate, from `r32`.
     rotating: i64,
+    stacked: Stacked,
     arrays: FxHashMap<SmolStr, (Reg, i64)>,
     equal: FxHashMap<SmolStr, Expr>,
 }
@@ -55,6 +67,12 @@ impl Names {
     #[must_use]
     pub fn rotating(&self) -> u32 {
         u32::try_from(self.rotating).unwrap_or(0)
+    }
+
+    /// How many registers there are from `r32` on.
+    #[must_use]
+    pub const fn stacked(&self) -> Stacked {
+        self.stacked
     }
 
     /// Takes a statement in. `text` is the file's, for lines of the preprocessor.
@@ -79,12 +97,16 @@ impl Names {
                         })
                         .collect();
                     self.set_frame(&sizes);
+                    // It renames only: what was allocated is not told.
+                    self.stacked = Stacked::Unknown;
                 }
                 ".proc" => {
                     // The frame of another function is none of this one's.
                     self.frame = Frame::default();
                     self.rotating = 0;
+                    self.stacked = Stacked::Passed;
                 }
+                ".endp" => self.stacked = Stacked::Unknown,
                 ".rotr" => self.arrays(&directive.arguments, Reg::general(32)),
                 ".rotf" => self.arrays(&directive.arguments, Reg::float(32)),
                 ".rotp" => self.arrays(&directive.arguments, Reg::predicate(16)),
@@ -97,6 +119,10 @@ impl Names {
                 }
                 _ => {}
             },
+            // It begins a frame of nothing, or returns to a caller's.
+            StatementKind::Instruction(one) if matches!(one.base(), "cover" | "rfi") => {
+                self.stacked = Stacked::Unknown;
+            }
             StatementKind::Instruction(one) if one.base() == "alloc" => {
                 // The first source is ar.pfs, which may be left out.
                 let sizes: Vec<Option<i64>> = one
@@ -131,6 +157,13 @@ impl Names {
             outputs: at(2),
         };
         self.rotating = at(3);
+        let known: Option<Vec<i64>> = sizes.iter().take(3).copied().collect();
+        self.stacked = match known {
+            Some(sizes) if sizes.len() == 3 => {
+                Stacked::Own(sizes.iter().sum::<i64>().clamp(0, 96) as u32)
+            }
+            _ => Stacked::Unknown,
+        };
     }
 
     fn arrays(&mut self, arguments: &[Argument], first: Reg) {

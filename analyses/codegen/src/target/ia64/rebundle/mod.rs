@@ -15,12 +15,13 @@
 mod print;
 
 use super::listing::{Item, LARGEST, Listing};
+use super::stand::{as_written, of_block, unit, wait};
 use crate::bundle::block::{self, Block, Choice, Type, Wait, count};
 use crate::bundle::cost::{Edge, slots};
 use crate::bundle::place::{Part, place};
 use crate::machine::epic::Epic;
-use crate::mir::dependence::{Dependence, Kind, control_dependences};
-use crate::mir::{Class, File, Inst};
+use crate::mir::Class;
+use crate::mir::dependence::Dependence;
 use print::print;
 use std::ops::Range;
 use syntax::Span;
@@ -140,30 +141,6 @@ pub fn rebundle(
         }
         out.push(next);
     }
-    out
-}
-
-/// Dependences between the instructions of a block, by `to`; `found` counts from item `first` on.
-fn of_block(
-    found: &[Dependence],
-    first: u32,
-    block: &Range<u32>,
-    items: &[Item],
-) -> Vec<Dependence> {
-    let inside = |item: u32| {
-        let at = (item + first).checked_sub(block.start)?;
-        (at < block.len() as u32).then_some(at)
-    };
-    let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
-    let mut out = control_dependences(&insts);
-    out.extend(found.iter().filter_map(|one| {
-        Some(Dependence {
-            from: inside(one.from)?,
-            to: inside(one.to)?,
-            ..*one
-        })
-    }));
-    out.sort_by_key(|one| (one.to, one.from));
     out
 }
 
@@ -315,11 +292,6 @@ impl Stretch<'_> {
     }
 }
 
-/// The slots that an instruction fits into.
-fn unit(item: &Item) -> Type {
-    item.inst.unit.unwrap_or(Type::A)
-}
-
 /// Groups of which instructions must stand in order may need a bundle more than their types do.
 fn placed(
     block: &Block,
@@ -338,52 +310,12 @@ fn placed(
     (0..3).find_map(|more| place(&types, &before, start, end, least + 3 * more))
 }
 
-/// Cycles that a dependence asks for.
-fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
-    let (from, to) = (&items[one.from as usize].inst, &items[one.to as usize].inst);
-    match one.kind {
-        Kind::Flow(register) if one.together => match from.class {
-            Class::Compare | Class::FloatCompare => machine.latency(from, to, register),
-            _ => 0,
-        },
-        Kind::Flow(register) => machine.latency(from, to, register).max(1),
-        Kind::Output(_) => 1,
-        // Which predicates exclude each other is lost on the assembler where one of them is written in the group.
-        Kind::Anti(register) if register.file == File::Predicate => 1,
-        Kind::Anti(_) | Kind::Memory => 0,
-        Kind::Control => u32::from(!one.together),
-    }
-}
-
 /// The block as it stands.
 fn before(items: &[Item], found: &[Dependence], machine: &Epic, explicit: bool) -> Measure {
-    let width = machine.width();
-    let mut issued = vec![0u32; items.len()];
-    let mut incoming = found.iter().peekable();
-    // The cycle of the group, and how long the one before took.
-    let (mut cycle, mut taken) = (0, 0);
-    let (mut nops, mut filled, mut at) = (0, 0, 0);
-    for group in items.chunk_by(|one, other| one.group == other.group) {
-        cycle += taken;
-        let (from, to) = (at, at + group.len());
-        at = to;
-        while let Some(one) = incoming.next_if(|one| (one.to as usize) < to) {
-            if (one.from as usize) < from {
-                cycle = cycle.max(issued[one.from as usize] + wait(one, items, machine));
-            }
-        }
-        issued[from..to].fill(cycle);
-        let counts = count(
-            group
-                .iter()
-                .filter(|item| item.inst.class != Class::Nop)
-                .map(unit),
-        );
-        let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
-        nops += wanted - counts.filled();
-        filled += counts.filled();
-        taken = width.least(counts, wanted).max(1);
-    }
+    let groups = as_written(items, found, machine);
+    let nop = |item: &Item| item.inst.class == Class::Nop;
+    let filled = items.iter().filter(|item| !nop(item)).count() as u32;
+    let mut nops = groups.iter().map(|group| group.nops).sum::<u32>();
     let mut bundles = (nops + filled).div_ceil(3);
     if explicit {
         let mut written: Vec<u32> = items.iter().filter_map(|item| item.bundle).collect();
@@ -392,7 +324,7 @@ fn before(items: &[Item], found: &[Dependence], machine: &Epic, explicit: bool) 
         nops = (3 * bundles).saturating_sub(filled);
     }
     Measure {
-        cycles: cycle + taken,
+        cycles: groups.last().map_or(0, |last| last.cycle + last.taken),
         nops,
         bundles,
     }

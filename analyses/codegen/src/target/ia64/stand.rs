@@ -1,0 +1,235 @@
+//! A block as it stands: the cycle of every group, what it waits for, and stops without which it would be faster.
+//!
+//! ```text
+//! ld8 r14 = [r32] ;;      cycle 0
+//! add r15 = 1, r33 ;;     cycle 1; the stop in front is not needed
+//! add r8 = r14, r15 ;;    cycle 2
+//! ```
+//!
+//! Caches hit; what happened in front of the block is over. A group issues as a whole, when all that it reads is there: a
+//! stop in front of a group that waits lets the one before it go ahead, and is needed. Units and bundles of a cycle count,
+//! the rules by which bundles are dispersed do not.
+//!
+//! Source: Intel, *Itanium 2 Processor Reference Manual for Software Development and Optimization*, chapters 3 and 5.
+
+use super::listing::{Item, LARGEST, Listing};
+use crate::bundle::block::{Type, count};
+use crate::bundle::cost::{Edge, slots};
+use crate::machine::epic::Epic;
+use crate::mir::dependence::{Dependence, Kind, control_dependences};
+use crate::mir::{Class, File, Inst, Reg};
+use std::ops::Range;
+
+/// A group of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// Of the listing; of the block where it was asked for alone.
+    pub items: Range<u32>,
+    /// From the first of the block.
+    pub cycle: u32,
+    /// Cycles in which nothing issues in front of it.
+    pub waits: u32,
+    /// The instruction that it waits for, and through which register.
+    pub waits_for: Option<(u32, Reg)>,
+    /// Cycles that it takes to issue.
+    pub taken: u32,
+    /// Slots that stay empty when it has its bundles for itself.
+    pub nops: u32,
+    /// It could issue together with the one before it.
+    pub needless_stop: bool,
+}
+
+impl Listing {
+    /// The groups of every block, in order; of blocks in very long regions none.
+    #[must_use]
+    pub fn timing(&self, machine: &Epic) -> Vec<Vec<Group>> {
+        let mut out = Vec::new();
+        let mut blocks = self.blocks.iter().peekable();
+        for region in &self.regions {
+            let found = (region.len() <= LARGEST).then(|| self.region_dependences(region));
+            while let Some(block) = blocks.next_if(|block| block.start < region.end) {
+                let Some(found) = &found else {
+                    out.push(Vec::new());
+                    continue;
+                };
+                let items = &self.items[block.start as usize..block.end as usize];
+                let found = of_block(found, region.start, block, items);
+                let mut groups = as_written(items, &found, machine);
+                for group in &mut groups {
+                    group.items.start += block.start;
+                    group.items.end += block.start;
+                    if let Some((item, _)) = &mut group.waits_for {
+                        *item += block.start;
+                    }
+                }
+                out.push(groups);
+            }
+        }
+        out
+    }
+}
+
+/// The groups of a block with these dependences, items counted within it.
+pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -> Vec<Group> {
+    let width = machine.width();
+    let counted = |group: &[Item]| {
+        let units = group.iter().filter(|item| item.inst.class != Class::Nop);
+        let counts = count(units.map(unit));
+        let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
+        (width.least(counts, wanted).max(1), wanted - counts.filled())
+    };
+    let mut issued = vec![0u32; items.len()];
+    let mut incoming = found.iter().peekable();
+    let mut out: Vec<Group> = Vec::new();
+    let mut at = 0;
+    for group in items.chunk_by(|one, other| one.group == other.group) {
+        let (from, to) = (at, at + group.len());
+        at = to;
+        let before = out.last();
+        let start = before.map_or(0, |before| before.cycle + before.taken);
+        let first_before = before.map_or(0, |before| before.items.start);
+        // When it could issue at the earliest, and whether something holds it behind the group before.
+        let (mut ready, mut waits_for, mut bound) = (0, None, false);
+        while let Some(one) = incoming.next_if(|one| (one.to as usize) < to) {
+            if one.from as usize >= from {
+                continue;
+            }
+            bound |= one.from >= first_before && !one.together && !one.kind.shares_group();
+            let there = issued[one.from as usize] + wait(one, items, machine);
+            if there > ready {
+                ready = there;
+                waits_for = match one.kind {
+                    Kind::Flow(register) => Some((one.from, register)),
+                    _ => None,
+                };
+            }
+        }
+        let cycle = start.max(ready);
+        issued[from..to].fill(cycle);
+        let (taken, nops) = counted(group);
+        let needless_stop = before.is_some_and(|before| {
+            !bound
+                && ready <= before.cycle
+                && before.taken == 1
+                && !group[0].inst.first
+                && items[from - 1].inst.branch.is_none()
+                && counted(&items[before.items.start as usize..to]).0 == 1
+        });
+        out.push(Group {
+            items: from as u32..to as u32,
+            cycle,
+            waits: cycle - start,
+            waits_for: waits_for.filter(|_| cycle > start),
+            taken,
+            nops,
+            needless_stop,
+        });
+    }
+    out
+}
+
+/// The slots that an instruction fits into.
+pub(super) fn unit(item: &Item) -> Type {
+    item.inst.unit.unwrap_or(Type::A)
+}
+
+/// Cycles that a dependence asks for.
+pub(super) fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
+    let (from, to) = (&items[one.from as usize].inst, &items[one.to as usize].inst);
+    match one.kind {
+        Kind::Flow(register) if one.together => match from.class {
+            Class::Compare | Class::FloatCompare => machine.latency(from, to, register),
+            _ => 0,
+        },
+        Kind::Flow(register) => machine.latency(from, to, register).max(1),
+        Kind::Output(_) => 1,
+        // Which predicates exclude each other is lost on the assembler where one of them is written in the group.
+        Kind::Anti(register) if register.file == File::Predicate => 1,
+        Kind::Anti(_) | Kind::Memory => 0,
+        Kind::Control => u32::from(!one.together),
+    }
+}
+
+/// Dependences between the instructions of a block, by `to`; `found` counts from item `first` on.
+pub(super) fn of_block(
+    found: &[Dependence],
+    first: u32,
+    block: &Range<u32>,
+    items: &[Item],
+) -> Vec<Dependence> {
+    let inside = |item: u32| {
+        let at = (item + first).checked_sub(block.start)?;
+        (at < block.len() as u32).then_some(at)
+    };
+    let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
+    let mut out = control_dependences(&insts);
+    out.extend(found.iter().filter_map(|one| {
+        Some(Dependence {
+            from: inside(one.from)?,
+            to: inside(one.to)?,
+            ..*one
+        })
+    }));
+    out.sort_by_key(|one| (one.to, one.from));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::listing::listing;
+    use super::*;
+    use crate::machine;
+
+    fn groups(text: &str) -> Vec<Group> {
+        let document = syntax::ia64::parse(text);
+        let table = machine::named("itanium2").expect("a table");
+        let epic = table.epic().expect("a processor of groups");
+        let mut blocks = listing(&document, text).timing(epic);
+        assert_eq!(blocks.len(), 1);
+        blocks.remove(0)
+    }
+
+    #[test]
+    fn a_group_waits_for_what_it_reads_and_a_stop_that_binds_nothing_is_needless() {
+        let text = "\tldfd f6 = [r32] ;;\n\tadd r15 = 1, r33 ;;\n\tfadd f8 = f6, f6 ;;\n";
+        let found = groups(text);
+        let cycles: Vec<_> = found.iter().map(|one| (one.cycle, one.waits)).collect();
+        // A floating-point load takes six cycles.
+        assert_eq!(cycles, [(0, 0), (1, 0), (6, 4)]);
+        assert_eq!(found[2].waits_for, Some((0, Reg::float(6))));
+        let stops: Vec<_> = found.iter().map(|one| one.needless_stop).collect();
+        assert_eq!(stops, [false, true, false]);
+    }
+
+    #[test]
+    fn a_stop_that_a_register_the_units_or_a_wait_need_is_none() {
+        for text in [
+            "\tadd r14 = 1, r33 ;;\n\tadd r15 = r14, r14 ;;\n",
+            // Two shifters in one I unit each, three shifts.
+            "\tshl r14 = r32, 1\n\tshl r15 = r32, 2 ;;\n\tshl r16 = r32, 3 ;;\n",
+            // The store need not wait for what the sum waits for.
+            "\tldfd f6 = [r32]\n\tadd r15 = 1, r33 ;;\n\tst8 [r15] = r0 ;;\n\tfadd f8 = f6, f6 ;;\n",
+        ] {
+            assert!(groups(text).iter().all(|one| !one.needless_stop), "{text}");
+        }
+    }
+
+    #[test]
+    fn registers_beyond_the_frame_are_told() {
+        let beyond = |text: &str| {
+            let document = syntax::ia64::parse(text);
+            listing(&document, text).beyond
+        };
+        let own = "\t.proc f\nf:\talloc r34 = ar.pfs, 2, 2, 0, 0 ;;\n\tadd r36 = r35, r32 ;;\n";
+        let found = beyond(own);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].item, found[0].frame), (1, Some(4)));
+        assert_eq!(found[0].register, Reg::general(36));
+        let passed = "\t.proc f\nf:\tadd r8 = r39, r32 ;;\n\tadd r8 = r40, r32 ;;\n\t.endp f\n";
+        let found = beyond(passed);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].item, found[0].frame), (1, None));
+        // Outside of functions nothing is known of the frame.
+        assert_eq!(beyond("\tadd r8 = r99, r32 ;;\n"), []);
+    }
+}
