@@ -12,6 +12,7 @@
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
 //! target = "sm_80"                          # what GPU code is made for
 //! machine = "sm_86"                         # whose costs are used; the target's by default
+//! processor = "itanium2"                    # for which assembly of explicit groups is judged
 //! machine_file = "card.machine.toml"        # a table of one's own
 //! fast_math = true                          # 0 * x may be taken for 0; without it HLSL permits that and CUDA does not
 //! method = "full"                           # simple, affine1, affine2, full
@@ -57,6 +58,9 @@ pub struct Config {
 }
 
 /// What facts depend on: a change computes them anew.
+/// The processor with explicit groups, where none is named.
+pub const PROCESSOR: &str = "itanium2";
+
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnalysisConfig {
     pub defines: Vec<SmolStr>,
@@ -69,6 +73,8 @@ pub struct AnalysisConfig {
     pub target: Option<SmolStr>,
     /// Whose costs are used, where it is not the target's.
     pub machine: Option<SmolStr>,
+    /// For which processor assembly of explicit groups is judged; `None`: `PROCESSOR`.
+    pub processor: Option<SmolStr>,
     /// A table of the user's, which comes first.
     pub machine_file: Option<PathBuf>,
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
@@ -401,6 +407,15 @@ fn apply_key(
                 ));
             }
             analysis.machine = Some(SmolStr::from(name));
+        }
+        "processor" => {
+            let name = text(placed)?;
+            if machine::named(&name).is_none_or(|table| table.epic().is_none()) {
+                return Err(format!(
+                    "there is no table of a processor with explicit groups `{name}`; `itanium` and `itanium2` are"
+                ));
+            }
+            analysis.processor = Some(SmolStr::from(name));
         }
         "machine_file" => {
             analysis.machine_file = Some(located(&text(placed)?))

@@ -9,7 +9,7 @@ mod rewritten;
 
 use assumed::{analysis_options, lower_options};
 pub use machine::{
-    MachineText, charges, machine, machine_file_problem, machine_problems, machine_text,
+    MachineText, charges, machine, machine_file_problem, machine_problems, machine_text, processor,
 };
 pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
 pub use problems::{item_problems, problems, tree_problems};
@@ -76,6 +76,20 @@ impl Language {
         }
     }
 
+    /// The same for a file with a text: what assembly is for, its text says.
+    pub fn of_file(path: &Path, text: &str) -> Language {
+        let extension = path.extension().map(|one| one.to_ascii_lowercase());
+        match Language::of_path(path) {
+            Language::Other if extension.is_some_and(|one| one == "s" || one == "asm") => {
+                match is_ia64(text) {
+                    true => Language::Ia64,
+                    false => Language::Other,
+                }
+            }
+            known => known,
+        }
+    }
+
     /// An editor's language identifier.
     pub fn of_editor(identifier: &str) -> Option<Language> {
         Some(match identifier {
@@ -98,6 +112,26 @@ impl Language {
             _ => None,
         }
     }
+}
+
+/// Whether assembly is for IA-64: a stop, and a word that no other assembly has.
+fn is_ia64(text: &str) -> bool {
+    const LOOKED_AT: usize = 1 << 16;
+    let mut end = text.len().min(LOOKED_AT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = &text[..end];
+    let word = |word: &&str| {
+        [".sptk", ".dptk", ".spnt", ".dpnt", "ar.pfs", "ar.lc"].contains(word)
+            || word.starts_with("br.ret")
+            || word.starts_with("br.call")
+            || word.starts_with("br.cond")
+            || word.starts_with("br.cloop")
+            || word.starts_with("br.ctop")
+    };
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
+    text.contains(";;") && text.split(|letter| !is_part(letter)).any(|one| word(&one))
 }
 
 /// What an item is made of, with positions relative to its start.

@@ -4,9 +4,12 @@
 mod command;
 
 use command::{Place, errors, json, lockstep, text};
+use lockstep_server::config::{CostHints, HintConfig};
 use lockstep_server::db::{Database, File, Source};
+use lockstep_server::program::Language;
 use lockstep_server::views::actions::{Doing, actions, edited};
 use lockstep_server::views::diagnostics::diagnostics;
+use lockstep_server::views::hints::hints;
 use lockstep_server::views::hover::hover;
 use std::path::Path;
 use std::sync::Arc;
@@ -165,5 +168,95 @@ fn the_block_at_a_place_is_rebundled_and_a_second_time_nothing_is_gained() {
     assert!(
         matches!(&again.what, Doing::Refused { reason } if reason == "nothing is gained"),
         "{again:?}"
+    );
+}
+
+const WASTE: &str = "\
+\t.text
+\t.proc f
+f:
+\tldfd f6 = [r32] ;;
+\tadd r15 = 1, r33 ;;
+\tadd r40 = r15, r15 ;;
+\tfadd f8 = f6, f6 ;;
+\tadd r8 = r40, r15 ;;
+\tadd r9 = 1, r33 ;;
+\tbr.ret.sptk.many b0 ;;
+\t.endp f
+";
+
+#[test]
+fn frames_stops_and_nops_are_told_in_the_margin() {
+    let (db, file) = open(WASTE);
+    let told = diagnostics(&db, file);
+    let codes: Vec<(&str, usize)> = told
+        .iter()
+        .map(|one| (one.code, WASTE[..one.span.start as usize].lines().count()))
+        .collect();
+    // Without the stop behind the load the wait for it would be longer; each of the last three costs a cycle.
+    assert_eq!(
+        codes,
+        [
+            ("nop-waste", 4),
+            ("register-without-alloc", 6),
+            ("needless-stop", 7),
+            ("register-without-alloc", 8),
+            ("needless-stop", 8),
+            ("needless-stop", 9),
+        ],
+        "{told:#?}"
+    );
+    assert!(told[1].message.starts_with("r40 without `alloc`"));
+}
+
+#[test]
+fn a_block_says_what_it_takes_and_a_group_what_it_waits_for() {
+    let (db, file) = open(WASTE);
+    let everything = Span::new(0, WASTE.len() as u32);
+    let mut switches = HintConfig::default();
+    let labels = |switches: &HintConfig| -> Vec<String> {
+        let found = hints(&db, file, everything, switches);
+        found.into_iter().map(|hint| hint.label).collect()
+    };
+    let hot = labels(&switches);
+    assert_eq!(hot.len(), 2, "{hot:?}");
+    assert!(
+        hot[0].starts_with("block: 10 cycles for 7 instructions"),
+        "{hot:?}"
+    );
+    assert_eq!(hot[1], "waits 3 cycles for f6 of line 4");
+    switches.costs = CostHints::All;
+    assert_eq!(labels(&switches).len(), 7);
+    switches.costs = CostHints::Off;
+    assert_eq!(labels(&switches), Vec::<String>::new());
+}
+
+#[test]
+fn assembly_is_told_from_that_of_other_machines_by_its_text() {
+    let of = |name: &str, text: &str| Language::of_file(Path::new(name), text);
+    assert_eq!(of("a.s", SUM), Language::Ia64);
+    assert_eq!(of("a.S", WASTE), Language::Ia64);
+    assert_eq!(of("a.s", "f:\n\tmovq %rdi, %rax\n\tret\n"), Language::Other);
+    assert_eq!(
+        of("a.asm", ";; a comment\nmov eax, 1\nret\n"),
+        Language::Other
+    );
+    assert_eq!(of("a.txt", SUM), Language::Other);
+}
+
+#[test]
+fn another_processor_waits_other_cycles() {
+    let place = Place::new("processor");
+    place.file("lockstep.toml", "processor = \"itanium\"\n");
+    let file = place.file("waste.s", WASTE);
+    let told = lockstep(&["check", &file, "--format", "json"]);
+    let all = text(&told);
+    assert!(all.contains("estimate for itanium)"), "{all}");
+    let wrong = place.file("lockstep.toml", "processor = \"sm_80\"\n");
+    let told = lockstep(&["check", &file, "--format", "json"]);
+    let all = format!("{}{}", text(&told), errors(&told));
+    assert!(
+        all.contains("`itanium` and `itanium2` are"),
+        "{wrong} {all}"
     );
 }

@@ -167,7 +167,14 @@ fn is_source(path: &Path) -> bool {
     let extension = path
         .extension()
         .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match Language::of_path(path) {
+    let language = match extension.as_deref() {
+        Some("s" | "asm") => match crate::host::read(path) {
+            Ok(read) => Language::of_file(path, &read.text),
+            Err(_) => Language::Other,
+        },
+        _ => Language::of_path(path),
+    };
+    match language {
         Language::Cuda => matches!(extension.as_deref(), Some("cu" | "cuh")),
         Language::Other | Language::Ir => false,
         _ => true,

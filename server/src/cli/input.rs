@@ -16,9 +16,9 @@ use syntax::LineIndex;
 pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Result<File, CliError> {
     let absolute = std::path::absolute(path)?;
     let read = host::read(&absolute)?;
-    if Language::of_path(&absolute) == Language::Other {
+    if Language::of_file(&absolute, &read.text) == Language::Other {
         return Err(CliError::Usage(format!(
-            "{}: not a language that Lockstep knows (.cu .cuh .h .hpp .hlsl .hlsli .fx .usf .ush .ptx .musimd .lir)",
+            "{}: not a language that Lockstep knows (.cu .cuh .h .hpp .hlsl .hlsli .fx .usf .ush .ptx .c .musimd .lir, and .s for IA-64)",
             path.display()
         )));
     }
@@ -172,6 +172,10 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
     if codegen::machine::named(machine).is_some_and(|table| table.is_gpu()) {
         analysis.machine = Some(machine.into());
         analysis.machine_file = None;
+        return Ok(());
+    }
+    if codegen::machine::named(machine).is_some() {
+        analysis.processor = Some(machine.into());
         return Ok(());
     }
     let path = std::path::absolute(machine)?;

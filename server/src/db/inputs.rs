@@ -5,7 +5,7 @@
 
 use crate::config::{AnalysisConfig, ViewConfig};
 use crate::host;
-use crate::program::Language;
+use crate::program::{self, Language};
 use rustc_hash::FxHashMap;
 use salsa::{Durability, Setter};
 use std::path::{Path, PathBuf};
@@ -84,10 +84,11 @@ impl Db for Database {
         }
         let source = read_source(&path);
         let settings = self.default_settings();
+        let language = Language::of_file(&path, program::text(&source));
         let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
-            File::builder(path.clone(), Language::of_path(&path), source, settings)
+            File::builder(path.clone(), language, source, settings)
                 .settings_durability(Durability::MEDIUM)
                 .new(self)
         })
@@ -202,7 +203,8 @@ impl Database {
             return file;
         }
         let settings = self.default_settings();
-        let file = File::builder(path.clone(), Language::of_path(&path), source, settings)
+        let language = Language::of_file(&path, program::text(&source));
+        let file = File::builder(path.clone(), language, source, settings)
             .settings_durability(Durability::MEDIUM)
             .new(self);
         locked(&self.files).insert(path, file);

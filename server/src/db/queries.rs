@@ -185,6 +185,12 @@ pub fn machine(db: &dyn Db, settings: Settings) -> Arc<Table> {
     program::machine(db, settings)
 }
 
+/// The processor that assembly of explicit groups is judged for.
+#[salsa::tracked]
+pub fn processor(db: &dyn Db, settings: Settings) -> Arc<Table> {
+    program::processor(db, settings)
+}
+
 /// Its costs of instructions.
 #[salsa::tracked]
 pub fn charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {

@@ -12,6 +12,12 @@ const NOTES: &[(&str, &str)] = &[
     ("include-not-found", include_str!("include-not-found.md")),
     ("invalid-encoding", include_str!("invalid-encoding.md")),
     ("limit", include_str!("limit.md")),
+    ("needless-stop", include_str!("needless-stop.md")),
+    ("nop-waste", include_str!("nop-waste.md")),
+    (
+        "register-without-alloc",
+        include_str!("register-without-alloc.md"),
+    ),
     ("stale-profile", include_str!("stale-profile.md")),
     ("syntax", include_str!("syntax.md")),
     (

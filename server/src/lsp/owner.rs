@@ -281,8 +281,8 @@ impl Owner {
                     lossy: false,
                 },
             );
-            let language =
-                Language::of_editor(&document.language).unwrap_or_else(|| Language::of_path(&path));
+            let language = Language::of_editor(&document.language)
+                .unwrap_or_else(|| Language::of_file(&path, &document.text()));
             self.db.set_language(file, language);
             Some(file)
         };

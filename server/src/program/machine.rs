@@ -1,7 +1,7 @@
 //! The machine whose costs a file's estimates use: the user's table, the one that is named, that of the target.
 
 use super::text;
-use crate::config::ConfigProblem;
+use crate::config::{self, ConfigProblem};
 use crate::db::{self, Db, File, Settings, Source};
 use codegen::machine::{self, Problem, Table};
 use facts::cost::Machine;
@@ -34,14 +34,7 @@ pub fn machine_text(source: &Source) -> MachineText {
             refused(format!("{} bytes are too many for a table", text.len()))
         }
         Source::Text { .. } => {
-            let mut parsed = machine::load(text(source), &machine::named);
-            if parsed.table.as_ref().is_some_and(|table| !table.is_gpu()) {
-                parsed.problems.push(Problem {
-                    span: Span::at(0),
-                    message: "kernels and shaders are costed with a table of `kind = \"gpu\"`"
-                        .into(),
-                });
-            }
+            let parsed = machine::load(text(source), &machine::named);
             MachineText {
                 table: parsed.table.map(Arc::new),
                 problems: parsed.problems,
@@ -50,16 +43,30 @@ pub fn machine_text(source: &Source) -> MachineText {
     }
 }
 
+/// The user's own table.
+fn own(db: &dyn Db, settings: Settings) -> Option<Arc<Table>> {
+    let path = settings.analysis(db).machine_file.as_ref()?;
+    db::machine_text(db, db.file(path)).table.clone()
+}
+
+/// The GPU whose costs kernels and shaders have.
 pub fn machine(db: &dyn Db, settings: Settings) -> Arc<Table> {
     let config = settings.analysis(db);
-    let own = config.machine_file.as_ref().and_then(|path| {
-        let file = db.file(path);
-        db::machine_text(db, file).table.clone()
-    });
     let named = |name: &Option<smol_str::SmolStr>| name.as_deref().and_then(machine::named);
-    own.or_else(|| named(&config.machine))
+    own(db, settings)
+        .filter(|table| table.is_gpu())
+        .or_else(|| named(&config.machine))
         .or_else(|| named(&config.target))
         .filter(|table| table.is_gpu())
+        .unwrap_or_else(machine::default_table)
+}
+
+/// The processor with explicit groups for which assembly is judged.
+pub fn processor(db: &dyn Db, settings: Settings) -> Arc<Table> {
+    let name = settings.analysis(db).processor.as_deref();
+    own(db, settings)
+        .filter(|table| table.epic().is_some())
+        .or_else(|| machine::named(name.unwrap_or(config::PROCESSOR)))
         .unwrap_or_else(machine::default_table)
 }
 

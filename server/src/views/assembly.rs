@@ -1,13 +1,19 @@
 //! IA-64 assembly in the editor: what an instruction does and who waits for it, dependences that a group must not hold,
 //! and its blocks re-bundled.
 
+mod hints;
+mod notes;
+
+pub use hints::hints;
+pub use notes::{Note, notes, opaque};
+
 use super::actions::{Action, Doing};
 use super::hover::Hover;
 use crate::db::{self, Db, File};
 use crate::program::{self, Language};
 use codegen::bundle::block::Type;
+use codegen::machine::Table;
 use codegen::machine::epic::Epic;
-use codegen::machine::{self, Table};
 use codegen::mir::dependence::Kind;
 use codegen::mir::{Access, Class};
 use codegen::target::ia64::listing::{Item, Listing, listing};
@@ -41,20 +47,15 @@ pub fn assembly(db: &dyn Db, file: File) -> Assembly {
     Assembly { document, listing }
 }
 
-/// The processor that assembly is packed for, and its name.
-fn processor() -> (Arc<Table>, &'static str) {
-    let name = "itanium2";
-    (
-        machine::named(name).unwrap_or_else(machine::default_table),
-        name,
-    )
+/// The processor that assembly is packed for.
+fn processor(db: &dyn Db, file: File) -> Arc<Table> {
+    Arc::clone(db::processor(db, file.settings(db)))
 }
 
 /// The blocks of a file, re-bundled where that gains something.
 pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
     let Assembly { document, listing } = &**db::assembly(db, file);
-    let (table, _) = processor();
-    match table.epic() {
+    match processor(db, file).epic() {
         Some(epic) => rebundle(
             document,
             program::text(file.source(db)),
@@ -69,38 +70,6 @@ pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
 
 fn place(assembly: &Assembly, item: &Item) -> Span {
     assembly.document.statements[item.statement as usize].span
-}
-
-/// Two instructions of a group of which one must wait for the next: the place, the message, the other place.
-pub fn violations(db: &dyn Db, file: File) -> Vec<(Span, String, Span)> {
-    let assembly = db::assembly(db, file);
-    let lines = db::line_index(db, file);
-    let found = assembly.listing.violations();
-    found
-        .into_iter()
-        .map(|one| {
-            let (from, to) = (
-                place(assembly, &assembly.listing.items[one.from as usize]),
-                place(assembly, &assembly.listing.items[one.to as usize]),
-            );
-            let line = lines.line_column(from.start).0 + 1;
-            let what = if one.writes { "written again" } else { "read" };
-            let message = format!(
-                "{} is {what} in the group in which line {line} writes it: what happens is undefined without a stop (`;;`) between",
-                one.register
-            );
-            (to, message, from)
-        })
-        .collect()
-}
-
-/// Instructions of which nothing is known, and why.
-pub fn opaque(db: &dyn Db, file: File) -> Vec<(Span, String)> {
-    let assembly = db::assembly(db, file);
-    let items = assembly.listing.items.iter();
-    items
-        .filter_map(|item| Some((place(assembly, item), item.opaque.clone()?)))
-        .collect()
 }
 
 fn at(assembly: &Assembly, offset: u32) -> Option<usize> {
@@ -174,7 +143,8 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let number = at(assembly, offset)?;
     let item = &assembly.listing.items[number];
     let span = place(assembly, item);
-    let (table, machine) = processor();
+    let table = processor(db, file);
+    let machine = &table.name;
     let StatementKind::Instruction(text) =
         &assembly.document.statements[item.statement as usize].kind
     else {
@@ -290,7 +260,8 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     if file.language(db) != Language::Ia64 {
         return Vec::new();
     }
-    let (_, machine) = processor();
+    let table = processor(db, file);
+    let machine = &table.name;
     let blocks = db::bundles(db, file);
     let mut out = Vec::new();
     let here = blocks

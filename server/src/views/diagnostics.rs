@@ -216,15 +216,10 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
     }
-    let violations = super::assembly::violations(db, file);
-    for (span, message, _) in &violations {
-        add(
-            "group-dependency",
-            Level::Warning,
-            *span,
-            message.clone(),
-            String::new(),
-        );
+    let notes = super::assembly::notes(db, file);
+    for note in &notes {
+        let (code, level) = (note.code, note.level);
+        add(code, level, note.span, note.message.clone(), String::new());
     }
     for (code, span, message, item) in super::zeros::problems(db, file) {
         let level = match code {
@@ -247,16 +242,16 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             add(code, level, problem.span, problem.message, item);
         }
     }
-    for (span, message, other) in violations {
-        for one in shown
+    for note in notes {
+        let Some((span, text)) = note.other else {
+            continue;
+        };
+        let same = shown
             .iter_mut()
-            .filter(|one| one.span == span && one.message == message)
-        {
-            one.related = vec![Related {
-                file,
-                span: other,
-                text: "written here".into(),
-            }];
+            .filter(|one| one.span == note.span && one.message == note.message);
+        for one in same {
+            let text = text.into();
+            one.related = vec![Related { file, span, text }];
         }
     }
     notes::fold(&mut shown);

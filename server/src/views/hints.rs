@@ -176,6 +176,13 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
     };
     let costs = super::costs::hints(db, file, range, switches.costs, &line_end);
     hints.extend(costs);
+    hints.extend(super::assembly::hints(
+        db,
+        file,
+        range,
+        switches.costs,
+        &line_end,
+    ));
     hints.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
     hints.sort_by(|a, b| (a.offset, a.category, &a.label).cmp(&(b.offset, b.category, &b.label)));
     hints.dedup_by(|a, b| a.offset == b.offset && a.label == b.label);

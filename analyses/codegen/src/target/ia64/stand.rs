@@ -35,7 +35,7 @@ pub struct Group {
     pub taken: u32,
     /// Slots that stay empty when it has its bundles for itself.
     pub nops: u32,
-    /// It could issue together with the one before it.
+    /// It could issue together with the one before it, and the block would be a cycle shorter.
     pub needless_stop: bool,
 }
 
@@ -125,7 +125,17 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
             needless_stop,
         });
     }
+    for at in 0..out.len() {
+        out[at].needless_stop &= !absorbed(&out[at..]);
+    }
     out
+}
+
+/// Whether a later group would wait a cycle longer if the first issued a cycle earlier: for what does not move with it.
+fn absorbed(groups: &[Group]) -> bool {
+    let first = groups.first().map_or(0, |group| group.items.start);
+    let mut waiting = groups.iter().filter(|group| group.waits > 0);
+    waiting.any(|group| group.waits_for.is_none_or(|(item, _)| item < first))
 }
 
 /// The slots that an instruction fits into.

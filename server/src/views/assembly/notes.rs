@@ -1,0 +1,158 @@
+//! What is said of assembly without being asked: dependences that a group must not hold, registers that no frame holds,
+//! stops that cost a cycle, blocks that have more nops or cycles than they need.
+
+use super::{Assembly, place, processor};
+use crate::config::Level;
+use crate::db::{self, Db, File};
+use crate::program::Language;
+use codegen::target::ia64::rebundle::Outcome;
+use syntax::Span;
+use syntax::ia64::StatementKind;
+
+/// A block whose re-bundling saves fewer cycles, and fewer nops, is not told of.
+const CYCLES: u32 = 2;
+const NOPS: u32 = 3;
+
+/// A diagnostic of assembly.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Note {
+    pub code: &'static str,
+    pub level: Level,
+    pub span: Span,
+    pub message: String,
+    /// Another place, and what it is.
+    pub other: Option<(Span, &'static str)>,
+}
+
+/// All of a file.
+pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
+    if file.language(db) != Language::Ia64 {
+        return Vec::new();
+    }
+    let assembly = db::assembly(db, file);
+    let mut out = violations(db, file, assembly);
+    out.extend(beyond(assembly));
+    out.extend(stops(db, file, assembly));
+    out.extend(waste(db, file, assembly));
+    out
+}
+
+fn of_item(assembly: &Assembly, item: u32) -> Span {
+    place(assembly, &assembly.listing.items[item as usize])
+}
+
+/// Two instructions of a group of which one must wait for the next.
+fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
+    let lines = db::line_index(db, file);
+    let told = assembly.listing.violations().into_iter().map(|one| {
+        let from = of_item(assembly, one.from);
+        let line = lines.line_column(from.start).0 + 1;
+        let what = if one.writes { "written again" } else { "read" };
+        let message = format!(
+            "{} is {what} in the group in which line {line} writes it: what happens is undefined without a stop (`;;`) between",
+            one.register
+        );
+        Note {
+            code: "group-dependency",
+            level: Level::Warning,
+            span: of_item(assembly, one.to),
+            message,
+            other: Some((from, "written here")),
+        }
+    });
+    told.collect()
+}
+
+/// Stacked registers that are not there.
+fn beyond(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
+    assembly.listing.beyond.iter().map(|one| {
+        let message = match one.frame {
+            Some(frame) => format!(
+                "{} is outside of the frame: `alloc` gives {frame} registers, the last is r{}",
+                one.register,
+                31 + frame
+            ),
+            None => format!(
+                "{} without `alloc`: a caller passes at most eight registers, r32 to r39",
+                one.register
+            ),
+        };
+        Note {
+            code: "register-without-alloc",
+            level: Level::Warning,
+            span: of_item(assembly, one.item),
+            message,
+            other: None,
+        }
+    })
+}
+
+/// Stops that make their block a cycle longer.
+fn stops(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
+    let table = processor(db, file);
+    let Some(epic) = table.epic() else {
+        return Vec::new();
+    };
+    let blocks = assembly.listing.timing(epic);
+    let groups = blocks.iter().flatten().filter(|group| group.needless_stop);
+    let told = groups.map(|group| {
+        let statements = &assembly.document.statements;
+        let first = assembly.listing.items[group.items.start as usize].statement;
+        let before = statements[..first as usize].iter().rev();
+        let stop = before
+            .take(8)
+            .find(|one| one.kind == StatementKind::Stop)
+            .map_or_else(|| of_item(assembly, group.items.start), |one| one.span);
+        Note {
+            code: "needless-stop",
+            level: Level::Hint,
+            span: stop,
+            message: format!(
+                "nothing behind this stop needs what stands in front of it: one group of both takes a cycle less (estimate for {})",
+                table.name
+            ),
+            other: None,
+        }
+    });
+    told.collect()
+}
+
+/// Blocks that take more cycles or nops than they need.
+fn waste(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
+    let table = processor(db, file);
+    let blocks = db::bundles(db, file).iter().filter_map(|block| {
+        let Outcome::Rewritten { after, .. } = &block.outcome else {
+            return None;
+        };
+        let before = block.before;
+        if before.cycles < after.cycles + CYCLES && before.nops < after.nops + NOPS {
+            return None;
+        }
+        Some(Note {
+            code: "nop-waste",
+            level: Level::Hint,
+            span: of_item(assembly, block.items.start),
+            message: format!(
+                "{} of the block's {} slots are nops, in {} cycles: re-bundled {} of {}, in {} (estimate for {})",
+                before.nops,
+                3 * before.bundles,
+                before.cycles,
+                after.nops,
+                3 * after.bundles,
+                after.cycles,
+                table.name
+            ),
+            other: None,
+        })
+    });
+    blocks.collect()
+}
+
+/// Instructions of which nothing is known, and why.
+pub fn opaque(db: &dyn Db, file: File) -> Vec<(Span, String)> {
+    let assembly = db::assembly(db, file);
+    let items = assembly.listing.items.iter();
+    items
+        .filter_map(|item| Some((place(assembly, item), item.opaque.clone()?)))
+        .collect()
+}
