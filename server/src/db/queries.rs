@@ -13,6 +13,7 @@
 use super::inputs::{Db, File, Settings};
 use crate::program::{self, Analysed, Body, Holds, MachineText, Passed, Places};
 use crate::views::assembly::Assembly;
+use crate::views::loops::MachineCode;
 use crate::views::costs::Costs;
 use crate::views::rows::Rows;
 use crate::views::zeros::{ProfileText, Zeros};
@@ -213,6 +214,12 @@ pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> Ve
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>, profile: File) -> Zeros {
     crate::views::zeros::of_item(db, item, profile)
+}
+
+/// What an item comes to on a processor with explicit groups. Asked for only where somebody looks.
+#[salsa::tracked]
+pub fn machine_code<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> Option<Arc<MachineCode>> {
+    crate::views::loops::machine_code(db, file, item)
 }
 
 /// A file of assembly, read.

@@ -11,6 +11,7 @@ pub mod folding;
 pub mod hints;
 pub mod hover;
 pub mod lens;
+pub mod loops;
 pub mod names;
 mod ptx_versions;
 mod ranked;

@@ -1,0 +1,222 @@
+//! Innermost loops as a processor with explicit groups executes them: what bounds the initiation interval, what was reached,
+//! and why not more.
+//!
+//! ```text
+//! for (i = 0; i < n; i++)     II 2 = ResMII 2 (M units) · RecMII 1 · 4 stages · 5.5x over unpipelined (estimate for itanium2)
+//! ```
+//!
+//! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
+//! of one iteration after the other.
+
+use super::{own_items, text};
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, Language};
+use codegen::machine::Table;
+use codegen::pipeline::software::{self, LoopReport, Reason};
+use codegen::refusal::Refused;
+use codegen::target::ia64::emit::{Emitted, Options, emit};
+use ir::{Function, Loc};
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::{FileId, Span};
+
+/// What an item comes to on a processor with explicit groups.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MachineCode {
+    pub processor: SmolStr,
+    /// Function 0 is the item. Loops are pipelined where that gains something.
+    pub code: Result<Emitted, Vec<Refused>>,
+}
+
+/// The code of an item of C; of others none.
+pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<MachineCode>> {
+    if file.language(db) != Language::C {
+        return None;
+    }
+    let table = db::processor(db, file.settings(db));
+    let module = &db::lowered(db, item).first()?.module;
+    if module.functions.first()?.layout.is_empty() {
+        return None;
+    }
+    let options = Options {
+        pipeline: Some(software::Options::default()),
+        ..Options::default()
+    };
+    Some(Arc::new(MachineCode {
+        processor: table.name.clone(),
+        code: emit(module, table.epic()?, &options),
+    }))
+}
+
+/// Whether the editor speaks of processors with explicit groups: somebody named one.
+pub fn are_shown(db: &dyn Db, file: File) -> bool {
+    let settings = file.settings(db);
+    let own = || {
+        settings.analysis(db).machine_file.is_some()
+            && db::processor(db, settings).name != crate::config::PROCESSOR
+    };
+    file.language(db) == Language::C && (settings.analysis(db).processor.is_some() || own())
+}
+
+/// Something that holds a loop back, with places of the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Said {
+    pub text: String,
+    pub places: Vec<Span>,
+}
+
+/// An innermost loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub item: SmolStr,
+    /// Its head.
+    pub span: Span,
+    pub report: LoopReport,
+    /// What the operations of the critical cycle come from, in the order of the cycle.
+    pub critical: Vec<Span>,
+    pub reasons: Vec<Said>,
+}
+
+/// The loops of a file, in the order of the text.
+pub fn rows(db: &dyn Db, file: File) -> Vec<Row> {
+    let mut out = Vec::new();
+    for (_, item) in own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        let Some(code) = db::machine_code(db, file, item) else {
+            continue;
+        };
+        let (Ok(emitted), Some(lowered)) = (&code.code, db::lowered(db, item).first()) else {
+            continue;
+        };
+        let (Some(report), Some(function)) =
+            (emitted.functions.first(), lowered.module.functions.first())
+        else {
+            continue;
+        };
+        for one in &report.loops {
+            let place = |loc: Loc| place(db, file, item, function, loc);
+            let Some(span) = head(db, file, item, function, one) else {
+                continue;
+            };
+            let mut critical: Vec<Span> = Vec::new();
+            for at in one.critical.iter().filter_map(|link| place(link.loc)) {
+                if !critical.contains(&at) {
+                    critical.push(at);
+                }
+            }
+            let mut reasons: Vec<Said> = Vec::new();
+            for reason in &one.reasons {
+                let said = Said {
+                    text: reason.to_string(),
+                    places: places(reason).into_iter().filter_map(place).collect(),
+                };
+                if !reasons.contains(&said) {
+                    reasons.push(said);
+                }
+            }
+            if let (false, Some(reason)) = (one.pipelined, &report.fallen_back) {
+                reasons.push(Said {
+                    text: reason.to_string(),
+                    places: Vec::new(),
+                });
+            }
+            out.push(Row {
+                item: function.name.clone(),
+                span,
+                report: one.clone(),
+                critical,
+                reasons,
+            });
+        }
+    }
+    out.sort_by_key(|row| (row.span.start, row.report.header));
+    out
+}
+
+/// Functions that have no code, and why.
+pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
+    let mut out = Vec::new();
+    for (at, item) in own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        let Some(Err(reasons)) = db::machine_code(db, file, item).as_ref().map(|one| &one.code)
+        else {
+            continue;
+        };
+        let lowered = db::lowered(db, item).first();
+        let Some(function) = lowered.and_then(|one| one.module.functions.first()) else {
+            continue;
+        };
+        for one in reasons {
+            let span = place(db, file, item, function, one.loc)
+                .unwrap_or_else(|| function.name_span.shifted(at.start));
+            out.push((span, one.reason.to_string()));
+        }
+    }
+    out
+}
+
+/// Where a position of a function stands in the file itself.
+fn place(db: &dyn Db, file: File, item: Item<'_>, function: &Function, loc: Loc) -> Option<Span> {
+    let (id, span) = program::absolute(db, file, item, function, loc)?;
+    (id == FileId::MAIN).then_some(span)
+}
+
+/// The head of the source's loop in which an operation of it stands: of those in front of it the last.
+fn head(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    report: &LoopReport,
+) -> Option<Span> {
+    let within = place(db, file, item, function, report.loc);
+    let heads = function.loops.iter().filter_map(|one| place(db, file, item, function, one.loc));
+    let around = heads.filter(|head| within.is_none_or(|within| head.start <= within.start));
+    around.max_by_key(|head| head.start).or(within)
+}
+
+fn places(reason: &Reason) -> Vec<Loc> {
+    match reason {
+        Reason::Operation { loc, .. } | Reason::CarriedPredicate(loc) => vec![*loc],
+        Reason::MayAlias { store, other, .. } => vec![*store, *other],
+        _ => Vec::new(),
+    }
+}
+
+/// A loop in one line.
+pub fn title(report: &LoopReport, processor: &str) -> String {
+    let mut parts = Vec::new();
+    let resources = report.res_mii.first();
+    let bounds = resources.map(|first| {
+        format!(
+            "ResMII {} ({} units) · RecMII {}",
+            first.cycles, first.unit, report.rec_mii
+        )
+    });
+    match (report.pipelined, report.ii) {
+        (true, Some(ii)) => {
+            let relation = if ii == report.min_ii() { "=" } else { ">" };
+            parts.push(match bounds {
+                Some(bounds) => format!("II {ii} {relation} {bounds}"),
+                None => format!("II {ii}"),
+            });
+            parts.push(text::counted(report.stages as usize, "stage", "stages"));
+            if report.unpipelined > ii {
+                let factor = f64::from(report.unpipelined) / f64::from(ii);
+                parts.push(format!("{factor:.1}x over unpipelined"));
+            }
+            if let Some(method) = report.method.filter(|_| report.methods.len() > 1) {
+                parts.push(format!("exits by {method}"));
+            }
+        }
+        _ => {
+            parts.push("not pipelined".to_owned());
+            parts.extend(bounds);
+        }
+    }
+    format!("{} (estimate for {processor})", parts.join(" · "))
+}
