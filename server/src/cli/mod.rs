@@ -12,6 +12,7 @@ mod emit;
 mod execute;
 mod input;
 mod instrument;
+mod loops;
 mod machine;
 mod profile;
 mod sim;
@@ -54,6 +55,8 @@ enum Command {
     Code(CodeArgs),
     /// Prints IA-64 assembly of C or other code: all functions of a file, or one
     Emit(EmitArgs),
+    /// Innermost loops of C on a processor with explicit groups: bounds of the interval, what is reached, why not more
+    Loops(LoopsArgs),
     /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
     Instrument(InstrumentArgs),
     /// Re-bundles IA-64 assembly: fewer cycles, then fewer nops, block by block
@@ -242,6 +245,18 @@ struct EmitArgs {
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct LoopsArgs {
+    file: PathBuf,
+    /// Only those of the function of this name
+    #[arg(long)]
+    item: Option<String>,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]
@@ -533,6 +548,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Profile(args) => profile::profile(&args),
         Command::Code(args) => code::code(&args),
         Command::Emit(args) => emit::emit(&args),
+        Command::Loops(args) => loops::loops(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),
         Command::Sim(args) => sim::sim(&args),

@@ -13,8 +13,8 @@
 use super::inputs::{Db, File, Settings};
 use crate::program::{self, Analysed, Body, Holds, MachineText, Passed, Places};
 use crate::views::assembly::Assembly;
-use crate::views::loops::MachineCode;
 use crate::views::costs::Costs;
+use crate::views::loops::MachineCode;
 use crate::views::rows::Rows;
 use crate::views::zeros::{ProfileText, Zeros};
 use codegen::machine::Table;

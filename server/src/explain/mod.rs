@@ -12,7 +12,10 @@ const NOTES: &[(&str, &str)] = &[
     ("include-not-found", include_str!("include-not-found.md")),
     ("invalid-encoding", include_str!("invalid-encoding.md")),
     ("limit", include_str!("limit.md")),
+    ("loop-not-pipelined", include_str!("loop-not-pipelined.md")),
+    ("loop-recurrence", include_str!("loop-recurrence.md")),
     ("needless-stop", include_str!("needless-stop.md")),
+    ("no-machine-code", include_str!("no-machine-code.md")),
     ("nop-waste", include_str!("nop-waste.md")),
     (
         "register-without-alloc",

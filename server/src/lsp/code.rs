@@ -35,7 +35,9 @@ impl Backend {
             return Ok(None);
         };
         let judged = match crate::ptxas::find(params.ptxas.as_deref()) {
-            Some(tool) if params.judge && shown.refused.is_none() => {
+            Some(tool)
+                if params.judge && shown.refused.is_none() && shown.target.starts_with("sm_") =>
+            {
                 let (text, target) = (shown.text.clone(), shown.target.clone());
                 // No clone of the database is held while a process runs.
                 let work = move || crate::ptxas::assemble(&tool, &text, &target);

@@ -1,4 +1,5 @@
-//! The GPU code of the function around a position, with the lines that it comes from.
+//! The code of the function around a position, with the lines that it comes from: GPU code, of C that of a processor with
+//! explicit groups.
 //!
 //! PTX for `sm_NN` by our own lowering: an estimate of what a compiler prints, not its output; what `ptxas` makes of it
 //! is `ptxas`'s word. A `.ptx` file is its own code.
@@ -7,6 +8,8 @@ use super::costs::{self, Fit};
 use super::items_to_show;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
+use codegen::mir::Branch;
+use codegen::target::ia64::listing::listing;
 use codegen::target::ptx::{self, Target};
 use ir::{FunctionKind, Loc, Module};
 use rustc_hash::FxHashMap;
@@ -81,6 +84,10 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
         .filter(|(_, item)| !super::rows_of(db, *item).is_empty())
         .min_by_key(|(place, _)| place.end - place.start);
     let is_entry = |item: Item<'_>| {
+        // Functions of C are called from anywhere.
+        if file.language(db) == Language::C {
+            return item.holds(db).code;
+        }
         let mut heads = super::rows_of(db, item)
             .iter()
             .filter_map(|rows| rows.head.as_ref());
@@ -117,9 +124,9 @@ pub fn names(db: &dyn Db, file: File) -> Vec<String> {
 }
 
 fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
-    // C is not for GPUs.
+    // C is for processors with explicit groups.
     if file.language(db) == Language::C {
-        return None;
+        return of_c(db, file, item);
     }
     if file.language(db) == Language::Ptx {
         return Some(own_text(db, file, item));
@@ -200,6 +207,88 @@ pub fn summary(code: &GpuCode, report: &crate::ptxas::Report) -> String {
         Some(occupancy) => format!("{} · {occupancy}", report.line()),
         None => report.line(),
     }
+}
+
+/// The IA-64 code of a function of C: loops pipelined, cycles as comments.
+fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
+    let found = db::machine_code(db, file, item).as_ref()?;
+    let function = db::lowered(db, item).first()?.module.functions.first()?;
+    let mut shown = GpuCode {
+        name: function.name.to_string(),
+        target: format!("ia64:{}", found.processor),
+        text: String::new(),
+        lines: Vec::new(),
+        externals: Vec::new(),
+        refused: None,
+        fit: None,
+    };
+    match &found.code {
+        Ok(emitted) => {
+            let places = Places {
+                db,
+                file,
+                item,
+                function,
+                known: RefCell::default(),
+            };
+            let own = emitted.lines.iter().filter(|line| line.function == 0);
+            let lines = own.filter_map(|line| {
+                let (id, source, _) = places.of(line.loc)?;
+                (id == 1).then_some((line.line, source - 1))
+            });
+            shown.lines = lines.collect();
+            shown.text = with_cycles(db, file, &emitted.text);
+        }
+        Err(reasons) => {
+            let reasons: Vec<String> = reasons.iter().map(|one| one.reason.to_string()).collect();
+            shown.refused = Some(reasons.join("; "));
+        }
+    }
+    Some(shown)
+}
+
+/// Assembly with the cycle of each group behind its first instruction, in pipelined loops with the stage of each.
+fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
+    let table = db::processor(db, file.settings(db));
+    let Some(epic) = table.epic() else {
+        return text.to_owned();
+    };
+    let document = syntax::ia64::parse(text);
+    let listing = listing(&document, text);
+    let index = LineIndex::new(text);
+    let mut comments: FxHashMap<u32, String> = FxHashMap::default();
+    for groups in listing.timing(epic) {
+        let items = |range: &std::ops::Range<u32>| range.start as usize..range.end as usize;
+        let rotates = groups.last().is_some_and(|last| {
+            let mut branches = listing.items[items(&last.items)].iter().rev();
+            let branch = branches.find_map(|item| item.inst.branch);
+            matches!(
+                branch,
+                Some(Branch::CountedRotating | Branch::WhileRotating)
+            )
+        });
+        for group in &groups {
+            for (number, at) in group.items.clone().enumerate() {
+                let item = &listing.items[at as usize];
+                let stage = (rotates && item.inst.predicate >= 16 && item.inst.branch.is_none())
+                    .then(|| format!("stage {}", item.inst.predicate - 16));
+                let cycle = (number == 0).then(|| format!("cycle {}", group.cycle));
+                let parts: Vec<String> = cycle.into_iter().chain(stage).collect();
+                if !parts.is_empty() {
+                    let span = document.statements[item.statement as usize].span;
+                    comments.insert(index.line_column(span.start).0, parts.join(", "));
+                }
+            }
+        }
+    }
+    let lines = (0..).zip(text.lines()).map(|(number, line)| {
+        match comments.get(&number) {
+            // Columns that a reader can compare.
+            Some(comment) => format!("{:<44}\t// {comment}\n", line.replace('\t', "        ")),
+            None => line.replace('\t', "        ") + "\n",
+        }
+    });
+    lines.collect()
 }
 
 /// The code as it is shown beside the source: lines of the source as comments in the place of `.loc`.

@@ -221,6 +221,10 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         let (code, level) = (note.code, note.level);
         add(code, level, note.span, note.message.clone(), String::new());
     }
+    for note in super::loops::notes(db, file) {
+        let item = note.item.to_string();
+        add(note.code, Level::Hint, note.span, note.message, item);
+    }
     for (code, span, message, item) in super::zeros::problems(db, file) {
         let level = match code {
             "stale-profile" => Level::Hint,

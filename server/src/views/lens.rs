@@ -1,8 +1,8 @@
 //! A line above each kernel: what there is to look at.
 
-use super::{costs, own_items, text};
+use super::{costs, loops, own_items, text};
 use crate::config::CostHints;
-use crate::db::{Db, File};
+use crate::db::{self, Db, File};
 use crate::program;
 use crate::views::diagnostics;
 use facts::{AccessClass, Class, Code};
@@ -104,10 +104,20 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             });
         }
     }
+    if loops::are_shown(db, file) {
+        let processor = &db::processor(db, file.settings(db)).name;
+        lenses.extend(loops::rows(db, file).iter().map(|row| Lens {
+            span: row.span,
+            title: loops::title(&row.report, processor),
+            costs: None,
+        }));
+        lenses.sort_by_key(|lens| lens.span.start);
+    }
     lenses
 }
 
-fn counted(count: usize, one: &str, many: &str) -> Option<String> {
+/// A number with its word; nothing of none.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> Option<String> {
     match count {
         0 => None,
         1 => Some(format!("1 {one}")),

@@ -8,10 +8,10 @@
 //! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
 //! of one iteration after the other.
 
-use super::{own_items, text};
+use super::lens::counted;
+use super::own_items;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
-use codegen::machine::Table;
 use codegen::pipeline::software::{self, LoopReport, Reason};
 use codegen::refusal::Refused;
 use codegen::target::ia64::emit::{Emitted, Options, emit};
@@ -142,7 +142,9 @@ pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
         if !item.holds(db).code {
             continue;
         }
-        let Some(Err(reasons)) = db::machine_code(db, file, item).as_ref().map(|one| &one.code)
+        let Some(Err(reasons)) = db::machine_code(db, file, item)
+            .as_ref()
+            .map(|one| &one.code)
         else {
             continue;
         };
@@ -174,7 +176,10 @@ fn head(
     report: &LoopReport,
 ) -> Option<Span> {
     let within = place(db, file, item, function, report.loc);
-    let heads = function.loops.iter().filter_map(|one| place(db, file, item, function, one.loc));
+    let heads = function
+        .loops
+        .iter()
+        .filter_map(|one| place(db, file, item, function, one.loc));
     let around = heads.filter(|head| within.is_none_or(|within| head.start <= within.start));
     around.max_by_key(|head| head.start).or(within)
 }
@@ -204,7 +209,7 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 Some(bounds) => format!("II {ii} {relation} {bounds}"),
                 None => format!("II {ii}"),
             });
-            parts.push(text::counted(report.stages as usize, "stage", "stages"));
+            parts.extend(counted(report.stages as usize, "stage", "stages"));
             if report.unpipelined > ii {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
@@ -219,4 +224,73 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
         }
     }
     format!("{} (estimate for {processor})", parts.join(" · "))
+}
+
+/// A hint at a loop or at what holds it back.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Note {
+    pub code: &'static str,
+    pub item: SmolStr,
+    pub span: Span,
+    pub message: String,
+}
+
+/// Why loops are not pipelined, recurrences that bound others, functions without code; only where a processor is named.
+pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
+    if !are_shown(db, file) {
+        return Vec::new();
+    }
+    let mut out = Vec::new();
+    for row in rows(db, file) {
+        let report = &row.report;
+        let units = report.res_mii.first().map_or(1, |first| first.cycles);
+        if !report.pipelined {
+            let reasons: Vec<&str> = row.reasons.iter().map(|one| one.text.as_str()).collect();
+            out.push(Note {
+                code: "loop-not-pipelined",
+                item: row.item.clone(),
+                span: row.span,
+                message: format!("the loop is not pipelined: {}", reasons.join("; ")),
+            });
+        }
+        if report.rec_mii <= units {
+            continue;
+        }
+        for &span in &row.critical {
+            let others: Vec<String> = report
+                .critical
+                .iter()
+                .map(|link| link.mnemonic.to_string())
+                .collect();
+            out.push(Note {
+                code: "loop-recurrence",
+                item: row.item.clone(),
+                span,
+                message: format!(
+                    "an iteration waits here for the one before: {} takes {} cycles, the units ask for {units}",
+                    others.join(" → "),
+                    report.rec_mii
+                ),
+            });
+        }
+        for said in row.reasons.iter().filter(|_| report.pipelined) {
+            if let Some(&span) = said.places.first() {
+                out.push(Note {
+                    code: "loop-not-pipelined",
+                    item: row.item.clone(),
+                    span,
+                    message: format!("the loop could be faster: {}", said.text),
+                });
+            }
+        }
+    }
+    for (span, reason) in refusals(db, file) {
+        out.push(Note {
+            code: "no-machine-code",
+            item: SmolStr::default(),
+            span,
+            message: reason,
+        });
+    }
+    out
 }

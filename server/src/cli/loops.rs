@@ -1,0 +1,141 @@
+//! `lockstep loops`: the innermost loops of a file of C on a processor with explicit groups.
+
+use super::{CliError, DataFormat, LoopsArgs, input};
+use crate::db::{self, Database, File};
+use crate::program::{self, Language};
+use crate::views::loops::{self, Row, Said};
+use crate::views::report::line_column;
+use serde_json::{Value, json};
+use std::io::Write;
+use syntax::Span;
+
+pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    if file.language(&db) != Language::C {
+        return Err(CliError::Usage(format!(
+            "{}: loops are pipelined for C (.c)",
+            args.file.display()
+        )));
+    }
+    let path = args.file.display();
+    let rows = loops::rows(&db, file);
+    let rows = rows.iter().filter(|row| {
+        args.item
+            .as_ref()
+            .is_none_or(|item| row.item == item.as_str())
+    });
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let rows: Vec<Value> = rows.map(|row| json_of(&db, file, row)).collect();
+            let processor = &db::processor(&db, file.settings(&db)).name;
+            let all = json!({ "version": 1, "processor": processor.as_str(), "loops": rows });
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        DataFormat::Text => {
+            let processor = &db::processor(&db, file.settings(&db)).name;
+            for row in rows {
+                let (line, column) = place(&db, file, row.span);
+                let title = loops::title(&row.report, processor);
+                writeln!(out, "{path}:{line}:{column}: {}: {title}", row.item)?;
+                for said in &row.reasons {
+                    writeln!(out, "    {}{}", said.text, at_lines(&db, file, said))?;
+                }
+            }
+        }
+    }
+    let refused = loops::refusals(&db, file);
+    for (span, reason) in &refused {
+        let (line, column) = place(&db, file, *span);
+        eprintln!("{path}:{line}:{column}: no code: {reason}");
+    }
+    Ok(u8::from(!refused.is_empty()))
+}
+
+fn place(db: &Database, file: File, span: Span) -> (u32, u32) {
+    let text = program::text(file.source(db));
+    line_column(text, db::line_index(db, file), span.start)
+}
+
+fn at_lines(db: &Database, file: File, said: &Said) -> String {
+    let mut lines: Vec<u32> = said
+        .places
+        .iter()
+        .map(|&span| place(db, file, span).0)
+        .collect();
+    lines.dedup();
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    match lines.len() {
+        0 => String::new(),
+        1 => format!(" (line {})", lines[0]),
+        _ => format!(" (lines {})", lines.join(" and ")),
+    }
+}
+
+fn json_of(db: &Database, file: File, row: &Row) -> Value {
+    let report = &row.report;
+    let (line, column) = place(db, file, row.span);
+    let units: Vec<Value> = report
+        .res_mii
+        .iter()
+        .map(|one| {
+            json!({
+                "unit": one.unit,
+                "operations": one.wanted,
+                "units": one.units,
+                "cycles": one.cycles,
+            })
+        })
+        .collect();
+    let critical: Vec<Value> = report
+        .critical
+        .iter()
+        .map(|link| {
+            json!({
+                "mnemonic": link.mnemonic.as_str(),
+                "latency": link.latency,
+                "distance": link.distance,
+            })
+        })
+        .collect();
+    let methods: Vec<Value> = report
+        .methods
+        .iter()
+        .map(|(method, ii)| json!({ "method": method.to_string(), "ii": ii }))
+        .collect();
+    let reasons: Vec<Value> = row
+        .reasons
+        .iter()
+        .map(|said| {
+            let lines: Vec<u32> = said
+                .places
+                .iter()
+                .map(|&span| place(db, file, span).0)
+                .collect();
+            json!({ "text": said.text, "lines": lines })
+        })
+        .collect();
+    json!({
+        "item": row.item.as_str(),
+        "line": line,
+        "column": column,
+        "pipelined": report.pipelined,
+        "res_mii": report.res_mii.first().map_or(0, |first| first.cycles),
+        "rec_mii": report.rec_mii,
+        "ii": report.ii,
+        "stages": report.stages,
+        "max_live": {
+            "general": report.max_live.general,
+            "float": report.max_live.float,
+            "predicate": report.max_live.predicate,
+        },
+        "method": report.method.map(|method| method.to_string()),
+        "reasons": reasons,
+        "unpipelined": report.unpipelined,
+        "unroll": report.unroll,
+        "units": units,
+        "critical": critical,
+        "methods": methods,
+    })
+}
