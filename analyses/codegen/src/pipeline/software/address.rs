@@ -11,9 +11,10 @@
 
 use super::body::Item;
 use super::report::Alias;
-use crate::mir::function::{Name, Object, Operand, Reference, Virtual};
+use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::mir::inst::Access;
-use crate::predicate::live::is_certain;
+use crate::predicate::live::{is_certain, writes};
+use crate::predicate::loops::Region;
 use crate::target::ia64::operation::Described;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -163,25 +164,106 @@ impl<'a> Values<'a> {
             }
             _ => None,
         };
-        match (operation.base(), &operation.sources[..]) {
-            ("add" | "adds" | "addl", [one, other]) => {
-                let (one, other) = (of(one)?, of(other)?);
-                Some(one.plus(&other, 1))
-            }
-            ("sub", [one, other]) => {
-                let (one, other) = (of(one)?, of(other)?);
-                Some(one.plus(&other, -1))
-            }
-            ("shladd", [one, Operand::Number(by @ 0..=4), other]) => {
-                let (one, other) = (of(one)?, of(other)?);
-                Some(other.plus(&one, 1 << by))
-            }
-            ("shl", [one, Operand::Number(by @ 0..=62)]) => {
-                Some(Linear::default().plus(&of(one)?, 1 << by))
-            }
-            ("mov" | "movl", [one]) => of(one),
-            _ => None,
+        sum(operation, &mut of)
+    }
+}
+
+/// What an operation computes, where that is a linear form of its operands.
+fn sum(operation: &Operation, of: &mut dyn FnMut(&Operand) -> Option<Linear>) -> Option<Linear> {
+    match (operation.base(), &operation.sources[..]) {
+        ("add" | "adds" | "addl", [one, other]) => {
+            let (one, other) = (of(one)?, of(other)?);
+            Some(one.plus(&other, 1))
         }
+        ("sub", [one, other]) => {
+            let (one, other) = (of(one)?, of(other)?);
+            Some(one.plus(&other, -1))
+        }
+        ("shladd", [one, Operand::Number(by @ 0..=4), other]) => {
+            let (one, other) = (of(one)?, of(other)?);
+            Some(other.plus(&one, 1 << by))
+        }
+        ("shl", [one, Operand::Number(by @ 0..=62)]) => {
+            Some(Linear::default().plus(&of(one)?, 1 << by))
+        }
+        ("mov" | "movl", [one]) => of(one),
+        _ => None,
+    }
+}
+
+/// Blocks in front of a loop, and operations of them, that are looked at.
+const BLOCKS: usize = 8;
+const OPERATIONS: usize = 200;
+
+/// Expresses regular addresses in what registers hold further up in front of the loop: those of two pointers that start
+/// from one become comparable. Goes up as long as there is one way, and until something writes a register that counts and
+/// is no linear form; all addresses are of the same place then.
+pub(super) fn from_above(function: &Function, region: &Region, touches: &mut [Touch]) {
+    let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
+    for block in 0..function.blocks.len() as u32 {
+        for next in function.successors(block) {
+            predecessors[next as usize].push(block);
+        }
+    }
+    let outside = |block: u32| {
+        let mut all = predecessors[block as usize].iter().copied();
+        let only = all.find(|one| !region.blocks.contains(one))?;
+        all.all(|one| region.blocks.contains(&one)).then_some(only)
+    };
+    let mut left = OPERATIONS;
+    let mut next = outside(region.header);
+    for _ in 0..BLOCKS {
+        let Some(block) = next else { return };
+        for operation in function.blocks[block as usize].operations.iter().rev() {
+            let Some(rest) = left.checked_sub(1) else {
+                return;
+            };
+            left = rest;
+            let counts = |name: Virtual| {
+                let term = Term::Initial(name);
+                touches
+                    .iter()
+                    .any(|one| one.address.terms.contains_key(&term))
+            };
+            // An address that is stepped behind the access is written, too.
+            let mut operands = operation.targets.iter().chain(&operation.sources);
+            let stepped = operation.sources.len() > 1
+                && operands.any(|operand| match operand {
+                    Operand::Address(Name::Virtual(one)) => counts(*one),
+                    _ => false,
+                });
+            if stepped {
+                return;
+            }
+            let written: Vec<Virtual> = writes(operation).filter(|&one| counts(one)).collect();
+            if written.is_empty() {
+                continue;
+            }
+            let mut of = |operand: &Operand| match operand {
+                Operand::Number(number) => Some(Linear::number(*number)),
+                Operand::Register(Name::Virtual(one)) => Some(Linear::term(Term::Initial(*one))),
+                Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
+                    Some(Linear::default())
+                }
+                _ => None,
+            };
+            let plain = is_certain(operation)
+                && operation.memory.is_none()
+                && operation.targets.len() == 1
+                && written.len() == 1;
+            let Some(form) = plain.then(|| sum(operation, &mut of)).flatten() else {
+                return;
+            };
+            for touch in touches.iter_mut() {
+                if let Some(count) = touch.address.terms.remove(&Term::Initial(written[0])) {
+                    touch.address = std::mem::take(&mut touch.address).plus(&form, count);
+                }
+            }
+        }
+        next = match &predecessors[block as usize][..] {
+            [only] if *only != block => Some(*only),
+            _ => None,
+        };
     }
 }
 

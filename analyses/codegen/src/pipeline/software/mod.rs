@@ -153,7 +153,8 @@ fn attempt(
         .iter()
         .map(|item| describe(function, &item.operation))
         .collect();
-    let touches = address::touches(&given.items, &described);
+    let mut touches = address::touches(&given.items, &described);
+    address::from_above(function, region, &mut touches);
     let trips = count(&given, &described);
     let methods: Vec<Method> = match (options.method, &trips) {
         (Some(method), _) if method != Method::Counted => vec![method],
