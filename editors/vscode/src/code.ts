@@ -1,10 +1,10 @@
-// “Show GPU code”: a read-only document beside the source that follows the cursor and the typing, with the lines that
+// “Show GPU Code”, of C “Show IA-64 Code”: a read-only document beside the source that follows the cursor and the typing, with the lines that
 // belong together highlighted in both.
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 const SCHEME = "lockstep-code";
-const LANGUAGES = new Set(["cuda-cpp", "hlsl", "ptx"]);
+const LANGUAGES = new Set(["cuda-cpp", "hlsl", "ptx", "c"]);
 /** Idle time before the code is asked for again, in milliseconds. */
 const DELAY = 120;
 
@@ -32,6 +32,8 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
   private readonly disposables: vscode.Disposable[] = [];
   /** The source whose code is shown, by the document that shows it. */
   private source: vscode.Uri | undefined;
+  /** Whether the source is C, whose code is IA-64's. */
+  private explicit = false;
   private position = new vscode.Position(0, 0);
   private code: Code | undefined;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -43,6 +45,7 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
       this.related,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("lockstep.showCode", () => this.show()),
+      vscode.commands.registerCommand("lockstep.showMachineCode", () => this.show()),
       vscode.window.onDidChangeTextEditorSelection((event) => this.select(event.textEditor)),
       vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.select(editor)),
       vscode.workspace.onDidChangeTextDocument((event) => {
@@ -62,25 +65,26 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
   private async show(): Promise<void> {
     const editor = vscode.window.activeTextEditor;
     if (editor === undefined || !LANGUAGES.has(editor.document.languageId)) {
-      void vscode.window.showInformationMessage("Lockstep: open a CUDA, HLSL or PTX file first.");
+      void vscode.window.showInformationMessage("Lockstep: open a CUDA, HLSL, PTX or C file first.");
       return;
     }
     this.source = editor.document.uri;
+    this.explicit = editor.document.languageId === "c";
     this.position = editor.selection.active;
     await this.refresh();
     const document = await vscode.workspace.openTextDocument(this.document());
-    await vscode.languages.setTextDocumentLanguage(document, "ptx");
+    await vscode.languages.setTextDocumentLanguage(document, this.explicit ? "ia64" : "ptx");
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false });
     this.highlight(editor);
   }
 
   private document(): vscode.Uri {
-    return vscode.Uri.from({ scheme: SCHEME, path: "/GPU code.ptx" });
+    return vscode.Uri.from({ scheme: SCHEME, path: this.explicit ? "/IA-64 code.ia64.s" : "/GPU code.ptx" });
   }
 
   provideTextDocumentContent(): string {
     const code = this.code;
-    if (code === undefined) return "// No function here has GPU code.\n";
+    if (code === undefined) return "// No function here has code.\n";
     if (code.refused !== null) return `// No code for ${code.name}: ${code.refused}.\n`;
     return code.text;
   }
@@ -125,7 +129,8 @@ export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Dispo
   private select(editor: vscode.TextEditor): void {
     if (this.source === undefined) return;
     const isSource = editor.document.uri.toString() === this.source.toString();
-    if (!isSource && editor.document.uri.scheme !== SCHEME && LANGUAGES.has(editor.document.languageId)) {
+    const alike = LANGUAGES.has(editor.document.languageId) && (editor.document.languageId === "c") === this.explicit;
+    if (!isSource && editor.document.uri.scheme !== SCHEME && alike) {
       // Another file: its code from now on.
       this.source = editor.document.uri;
       this.position = editor.selection.active;

@@ -10,6 +10,12 @@ import { LanguageClient, State, TransportKind, type LanguageClientOptions, type 
 const LANGUAGES = ["cuda-cpp", "hlsl", "ptx", "musimd", "ia64"];
 const DOCUMENTATION = "lockstep-doc";
 
+/** Those of documents that the server is told of: C only where a processor is named whose loops it is judged by. */
+function languages(): string[] {
+  const processor = vscode.workspace.getConfiguration("lockstep").get<string | null>("processor");
+  return processor ? [...LANGUAGES, "c"] : LANGUAGES;
+}
+
 let client: LanguageClient | undefined;
 let status: vscode.LanguageStatusItem;
 let output: vscode.LogOutputChannel;
@@ -73,7 +79,7 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
     options: { env: { ...process.env, LOCKSTEP_LOG: log } },
   };
   const options: LanguageClientOptions = {
-    documentSelector: LANGUAGES.flatMap((language) => [
+    documentSelector: languages().flatMap((language) => [
       { scheme: "file", language },
       { scheme: "untitled", language },
       { scheme: "vscode-remote", language },
