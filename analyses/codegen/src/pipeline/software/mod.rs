@@ -214,7 +214,17 @@ fn attempt(
     };
     bound(&best.plan, &best.view, report);
     report.unpipelined = alone(&best.view, options);
-    report.reasons.extend(best.view.aliases.iter().cloned());
+    // What meets within its own iteration holds back no other.
+    let across = best.view.aliases.iter().filter(|reason| {
+        !matches!(
+            reason,
+            Reason::MayAlias {
+                why: Alias::Meets(0),
+                ..
+            }
+        )
+    });
+    report.reasons.extend(across.cloned());
     report.ii = Some(best.schedule.ii);
     report.stages = best.schedule.stages();
     report.max_live = best.allocation.used;

@@ -1,0 +1,155 @@
+//! C on a processor with explicit groups: `lockstep loops`, `lockstep emit`, and what the editor shows of both.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
+use lockstep_server::config::Config;
+use lockstep_server::db::{Database, File, Source};
+use lockstep_server::views::code;
+use lockstep_server::views::diagnostics::diagnostics;
+use lockstep_server::views::lens::lenses;
+use std::path::Path;
+use std::sync::Arc;
+
+const SUMS: &str = "\
+double sum(long n, const double *a) {
+  double s = 0;
+  for (long i = 0; i < n; i++)
+    s += a[i];
+  return s;
+}
+void add(long n, long *restrict y, const long *restrict x) {
+  for (long i = 0; i < n; i++)
+    y[i] += x[i];
+}
+void shift(long n, long *y, long *x) {
+  for (long i = 0; i < n; i++)
+    y[i] = x[i] * 3;
+}
+";
+
+fn open(source: &str, processor: bool) -> (Database, File) {
+    let mut db = Database::default();
+    let text = Source::Text {
+        text: Arc::from(source),
+        lossy: false,
+    };
+    let file = db.file_with_text(Path::new("/k.c"), text);
+    let mut config = Config::default();
+    config.analysis.processor = processor.then(|| "itanium2".into());
+    let settings = db.new_settings(config.analysis, config.view, Vec::new());
+    db.set_file_settings(file, settings);
+    (db, file)
+}
+
+#[test]
+fn loops_say_what_bounds_them() {
+    let place = Place::new("loops");
+    let file = place.file("sums.c", SUMS);
+    let found = json(&lockstep(&["loops", &file, "--format", "json"]));
+    let rows = found["loops"].as_array().expect("loops");
+    let of = |name: &str| {
+        let mut all = rows.iter().filter(|row| row["item"] == name);
+        all.next().expect(name)
+    };
+    assert_eq!(rows.len(), 3, "{found}");
+    // A sum of doubles waits four cycles for the one before.
+    let sum = of("sum");
+    assert_eq!(
+        (&sum["line"], &sum["rec_mii"], &sum["ii"]),
+        (&3.into(), &4.into(), &4.into())
+    );
+    assert_eq!(
+        sum["critical"][0]["mnemonic"]
+            .as_str()
+            .map(|name| &name[..4]),
+        Some("fadd")
+    );
+    // The store of an iteration meets the load of the same only.
+    let add = of("add");
+    assert_eq!(
+        (&add["pipelined"], &add["rec_mii"]),
+        (&true.into(), &1.into()),
+        "{add}"
+    );
+    assert_eq!(add["reasons"].as_array().map(Vec::len), Some(0), "{add}");
+    let shift = of("shift");
+    let reason = shift["reasons"][0]["text"].as_str().expect("a reason");
+    assert!(reason.contains("`restrict`"), "{shift}");
+    assert_eq!(shift["reasons"][0]["lines"], serde_json::json!([13, 13]));
+    let wrong = lockstep(&["loops", &place.file("k.ptx", "")]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn emitted_code_computes_the_same_pipelined_or_not_in_fewer_cycles() {
+    let place = Place::new("emit");
+    let file = place.file("sums.c", SUMS);
+    let mut cycles = Vec::new();
+    for pipeline in [false, true] {
+        let out = place.path("sums.s");
+        let mut arguments = vec!["emit", &file, "--item", "add", "-o", &out];
+        if pipeline {
+            arguments.push("--pipeline");
+        }
+        let emitted = lockstep(&arguments);
+        assert!(emitted.status.success(), "{}", errors(&emitted));
+        let values: Vec<String> = (0..40).map(|one| one.to_string()).collect();
+        let values = format!("i64:{}", values.join(","));
+        let run = lockstep(&[
+            "sim", &out, "--item", "add", "--arg", "40", "--arg", &values, "--arg", &values,
+            "--format", "json",
+        ]);
+        let run = json(&run);
+        assert_eq!(run["buffers"][0]["elements"][39], "78", "{run}");
+        assert_eq!(run["buffers"][0]["elements"][0], "0", "{run}");
+        cycles.push(run["cycles"].as_u64().expect("cycles"));
+    }
+    assert!(cycles[1] * 2 < cycles[0], "{cycles:?}");
+    let nothing = lockstep(&["emit", &file, "--item", "product"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert!(errors(&nothing).contains("no function `product`"));
+    let wrong = lockstep(&["emit", &file, "--target", "sm_80"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+}
+
+#[test]
+fn the_editor_speaks_of_loops_only_where_a_processor_is_named() {
+    let (db, file) = open(SUMS, false);
+    assert_eq!(lenses(&db, file).len(), 0);
+    assert_eq!(diagnostics(&db, file).len(), 0);
+    let (db, file) = open(SUMS, true);
+    let titles: Vec<String> = lenses(&db, file).into_iter().map(|one| one.title).collect();
+    assert_eq!(titles.len(), 3, "{titles:?}");
+    assert!(
+        titles[0].starts_with("II 4 = ResMII 1 (") && titles[0].contains("RecMII 4"),
+        "{titles:?}"
+    );
+    let codes: Vec<&str> = diagnostics(&db, file).iter().map(|one| one.code).collect();
+    assert!(codes.contains(&"loop-recurrence"), "{codes:?}");
+}
+
+#[test]
+fn the_code_beside_c_has_cycles_and_stages() {
+    let (db, file) = open(SUMS, true);
+    let at = SUMS.find("y[i] += x[i]").expect("it") as u32;
+    let shown = code::at(&db, file, at).expect("code");
+    assert_eq!(
+        (shown.name.as_str(), shown.target.as_str()),
+        ("add", "ia64:itanium2")
+    );
+    let row = SUMS[..at as usize].lines().count() as u32 - 1;
+    let line = shown
+        .lines
+        .iter()
+        .filter(|(_, source)| *source == row)
+        .filter_map(|(line, _)| shown.text.lines().nth(*line as usize))
+        .find(|line| line.contains("ld8"));
+    assert!(
+        line.is_some_and(|line| line.contains("stage 0")),
+        "{}",
+        shown.text
+    );
+    assert!(shown.text.contains("br.ctop"), "{}", shown.text);
+}
