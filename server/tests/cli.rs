@@ -747,3 +747,29 @@ fn a_file_without_code_of_its_own_is_what_it_includes() {
     let ran = lockstep(&["profile", &file, "-o", &place.path("out.json")]);
     assert!(ran.status.success(), "{}", errors(&ran));
 }
+
+#[test]
+fn an_argument_for_no_parameter_is_an_error() {
+    let place = Place::new("bogus");
+    let file = place.file(
+        "k.cu",
+        "__global__ void k(float* out, int n) { out[n] = 1; }\n",
+    );
+    let output = lockstep(&["run", &file, "--item", "k", "--arg", "bogus=3"]);
+    assert_eq!(output.status.code(), Some(2));
+    let told = errors(&output);
+    assert!(
+        told.contains("`bogus`") && told.contains("out, n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_configuration_of_many_files_is_told_of_once() {
+    let place = Place::new("once");
+    place.file("lockstep.toml", "warp_sise = 7\n");
+    let one = place.file("a.cu", "__global__ void a() {}\n");
+    let other = place.file("b.cu", "__global__ void b() {}\n");
+    let told = errors(&lockstep(&["check", &one, &other]));
+    assert_eq!(told.matches("warp_sise").count(), 1, "{told}");
+}

@@ -133,6 +133,50 @@ pub(super) fn group_named<'c>(cx: &'c Context<'_>, inst: Inst) -> Option<(&'c st
     })
 }
 
+/// The tile whose method a shuffle or a vote without a mask is: methods are not recorded as reads of their object, so it is
+/// known only where the function has one group of this kind.
+fn only_tile<'c>(cx: &'c Context<'_>, inst: Inst) -> Option<(&'c str, u32)> {
+    let of_tile = matches!(
+        &cx.function.insts[inst].op,
+        Op::Warp(op) if !op.mask && matches!(
+            op.kind,
+            WarpKind::ShuffleIndex
+                | WarpKind::ShuffleUp
+                | WarpKind::ShuffleDown
+                | WarpKind::ShuffleXor
+                | WarpKind::VoteAny
+                | WarpKind::VoteAll
+                | WarpKind::Ballot
+                | WarpKind::Reduce(_)
+        )
+    );
+    if !of_tile || cx.function.language != Language::Cuda {
+        return None;
+    }
+    let mut tile = None;
+    for variable in cx.function.variables.values() {
+        let written = variable.type_text.as_str();
+        if ["coalesced_group", "thread_group"]
+            .iter()
+            .any(|group| written.contains(group))
+        {
+            return None;
+        }
+        let Some((_, rest)) = written.split_once("thread_block_tile<") else {
+            continue;
+        };
+        let lanes = rest
+            .split(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()?;
+        if tile.replace((variable.name.as_str(), lanes)).is_some() {
+            return None;
+        }
+    }
+    tile
+}
+
 /// An operation of a whole warp's tile, reached by a part of its lanes: all of them must call it.
 pub(super) fn tile_apart(
     cx: &Context<'_>,
@@ -142,7 +186,11 @@ pub(super) fn tile_apart(
     out: &mut Vec<Finding>,
 ) -> bool {
     let data = &cx.function.insts[inst];
-    let Some((group, Some(lanes))) = group_named(cx, inst) else {
+    let named = match group_named(cx, inst) {
+        Some((group, lanes)) => lanes.map(|lanes| (group, lanes)),
+        None => only_tile(cx, inst),
+    };
+    let Some((group, lanes)) = named else {
         return false;
     };
     // Smaller tiles may well be here as a whole.

@@ -264,6 +264,10 @@ fn binary(
         | BinaryOp::DivSigned => {
             let shift = matches!(op, BinaryOp::ShrUnsigned | BinaryOp::ShrSigned);
             let signed = matches!(op, BinaryOp::ShrSigned | BinaryOp::DivSigned);
+            if !shift && ra.0 >= 0 && counts_warps(engine, a, b, block) {
+                let level = engine.level_at(a, block).max(SUBGROUP);
+                return Some(Outcome::Opaque(level, (0, ra.1)));
+            }
             let by = constant?;
             let power = if shift {
                 (0..i64::from(bits)).contains(&by).then_some(by as u32)
@@ -429,6 +433,29 @@ fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form
 fn within_block(engine: &Engine<'_>, value: Value, power: u32, block: Block) -> bool {
     let form = &engine.cells[value].form;
     span_below(engine, form, block).is_some_and(|unit| unit <= power)
+}
+
+/// `thread / WaveGetLaneCount()`, whatever power of two up to 128 the size is: the thread's place in the workgroup, beside
+/// what is a multiple of any size.
+fn counts_warps(engine: &Engine<'_>, thread: Value, size: Value, block: Block) -> bool {
+    const LARGEST: u64 = 128;
+    let form = &engine.cells[thread].form;
+    let divisor = &engine.cells[size].form;
+    let shape = &engine.shape;
+    let [term] = divisor.terms.as_slice() else {
+        return false;
+    };
+    let &[atom] = term.factors.as_slice() else {
+        return false;
+    };
+    let is_size = engine.special_of(atom) == Some(Special::WarpSize) && term.coefficient == 1;
+    // Rows that are whole warps of one size need not be of another.
+    let in_order = shape.is_line() || !shape.rows_are_whole_warps();
+    is_size
+        && in_order
+        && !form.assumed
+        && steps_along_a_warp(engine, form, block) == Some((1, false))
+        && aligned_rest(engine, form, block) >= LARGEST
 }
 
 /// The least `p` such that all lanes of a warp have values in one aligned block of `2^p`.

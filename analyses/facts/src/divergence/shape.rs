@@ -16,6 +16,8 @@ pub(crate) struct Shape {
     pub max_threads: u32,
     pub warp: u32,
     language: Language,
+    /// `[WaveSize(64)]`.
+    warp_is_declared: bool,
     /// Rows of unknown width are taken to be whole warps.
     favourable: bool,
 }
@@ -43,6 +45,7 @@ impl Shape {
                 .unwrap_or(options.warp_size)
                 .clamp(1, 128),
             language: function.language,
+            warp_is_declared: function.launch.warp_size.is_some(),
             favourable: options.favourable,
         }
     }
@@ -122,7 +125,10 @@ impl Shape {
                 .flatten()
                 .map(i64::from),
             Special::LaneId if self.warp == 1 => Some(0),
-            Special::WarpSize if matches!(self.language, Language::Cuda | Language::Ptx) => {
+            Special::WarpSize
+                if self.warp_is_declared
+                    || matches!(self.language, Language::Cuda | Language::Ptx) =>
+            {
                 Some(i64::from(self.warp))
             }
             _ => None,
