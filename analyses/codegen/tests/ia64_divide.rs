@@ -1,0 +1,210 @@
+//! Division and square root of emitted code, on special and random operands, against the host's.
+//! `LOCKSTEP_DIVISIONS`: pairs of each kind.
+#![allow(clippy::disallowed_methods)]
+
+use ir::Language;
+use ir::lower::c_family::{LowerOptions, lower_unit};
+use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::emit::{Options, emit, merged};
+use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_text};
+
+const TEXT: &str = "
+double sqrt(double);
+void wide(double *q, double *r, const double *a, const double *b, int n) {
+  for (int i = 0; i < n; i++) { q[i] = a[i] / b[i]; r[i] = sqrt(a[i]); }
+}
+void narrow(float *q, const float *a, const float *b, int n) {
+  for (int i = 0; i < n; i++) q[i] = a[i] / b[i];
+}
+void longs(long *q, long *r, const long *a, const long *b, int n) {
+  for (int i = 0; i < n; i++) { q[i] = a[i] / b[i]; r[i] = a[i] % b[i]; }
+}
+void unsigneds(unsigned long *q, unsigned long *r, const unsigned long *a, const unsigned long *b, int n) {
+  for (int i = 0; i < n; i++) { q[i] = a[i] / b[i]; r[i] = a[i] % b[i]; }
+}
+void ints(int *q, int *r, const int *a, const int *b, int n) {
+  for (int i = 0; i < n; i++) { q[i] = a[i] / b[i]; r[i] = a[i] % b[i]; }
+}
+";
+
+fn words(rng: &mut StdRng, count: usize) -> Vec<u64> {
+    const SPECIAL: [u64; 16] = [
+        0,
+        1,
+        2,
+        3,
+        u64::MAX,
+        1 << 63,
+        (1 << 63) - 1,
+        0x7ff0_0000_0000_0000,
+        0xfff0_0000_0000_0000,
+        0x7ff8_0000_0000_0000,
+        0x3ff0_0000_0000_0000,
+        0x000f_ffff_ffff_ffff,
+        0x0010_0000_0000_0000,
+        0x7fef_ffff_ffff_ffff,
+        0x7f80_0000_3f80_0001,
+        0x0080_0000_007f_ffff,
+    ];
+    (0..count)
+        .map(|_| match rng.random_range(0..4) {
+            0 => SPECIAL[rng.random_range(0..SPECIAL.len())],
+            1 => rng.random::<u64>() >> rng.random_range(0..64),
+            2 => rng.random_range(-1e6f64..1e6).to_bits(),
+            _ => rng.random(),
+        })
+        .collect()
+}
+
+fn bytes(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// What `item` leaves in its first `outputs` buffers.
+fn executed(
+    program: &Program,
+    item: &str,
+    outputs: usize,
+    inputs: [&[u64]; 2],
+    count: usize,
+) -> Vec<Vec<u64>> {
+    let mut memory = Memory::new();
+    let mut places = Vec::new();
+    for _ in 0..outputs {
+        places.push(memory.place(&vec![0; 8 * inputs[0].len()]).expect("room"));
+    }
+    for input in inputs {
+        places.push(memory.place(&bytes(input)).expect("room"));
+    }
+    let mut arguments: Vec<Arg> = places.iter().map(|&place| Arg::Integer(place)).collect();
+    arguments.push(Arg::Integer(count as u64));
+    let limits = Limits {
+        steps: u64::MAX,
+        ..Limits::default()
+    };
+    let outcome = run(program, item, &arguments, &mut memory, &limits);
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{item}: {fault}"));
+    assert_eq!(outcome.violations, [], "{item}");
+    let word = |chunk: &[u8]| {
+        chunk
+            .iter()
+            .rev()
+            .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
+    };
+    places[..outputs]
+        .iter()
+        .map(|&place| {
+            let left = memory
+                .bytes(place, 8 * inputs[0].len())
+                .expect("its memory");
+            left.chunks(8).map(word).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn quotients_and_roots_are_those_of_the_host() {
+    let count: usize = std::env::var("LOCKSTEP_DIVISIONS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_000);
+    let items: Vec<Arc<_>> = parse_text(TEXT, Dialect::C)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    let modules: Vec<_> = all.iter().map(|(_, lowered)| &lowered.module).collect();
+    let bodies = modules
+        .into_iter()
+        .filter(|module| !module.functions[0].layout.is_empty());
+    let table = machine::named("itanium2").expect("a table");
+    let epic = table.epic().expect("explicit groups");
+    let emitted = emit(&merged(bodies), epic, &Options::default()).expect("code");
+    let document = syntax::ia64::parse(&emitted.text);
+    let (program, problems) = Program::new(&document, &emitted.text);
+    assert_eq!(problems, []);
+    let mut rng = StdRng::seed_from_u64(7);
+    let (a, b) = (words(&mut rng, count), words(&mut rng, count));
+    let pairs = || a.iter().zip(&b).enumerate();
+    let double = |bits: u64| {
+        if f64::from_bits(bits).is_nan() {
+            u64::MAX
+        } else {
+            bits
+        }
+    };
+    let single = |bits: u32| {
+        if f32::from_bits(bits).is_nan() {
+            u32::MAX
+        } else {
+            bits
+        }
+    };
+    let found = executed(&program, "wide", 2, [&a, &b], count);
+    for (at, (&x, &y)) in pairs() {
+        let (x, y) = (f64::from_bits(x), f64::from_bits(y));
+        assert_eq!(
+            double(found[0][at]),
+            double((x / y).to_bits()),
+            "{x:e} / {y:e}"
+        );
+        assert_eq!(
+            double(found[1][at]),
+            double(x.sqrt().to_bits()),
+            "sqrt {x:e}"
+        );
+    }
+    let found = executed(&program, "narrow", 1, [&a, &b], 2 * count);
+    for (at, (&x, &y)) in pairs() {
+        for shift in [0, 32] {
+            let of = |word: u64| f32::from_bits((word >> shift) as u32);
+            let left = (found[0][at] >> shift) as u32;
+            assert_eq!(
+                single(left),
+                single((of(x) / of(y)).to_bits()),
+                "{:e} / {:e}",
+                of(x),
+                of(y)
+            );
+        }
+    }
+    // What C leaves open stays out.
+    let plain: Vec<u64> = b.iter().map(|&y| if y == 0 { 5 } else { y }).collect();
+    let found = executed(&program, "unsigneds", 2, [&a, &plain], count);
+    for (at, (&x, &y)) in a.iter().zip(&plain).enumerate() {
+        assert_eq!((found[0][at], found[1][at]), (x / y, x % y), "{x} / {y}");
+    }
+    let found = executed(&program, "longs", 2, [&a, &plain], count);
+    for (at, (&x, &y)) in a.iter().zip(&plain).enumerate() {
+        let (x, y) = (x as i64, y as i64);
+        let expected = (x.wrapping_div(y) as u64, x.wrapping_rem(y) as u64);
+        assert_eq!((found[0][at], found[1][at]), expected, "{x} / {y}");
+    }
+    let low = |words: &[u64]| -> Vec<u64> {
+        let part = |word: u64| {
+            if word as u32 == 0 {
+                7
+            } else {
+                word & 0xffff_ffff
+            }
+        };
+        words
+            .iter()
+            .map(|&word| part(word) | part(word >> 32) << 32)
+            .collect()
+    };
+    let (a, b) = (low(&a), low(&b));
+    let found = executed(&program, "ints", 2, [&a, &b], 2 * count);
+    for (at, (&x, &y)) in a.iter().zip(&b).enumerate() {
+        for shift in [0, 32] {
+            let of = |word: u64| (word >> shift) as i32;
+            let left = (of(found[0][at]), of(found[1][at]));
+            let (x, y) = (of(x), of(y));
+            assert_eq!(left, (x.wrapping_div(y), x.wrapping_rem(y)), "{x} / {y}");
+        }
+    }
+}
