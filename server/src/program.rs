@@ -2,12 +2,14 @@
 //! reads through the database; the queries call it.
 
 mod assumed;
+mod language;
 mod machine;
 mod passed;
 mod problems;
 mod rewritten;
 
 use assumed::{analysis_options, lower_options};
+pub use language::Language;
 pub use machine::{
     MachineText, charges, machine, machine_file_problem, machine_problems, machine_text, processor,
 };
@@ -35,104 +37,6 @@ use syntax::{FileId, ItemKey, Problem, ProblemKind, Span};
 const LARGEST_IR: usize = 2 << 20;
 /// Blocks and instructions of one function, with what is inlined into it. Beyond, an analysis would take seconds.
 const LARGEST_FUNCTION: (usize, usize) = (30_000, 300_000);
-
-/// What a file is written in.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Language {
-    Cuda,
-    Hlsl,
-    C,
-    Ptx,
-    MicroSimd,
-    /// The text form of the IR.
-    Ir,
-    /// Assembly for IA-64. Has no items: it is read as a whole.
-    Ia64,
-    Other,
-}
-
-impl Language {
-    pub fn of_path(path: &Path) -> Language {
-        // Other machines' assembly has the same extension.
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().to_ascii_lowercase());
-        if name.is_some_and(|name| name.ends_with(".ia64.s") || name.ends_with(".ia64")) {
-            return Language::Ia64;
-        }
-        let extension = path
-            .extension()
-            .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-        match extension.as_deref().unwrap_or("") {
-            "cu" | "cuh" | "h" | "hpp" | "hh" | "hxx" | "inl" | "inc" | "cpp" | "cc" | "cxx" => {
-                Language::Cuda
-            }
-            "c" => Language::C,
-            "hlsl" | "hlsli" | "fx" | "fxh" | "usf" | "ush" | "compute" => Language::Hlsl,
-            "ptx" => Language::Ptx,
-            "musimd" => Language::MicroSimd,
-            "lir" => Language::Ir,
-            _ => Language::Other,
-        }
-    }
-
-    /// The same for a file with a text: what assembly is for, its text says.
-    pub fn of_file(path: &Path, text: &str) -> Language {
-        let extension = path.extension().map(|one| one.to_ascii_lowercase());
-        match Language::of_path(path) {
-            Language::Other if extension.is_some_and(|one| one == "s" || one == "asm") => {
-                match is_ia64(text) {
-                    true => Language::Ia64,
-                    false => Language::Other,
-                }
-            }
-            known => known,
-        }
-    }
-
-    /// An editor's language identifier.
-    pub fn of_editor(identifier: &str) -> Option<Language> {
-        Some(match identifier {
-            "cuda" | "cuda-cpp" | "cuda-c++" | "CUDA C++" => Language::Cuda,
-            "hlsl" => Language::Hlsl,
-            "c" => Language::C,
-            "ptx" => Language::Ptx,
-            "musimd" => Language::MicroSimd,
-            "lir" | "lockstep-ir" => Language::Ir,
-            "ia64" | "ia64-asm" => Language::Ia64,
-            _ => return None,
-        })
-    }
-
-    pub const fn c_dialect(self) -> Option<Dialect> {
-        match self {
-            Language::Cuda => Some(Dialect::Cuda),
-            Language::Hlsl => Some(Dialect::Hlsl),
-            Language::C => Some(Dialect::C),
-            _ => None,
-        }
-    }
-}
-
-/// Whether assembly is for IA-64: a stop, and a word that no other assembly has.
-fn is_ia64(text: &str) -> bool {
-    const LOOKED_AT: usize = 1 << 16;
-    let mut end = text.len().min(LOOKED_AT);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let text = &text[..end];
-    let word = |word: &&str| {
-        [".sptk", ".dptk", ".spnt", ".dpnt", "ar.pfs", "ar.lc"].contains(word)
-            || word.starts_with("br.ret")
-            || word.starts_with("br.call")
-            || word.starts_with("br.cond")
-            || word.starts_with("br.cloop")
-            || word.starts_with("br.ctop")
-    };
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '.' || letter == '_';
-    text.contains(";;") && text.split(|letter| !is_part(letter)).any(|one| word(&one))
-}
 
 /// What an item is made of, with positions relative to its start.
 #[derive(Clone, PartialEq, Debug)]

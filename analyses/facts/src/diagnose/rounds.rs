@@ -520,9 +520,7 @@ pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Optio
     let mut steps = None;
     for number in 0..cx.function.blocks[header].params.len() {
         let param = cx.function.blocks[header].params[number];
-        let Some(factor) = factor_of(cx, access.address, param, &forest, own, 24) else {
-            return None;
-        };
+        let factor = factor_of(cx, access.address, param, &forest, own, 24)?;
         if factor == 0 {
             continue;
         }
