@@ -297,7 +297,8 @@ mod tests {
         for (types, itanium, itanium2) in [
             ("mmaab", true, true),
             ("mmaaab", false, true),
-            ("mmaffb", false, false),
+            // MFI and MFB.
+            ("mmaffb", true, true),
             ("mmfaf", true, true),
             ("mmm", false, false),
             ("mmss", false, true),
