@@ -162,7 +162,8 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
     Ok((files.into_iter().collect(), unusable))
 }
 
-/// Headers of plain C++ are read where they are included, not on their own.
+/// Headers of plain C++ are read where they are included, not on their own; C, of which there are no findings, where it is
+/// named.
 fn is_source(path: &Path) -> bool {
     let extension = path
         .extension()
@@ -176,7 +177,7 @@ fn is_source(path: &Path) -> bool {
     };
     match language {
         Language::Cuda => matches!(extension.as_deref(), Some("cu" | "cuh")),
-        Language::Other | Language::Ir => false,
+        Language::Other | Language::Ir | Language::C => false,
         _ => true,
     }
 }

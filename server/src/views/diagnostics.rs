@@ -11,7 +11,7 @@ use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
 use crate::documents::line_beginning;
-use crate::program;
+use crate::program::{self, Language};
 use facts::{CauseStep, Code, Tier};
 use syntax::{FileId, LineIndex, ProblemKind, Span};
 
@@ -239,7 +239,9 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         .any(|(problem, _)| problem.kind == ProblemKind::MissingInclude);
     for (problem, item) in problems {
         let (code, mut level) = code_of(problem.kind);
-        if headers_missing && problem.kind == ProblemKind::Syntax {
+        // Compilers of C take more than the language has: definitions as of 1978, extensions.
+        let lenient = headers_missing || file.language(db) == Language::C;
+        if lenient && problem.kind == ProblemKind::Syntax {
             level = Level::Hint;
         }
         if problem.file == FileId::MAIN {
