@@ -192,14 +192,30 @@ fn places(reason: &Reason) -> Vec<Loc> {
     }
 }
 
+/// What serves an operation, for people.
+fn units(name: &str) -> String {
+    match name {
+        "slots" => "issue slots".into(),
+        "loads"
+        | "stores"
+        | "floating-point loads"
+        | "shifts"
+        | "transfers"
+        | "floating-point compares" => format!("ports for {name}"),
+        _ => format!("{name} units"),
+    }
+}
+
 /// A loop in one line.
 pub fn title(report: &LoopReport, processor: &str) -> String {
     let mut parts = Vec::new();
     let resources = report.res_mii.first();
     let bounds = resources.map(|first| {
         format!(
-            "ResMII {} ({} units) · RecMII {}",
-            first.cycles, first.unit, report.rec_mii
+            "ResMII {} ({}) · RecMII {}",
+            first.cycles,
+            units(first.unit),
+            report.rec_mii
         )
     });
     match (report.pipelined, report.ii) {

@@ -141,6 +141,7 @@ impl fmt::Display for Reason {
                 f.write_str("a predicate is left by one iteration to the next")
             }
             Reason::MayAlias { why, .. } => match why {
+                Alias::Meets(1) => f.write_str("a store meets an access of the next iteration"),
                 Alias::Meets(distance) => {
                     write!(f, "a store meets an access {distance} iterations later")
                 }
