@@ -1,8 +1,8 @@
 //! Moves between registers that may be one.
 
-use super::liveness::{Liveness, Walk, roles};
 use crate::mir::Reg;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::liveness::Liveness;
 use rustc_hash::FxHashSet;
 
 /// `to = from` of two virtual registers, if the operation is nothing else.
@@ -56,18 +56,18 @@ pub(super) fn coalesce(function: &mut Function) {
     };
     let mut moves: Vec<(f64, u32, Virtual, Virtual)> = Vec::new();
     for (at, block) in function.blocks.iter().enumerate() {
-        let mut walk = Walk::new(function, live.leave[at].clone());
+        let mut walk = live.walk(function, at as u32);
         for (index, operation) in block.operations.iter().enumerate().rev() {
-            let roles = roles(operation);
+            walk.branch(operation);
             let copy = moved(operation);
-            for &to in &roles.writes {
+            for to in operation.writes() {
                 let file = function.file(to);
                 for other in walk.live.iter() {
                     if function.file(other) == file && copy.is_none_or(|(_, from)| from != other) {
                         graph.meet(to, other);
                     }
                 }
-                for &other in &roles.writes {
+                for other in operation.writes() {
                     if function.file(other) == file {
                         graph.meet(to, other);
                     }
@@ -78,8 +78,8 @@ pub(super) fn coalesce(function: &mut Function) {
             {
                 moves.push((block.weight, index as u32, to, from));
             }
-            walk.write(operation, &roles);
-            walk.read(operation, &roles);
+            walk.write(operation);
+            walk.read(operation);
         }
         if at == 0 {
             let entering: Vec<Virtual> = walk.live.iter().collect();

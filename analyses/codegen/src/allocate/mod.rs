@@ -16,16 +16,15 @@
 //! Architecture Guide*, chapter 5, for who preserves what.
 
 mod coalesce;
-mod liveness;
 mod scan;
 mod simplify;
 mod spill;
 
-pub use liveness::{Liveness, Roles, roles};
 pub use scan::{Limits, Place};
 
 use crate::machine::epic::Epic;
 use crate::mir::function::{Function, Operation};
+use crate::mir::liveness::Liveness;
 use crate::mir::{File, Reg};
 use crate::refusal::Refusal;
 

@@ -1,9 +1,9 @@
 //! Intervals and the scan that gives them registers.
 
-use super::liveness::{Liveness, Walk, roles};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::function::{Function, Virtual};
+use crate::mir::liveness::Liveness;
 use crate::mir::{File, Reg};
 use crate::refusal::Refusal;
 
@@ -167,24 +167,19 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
         for one in live.leave[at].iter() {
             touch(&mut out[one.0 as usize], end);
         }
-        let mut walk = Walk::new(function, live.leave[at].clone());
-        for (index, operation) in block.operations.iter().enumerate().rev() {
+        for (index, operation) in block.operations.iter().enumerate() {
             let position = 2 * (first + index as u32);
-            let roles = roles(operation);
-            for (&one, at) in roles
-                .reads
-                .iter()
-                .map(|one| (one, position))
-                .chain(roles.writes.iter().map(|one| (one, position + 1)))
-            {
+            let reads = operation.reads().map(|one| (one, position));
+            let writes = operation.writes().map(|one| (one, position + 1));
+            for (one, at) in reads.chain(writes) {
                 let interval = &mut out[one.0 as usize];
                 touch(interval, at);
                 interval.weight += block.weight;
                 interval.fixed |= !block.cycles.is_empty();
             }
             // What a false predicate leaves is there before.
-            if roles.keeps {
-                for one in &roles.writes {
+            if !operation.is_certain() {
+                for one in operation.writes() {
                     touch(&mut out[one.0 as usize], position);
                 }
             }
@@ -198,8 +193,6 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
             {
                 rotations.push(position);
             }
-            walk.write(operation, &roles);
-            walk.read(operation, &roles);
         }
         first += count + 1;
     }

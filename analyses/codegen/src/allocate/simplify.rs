@@ -1,7 +1,6 @@
 //! Operations that nothing reads, sums that belong to a loop's end, loads and stores that step their address.
 
 use super::coalesce::moved;
-use super::liveness::roles;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 
@@ -36,7 +35,7 @@ pub(super) fn dead(function: &mut Function) {
         let mut own = Vec::with_capacity(block.operations.len());
         for (index, operation) in block.operations.iter().enumerate() {
             let place = (at as u32, index as u32);
-            for one in roles(operation).writes {
+            for one in operation.writes() {
                 writers[one.0 as usize].push(place);
             }
             let kept = decided || has_effect(operation);
@@ -62,7 +61,7 @@ pub(super) fn dead(function: &mut Function) {
     }
     while let Some((block, index)) = work.pop() {
         let operation = &function.blocks[block as usize].operations[index as usize];
-        for one in roles(operation).reads {
+        for one in operation.reads() {
             use_of(one, &mut work, &mut alive);
         }
     }
@@ -90,11 +89,10 @@ pub(super) fn sink(function: &mut Function) {
     let mut uses = vec![0u32; function.registers.len()];
     let mut writes = vec![0u32; function.registers.len()];
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        let roles = roles(operation);
-        for one in roles.reads {
+        for one in operation.reads() {
             uses[one.0 as usize] += 1;
         }
-        for one in roles.writes {
+        for one in operation.writes() {
             writes[one.0 as usize] += 1;
         }
     }
@@ -117,13 +115,9 @@ pub(super) fn sink(function: &mut Function) {
                     && matches!(one.base(), "adds" | "add" | "shladd" | "sub")
             });
             let free = made.filter(|&made| {
-                let sources: Vec<Virtual> = roles(&block.operations[made]).reads;
-                block.operations[made + 1..at].iter().all(|between| {
-                    roles(between)
-                        .writes
-                        .iter()
-                        .all(|one| !sources.contains(one))
-                })
+                let sources: Vec<Virtual> = block.operations[made].reads().collect();
+                let mut between = block.operations[made + 1..at].iter();
+                between.all(|between| between.writes().all(|one| !sources.contains(&one)))
             });
             if let Some(made) = free {
                 let mut sum = block.operations.remove(made);
@@ -177,21 +171,21 @@ fn stepping(operations: &[Operation], at: usize) -> Option<usize> {
     }
     for before in (0..at).rev() {
         let operation = &operations[before];
-        let roles = roles(operation);
-        let touched = roles.reads.contains(base) || roles.writes.contains(base);
-        if !touched {
+        let writes = operation.writes().any(|one| one == *base);
+        let reads = operation.reads().filter(|one| one == base).count();
+        if !writes && reads == 0 {
             continue;
         }
         let kind = operation.base();
         let plain =
             (kind.starts_with("ld") || kind.starts_with("st")) && kind != "ld16" && kind != "st16";
         let address = operation.targets.iter().chain(&operation.sources);
-        let once = roles.reads.iter().filter(|one| *one == base).count() == 1
+        let once = reads == 1
             && address
                 .filter(|one| **one == Operand::Address(Name::Virtual(*base)))
                 .count()
                 == 1
-            && !roles.writes.contains(base);
+            && !writes;
         let fits = plain && once && operation.predicate.is_none() && operation.sources.len() == 1;
         return fits.then_some(before);
     }

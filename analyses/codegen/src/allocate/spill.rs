@@ -2,7 +2,6 @@
 //! them. A predicate is kept as 0 or 1.
 
 use super::Allocation;
-use super::liveness::roles;
 use super::scan::{ADDRESS_AWAY, FLOAT_AWAY, GENERAL_AWAY, PREDICATE_AWAY, Place, behind};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
@@ -162,7 +161,9 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
         }
         for mut operation in std::mem::take(&mut block.operations) {
             writer.loc = operation.loc;
-            let roles = roles(&operation);
+            let reads: Vec<Virtual> = operation.reads().collect();
+            let writes: Vec<Virtual> = operation.writes().collect();
+            let keeps = !operation.is_certain();
             let mut given: Vec<(Virtual, Reg)> = Vec::new();
             let mut counts = [0usize; 3];
             for one in operation.virtual_registers() {
@@ -185,11 +186,11 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
                 };
                 given.push((one, register));
             }
-            let written = |one: Virtual| roles.writes.contains(&one);
+            let written = |one: Virtual| writes.contains(&one);
             // Predicates first: their loads use a general register of the others.
             given.sort_by_key(|(_, register)| register.file != File::Predicate);
             for &(one, register) in &given {
-                if roles.reads.contains(&one) || (written(one) && roles.keeps) {
+                if reads.contains(&one) || (written(one) && keeps) {
                     writer.load(register, offsets[&one]);
                 }
             }

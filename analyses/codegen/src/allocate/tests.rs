@@ -34,6 +34,39 @@ fn function(operations: Vec<Operation>, files: &[File]) -> Function {
 }
 
 #[test]
+fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_read() {
+    let (p, a, b) = (Virtual(0), Virtual(1), Virtual(2));
+    let files = [File::Predicate, File::General, File::General];
+    let compare = |mnemonic| {
+        let zero = Operand::from(Reg::R0);
+        operation(
+            mnemonic,
+            None,
+            &[p.into(), Reg::P0.into()],
+            &[zero, a.into()],
+        )
+    };
+    let use_of_p = operation("mov", Some(p), &[b.into()], &[1.into()]);
+    let sets = function(vec![compare("cmp.eq.or"), use_of_p.clone()], &files);
+    assert!(Liveness::of(&sets).enters(0, p));
+    let writes = function(vec![compare("cmp.eq"), use_of_p], &files);
+    assert!(!Liveness::of(&writes).enters(0, p));
+
+    let clear = operation("mov", None, &[a.into()], &[0.into()]);
+    let add = operation("add", None, &[b.into()], &[a.into(), a.into()]);
+    let jump = operation("br.cond", Some(p), &[], &[Operand::Block(1)]);
+    let mut out = function(vec![jump, clear.clone()], &files);
+    out.blocks.push(Block {
+        operations: vec![add],
+        weight: 1.0,
+        cycles: Vec::new(),
+    });
+    assert!(Liveness::of(&out).enters(0, a));
+    out.blocks[0].operations.swap(0, 1);
+    assert!(!Liveness::of(&out).enters(0, a));
+}
+
+#[test]
 fn what_is_written_and_read_under_one_predicate_begins_there() {
     let (p, a, b, q) = (Virtual(0), Virtual(1), Virtual(2), Virtual(3));
     let files = [

@@ -189,6 +189,64 @@ impl Operation {
     }
 }
 
+impl Operation {
+    /// The base that a load, store or prefetch steps behind its access.
+    #[must_use]
+    pub fn stepped(&self) -> Option<Name> {
+        let kind = self.base();
+        let operands = if kind.starts_with("st") {
+            &self.targets
+        } else if kind.starts_with("ld") || kind == "lfetch" {
+            &self.sources
+        } else {
+            return None;
+        };
+        let mut addresses = operands.iter().filter_map(|one| match one {
+            Operand::Address(name) => Some(*name),
+            _ => None,
+        });
+        addresses.next().filter(|_| self.sources.len() > 1)
+    }
+    /// Virtual registers that it writes, a stepped base included.
+    pub fn writes(&self) -> impl Iterator<Item = Virtual> + '_ {
+        let targets = self.targets.iter().filter_map(|target| match target {
+            Operand::Register(Name::Virtual(one)) => Some(*one),
+            _ => None,
+        });
+        let base = match self.stepped() {
+            Some(Name::Virtual(base)) => Some(base),
+            _ => None,
+        };
+        targets.chain(base)
+    }
+    /// Virtual registers that it reads: sources, addresses, the predicate.
+    pub fn reads(&self) -> impl Iterator<Item = Virtual> + '_ {
+        let addresses = self
+            .targets
+            .iter()
+            .filter(|target| matches!(target, Operand::Address(_)));
+        let operands = self.sources.iter().chain(addresses);
+        self.predicate
+            .into_iter()
+            .chain(operands.filter_map(Operand::virtual_register))
+    }
+    /// A compare that only ever sets or clears its targets.
+    #[must_use]
+    pub fn is_parallel(&self) -> bool {
+        let mut completers = self.mnemonic.split('.').skip(1);
+        matches!(
+            self.base(),
+            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+        ) && completers.any(|one| matches!(one, "and" | "or" | "andcm" | "orcm"))
+    }
+    /// Whether it writes its targets whatever its predicate is: else old values may stay in them.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        let mut completers = self.mnemonic.split('.').skip(1);
+        !self.is_parallel() && (self.predicate.is_none() || completers.any(|one| one == "unc"))
+    }
+}
+
 impl Function {
     /// A new register of this file.
     pub fn register(&mut self, file: File) -> Virtual {

@@ -4,6 +4,7 @@
 pub mod dependence;
 pub mod function;
 pub mod inst;
+pub mod liveness;
 pub mod register;
 
 pub use inst::{Access, Branch, Class, Def, Inst, Memory, Parallel};

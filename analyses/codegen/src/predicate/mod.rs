@@ -19,18 +19,20 @@
 //! Source: Muthukumar, Chen, Wu and Lavery, *Software Pipelining of Loops with Early Exits for the Itanium Architecture*,
 //! EPIC-1, 2001, sections 4 and 6.
 
-pub mod live;
 pub mod loops;
 
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::liveness::Liveness;
 use crate::mir::register::Reg;
 use ir::Loc;
-use live::{Liveness, Set, is_certain, writes};
 use loops::{Next, Piece, Region, pieces};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
 use std::collections::BTreeSet;
+
+/// Registers of a function that still grows.
+pub type Set = FxHashSet<Virtual>;
 
 /// Control leaves the loop here if the predicate is true.
 #[derive(Clone, PartialEq, Debug)]
@@ -119,8 +121,9 @@ pub fn convert(
     }
     let live = match turned {
         Some(start) => liveness.inside(function, pieces[start].block, pieces[start].from),
-        None => liveness.at_start[region.header as usize].clone(),
+        None => liveness.at_start(region.header).clone(),
     };
+    let live: Set = live.iter().collect();
     let conditions = conditions(&pieces, &order, turned);
     let mut writers: FxHashMap<Virtual, Vec<(usize, usize)>> = FxHashMap::default();
     for (number, piece) in pieces.iter().enumerate() {
@@ -131,7 +134,10 @@ pub fn convert(
             .take(piece.to)
             .skip(piece.from)
         {
-            for one in writes(operation).filter(|&one| function.file(one) == File::Predicate) {
+            for one in operation
+                .writes()
+                .filter(|&one| function.file(one) == File::Predicate)
+            {
                 writers.entry(one).or_default().push((number, at));
             }
         }
@@ -297,11 +303,6 @@ pub(crate) fn is_compare(operation: &Operation) -> bool {
     )
 }
 
-fn is_parallel(operation: &Operation) -> bool {
-    let mut completers = operation.mnemonic.split('.').skip(1);
-    completers.any(|one| matches!(one, "and" | "or" | "andcm" | "orcm"))
-}
-
 /// The compare that writes its targets even where it does not execute.
 #[must_use]
 pub fn unconditional(mnemonic: &str) -> SmolStr {
@@ -352,7 +353,7 @@ impl Converter<'_> {
         };
         let compare = self.operation(from, at);
         let fits = is_compare(compare)
-            && !is_parallel(compare)
+            && !compare.is_parallel()
             && compare.predicate.is_none()
             && self.conditions[from] == self.conditions[piece]
             && !self.live.contains(&predicate);
@@ -471,9 +472,9 @@ impl Converter<'_> {
             Some(own) if local(own) => {}
             Some(_) => return Err(Unconvertible::Condition(operation.loc)),
             None => {
-                let certain = is_certain(operation);
+                let certain = operation.is_certain();
                 operation.predicate = Some(guard);
-                let fresh = writes(operation).all(|one| {
+                let fresh = operation.writes().all(|one| {
                     self.writers.get(&one).is_none_or(|all| all.len() == 1)
                         && !self.live.contains(&one)
                 });

@@ -13,7 +13,6 @@ use super::body::Item;
 use super::report::Alias;
 use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::mir::inst::Access;
-use crate::predicate::live::{is_certain, writes};
 use crate::predicate::loops::Region;
 use crate::target::ia64::operation::Described;
 use rustc_hash::FxHashMap;
@@ -152,7 +151,7 @@ impl<'a> Values<'a> {
     /// What a certain operation writes, where it is linear.
     fn written(&mut self, at: usize, depth: usize) -> Option<Linear> {
         let operation = &self.items[at].operation;
-        let plain = is_certain(operation) && operation.targets.len() == 1;
+        let plain = operation.is_certain() && operation.targets.len() == 1;
         if !plain || depth >= DEPTH || operation.memory.is_some() {
             return None;
         }
@@ -225,17 +224,7 @@ pub(super) fn from_above(function: &Function, region: &Region, touches: &mut [To
                     .iter()
                     .any(|one| one.address.terms.contains_key(&term))
             };
-            // An address that is stepped behind the access is written, too.
-            let mut operands = operation.targets.iter().chain(&operation.sources);
-            let stepped = operation.sources.len() > 1
-                && operands.any(|operand| match operand {
-                    Operand::Address(Name::Virtual(one)) => counts(*one),
-                    _ => false,
-                });
-            if stepped {
-                return;
-            }
-            let written: Vec<Virtual> = writes(operation).filter(|&one| counts(one)).collect();
+            let written: Vec<Virtual> = operation.writes().filter(|&one| counts(one)).collect();
             if written.is_empty() {
                 continue;
             }
@@ -247,7 +236,7 @@ pub(super) fn from_above(function: &Function, region: &Region, touches: &mut [To
                 }
                 _ => None,
             };
-            let plain = is_certain(operation)
+            let plain = operation.is_certain()
                 && operation.memory.is_none()
                 && operation.targets.len() == 1
                 && written.len() == 1;

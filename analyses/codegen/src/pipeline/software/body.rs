@@ -9,8 +9,9 @@
 
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::liveness::Liveness;
 use crate::predicate::Body;
-use crate::predicate::live::{Liveness, Set, is_certain, writes};
+use crate::predicate::Set;
 use crate::target::ia64::operation::{Described, describe};
 use ir::Loc;
 use rustc_hash::FxHashMap;
@@ -123,8 +124,8 @@ pub(super) fn normalise(
     // By register: where it is written, and whether that is for certain.
     let mut written: FxHashMap<Virtual, Vec<(usize, bool)>> = FxHashMap::default();
     for (at, operation) in operations.iter().enumerate() {
-        let certain = is_certain(operation);
-        for one in writes(operation) {
+        let certain = operation.is_certain();
+        for one in operation.writes() {
             written.entry(one).or_default().push((at, certain));
         }
     }
@@ -151,11 +152,10 @@ pub(super) fn normalise(
             let predicate = now
                 .get(&exit.predicate)
                 .map_or(exit.predicate, |known| known.0);
-            let live = liveness.at_start.get(exit.target as usize);
-            let mut live: Vec<(Virtual, Virtual, u32)> = live
-                .into_iter()
-                .flatten()
-                .filter_map(|one| now.get(one).map(|(name, ago)| (*one, *name, *ago)))
+            let mut live: Vec<(Virtual, Virtual, u32)> = liveness
+                .at_start(exit.target)
+                .iter()
+                .filter_map(|one| now.get(&one).map(|(name, ago)| (one, *name, *ago)))
                 .collect();
             live.sort_unstable();
             exits.push(LoopExit {
@@ -178,7 +178,7 @@ pub(super) fn normalise(
                 }
             }
         };
-        let certain = is_certain(&operation);
+        let certain = operation.is_certain();
         if let Some(predicate) = &mut operation.predicate {
             read(predicate);
         }
@@ -224,7 +224,10 @@ pub(super) fn normalise(
             let mut left = exits.iter().flat_map(|exit: &LoopExit| &exit.live);
             left.any(|&(_, name, ago)| name == one && ago == 0)
         };
-        let free = !touches && writes(&operation).all(|one| !statics.contains(&one) && !kept(one));
+        let free = !touches
+            && operation
+                .writes()
+                .all(|one| !statics.contains(&one) && !kept(one));
         items.push(Item {
             operation,
             before,

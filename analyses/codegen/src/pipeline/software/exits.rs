@@ -20,7 +20,7 @@ use super::report::{Method, Reason};
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
-use crate::predicate::live::{Set, is_certain, reads, writes};
+use crate::predicate::Set;
 use crate::predicate::{constant_compare, is_compare, unconditional};
 use ir::Loc;
 use rustc_hash::FxHashMap;
@@ -126,7 +126,7 @@ fn drop_unused(plan: &mut Plan) {
         let mut read: Vec<Virtual> = plan
             .items
             .iter()
-            .flat_map(|item| reads(&item.operation))
+            .flat_map(|item| item.operation.reads())
             .collect();
         read.push(plan.valid);
         read.extend(plan.taken.iter().filter_map(|taken| match taken {
@@ -141,7 +141,7 @@ fn drop_unused(plan: &mut Plan) {
                 item.operation.base(),
                 "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
             );
-            !compare || writes(&item.operation).any(used)
+            !compare || item.operation.writes().any(used)
         });
         if plan.items.len() == before {
             return;
@@ -229,7 +229,7 @@ impl Planner<'_> {
         let predicate = self.given.exits[exit].predicate;
         let mut found = None;
         for (at, item) in self.given.items.iter().enumerate() {
-            if writes(&item.operation).any(|one| one == predicate) {
+            if item.operation.writes().any(|one| one == predicate) {
                 if found.is_some() {
                     return None;
                 }
@@ -241,7 +241,7 @@ impl Planner<'_> {
         // An approximation's predicate is none that can be made again beside its value.
         let fits = is_compare(&item.operation)
             && item.operation.predicate.is_none()
-            && is_certain(&item.operation)
+            && item.operation.is_certain()
             && item.operation.targets.len() == 2;
         let until = self
             .given
@@ -252,10 +252,12 @@ impl Planner<'_> {
         let sources = same_iteration(item);
         let mut changed = false;
         for later in until {
-            changed |= writes(&later.operation).any(|one| sources.contains(&one));
+            changed |= later.operation.writes().any(|one| sources.contains(&one));
             // A step of an address that stays in its register.
             changed |= later.operation.memory.is_some()
-                && reads(&later.operation)
+                && later
+                    .operation
+                    .reads()
                     .any(|one| sources.contains(&one) && self.given.statics.contains(&one));
         }
         let first = item.operation.targets[0].virtual_register() == Some(predicate);
@@ -565,12 +567,12 @@ impl Planner<'_> {
         );
         let own = item.operation.predicate;
         let guarded = own.is_none_or(|own| self.safe.contains(&own));
-        if compare && own.is_none() && is_certain(&item.operation) {
+        if compare && own.is_none() && item.operation.is_certain() {
             item.operation.mnemonic = unconditional(&item.operation.mnemonic);
         }
         let safe = compare && guarded;
-        let zeroed = is_certain(&item.operation);
-        for one in writes(&item.operation) {
+        let zeroed = item.operation.is_certain();
+        for one in item.operation.writes() {
             if self.function.file(one) != File::Predicate {
                 continue;
             }
@@ -597,7 +599,7 @@ impl Planner<'_> {
             .items
             .iter()
             .enumerate()
-            .filter(|(_, item)| writes(&item.operation).any(|one| one == own));
+            .filter(|(_, item)| item.operation.writes().any(|one| one == own));
         let only = match (writers.next(), writers.next()) {
             (Some((at, item)), None) => Some((at, item.clone())),
             _ => None,
@@ -607,9 +609,9 @@ impl Planner<'_> {
             let sources = same_iteration(compare);
             let mut changed = sources.iter().any(|one| self.given.statics.contains(one));
             for later in &self.given.items[at + 1..] {
-                changed |= writes(&later.operation).any(|one| sources.contains(&one));
+                changed |= later.operation.writes().any(|one| sources.contains(&one));
             }
-            let plain = compare.operation.predicate.is_none() && is_certain(&compare.operation);
+            let plain = compare.operation.predicate.is_none() && compare.operation.is_certain();
             is_compare(&compare.operation) && plain && !changed
         });
         let from_before = reached == self.valid && passed == 0;
@@ -664,7 +666,7 @@ impl Planner<'_> {
 
 /// What it reads of its own iteration.
 fn same_iteration(item: &Item) -> Vec<Virtual> {
-    let all = reads(&item.operation);
+    let all = item.operation.reads();
     all.filter(|one| !item.before.contains(one)).collect()
 }
 

@@ -34,8 +34,8 @@ use super::rows::Load;
 use crate::machine::epic::Epic;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Virtual};
+use crate::mir::liveness::Liveness;
 use crate::mir::register::Reg;
-use crate::predicate::live::{Liveness, is_certain, writes};
 use crate::predicate::loops::{Region, innermost};
 use crate::predicate::{constant_compare, convert, is_compare, unconditional};
 use crate::target::ia64::operation::{Described, describe};
@@ -265,7 +265,7 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     }
     let mut found = None;
     for (at, item) in given.items.iter().enumerate() {
-        if writes(&item.operation).any(|one| one == exit.predicate) {
+        if item.operation.writes().any(|one| one == exit.predicate) {
             if found.is_some() {
                 return None;
             }
@@ -274,7 +274,7 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     }
     let (at, compare) = found?;
     let leaves = compare.operation.targets[0].virtual_register() == Some(exit.predicate);
-    if !is_certain(&compare.operation) {
+    if !compare.operation.is_certain() {
         return None;
     }
     let items = &given.items;
@@ -308,7 +308,7 @@ fn build(
             bound(&plan, &seen, report);
         }
         let made = started.and_then(|started| {
-            let makes = |item: &Item| writes(&item.operation).any(|one| one == started);
+            let makes = |item: &Item| item.operation.writes().any(|one| one == started);
             plan.items.iter().position(makes)
         });
         let made = made.map(|made| made as u32);
@@ -365,8 +365,8 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
             continue;
         }
         let compare = is_compare(operation);
-        if compare || writes(operation).any(|one| kept.contains(&one)) {
-            if compare && is_certain(operation) {
+        if compare || operation.writes().any(|one| kept.contains(&one)) {
+            if compare && operation.is_certain() {
                 operation.mnemonic = unconditional(&operation.mnemonic);
             }
             operation.predicate = Some(started);

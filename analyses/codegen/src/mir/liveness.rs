@@ -1,81 +1,36 @@
-//! What operations read and write, and which virtual registers are live where.
+//! Which virtual registers are live: read later before they are written for certain.
+//!
+//! ```text
+//! (p6) v1 = mov v2        v1 is not live in front of it if it is only read under p6 as it is here
+//! (p7) br b3              what b3 reads is live in front of the branch, whatever stands behind it
+//! ```
+//!
+//! Backward over blocks; sets only grow, a block is walked again when one behind it has grown.
 
 use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::function::{Function, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;
 
-/// What an operation does to virtual registers.
+/// A set of virtual registers of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Roles {
-    pub reads: Vec<Virtual>,
-    pub writes: Vec<Virtual>,
-    /// Whether a false predicate leaves old values in `writes`.
-    pub keeps: bool,
-}
-
-/// The base that is stepped by a load or store.
-#[must_use]
-pub(super) fn stepped(operation: &Operation) -> Option<Name> {
-    let base = |operands: &[Operand]| {
-        operands.iter().find_map(|one| match one {
-            Operand::Address(name) => Some(*name),
-            _ => None,
-        })
-    };
-    let kind = operation.base();
-    if kind.starts_with("st") {
-        return base(&operation.targets).filter(|_| operation.sources.len() > 1);
-    }
-    if kind.starts_with("ld") || kind == "lfetch" {
-        return base(&operation.sources).filter(|_| operation.sources.len() > 1);
-    }
-    None
-}
-
-#[must_use]
-pub fn roles(operation: &Operation) -> Roles {
-    let mut out = Roles::default();
-    for target in &operation.targets {
-        match target {
-            Operand::Register(Name::Virtual(one)) => out.writes.push(*one),
-            Operand::Address(Name::Virtual(one)) => out.reads.push(*one),
-            _ => {}
-        }
-    }
-    out.reads.extend(
-        operation
-            .sources
-            .iter()
-            .filter_map(Operand::virtual_register),
-    );
-    if let Some(Name::Virtual(base)) = stepped(operation) {
-        out.writes.push(base);
-    }
-    out.reads.extend(operation.predicate);
-    let always = operation.mnemonic.contains(".unc");
-    out.keeps = operation.predicate.is_some() && !always;
-    out
-}
-
-/// A set of registers.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Set(Vec<u64>);
+pub struct Set(Vec<u64>);
 
 impl Set {
-    pub(super) fn with(count: usize) -> Set {
+    pub(crate) fn with(count: usize) -> Set {
         Set(vec![0; count.div_ceil(64)])
     }
-    pub(super) fn has(&self, one: Virtual) -> bool {
+    #[must_use]
+    pub fn has(&self, one: Virtual) -> bool {
         self.0[one.0 as usize / 64] >> (one.0 % 64) & 1 != 0
     }
     /// Whether it is new.
-    pub(super) fn insert(&mut self, one: Virtual) -> bool {
+    pub(crate) fn insert(&mut self, one: Virtual) -> bool {
         let word = &mut self.0[one.0 as usize / 64];
         let before = *word;
         *word |= 1 << (one.0 % 64);
         *word != before
     }
-    pub(super) fn remove(&mut self, one: Virtual) {
+    pub(crate) fn remove(&mut self, one: Virtual) {
         self.0[one.0 as usize / 64] &= !(1 << (one.0 % 64));
     }
     fn add(&mut self, other: &Set) {
@@ -83,7 +38,8 @@ impl Set {
             *word |= more;
         }
     }
-    pub(super) fn iter(&self) -> impl Iterator<Item = Virtual> + '_ {
+    /// Ascending.
+    pub fn iter(&self) -> impl Iterator<Item = Virtual> + '_ {
         self.0.iter().enumerate().flat_map(|(at, &word)| {
             let mut left = word;
             std::iter::from_fn(move || {
@@ -101,29 +57,47 @@ impl Set {
 /// Registers that are live at the ends of blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    pub(super) enter: Vec<Set>,
-    pub(super) leave: Vec<Set>,
+    pub(crate) enter: Vec<Set>,
+    pub(crate) leave: Vec<Set>,
 }
 
 /// Live registers while a block is walked backwards.
-pub(super) struct Walk<'a> {
-    pub(super) live: Set,
+pub(crate) struct Walk<'a> {
+    pub(crate) live: Set,
     /// Those that are read under this predicate only.
     under: FxHashMap<Virtual, Virtual>,
     function: &'a Function,
+    /// By block, at its start.
+    enter: &'a [Set],
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(function: &'a Function, live: Set) -> Walk<'a> {
+    fn new(function: &'a Function, enter: &'a [Set], live: Set) -> Walk<'a> {
         Walk {
             live,
             under: FxHashMap::default(),
             function,
+            enter,
         }
     }
-    pub(super) fn write(&mut self, operation: &Operation, roles: &Roles) {
-        for &one in &roles.writes {
-            let ends = !roles.keeps
+    /// Comes in front of a branch: what its targets read is live there.
+    pub(crate) fn branch(&mut self, operation: &Operation) {
+        for source in &operation.sources {
+            let Operand::Block(target) = source else {
+                continue;
+            };
+            let Some(there) = self.enter.get(*target as usize) else {
+                continue;
+            };
+            self.live.add(there);
+            self.under.retain(|one, _| !there.has(*one));
+        }
+    }
+    /// Comes in front of what an operation writes.
+    pub(crate) fn write(&mut self, operation: &Operation) {
+        let certain = operation.is_certain();
+        for one in operation.writes() {
+            let ends = certain
                 || self
                     .under
                     .get(&one)
@@ -133,14 +107,15 @@ impl<'a> Walk<'a> {
                 self.under.remove(&one);
             }
         }
-        for &one in &roles.writes {
+        for one in operation.writes() {
             if self.function.file(one) == File::Predicate {
                 self.under.retain(|_, under| *under != one);
             }
         }
     }
-    pub(super) fn read(&mut self, operation: &Operation, roles: &Roles) {
-        for &one in &roles.reads {
+    /// Comes in front of what it reads.
+    pub(crate) fn read(&mut self, operation: &Operation) {
+        for one in operation.reads() {
             let new = self.live.insert(one);
             let guard = operation.predicate.filter(|&predicate| predicate != one);
             match (new, guard) {
@@ -176,11 +151,6 @@ impl Liveness {
                 before[next as usize].push(block);
             }
         }
-        let all: Vec<Vec<Roles>> = function
-            .blocks
-            .iter()
-            .map(|block| block.operations.iter().map(roles).collect())
-            .collect();
         let mut work: Vec<u32> = (0..blocks as u32).collect();
         let mut waiting = vec![true; blocks];
         // Sets only grow.
@@ -191,14 +161,10 @@ impl Liveness {
             for next in function.successors(block) {
                 leave.add(&out.enter[next as usize]);
             }
-            let mut walk = Walk::new(function, leave.clone());
             out.leave[at] = leave;
-            for (operation, roles) in function.blocks[at].operations.iter().zip(&all[at]).rev() {
-                walk.write(operation, roles);
-                walk.read(operation, roles);
-            }
-            if walk.live != out.enter[at] {
-                out.enter[at] = walk.live;
+            let enter = out.inside(function, block, 0);
+            if enter != out.enter[at] {
+                out.enter[at] = enter;
                 for &one in &before[at] {
                     if !std::mem::replace(&mut waiting[one as usize], true) {
                         work.push(one);
@@ -207,6 +173,28 @@ impl Liveness {
             }
         }
         out
+    }
+    /// From the end of a block backwards.
+    pub(crate) fn walk<'a>(&'a self, function: &'a Function, block: u32) -> Walk<'a> {
+        let leave = self.leave[block as usize].clone();
+        Walk::new(function, &self.enter, leave)
+    }
+    /// In front of an operation of a block.
+    #[must_use]
+    pub fn inside(&self, function: &Function, block: u32, operation: usize) -> Set {
+        let mut walk = self.walk(function, block);
+        let operations = &function.blocks[block as usize].operations;
+        for one in operations[operation.min(operations.len())..].iter().rev() {
+            walk.branch(one);
+            walk.write(one);
+            walk.read(one);
+        }
+        walk.live
+    }
+    /// At the start of a block.
+    #[must_use]
+    pub fn at_start(&self, block: u32) -> &Set {
+        &self.enter[block as usize]
     }
     /// Whether the register is live where the block begins.
     #[must_use]
