@@ -73,8 +73,8 @@ pub enum Unconvertible {
     Call(Loc),
     #[error("has a branch `{0}` that is no plain jump")]
     Branch(SmolStr, Loc),
-    #[error("has a condition that no compare of its own computes")]
-    Condition(Loc),
+    #[error("has a condition that {0}")]
+    Condition(&'static str, Loc),
     #[error("has a cycle inside that is no loop")]
     Cyclic,
     #[error("has no end")]
@@ -94,6 +94,8 @@ struct Converter<'f> {
     targets: FxHashMap<(usize, usize), Vec<Operand>>,
     /// By piece: predicates of its branch's sides, taken first.
     sides: Vec<Option<(Virtual, Virtual)>>,
+    /// Pieces whose sides are made from the branch's predicate, which no compare of their own makes.
+    made: Vec<bool>,
     joins: FxHashMap<usize, Virtual>,
     live: Set,
     out: Vec<Operation>,
@@ -150,6 +152,7 @@ pub fn convert(
         conditions,
         writers,
         targets: FxHashMap::default(),
+        made: vec![false; sides.len()],
         sides,
         joins: FxHashMap::default(),
         live,
@@ -157,7 +160,7 @@ pub fn convert(
         exits: Vec::new(),
     };
     for &piece in &order {
-        converter.sides(piece)?;
+        converter.sides(piece);
     }
     for &piece in &order {
         converter.piece(piece, turned.is_some() && piece == 0)?;
@@ -296,7 +299,9 @@ fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
     }
 }
 
-pub(crate) fn is_compare(operation: &Operation) -> bool {
+/// Whether it compares: writes two predicates of a relation.
+#[must_use]
+pub fn is_compare(operation: &Operation) -> bool {
     matches!(
         operation.base(),
         "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
@@ -342,14 +347,22 @@ impl Converter<'_> {
     }
 
     /// Predicates of the sides of a piece's branch.
-    fn sides(&mut self, piece: usize) -> Result<(), Unconvertible> {
+    fn sides(&mut self, piece: usize) {
         let Some((predicate, _)) = self.pieces[piece].taken else {
-            return Ok(());
+            return;
         };
-        let branch = self.operation(piece, self.pieces[piece].to).loc;
-        let refused = Err(Unconvertible::Condition(branch));
-        let Some(&[(from, at)]) = self.writers.get(&predicate).map(Vec::as_slice) else {
-            return refused;
+        self.sides[piece] = self.compared(piece, predicate);
+        if self.sides[piece].is_none() {
+            let fresh = |function: &mut Function| function.register(File::Predicate);
+            self.sides[piece] = Some((fresh(self.function), fresh(self.function)));
+            self.made[piece] = true;
+        }
+    }
+
+    /// The predicate and its complement, where one compare under the piece's condition makes both.
+    fn compared(&mut self, piece: usize, predicate: Virtual) -> Option<(Virtual, Virtual)> {
+        let &[(from, at)] = self.writers.get(&predicate)?.as_slice() else {
+            return None;
         };
         let compare = self.operation(from, at);
         let fits = is_compare(compare)
@@ -358,7 +371,7 @@ impl Converter<'_> {
             && self.conditions[from] == self.conditions[piece]
             && !self.live.contains(&predicate);
         if !fits {
-            return refused;
+            return None;
         }
         let known = self.targets.get(&(from, at)).cloned();
         let mut targets = known.unwrap_or_else(|| compare.targets.clone());
@@ -367,12 +380,11 @@ impl Converter<'_> {
         }
         let first = targets[0].virtual_register() == Some(predicate);
         let other = &mut targets[usize::from(first)];
-        let single = |one: Virtual| {
-            self.writers.get(&one).is_none_or(|all| all.len() == 1) && !self.live.contains(&one)
-        };
         let complement = match other.virtual_register() {
-            Some(one) if single(one) => one,
-            Some(_) => return refused,
+            Some(one) => {
+                let single = self.writers.get(&one).is_none_or(|all| all.len() == 1);
+                (single && !self.live.contains(&one)).then_some(one)?
+            }
             None => {
                 let fresh = self.function.register(File::Predicate);
                 *other = Operand::register(fresh);
@@ -380,8 +392,35 @@ impl Converter<'_> {
             }
         };
         self.targets.insert((from, at), targets);
-        self.sides[piece] = Some((predicate, complement));
-        Ok(())
+        Some((predicate, complement))
+    }
+
+    /// `yes` where both `own` and the guard are true, `no` where the guard alone is; `own` may be computed anywhere.
+    fn under(&mut self, own: Virtual, guard: Option<Virtual>, yes: Virtual, no: Operand, loc: Loc) {
+        let flag = self.function.register(File::General);
+        let number = |number: i64, predicate: Option<Virtual>| Operation {
+            mnemonic: "mov".into(),
+            predicate,
+            targets: vec![Operand::register(flag)],
+            sources: vec![Operand::Number(number)],
+            memory: None,
+            loc,
+        };
+        self.out.push(number(0, None));
+        self.out.push(number(1, Some(own)));
+        self.out.push(Operation {
+            mnemonic: if guard.is_some() {
+                "cmp.ne.unc"
+            } else {
+                "cmp.ne"
+            }
+            .into(),
+            predicate: guard,
+            targets: vec![Operand::register(yes), no],
+            sources: vec![Operand::register(flag), Operand::fixed(Reg::R0)],
+            memory: None,
+            loc,
+        });
     }
 
     /// The predicate under which a piece executes, made where it is none of its own.
@@ -427,6 +466,11 @@ impl Converter<'_> {
             Some(_) => self.operation(number, piece.to).loc,
             None => Loc::NONE,
         };
+        if let (true, Some((own, _)), Some((yes, no))) =
+            (self.made[number], piece.taken, self.sides[number])
+        {
+            self.under(own, predicate, yes, Operand::register(no), loc);
+        }
         let mut exit = |predicate: Virtual, target: u32| {
             self.exits.push(Exit {
                 at: self.out.len(),
@@ -457,32 +501,37 @@ impl Converter<'_> {
     }
 
     fn guard(
-        &self,
+        &mut self,
         operation: &mut Operation,
         guard: Virtual,
         piece: usize,
     ) -> Result<(), Unconvertible> {
-        let local = |one: Virtual| {
-            let writers = self.writers.get(&one).map(Vec::as_slice);
-            matches!(writers, Some(&[(from, _)]) if self.conditions[from] == self.conditions[piece])
-                && !self.live.contains(&one)
-        };
-        match operation.predicate {
-            // True only where the piece executes.
-            Some(own) if local(own) => {}
-            Some(_) => return Err(Unconvertible::Condition(operation.loc)),
-            None => {
-                let certain = operation.is_certain();
-                operation.predicate = Some(guard);
-                let fresh = operation.writes().all(|one| {
-                    self.writers.get(&one).is_none_or(|all| all.len() == 1)
-                        && !self.live.contains(&one)
-                });
-                if is_compare(operation) && certain && fresh {
-                    operation.mnemonic = unconditional(&operation.mnemonic);
-                }
+        let certain = operation.is_certain();
+        let fresh = operation.writes().all(|one| {
+            self.writers.get(&one).is_none_or(|all| all.len() == 1) && !self.live.contains(&one)
+        });
+        let Some(own) = operation.predicate else {
+            operation.predicate = Some(guard);
+            if is_compare(operation) && certain && fresh {
+                operation.mnemonic = unconditional(&operation.mnemonic);
             }
+            return Ok(());
+        };
+        let writers = self.writers.get(&own).map(Vec::as_slice);
+        let local = matches!(writers, Some(&[(from, _)]) if self.conditions[from] == self.conditions[piece])
+            && !self.live.contains(&own);
+        // True only where the piece executes.
+        if local {
+            return Ok(());
         }
+        if certain && !fresh {
+            let why = "clears what another one computes";
+            return Err(Unconvertible::Condition(why, operation.loc));
+        }
+        let both = self.function.register(File::Predicate);
+        let none = Operand::fixed(Reg::P0);
+        self.under(own, Some(guard), both, none, operation.loc);
+        operation.predicate = Some(both);
         Ok(())
     }
 }

@@ -137,10 +137,7 @@ fn drop_unused(plan: &mut Plan) {
         let used = |one: Virtual| read.binary_search(&one).is_ok();
         let before = plan.items.len();
         plan.items.retain(|item| {
-            let compare = matches!(
-                item.operation.base(),
-                "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
-            );
+            let compare = is_compare(&item.operation);
             !compare || item.operation.writes().any(used)
         });
         if plan.items.len() == before {
@@ -238,9 +235,8 @@ impl Planner<'_> {
         }
         let at = found?;
         let item = &self.given.items[at];
-        // An approximation's predicate is none that can be made again beside its value.
-        let fits = is_compare(&item.operation)
-            && item.operation.predicate.is_none()
+        let fits = item.operation.predicate.is_none()
+            && is_compare(&item.operation)
             && item.operation.is_certain()
             && item.operation.targets.len() == 2;
         let until = self
@@ -561,10 +557,7 @@ impl Planner<'_> {
 
     /// In a counted loop the predicates of iterations that don't happen are false.
     fn under_valid(&mut self, item: &mut Item) {
-        let compare = matches!(
-            item.operation.base(),
-            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
-        );
+        let compare = is_compare(&item.operation);
         let own = item.operation.predicate;
         let guarded = own.is_none_or(|own| self.safe.contains(&own));
         if compare && own.is_none() && item.operation.is_certain() {
@@ -611,8 +604,8 @@ impl Planner<'_> {
             for later in &self.given.items[at + 1..] {
                 changed |= later.operation.writes().any(|one| sources.contains(&one));
             }
-            let plain = compare.operation.predicate.is_none() && compare.operation.is_certain();
-            is_compare(&compare.operation) && plain && !changed
+            let compare = &compare.operation;
+            compare.predicate.is_none() && is_compare(compare) && compare.is_certain() && !changed
         });
         let from_before = reached == self.valid && passed == 0;
         match again {

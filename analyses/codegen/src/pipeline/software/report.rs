@@ -117,6 +117,8 @@ pub enum Reason {
         wanted: u32,
         units: u32,
     },
+    /// What stands outside of the kernels had too few registers beside them.
+    Allocation,
     /// The trip count is not known in front of the loop; `br.wtop` is used.
     TripCount,
     NotProfitable {
@@ -164,6 +166,9 @@ impl fmt::Display for Reason {
                 f,
                 "{wanted} rotating registers of the file {file:?} are wanted, there are {units}"
             ),
+            Reason::Allocation => {
+                f.write_str("too few registers are left beside those of the pipelined loop")
+            }
             Reason::TripCount => {
                 f.write_str("the trip count is not known in front of the loop: br.wtop")
             }
