@@ -150,6 +150,9 @@ struct Tally {
     spilled: u32,
     loops: u32,
     pipelined: u32,
+    /// Loops with speculative loads, and those loads.
+    speculative: u32,
+    loads: u32,
 }
 
 fn judge(seed: u64, tally: &mut Tally, texts: &mut String) {
@@ -376,13 +379,13 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     let mut launch = Launch::new(1);
     launch.warp_size = 1;
     launch.limits.steps = 50_000_000;
-    let mut memory = Memory::new();
+    let mut fresh = Memory::new();
     let mut places = Vec::new();
     for buffer in &kernel.buffers {
         launch
             .buffers
             .push(ir::interp::Buffer::global(buffer.bytes.clone()));
-        places.push(memory.place(&buffer.bytes).expect("room"));
+        places.push(fresh.place(&buffer.bytes).expect("room"));
     }
     let mut arguments = Vec::new();
     for parameter in &kernel.parameters {
@@ -442,39 +445,56 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     let document = syntax::ia64::parse(text);
     let (code, problems) = Program::new(&document, text);
     assert_eq!(problems, [], "{}", told());
-    let limits = sim::Limits {
-        steps: 200_000_000,
-        ..sim::Limits::default()
-    };
-    let name = &module.functions[0].name;
-    let outcome = run(&code, name, &arguments, &mut memory, &limits);
-    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
-    assert_eq!(outcome.violations, [], "{}\n{text}", told());
-    assert_eq!(outcome.changed, [], "{}\n{text}", told());
-    if let Some(ty) = kernel.returns {
-        let found = match ty {
-            Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
-            Scalar::Double => outcome.float.to_f64().to_bits(),
-            _ => outcome.result.expect("a result"),
+    // What is speculative fails where it must, and then where it need not, too.
+    for deferred in [None, Some(seed)] {
+        if deferred.is_some() && !pipelined {
+            break;
+        }
+        let mut memory = fresh.clone();
+        let limits = sim::Limits {
+            steps: 200_000_000,
+            deferred,
+            ..sim::Limits::default()
         };
-        assert_eq!(
-            element(ty, found),
-            element(ty, expected.returned[0][0]),
-            "{}",
-            told()
-        );
-    }
-    for ((buffer, address), after) in kernel.buffers.iter().zip(places).zip(&expected.buffers) {
-        let left = memory
-            .bytes(address, buffer.bytes.len())
-            .expect("its memory");
-        let same = elements(buffer.element, left) == elements(buffer.element, &after.bytes);
-        assert!(same, "a buffer differs\n{}", told());
+        let name = &module.functions[0].name;
+        let outcome = run(&code, name, &arguments, &mut memory, &limits);
+        let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
+        assert_eq!(outcome.violations, [], "{}\n{text}", told());
+        assert_eq!(outcome.changed, [], "{}\n{text}", told());
+        if let Some(ty) = kernel.returns {
+            let found = match ty {
+                Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
+                Scalar::Double => outcome.float.to_f64().to_bits(),
+                _ => outcome.result.expect("a result"),
+            };
+            assert_eq!(
+                element(ty, found),
+                element(ty, expected.returned[0][0]),
+                "{}",
+                told()
+            );
+        }
+        for ((buffer, address), after) in kernel
+            .buffers
+            .iter()
+            .zip(places.iter().copied())
+            .zip(&expected.buffers)
+        {
+            let left = memory
+                .bytes(address, buffer.bytes.len())
+                .expect("its memory");
+            let same = elements(buffer.element, left) == elements(buffer.element, &after.bytes);
+            assert!(same, "a buffer differs\n{}", told());
+        }
     }
     tally.judged += 1;
     let loops = emitted.functions.iter().flat_map(|one| &one.loops);
     tally.loops += loops.clone().count() as u32;
-    tally.pipelined += loops.filter(|one| one.pipelined).count() as u32;
+    let pipelined = loops.filter(|one| one.pipelined);
+    tally.pipelined += pipelined.clone().count() as u32;
+    let ahead = pipelined.filter(|one| one.speculative > 0);
+    tally.speculative += ahead.clone().count() as u32;
+    tally.loads += ahead.map(|one| one.speculative).sum::<u32>();
     texts.push_str(text);
 }
 
@@ -490,8 +510,14 @@ fn random_kernels_compute_the_same() {
         batch.judge(seed + 1 == first + count);
     }
     println!(
-        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined",
-        tally.judged, tally.spilled, tally.refused, tally.pipelined, tally.loops
+        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined, {} with {} speculative loads",
+        tally.judged,
+        tally.spilled,
+        tally.refused,
+        tally.pipelined,
+        tally.loops,
+        tally.speculative,
+        tally.loads
     );
     assert_eq!(u64::from(tally.judged), count);
     assert!(u64::from(tally.spilled) * 20 >= count);

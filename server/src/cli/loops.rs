@@ -134,6 +134,8 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "reasons": reasons,
         "unpipelined": report.unpipelined,
         "unroll": report.unroll,
+        "speculative_loads": report.speculative,
+        "checks": report.checks,
         "units": units,
         "critical": critical,
         "methods": methods,

@@ -20,6 +20,7 @@ mod scan;
 mod simplify;
 mod spill;
 
+pub(crate) use scan::SAVES;
 pub use scan::{Limits, Place};
 
 use crate::machine::epic::Epic;

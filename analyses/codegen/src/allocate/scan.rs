@@ -55,7 +55,7 @@ pub(super) const PREDICATE_AWAY: [u8; 3] = [13, 14, 15];
 /// The address of such a value.
 pub(super) const ADDRESS_AWAY: Reg = Reg::general(2);
 /// Stacked registers that the prologue may need.
-const SAVES: u32 = 8;
+pub(crate) const SAVES: u32 = 8;
 
 /// Registers of one file in the order in which they are tried: for what no call happens to, and for what one does.
 struct Pool {

@@ -4,7 +4,7 @@
 use super::Quantity;
 use super::schema::Issue;
 use crate::bundle::block::Width;
-use crate::mir::{Class, File, Inst, Reg};
+use crate::mir::{Branch, Class, File, Inst, Reg};
 
 /// The values of a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +44,8 @@ impl Epic {
     #[must_use]
     pub fn latency(&self, from: &Inst, to: &Inst, register: Reg) -> u32 {
         let address = to.memory.is_some_and(|memory| memory.base == register);
-        let branch = to.branch.is_some() && register.file == File::Predicate;
+        let jumps = to.branch.is_some_and(|kind| kind != Branch::Check);
+        let branch = jumps && register.file == File::Predicate;
         // What a load or store leaves in its base is a sum.
         if from
             .memory

@@ -17,6 +17,7 @@ use ir::Loc;
 use rustc_hash::FxHashMap;
 
 use super::report::Reason;
+use super::speculate::Check;
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Item {
@@ -27,6 +28,10 @@ pub(super) struct Item {
     pub(super) passed: usize,
     /// May execute for iterations that are none: writes only what rotates, and no memory.
     pub(super) free: bool,
+    /// Executes ahead of what guards it; a failed load may have marked what it reads.
+    pub(super) speculative: bool,
+    /// What it does again where it finds a mark.
+    pub(super) check: Option<Check>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -63,8 +68,8 @@ fn stepped(operation: &Operation) -> Option<(Virtual, Operand)> {
     }
 }
 
-/// Steps of addresses as sums of their own, except where nothing else uses the address.
-fn split(body: &Body, out_of_loop: &dyn Fn(Virtual) -> bool) -> (Vec<Operation>, Vec<usize>, Set) {
+/// Steps of addresses as sums of their own, except where nothing else uses the address and they need not be `separate`.
+fn split(body: &Body, separate: bool) -> (Vec<Operation>, Vec<usize>, Set) {
     let mut occurs: FxHashMap<Virtual, u32> = FxHashMap::default();
     for operation in &body.operations {
         for one in operation.virtual_registers() {
@@ -78,7 +83,7 @@ fn split(body: &Body, out_of_loop: &dyn Fn(Virtual) -> bool) -> (Vec<Operation>,
             out.push(operation.clone());
             continue;
         };
-        if occurs.get(&base) == Some(&1) && !out_of_loop(base) {
+        if occurs.get(&base) == Some(&1) && !separate {
             statics.insert(base);
             out.push(operation.clone());
             continue;
@@ -99,12 +104,14 @@ fn split(body: &Body, out_of_loop: &dyn Fn(Virtual) -> bool) -> (Vec<Operation>,
     (out, place, statics)
 }
 
+/// With `separate` every step of an address is a sum of its own, so that addresses rotate.
 pub(super) fn normalise(
     function: &mut Function,
     body: &Body,
     liveness: &Liveness,
+    separate: bool,
 ) -> Result<Loop, Reason> {
-    let (operations, place, mut statics) = split(body, &|_| false);
+    let (operations, place, mut statics) = split(body, separate);
     let fixed = |operation: &Operation| {
         let names = operation.targets.iter().chain(&operation.sources);
         names.filter_map(Operand::name).any(|name| match name {
@@ -233,6 +240,8 @@ pub(super) fn normalise(
             before,
             passed: exits.len(),
             free,
+            speculative: false,
+            check: None,
         });
     }
     Ok(Loop {

@@ -7,6 +7,7 @@
 use super::address::{Touch, meeting};
 use super::exits::Plan;
 use super::report::Reason;
+use super::speculate::Check;
 use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
 use crate::mir::function::{Function, Operation, Virtual};
@@ -26,6 +27,8 @@ pub(super) struct View {
     pub(super) names: Vec<Virtual>,
     pub(super) values: Vec<Value>,
     pub(super) aliases: Vec<Reason>,
+    /// Checks of speculative values, each the first of its cycle.
+    pub(super) checks: Vec<u32>,
 }
 
 /// What an operation asks of its cycle.
@@ -174,6 +177,33 @@ pub(super) fn view(
             initial,
         });
     }
+    let checks: Vec<(u32, &Check)> = (0..)
+        .zip(&plan.items)
+        .filter_map(|(at, item)| Some((at, item.check.as_ref()?)))
+        .collect();
+    // What reads a checked value stands behind the check.
+    for &(check, of) in &checks {
+        let readers = registers.get(&of.value).map(|all| &all.readers);
+        for &(reader, ago) in readers.into_iter().flatten() {
+            let item = &plan.items[reader as usize];
+            let again = item.check.as_ref();
+            let own =
+                again.is_some_and(|other| ago == 0 && other.writes().any(|one| one == of.value));
+            if !(reader == check && ago == 0 || item.speculative || own) {
+                edge(check, reader, 0, ago);
+            }
+        }
+    }
+    // A load finds the same when it is executed once more.
+    let repeated = |load: u32| {
+        let load = &plan.items[load as usize].operation;
+        let checks = checks.iter().filter(|(_, check)| {
+            let mut again = check.writes();
+            again.any(|one| load.writes().any(|own| own == one))
+        });
+        let found: Vec<u32> = checks.map(|(at, _)| *at).collect();
+        found
+    };
     let accesses: Vec<u32> = (0..)
         .zip(&described)
         .filter(|(_, one)| {
@@ -194,9 +224,17 @@ pub(super) fn view(
             };
             if let Some(distance) = meeting.forward {
                 edge(first, second, cycles(one, other), distance);
+                if other.access.writes() {
+                    let checks = repeated(first).into_iter();
+                    checks.for_each(|check| edge(check, second, 0, distance));
+                }
             }
             if let Some(distance) = meeting.backward {
                 edge(second, first, cycles(other, one), distance);
+                if one.access.writes() {
+                    let checks = repeated(second).into_iter();
+                    checks.for_each(|check| edge(check, first, 0, distance));
+                }
             }
             let (store, load) = match one.access.writes() {
                 true => (first, second),
@@ -237,6 +275,7 @@ pub(super) fn view(
         names,
         values,
         aliases,
+        checks: checks.iter().map(|(at, _)| *at).collect(),
     }
 }
 
@@ -258,6 +297,15 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
                 ago
             };
             out.entry(one).or_insert_with(empty).readers.push((at, ago));
+        }
+        // What it may have to compute again is kept until then, and so is what that is made of.
+        if let Some(check) = &item.check {
+            let value = (check.value, 0);
+            let again = check.writes().map(|one| (one, 0));
+            let all = check.inputs().into_iter().chain(again);
+            for (one, ago) in all.filter(|one| *one != value) {
+                out.entry(one).or_insert_with(empty).readers.push((at, ago));
+            }
         }
         for def in &described.inst.defs {
             if let Some(one) = known(def.register) {

@@ -168,6 +168,8 @@ impl Planner<'_> {
             before,
             passed,
             free,
+            speculative: false,
+            check: None,
         });
     }
 
@@ -649,6 +651,8 @@ impl Planner<'_> {
                     },
                     passed,
                     free: false,
+                    speculative: false,
+                    check: None,
                 });
             }
         }

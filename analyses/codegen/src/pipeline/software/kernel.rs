@@ -18,6 +18,7 @@ use super::counted::Trips;
 use super::depend::{View, ordered, units};
 use super::exits::{Plan, Taken};
 use super::report::{Reason, Registers};
+use crate::allocate::SAVES;
 use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
@@ -61,7 +62,14 @@ pub(super) fn allocate(
         first: 0,
     };
     for file in [File::General, File::Float, File::Predicate] {
-        let most = i64::from(units(file, machine));
+        // Stacked registers behind those that rotate hold what the prologue saves, and arguments of calls.
+        let most = match file {
+            File::General => {
+                let behind = SAVES + function.outputs.len() as u32;
+                i64::from(units(file, machine).saturating_sub(behind) / 8 * 8)
+            }
+            _ => i64::from(units(file, machine)),
+        };
         let mut lives: Vec<Life> = Vec::new();
         for (&name, value) in view.names.iter().zip(&view.values) {
             if function.file(name) != file {
@@ -162,6 +170,16 @@ pub(super) fn rows(view: &View, schedule: &Schedule, machine: &Epic) -> Result<V
                 before.push((from, to));
             }
         }
+        // A check first: what its recovery goes back to is the start of the cycle.
+        for &check in &view.checks {
+            if let Some(check) = place(check) {
+                let others = members
+                    .iter()
+                    .zip(0..)
+                    .filter(|(one, _)| !view.checks.contains(one));
+                before.extend(others.map(|(_, one)| (check, one)));
+            }
+        }
         // The branch last.
         if let Some(branch) = place(view.branch) {
             let others = (0..members.len() as u32).filter(|&one| one != branch);
@@ -234,8 +252,10 @@ impl Kernel<'_> {
     /// Puts the pipelined loop in the place of the loop's blocks.
     pub(super) fn install(&self, function: &mut Function) -> Option<()> {
         let exits = self.exits.len() as u32;
-        // In front of the loop, the kernel, the choice of the exit, one block an exit.
-        let new = 3 + exits;
+        let parts = self.parts();
+        // In front of the loop, the kernel, the choice of the exit, one block an exit, one a check.
+        let behind = 1 + parts.len() as u32;
+        let new = behind + 1 + exits + self.view.checks.len() as u32;
         let header = self.header;
         let renumber = |block: u32| if block > header { block + new } else { block };
         for block in &mut function.blocks {
@@ -271,20 +291,22 @@ impl Kernel<'_> {
         }
         let saved = self.trips.map(|_| function.register(File::General));
         let before = self.before(function, saved)?;
-        let (rows, cycles) = self.kernel(function, kernel)?;
-        let mut new = vec![
-            plain(before, 1.0),
-            Block {
-                operations: rows,
+        let mut new = vec![plain(before, 1.0)];
+        let choice = header + 1 + behind;
+        let (rows, again) = self.kernel(function, kernel, &parts, choice + 1 + exits)?;
+        for (operations, cycles) in rows {
+            new.push(Block {
+                operations,
                 weight,
                 cycles,
-            },
-        ];
+            });
+        }
         new.extend(
-            self.behind(function, saved, kernel + 1, &renumber)?
+            self.behind(function, saved, choice, &renumber)?
                 .into_iter()
                 .map(|one| plain(one, 1.0)),
         );
+        new.extend(again.into_iter().map(|one| plain(one, 0.0)));
         function.blocks[header as usize].operations = head;
         function.blocks[header as usize].weight = 1.0;
         let at = header as usize + 1;
@@ -350,10 +372,73 @@ impl Kernel<'_> {
         Some(out)
     }
 
-    fn kernel(&self, function: &mut Function, own: u32) -> Option<(Vec<Operation>, Vec<u32>)> {
-        let (mut out, mut cycles) = (Vec::new(), Vec::new());
+    /// Rows with which a block of the kernel begins: the first, and those with checks.
+    fn parts(&self) -> Vec<u32> {
+        let ii = self.schedule.ii;
+        let row = |&check: &u32| self.schedule.start[check as usize] % ii;
+        let mut out: Vec<u32> = self.view.checks.iter().map(row).collect();
+        out.push(0);
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    /// An operation with the registers that its values have in a stage; but for the predicate.
+    fn placed(
+        &self,
+        function: &Function,
+        operation: &Operation,
+        before: &[Virtual],
+        stage: u32,
+    ) -> Operation {
+        let mut operation = operation.clone();
+        let find = |name: Virtual, ago: u32| {
+            self.allocation
+                .place(function.file(name), name, stage + ago)
+        };
+        let rename = |operand: &mut Operand, write: bool| match operand {
+            Operand::Register(name) | Operand::Address(name) => {
+                if let Name::Virtual(one) = *name
+                    && let Some(reg) = find(one, if write { 0 } else { self.ago(before, one) })
+                {
+                    *name = Name::Fixed(reg);
+                }
+            }
+            _ => {}
+        };
+        for source in &mut operation.sources {
+            rename(source, false);
+        }
+        for target in &mut operation.targets {
+            let write = !matches!(target, Operand::Address(_));
+            rename(target, write);
+        }
+        operation
+    }
+
+    fn ago(&self, before: &[Virtual], name: Virtual) -> u32 {
+        let counted = self.plan.counted && name == self.plan.valid;
+        u32::from(before.contains(&name) && !counted)
+    }
+
+    /// The kernel from block `own` on, in parts, and from block `again` on what its checks do where they fail.
+    #[allow(clippy::type_complexity)]
+    fn kernel(
+        &self,
+        function: &mut Function,
+        own: u32,
+        parts: &[u32],
+        again: u32,
+    ) -> Option<(Vec<(Vec<Operation>, Vec<u32>)>, Vec<Vec<Operation>>)> {
+        let mut out: Vec<(Vec<Operation>, Vec<u32>)> = Vec::new();
+        let mut recoveries = vec![Vec::new(); self.view.checks.len()];
         let mut pinned: FxHashMap<Reg, Virtual> = FxHashMap::default();
         for (cycle, row) in (0..).zip(self.rows) {
+            if parts.contains(&cycle) {
+                out.push((Vec::new(), Vec::new()));
+            }
+            let here = own + out.len() as u32 - 1;
+            let (operations, cycles) = out.last_mut()?;
             for &one in row {
                 cycles.push(cycle);
                 let stage = self.stage(one);
@@ -373,48 +458,36 @@ impl Kernel<'_> {
                     if !self.plan.counted {
                         branch.predicate = Some(pin(function, valid?));
                     }
-                    out.push(branch);
+                    operations.push(branch);
                     continue;
                 }
                 let item = &self.plan.items[one as usize];
-                let mut operation = item.operation.clone();
-                let read = |name: Virtual| {
-                    let counted = self.plan.counted && name == self.plan.valid;
-                    let ago = u32::from(item.before.contains(&name) && !counted);
-                    self.allocation
-                        .place(function.file(name), name, stage + ago)
-                };
-                let rename =
-                    |operand: &mut Operand, find: &dyn Fn(Virtual) -> Option<Reg>| match operand {
-                        Operand::Register(name) | Operand::Address(name) => {
-                            if let Name::Virtual(one) = *name
-                                && let Some(reg) = find(one)
-                            {
-                                *name = Name::Fixed(reg);
-                            }
-                        }
-                        _ => {}
-                    };
-                for source in &mut operation.sources {
-                    rename(source, &read);
-                }
-                for target in &mut operation.targets {
-                    match target {
-                        Operand::Address(_) => rename(target, &read),
-                        _ => rename(target, &|name| {
-                            self.allocation.place(function.file(name), name, stage)
-                        }),
+                let mut operation = self.placed(function, &item.operation, &item.before, stage);
+                if let Some(guard) = operation.predicate {
+                    let ago = self.ago(&item.before, guard);
+                    let place = self.allocation.place(File::Predicate, guard, stage + ago);
+                    if let Some(reg) = place {
+                        operation.predicate = Some(pin(function, reg));
                     }
                 }
-                if let Some(guard) = operation.predicate
-                    && let Some(reg) = read(guard)
-                {
-                    operation.predicate = Some(pin(function, reg));
+                if let Some(check) = &item.check {
+                    let number = self.view.checks.iter().position(|&check| check == one)?;
+                    operation.sources.truncate(1);
+                    operation
+                        .sources
+                        .push(Operand::Block(again + number as u32));
+                    let mut repeated: Vec<Operation> = check
+                        .recovery
+                        .iter()
+                        .map(|(operation, before)| self.placed(function, operation, before, stage))
+                        .collect();
+                    repeated.push(jump(None, here));
+                    recoveries[number] = repeated;
                 }
-                out.push(operation);
+                operations.push(operation);
             }
         }
-        Some((out, cycles))
+        Some((out, recoveries))
     }
 
     /// The choice of the exit, and one block an exit, at `first`.

@@ -22,6 +22,7 @@ mod depend;
 mod exits;
 mod kernel;
 mod report;
+mod speculate;
 
 pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
 
@@ -37,19 +38,22 @@ use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::register::Reg;
 use crate::predicate::loops::{Region, innermost};
-use crate::predicate::{constant_compare, convert, is_compare, unconditional};
+use crate::predicate::{Body, constant_compare, convert, is_compare, unconditional};
 use crate::target::ia64::operation::{Described, describe};
-use body::{Item, Loop, normalise};
+use body::{Item, Loop, LoopExit, normalise};
 use counted::{Trips, trips};
 use depend::{View, link, view};
 use exits::{Plan, plan};
 use ir::Loc;
 use kernel::{Allocation, Kernel, allocate, rows};
+use speculate::Ahead;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// `None`: the one that is predicted to be best.
     pub method: Option<Method>,
+    /// Whether loads may execute ahead of the exits that guard them.
+    pub speculation: bool,
     /// Whether a loop that gains nothing is pipelined all the same.
     pub always: bool,
     /// More stages are refused.
@@ -61,6 +65,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             method: None,
+            speculation: true,
             always: false,
             stages: 32,
             limits: Limits {
@@ -112,6 +117,8 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
         max_live: Registers::default(),
         method: None,
         unpipelined: 0,
+        speculative: 0,
+        checks: 0,
         methods: Vec::new(),
         reasons: Vec::new(),
         pipelined: false,
@@ -136,6 +143,95 @@ struct Found {
     schedule: Schedule,
     allocation: Allocation,
     rows: Vec<Vec<u32>>,
+    exits: Vec<LoopExit>,
+}
+
+impl Found {
+    fn rank(&self) -> (u32, usize, u32) {
+        let Found { schedule, plan, .. } = self;
+        (schedule.ii, plan.items.len(), schedule.stages())
+    }
+    /// Whether something else than resources holds it back, and another schedule of this interval, too.
+    fn waits(&self, known: u32) -> bool {
+        let packing = self.view.graph.packing.as_ref();
+        let least = packing.map_or(1, super::graph::Packing::res_mii);
+        self.schedule.ii.min(known) > least
+    }
+    /// When the predicate of an iteration is there, from the iteration's own start.
+    fn valid(&self) -> i64 {
+        let Found { schedule, view, .. } = self;
+        let values = view.names.iter().zip(&view.values);
+        let mut own = values.filter(|(name, _)| **name == self.plan.valid);
+        let writers = own.next().map_or(&[][..], |(_, value)| &value.writers);
+        let written = writers.iter().map(|&one| schedule.start[one as usize]);
+        i64::from(written.max().unwrap_or(0)) + 1 - i64::from(schedule.ii)
+    }
+}
+
+/// An iteration and what is known of it.
+struct Form {
+    given: Loop,
+    described: Vec<Described>,
+    touches: Vec<address::Touch>,
+}
+
+impl Form {
+    fn of(
+        function: &mut Function,
+        region: &Region,
+        body: &Body,
+        liveness: &Liveness,
+        separate: bool,
+    ) -> Result<Form, Reason> {
+        let given = normalise(function, body, liveness, separate)?;
+        let described: Vec<Described> = given
+            .items
+            .iter()
+            .map(|item| describe(function, &item.operation))
+            .collect();
+        let mut touches = address::touches(&given.items, &described);
+        address::from_above(function, region, &mut touches);
+        Ok(Form {
+            given,
+            described,
+            touches,
+        })
+    }
+}
+
+/// The best schedule with loads ahead of the exits that guard them, only as many as are ahead in it.
+fn ahead_of_exits(
+    function: &mut Function,
+    form: &Form,
+    loads: &[Virtual],
+    method: Method,
+    machine: &Epic,
+    options: &Options,
+) -> Option<Found> {
+    let mut best: Option<Found> = None;
+    for how in [Ahead::Everything, Ahead::Addresses] {
+        let mut loads = loads.to_vec();
+        while !loads.is_empty() {
+            let given = speculate::speculated(function, &form.given, &form.described, &loads, how);
+            let form = Form {
+                given,
+                described: Vec::new(),
+                touches: form.touches.clone(),
+            };
+            let Ok(found) = build(function, &form, method, machine, options, None) else {
+                break;
+            };
+            let early = speculate::early(&found.plan.items, &found.schedule.start, found.valid());
+            if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
+                best = Some(found);
+            }
+            if early.len() == loads.len() {
+                break;
+            }
+            loads = early;
+        }
+    }
+    best
 }
 
 fn attempt(
@@ -147,15 +243,8 @@ fn attempt(
 ) -> Result<(), Reason> {
     let liveness = Liveness::of(function);
     let body = convert(function, region, &liveness).map_err(Reason::Form)?;
-    let given = normalise(function, &body, &liveness)?;
-    let described: Vec<Described> = given
-        .items
-        .iter()
-        .map(|item| describe(function, &item.operation))
-        .collect();
-    let mut touches = address::touches(&given.items, &described);
-    address::from_above(function, region, &mut touches);
-    let trips = count(&given, &described);
+    let form = Form::of(function, region, &body, &liveness, false)?;
+    let trips = count(&form.given, &form.described);
     let methods: Vec<Method> = match (options.method, &trips) {
         (Some(method), _) if method != Method::Counted => vec![method],
         (_, Some(_)) => vec![Method::Counted],
@@ -165,41 +254,47 @@ fn attempt(
     if trips.is_none() {
         report.reasons.push(Reason::TripCount);
     }
-    let mut live: Vec<(Virtual, u32)> = given
-        .exits
-        .iter()
-        .flat_map(|exit| exit.live.iter().map(|(_, name, ago)| (*name, *ago)))
-        .collect();
-    live.sort_unstable();
-    live.dedup();
+    let mut ahead: Option<(Form, Vec<Virtual>)> = None;
     let mut best: Option<Found> = None;
     let mut refused = None;
     for method in methods {
         // Of a large loop the first method that has a schedule is taken.
-        if best.is_some() && given.items.len() > LARGE {
+        if best.is_some() && form.given.items.len() > LARGE {
             break;
         }
-        let mut live = live.clone();
-        match build(
+        let mut own = build(
             function,
-            &given,
+            &form,
             method,
-            &touches,
-            &mut live,
             machine,
             options,
-            report,
-            best.is_none(),
-        ) {
+            Some(&mut *report).filter(|_| best.is_none()),
+        );
+        // Methods with more compares gain nothing by it that these don't.
+        let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
+            || options.method == Some(method);
+        let known = best.as_ref().map_or(u32::MAX, |best| best.schedule.ii);
+        if options.speculation
+            && short
+            && method != Method::Counted
+            && own.as_ref().is_ok_and(|own| own.waits(known))
+        {
+            if ahead.is_none() {
+                let form = Form::of(function, region, &body, &liveness, true)?;
+                let loads = speculate::candidates(&form.given);
+                ahead = Some((form, loads));
+            }
+            if let Some((form, loads)) = &ahead
+                && let Some(found) = ahead_of_exits(function, form, loads, method, machine, options)
+                && own.as_ref().is_ok_and(|own| found.rank() < own.rank())
+            {
+                own = Ok(found);
+            }
+        }
+        match own {
             Ok(found) => {
                 report.methods.push((method, Some(found.schedule.ii)));
-                let better = best.as_ref().is_none_or(|best| {
-                    let rank = |one: &Found| {
-                        (one.schedule.ii, one.plan.items.len(), one.schedule.stages())
-                    };
-                    rank(&found) < rank(best)
-                });
-                if better {
+                if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
                     best = Some(found);
                 }
             }
@@ -229,6 +324,10 @@ fn attempt(
     report.stages = best.schedule.stages();
     report.max_live = best.allocation.used;
     report.method = Some(best.method);
+    let items = || best.plan.items.iter();
+    let loads = items().filter(|item| item.speculative && item.operation.memory.is_some());
+    report.speculative = loads.count() as u32;
+    report.checks = items().filter(|item| item.check.is_some()).count() as u32;
     if best.schedule.ii >= report.unpipelined && !options.always {
         return Err(Reason::NotProfitable {
             ii: best.schedule.ii,
@@ -241,7 +340,7 @@ fn attempt(
         schedule: &best.schedule,
         allocation: &best.allocation,
         rows: &best.rows,
-        exits: &given.exits,
+        exits: &best.exits,
         entry: body.entry.as_ref(),
         trips: trips.as_ref().filter(|_| best.plan.counted),
         header: region.header,
@@ -283,19 +382,21 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     })
 }
 
-#[allow(clippy::too_many_arguments)]
+/// A schedule by this method; its bounds are told in the report.
 fn build(
     function: &mut Function,
-    given: &Loop,
+    form: &Form,
     method: Method,
-    touches: &[address::Touch],
-    live: &mut Vec<(Virtual, u32)>,
     machine: &Epic,
     options: &Options,
-    report: &mut LoopReport,
-    first: bool,
+    mut report: Option<&mut LoopReport>,
 ) -> Result<Found, Reason> {
+    let Form { given, touches, .. } = form;
     let mut plan = plan(function, given, method)?;
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    let mut live: Vec<(Virtual, u32)> = left.map(|(_, name, ago)| (*name, *ago)).collect();
+    live.sort_unstable();
+    live.dedup();
     for taken in &plan.taken {
         if let exits::Taken::Predicate(one) = taken {
             live.push((*one, 0));
@@ -303,8 +404,8 @@ fn build(
     }
     let mut started = None;
     loop {
-        let mut seen = view(function, &plan, touches, live, machine);
-        if first && started.is_none() {
+        let mut seen = view(function, &plan, touches, &live, machine);
+        if let Some(report) = report.take() {
             bound(&plan, &seen, report);
         }
         let made = started.and_then(|started| {
@@ -334,6 +435,7 @@ fn build(
             schedule,
             allocation,
             rows,
+            exits: given.exits.clone(),
         });
     }
 }
@@ -378,6 +480,8 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
         before: Vec::new(),
         passed: 0,
         free: true,
+        speculative: false,
+        check: None,
     };
     plan.items.insert(0, item);
     started

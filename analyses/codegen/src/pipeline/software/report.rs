@@ -204,6 +204,9 @@ pub struct LoopReport {
     pub method: Option<Method>,
     /// Cycles an iteration of a schedule of one iteration alone.
     pub unpipelined: u32,
+    /// Loads ahead of their guards, and checks of what comes of them.
+    pub speculative: u32,
+    pub checks: u32,
     /// What each method predicts: its interval.
     pub methods: Vec<(Method, Option<u32>)>,
     pub reasons: Vec<Reason>,

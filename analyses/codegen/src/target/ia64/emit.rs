@@ -674,6 +674,9 @@ impl Printer {
         for (to, inst) in insts.iter().enumerate() {
             if inst.ends_block() {
                 before.extend((0..to as u32).map(|from| (from, to as u32)));
+                // What stands behind a check in the group must not have happened where it fails.
+                before
+                    .extend((to as u32 + 1..insts.len() as u32).map(|behind| (to as u32, behind)));
             }
         }
         let least = slots(count(types.iter().copied()), Edge::Whole, Edge::Whole);

@@ -15,9 +15,10 @@
 //! that are counted, indices stay in them; each signed expression carries a bound of its magnitude and is cut before it
 //! can overflow; divisors are not zero, shifts are in range, floats are converted to integers only when they fit. Floats
 //! may become infinite or NaN: which NaN is not defined, so a comparison of results takes all NaNs to be equal.
-//! Few thousand iterations at most.
+//! Search loops run until they find what the array ends with. Few thousand iterations at most.
 
 mod expressions;
+mod search;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -135,9 +136,11 @@ pub fn kernel(seed: u64) -> Kernel {
         returns: None,
         helper: None,
         label: false,
+        searched: None,
     };
     maker.signature();
     let mut kernel = maker.parameters(seed);
+    maker.searched(seed, &mut kernel);
     let helper = maker.helper_text();
     maker.body();
     let list: Vec<String> = kernel
@@ -206,6 +209,7 @@ struct Maker<'a> {
     helper: Option<Scalar>,
     /// `goto done` was written.
     label: bool,
+    searched: Option<search::Searched>,
 }
 
 impl Maker<'_> {

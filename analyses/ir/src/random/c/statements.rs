@@ -8,6 +8,7 @@ const DEEPEST: u32 = 2;
 
 impl Maker<'_> {
     pub(super) fn body(&mut self) {
+        self.found();
         for _ in 0..1 + self.random.below(3) {
             self.local();
         }
@@ -24,6 +25,7 @@ impl Maker<'_> {
         if self.random.percent(25) {
             self.conditional(1);
         }
+        self.search();
         if self.label {
             self.indent -= 1;
             self.line("done:;");
@@ -180,7 +182,7 @@ impl Maker<'_> {
     }
 
     /// A body without `continue` that ends with the step of its index.
-    fn counted(&mut self, head: &str, index: String, tail: &str) {
+    pub(super) fn counted(&mut self, head: &str, index: String, tail: &str) {
         self.line(head);
         self.indent += 1;
         self.indices.push(index.clone());
@@ -336,7 +338,7 @@ impl Maker<'_> {
     }
 
     /// `if`, with or without `else`, nested.
-    fn conditional(&mut self, depth: u32) {
+    pub(super) fn conditional(&mut self, depth: u32) {
         let condition = self.condition(2);
         self.line(&format!("if ({condition}) {{"));
         self.indent += 1;
@@ -383,7 +385,7 @@ impl Maker<'_> {
     }
 
     /// An assignment or a store.
-    fn simple(&mut self, depth: u32) {
+    pub(super) fn simple(&mut self, depth: u32) {
         let written: Vec<Array> = self.arrays.iter().filter(|a| a.written).cloned().collect();
         let assigned: Vec<Variable> = self
             .variables

@@ -113,7 +113,7 @@ impl Machine<'_> {
         let whole = !word.nat
             && address.is_multiple_of(alignment)
             && self.memory.bytes(address, bytes as usize).is_some();
-        if form.speculative && !whole {
+        if form.speculative && (!whole || self.defers()) {
             self.advanced.retain(|one| one.id != id);
             return Ok(Fetched::Deferred);
         }
@@ -122,6 +122,14 @@ impl Machine<'_> {
             self.enter(id, address, bytes);
         }
         Ok(Fetched::At(address))
+    }
+
+    /// One in three.
+    fn defers(&self) -> bool {
+        self.limits.deferred.is_some_and(|seed| {
+            let mixed = (seed ^ self.steps).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (mixed ^ mixed >> 29).is_multiple_of(3)
+        })
     }
 
     pub(super) fn access(&mut self, op: &Op) -> Result<(), Trap> {

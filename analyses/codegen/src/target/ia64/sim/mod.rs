@@ -68,6 +68,9 @@ pub struct Limits {
     pub depth: u32,
     /// Entries of the table of advanced loads; with 0, every advanced load is recovered.
     pub advanced: usize,
+    /// Speculative loads that could succeed fail now and then all the same, as a processor may have it where an address is
+    /// not translated at once; which ones depends on this number. `None`: none.
+    pub deferred: Option<u64>,
     /// The processor whose cycles are counted.
     pub timing: Option<Timing>,
 }
@@ -78,6 +81,7 @@ impl Default for Limits {
             steps: 10_000_000,
             depth: 256,
             advanced: 32,
+            deferred: None,
             timing: None,
         }
     }

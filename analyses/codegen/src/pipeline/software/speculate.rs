@@ -1,0 +1,286 @@
+//! Loads above the exits that guard them: as `ld.s`, with a `chk.s` at their place and code that does again what failed.
+//!
+//! ```text
+//! while (p[i] != key) i++        (V) ld4 x = [a]         the load waits for the exit of the iteration before: interval 3
+//!                        ->          ld4.s x = [a]       runs ahead
+//!                                (V) chk.s x, again      (V) cmp.. V' = x, key     interval 1
+//!                          again:    ld4 x = [a]; to the start of the check's cycle
+//! ```
+//!
+//! *Which loads.* One that executes under the predicate of its own iteration, or of the exits in front of it, needs no
+//! speculation: that is how all of them begin. One becomes speculative if the schedule with it ahead of its guard has a
+//! smaller interval, and stays so only if it is ahead of its guard there. It has no predicate of its own, is of a plain
+//! type, steps no address, and what it writes rotates and has no other writer.
+//!
+//! *What runs ahead with it*: sums and the like that read what it brings, in its iteration or later ones. A failed load
+//! marks them all (NaT). Every such value that something else reads, or a later iteration, or what stands behind the loop,
+//! has a check at the place of its operation, under the predicate of the exits in front of it.
+//!
+//! *Recovery* executes the value's speculative operations of its own iteration once more, as they stand in the program, in
+//! the same registers: no rotation lies between the check and it. What they read is kept until then. A value of an earlier
+//! iteration has been checked: checks that read one stand behind its check. Everything else that reads a checked value
+//! stands behind its check, and a store that must not pass a load must not pass its checks, so that the load finds again
+//! what it would have found. The check is the first of its cycle: going back to the cycle's start repeats nothing but
+//! checks. So behind its check every value is what it would have been, by induction over iterations; and a load is
+//! executed again only where its iteration happens and its exits were not taken, so it faults only where it would have.
+//!
+//! Stores never move, and loads with a volatile access, a step, or a value that lives in one register don't either.
+//!
+//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.4.
+
+use super::body::{Item, Loop};
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{Class, File};
+use crate::target::ia64::operation::Described;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::format_smolstr;
+
+/// What a check does where it fails.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Check {
+    pub(super) value: Virtual,
+    /// In order, with what each reads of the iteration before.
+    pub(super) recovery: Vec<(Operation, Vec<Virtual>)>,
+}
+
+impl Check {
+    pub(super) fn writes(&self) -> impl Iterator<Item = Virtual> + '_ {
+        self.recovery
+            .iter()
+            .flat_map(|(operation, _)| operation.writes())
+    }
+    /// What it reads that it does not compute itself, and how many iterations ago that was.
+    pub(super) fn inputs(&self) -> Vec<(Virtual, u32)> {
+        let own: Vec<Virtual> = self.writes().collect();
+        let mut out: Vec<(Virtual, u32)> = Vec::new();
+        for (operation, before) in &self.recovery {
+            for one in operation.reads() {
+                let ago = u32::from(before.contains(&one));
+                if ago > 0 || !own.contains(&one) {
+                    out.push((one, ago));
+                }
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}
+
+/// What runs ahead together with loads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ahead {
+    /// Addresses of other speculative loads.
+    Addresses,
+    /// All that can.
+    Everything,
+}
+
+/// Loads that may become speculative, by what they write.
+pub(super) fn candidates(given: &Loop) -> Vec<Virtual> {
+    let single = single(given);
+    let fits = |item: &&Item| {
+        let operation = &item.operation;
+        let plain = matches!(
+            operation.mnemonic.as_str(),
+            "ld1" | "ld2" | "ld4" | "ld8" | "ldfs" | "ldfd" | "ldf8"
+        );
+        let volatile = operation.memory.as_ref().is_none_or(|one| one.volatile);
+        let address = matches!(&operation.sources[..], [Operand::Address(Name::Virtual(_))]);
+        plain && !volatile && address && rotates(given, &single, item)
+    };
+    let loads = given.items.iter().filter(fits);
+    loads.flat_map(|item| item.operation.writes()).collect()
+}
+
+/// Registers that one item of an iteration writes.
+fn single(given: &Loop) -> FxHashSet<Virtual> {
+    let mut count: FxHashMap<Virtual, u32> = FxHashMap::default();
+    for item in &given.items {
+        for one in item.operation.writes() {
+            *count.entry(one).or_default() += 1;
+        }
+    }
+    let once = count.into_iter().filter(|(_, count)| *count == 1);
+    once.map(|(one, _)| one).collect()
+}
+
+/// Whether everything that it reads and writes is of its iteration, or never changes.
+fn rotates(given: &Loop, single: &FxHashSet<Virtual>, item: &Item) -> bool {
+    let operation = &item.operation;
+    let kept = |one: Virtual| {
+        let exits = given.exits.iter().take(item.passed);
+        let mut left = exits.flat_map(|exit| &exit.live);
+        left.any(|&(_, name, ago)| name == one && ago == 0)
+    };
+    let mut names = operation.targets.iter().chain(&operation.sources);
+    let fixed = names.any(|operand| match operand.name() {
+        Some(Name::Fixed(reg)) => !reg.is_constant(),
+        _ => false,
+    });
+    operation.predicate.is_none()
+        && operation.targets.len() == 1
+        && !fixed
+        && operation
+            .writes()
+            .all(|one| single.contains(&one) && !given.statics.contains(&one) && !kept(one))
+        && operation.reads().all(|one| !given.statics.contains(&one))
+}
+
+/// Whether what it computes is marked where an operand is.
+fn marks(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Alu
+            | Class::Logic
+            | Class::Extend
+            | Class::Shift
+            | Class::Multimedia
+            | Class::FloatArithmetic
+            | Class::FloatMisc
+            | Class::FloatConvert
+            | Class::IntegerMultiply
+            | Class::FromFloat
+            | Class::ToFloat
+    )
+}
+
+/// The loop with these loads ahead of their guards; `described` by item.
+pub(super) fn speculated(
+    function: &Function,
+    given: &Loop,
+    described: &[Described],
+    loads: &[Virtual],
+    ahead: Ahead,
+) -> Loop {
+    let single = single(given);
+    let arithmetic = |at: usize| {
+        let item = &given.items[at];
+        item.free
+            && item.operation.memory.is_none()
+            && marks(described[at].inst.class)
+            && rotates(given, &single, item)
+            && item
+                .operation
+                .writes()
+                .all(|one| matches!(function.file(one), File::General | File::Float))
+    };
+    // What addresses of these loads are made of.
+    let mut wanted: FxHashSet<Virtual> = FxHashSet::default();
+    let mut chosen: FxHashSet<Virtual> = loads.iter().copied().collect();
+    let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (at, item) in given.items.iter().enumerate().rev() {
+            let leads = is_load(item)
+                || (arithmetic(at) && item.operation.writes().any(|one| wanted.contains(&one)));
+            if leads {
+                for one in item.operation.reads() {
+                    changed |= wanted.insert(one);
+                }
+            }
+        }
+    }
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (at, item) in given.items.iter().enumerate() {
+            let operation = &item.operation;
+            let follows = operation.reads().any(|one| chosen.contains(&one))
+                && (ahead == Ahead::Everything
+                    || operation.writes().any(|one| wanted.contains(&one)));
+            if follows && arithmetic(at) {
+                for one in operation.writes() {
+                    changed |= chosen.insert(one);
+                }
+            }
+        }
+    }
+    let speculative: Vec<bool> = given
+        .items
+        .iter()
+        .map(|item| item.operation.writes().any(|one| chosen.contains(&one)))
+        .collect();
+    // Values that something else reads.
+    let mut checked: FxHashSet<Virtual> = FxHashSet::default();
+    for (item, &own) in given.items.iter().zip(&speculative) {
+        let carried = item.before.iter().copied();
+        let all = item.operation.reads().filter(|_| !own);
+        checked.extend(carried.chain(all).filter(|one| chosen.contains(one)));
+    }
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    checked.extend(
+        left.map(|(_, name, _)| *name)
+            .filter(|one| chosen.contains(one)),
+    );
+    let mut out = given.clone();
+    out.items.clear();
+    for (at, (item, &own)) in given.items.iter().zip(&speculative).enumerate() {
+        if !own {
+            out.items.push(item.clone());
+            continue;
+        }
+        let mut ahead = item.clone();
+        ahead.free = true;
+        ahead.speculative = true;
+        if is_load(item) {
+            ahead.operation.mnemonic = format_smolstr!("{}.s", item.operation.mnemonic);
+        }
+        out.items.push(ahead);
+        for value in item.operation.writes().filter(|one| checked.contains(one)) {
+            out.items.push(Item {
+                operation: Operation {
+                    mnemonic: "chk.s".into(),
+                    predicate: None,
+                    targets: Vec::new(),
+                    sources: vec![Operand::register(value), Operand::Block(0)],
+                    memory: None,
+                    loc: item.operation.loc,
+                },
+                before: Vec::new(),
+                passed: item.passed,
+                free: false,
+                speculative: false,
+                check: Some(Check {
+                    value,
+                    recovery: recovery(given, &speculative, at, value),
+                }),
+            });
+        }
+    }
+    out
+}
+
+/// The speculative operations of the iteration that lead to the value, which the item at `last` makes.
+fn recovery(
+    given: &Loop,
+    speculative: &[bool],
+    last: usize,
+    value: Virtual,
+) -> Vec<(Operation, Vec<Virtual>)> {
+    let mut wanted = FxHashSet::from_iter([value]);
+    let mut out = Vec::new();
+    for at in (0..=last).rev() {
+        let item = &given.items[at];
+        if !speculative[at] || !item.operation.writes().any(|one| wanted.contains(&one)) {
+            continue;
+        }
+        let own = item.operation.reads();
+        wanted.extend(own.filter(|one| !item.before.contains(one)));
+        out.push((item.operation.clone(), item.before.clone()));
+    }
+    out.reverse();
+    out
+}
+
+/// Loads that stand ahead of their guard in a schedule: `start` by item, `valid` when the predicate of an iteration is
+/// there, counted from the iteration's own start.
+pub(super) fn early(items: &[Item], start: &[u32], valid: i64) -> Vec<Virtual> {
+    let mut out = Vec::new();
+    for (item, &start) in items.iter().zip(start) {
+        let guard = valid + item.passed as i64;
+        if item.operation.memory.is_some() && item.speculative && i64::from(start) < guard {
+            out.extend(item.operation.writes());
+        }
+    }
+    out
+}
