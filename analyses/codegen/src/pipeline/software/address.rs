@@ -132,8 +132,13 @@ impl<'a> Values<'a> {
         let item = &self.items[writer];
         let operation = &item.operation;
         let step = if operation.memory.is_some() {
+            // Of what it writes only the address counts.
+            let mut operands = operation.targets.iter().chain(&operation.sources);
+            let stepped = operands.any(|one| *one == Operand::Address(Name::Virtual(name)));
             match operation.sources.get(1) {
-                Some(Operand::Number(step)) if operation.predicate.is_none() => Some(*step),
+                Some(Operand::Number(step)) if stepped && operation.predicate.is_none() => {
+                    Some(*step)
+                }
                 _ => None,
             }
         } else {

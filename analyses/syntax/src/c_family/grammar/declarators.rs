@@ -45,6 +45,25 @@ pub(super) struct FunctionSuffix {
     pub(super) variadic: bool,
 }
 
+/// `*const restrict`
+struct Operator {
+    token: T,
+    is_const: bool,
+    is_volatile: bool,
+    is_restrict: bool,
+}
+
+impl Operator {
+    fn of(token: T) -> Operator {
+        Operator {
+            token,
+            is_const: false,
+            is_volatile: false,
+            is_restrict: false,
+        }
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn declarator(&mut self, base: Type, place: Place) -> Declared {
         let start = self.mark();
@@ -171,19 +190,29 @@ impl Parser<'_> {
         while operators.len() < OPERATORS {
             match self.peek() {
                 T::Star | T::And | T::AndAnd | T::Xor => {
-                    operators.push(self.peek());
+                    operators.push(Operator::of(self.peek()));
                     self.bump();
                 }
-                T::Const | T::Volatile => self.bump(),
+                // Qualifiers are those of the operator in front of them.
+                T::Const | T::Volatile => {
+                    if let Some(last) = operators.last_mut() {
+                        last.is_const |= self.peek() == T::Const;
+                        last.is_volatile |= self.peek() == T::Volatile;
+                    }
+                    self.bump();
+                }
                 T::Ident if matches!(self.text(), "__restrict__" | "__restrict" | "restrict") => {
-                    self.bump()
+                    if let Some(last) = operators.last_mut() {
+                        last.is_restrict = true;
+                    }
+                    self.bump();
                 }
                 T::Ident if self.nth(1) == T::ColonColon && self.nth(2) == T::Star => {
                     self.bump();
                     self.bump();
                     self.bump();
                     member = true;
-                    operators.push(T::Star);
+                    operators.push(Operator::of(T::Star));
                 }
                 T::Ident if self.nth(1) == T::Star => self.bump(),
                 _ => break,
@@ -251,16 +280,19 @@ impl Parser<'_> {
         }
         for operator in operators {
             let span = ty.span;
-            ty = match operator {
+            ty = match operator.token {
                 T::Star => plain(TypeKind::Pointer(Box::new(ty)), span),
-                _ => plain(
+                token => plain(
                     TypeKind::Reference {
                         target: Box::new(ty),
-                        rvalue: operator == T::AndAnd,
+                        rvalue: token == T::AndAnd,
                     },
                     span,
                 ),
             };
+            ty.is_const = operator.is_const;
+            ty.is_volatile = operator.is_volatile;
+            ty.is_restrict = operator.is_restrict;
         }
         Declared {
             name,
