@@ -16,6 +16,7 @@
 //! Architecture Guide*, chapter 5, for who preserves what.
 
 mod coalesce;
+mod jumps;
 mod scan;
 mod simplify;
 mod spill;
@@ -85,6 +86,8 @@ pub fn simplify(function: &mut Function) {
     simplify::post_increment(function);
     simplify::dead(function);
 }
+
+pub use jumps::jumps;
 
 /// Gives registers and writes spills into the function.
 ///

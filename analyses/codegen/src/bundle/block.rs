@@ -15,6 +15,7 @@
 //! of the sparse template holds only for instructions without successors, and is applied to these.
 
 use super::cost::{Counts, Edge, slots};
+use super::edges::joined;
 use std::collections::HashMap;
 
 /// Which slots an instruction may take.
@@ -117,7 +118,7 @@ impl Width {
 pub struct Options {
     pub choice: Choice,
     pub width: Width,
-    /// Subsets that are looked at, in all.
+    /// Subsets that are looked at, in all; with none it is the list schedule.
     pub decisions: usize,
     /// Instructions above which a block is split.
     pub largest: usize,
@@ -241,9 +242,10 @@ pub fn list(block: &Block, width: Width) -> Packing {
 /// The best packing that the options let find; never worse than `list` unless cycles were allowed to be lost.
 pub fn pack(block: &Block, options: &Options) -> Packing {
     let baseline = list(block, options.width);
-    if block.types.is_empty() {
+    if block.types.is_empty() || options.decisions == 0 {
         return baseline;
     }
+    let baseline = joined(block, baseline, options.width);
     let parts = split(block, options.largest.clamp(1, 64));
     let mut out = Packing {
         groups: Vec::new(),
@@ -302,6 +304,7 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
     let open = out.groups.last().map_or(0, |group| group.end.slots());
     out.slots += if open == 0 { 0 } else { 3 - open };
     out.nops = out.slots - count(block.types.iter().copied()).filled();
+    let out = joined(block, out, options.width);
     match out.nops > baseline.nops || (out.cycles > baseline.cycles + options.loss) {
         true => baseline,
         false => out,

@@ -3,6 +3,7 @@ pub mod block;
 #[cfg(test)]
 mod block_tests;
 pub mod cost;
+mod edges;
 pub mod place;
 pub mod printed;
 pub mod template;

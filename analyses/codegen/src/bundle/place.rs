@@ -36,6 +36,39 @@ pub fn place(
     end: Edge,
     slots: u32,
 ) -> Option<Vec<Part>> {
+    search(types, &[], before, start, end, slots, None)
+}
+
+/// The same for a group in whole bundles, of which `accept` takes the placement: the bundles that issue together. `alike`
+/// tells apart what is of one type, and is not the same to `accept`.
+#[must_use]
+pub fn place_so(
+    types: &[Type],
+    alike: &[u8],
+    before: &[(u32, u32)],
+    slots: u32,
+    accept: &dyn Fn(&[Part]) -> bool,
+) -> Option<Vec<Part>> {
+    search(
+        types,
+        alike,
+        before,
+        Edge::Whole,
+        Edge::Whole,
+        slots,
+        Some(accept),
+    )
+}
+
+fn search(
+    types: &[Type],
+    alike: &[u8],
+    before: &[(u32, u32)],
+    start: Edge,
+    end: Edge,
+    slots: u32,
+    accept: Option<Accept<'_>>,
+) -> Option<Vec<Part>> {
     if types.len() > 64 {
         return None;
     }
@@ -66,13 +99,18 @@ pub fn place(
     }
     let mut search = Search {
         types,
+        alike,
         earlier,
         frames,
         failed: HashSet::new(),
         states: STATES,
+        accept,
+        chosen: Vec::new(),
     };
-    search.run(0, 0)
+    search.run(0, 0).then_some(search.chosen)
 }
+
+type Accept<'a> = &'a dyn Fn(&[Part]) -> bool;
 
 #[derive(Clone, Copy)]
 enum Frame {
@@ -82,11 +120,15 @@ enum Frame {
 
 struct Search<'a> {
     types: &'a [Type],
+    alike: &'a [u8],
     /// By instruction: those that stand in front of it.
     earlier: Vec<u64>,
     frames: Vec<Frame>,
     failed: HashSet<(u64, usize)>,
     states: usize,
+    accept: Option<Accept<'a>>,
+    /// Bundles so far.
+    chosen: Vec<Part>,
 }
 
 const fn fits(ty: Type, slot: Slot) -> bool {
@@ -102,29 +144,30 @@ const fn fits(ty: Type, slot: Slot) -> bool {
 }
 
 impl Search<'_> {
-    fn run(&mut self, placed: u64, frame: usize) -> Option<Vec<Part>> {
+    /// Fills `chosen` from this bundle on.
+    fn run(&mut self, placed: u64, frame: usize) -> bool {
         let all = u64::MAX
             .checked_shr(64 - self.types.len() as u32)
             .unwrap_or(0);
         if frame == self.frames.len() {
-            return (placed == all).then(Vec::new);
+            return placed == all && self.accept.is_none_or(|accept| accept(&self.chosen));
         }
-        if self.failed.contains(&(placed, frame)) || self.states == 0 {
-            return None;
+        // What is accepted depends on the bundles in front, too.
+        let known = self.accept.is_none();
+        if known && self.failed.contains(&(placed, frame)) || self.states == 0 {
+            return false;
         }
         self.states -= 1;
         // Three instructions a bundle at most.
         let left = (all & !placed).count_ones() as usize;
-        let found = (left <= 3 * (self.frames.len() - frame))
-            .then(|| self.fill(placed, frame))
-            .flatten();
-        if found.is_none() {
+        let found = left <= 3 * (self.frames.len() - frame) && self.fill(placed, frame);
+        if !found && known {
             self.failed.insert((placed, frame));
         }
         found
     }
 
-    fn fill(&mut self, placed: u64, frame: usize) -> Option<Vec<Part>> {
+    fn fill(&mut self, placed: u64, frame: usize) -> bool {
         let (shapes, from, to): (&[Shape], usize, usize) = match &self.frames[frame] {
             Frame::Any => (&Shape::ALL, 0, 3),
             Frame::Fixed(shape, from, to) => (&[*shape], *from, *to),
@@ -138,19 +181,17 @@ impl Search<'_> {
         }
         ways.sort_by_key(|(_, after, _)| std::cmp::Reverse(after.count_ones()));
         for (shape, after, slots) in ways {
-            if let Some(mut rest) = self.run(after, frame + 1) {
-                rest.insert(
-                    0,
-                    Part {
-                        shape,
-                        from: from as u32,
-                        slots,
-                    },
-                );
-                return Some(rest);
+            self.chosen.push(Part {
+                shape,
+                from: from as u32,
+                slots,
+            });
+            if self.run(after, frame + 1) {
+                return true;
             }
+            self.chosen.pop();
         }
-        None
+        false
     }
 
     /// All ways to fill the slots from `slots.len()` on.
@@ -168,7 +209,7 @@ impl Search<'_> {
             out.push((shape, placed, slots.clone()));
             return;
         }
-        let mut tried: Vec<(Type, u64)> = Vec::new();
+        let mut tried: Vec<(Type, u8, u64)> = Vec::new();
         for (index, &ty) in self.types.iter().enumerate() {
             let ready = placed & 1 << index == 0 && self.earlier[index] & !placed == 0;
             if !ready || !fits(ty, shape.slots()[at]) {
@@ -176,10 +217,11 @@ impl Search<'_> {
             }
             // Of instructions that nothing tells apart one is enough.
             let after = self.later(index);
-            if tried.contains(&(ty, after)) {
+            let alike = self.alike.get(index).copied().unwrap_or(0);
+            if tried.contains(&(ty, alike, after)) {
                 continue;
             }
-            tried.push((ty, after));
+            tried.push((ty, alike, after));
             slots.push(Some(index as u32));
             self.ways(shape, from, to, placed | 1 << index, slots, out);
             slots.pop();

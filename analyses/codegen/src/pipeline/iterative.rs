@@ -1,5 +1,6 @@
 //! Iterative modulo scheduling: operations are placed by priority into the first free slot; one that finds none displaces
-//! others, which are placed again, until all have a place or the budget is spent.
+//! others, which are placed again, until all have a place or the budget is spent. Where units stand in for each other those
+//! whose units are least in demand go first.
 //!
 //! Priority is the height: the longest way from an operation to the end of its iteration at this interval. An operation
 //! that is placed again starts at least a cycle later than before, so that two operations cannot displace each other
@@ -12,11 +13,21 @@ use super::graph::{Graph, Schedule};
 
 /// A schedule at this interval, `budget` placements at most. The interval is no less than the recurrences ask for.
 pub fn iterative(graph: &Graph, ii: u32, budget: usize) -> Option<Schedule> {
+    varied(graph, ii, budget, 0)
+}
+
+/// The same with another order among operations of about the same height.
+pub fn varied(graph: &Graph, ii: u32, budget: usize, variant: u32) -> Option<Schedule> {
     let count = graph.operations.len();
     let height = heights(graph, ii)?;
     let (incoming, outgoing) = neighbours(graph);
     let mut order: Vec<u32> = (0..count as u32).collect();
-    order.sort_by_key(|&operation| (-height[operation as usize], operation));
+    // Up to so many cycles more, as if by chance.
+    let more = |operation: u32| {
+        let mixed = (operation + 1).wrapping_mul(0x9e37_79b1 ^ variant.wrapping_mul(0x85eb_ca6b));
+        i64::from((mixed >> 16) % (1 + variant * ii / 2))
+    };
+    order.sort_by_key(|&operation| (-height[operation as usize] - more(operation), operation));
     let mut rank = vec![0u32; count];
     for (at, &operation) in (0..).zip(&order) {
         rank[operation as usize] = at;
@@ -119,6 +130,8 @@ struct Table<'g> {
     served: Vec<Vec<Vec<u32>>>,
     /// By slot, where units stand in for each other.
     rows: Vec<Vec<u32>>,
+    /// By operation, there: how scarce its units are.
+    scarce: Vec<u32>,
 }
 
 impl<'g> Table<'g> {
@@ -128,9 +141,12 @@ impl<'g> Table<'g> {
             .resources
             .iter()
             .map(|resource| slots(resource.units.is_some()));
+        let packing = graph.packing.as_ref();
+        let scarce = packing.map_or_else(Vec::new, |one| one.rows.scarcity(&one.kinds));
         Table {
             graph,
             ii,
+            scarce,
             served: served.collect(),
             rows: vec![
                 Vec::new();
@@ -166,8 +182,11 @@ impl<'g> Table<'g> {
                 let rest = row.iter().copied().filter(|&one| one != gone);
                 packing.fits(rest.chain([operation as u32]))
             };
-            // Best one that makes room by itself.
-            let by_rank = |one: &&u32| rank[**one as usize];
+            // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
+            let by_rank = |one: &&u32| {
+                let one = **one as usize;
+                (std::cmp::Reverse(self.scarce[one]), rank[one])
+            };
             let enough = row.iter().filter(|&&one| alone(one)).max_by_key(by_rank);
             let chosen = enough.or_else(|| row.iter().max_by_key(by_rank));
             return chosen.map(|&one| one as usize);

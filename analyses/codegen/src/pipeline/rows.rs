@@ -11,10 +11,13 @@
 //! and on both with A). The bound counts each kind by itself, and M, I and A together.
 //! It does not know the order of slots: `bundle::place` decides that.
 
-use crate::bundle::block::Type;
+use crate::bundle::block::{Type, Width, count};
+use crate::bundle::cost::{Edge, slots};
+use crate::bundle::place::{Part, place_so};
 use crate::bundle::template::{Shape, Slot};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
+use crate::mir::{Class, Inst};
 
 /// Units of a kind of slot that serve only some operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -26,8 +29,36 @@ pub enum Port {
     Transfer,
     Shift,
     FloatCompare,
+    /// In an M slot, one of a store.
+    Check,
 }
-const PORTS: usize = 7;
+const PORTS: usize = 8;
+
+impl Kind {
+    #[must_use]
+    pub fn of(inst: &Inst) -> Kind {
+        let port = match inst.class {
+            Class::Load | Class::Prefetch => Port::Load,
+            Class::FloatLoad => Port::FloatLoad,
+            Class::Store | Class::FloatStore | Class::ToFloat => Port::Store,
+            Class::FromFloat => Port::Transfer,
+            Class::Shift
+            | Class::FromBranch
+            | Class::ToBranch
+            | Class::FromPredicates
+            | Class::ToPredicates => Port::Shift,
+            Class::Compare if inst.unit == Some(Type::I) => Port::Shift,
+            Class::FloatCompare => Port::FloatCompare,
+            Class::Check => Port::Check,
+            Class::Multimedia if inst.unit == Some(Type::I) => Port::Shift,
+            _ => Port::Any,
+        };
+        Kind {
+            ty: inst.unit.unwrap_or(Type::I),
+            port,
+        }
+    }
+}
 
 /// What an operation asks of its cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +86,8 @@ pub struct Rows {
     /// By `Port`.
     ports: [u32; PORTS],
     slots: u32,
+    width: Width,
+    bundles: u32,
 }
 
 /// Operations of a cycle, counted.
@@ -195,14 +228,114 @@ impl Rows {
             integer: width.i,
             ports,
             slots: width.slots,
+            width,
+            bundles,
         }
+    }
+
+    /// Slots for the operations of a cycle of a pipelined loop, each behind those that `before` lists for it: in as few
+    /// bundles as issue together. `None`: there are none.
+    #[must_use]
+    pub fn placed(&self, kinds: &[Kind], before: &[(u32, u32)]) -> Option<Vec<Part>> {
+        let types: Vec<Type> = kinds.iter().map(|kind| kind.ty).collect();
+        let alike: Vec<u8> = kinds.iter().map(|kind| kind.port as u8).collect();
+        let least = slots(count(types.iter().copied()), Edge::Whole, Edge::Whole)?;
+        // Loop branches are legal in the last slot of a bundle alone.
+        let early = |part: &Part| {
+            let mut filled = part.slots.iter().take(2).flatten();
+            filled.any(|&one| kinds[one as usize].ty == Type::B)
+        };
+        let accept = |parts: &[Part]| !parts.iter().any(early) && self.issues(parts, kinds);
+        (least / 3..=self.bundles)
+            .find_map(|bundles| place_so(&types, &alike, before, 3 * bundles, &accept))
+    }
+
+    /// Whether bundles issue in one cycle. Empty slots take ports like others: the ports are given out slot by slot.
+    #[must_use]
+    pub fn issues(&self, parts: &[Part], kinds: &[Kind]) -> bool {
+        if parts.len() as u32 > self.bundles {
+            return false;
+        }
+        let kind = |filler: Option<u32>| filler.map(|one| kinds[one as usize]);
+        // Where there are more M than I ports, what any of them takes goes over from I to M.
+        let over = self.width.m > self.width.i;
+        if let [first, second] = parts {
+            let branches = (first.slots.iter())
+                .any(|&filler| kind(filler).is_some_and(|kind| kind.ty == Type::B));
+            let plain = matches!(
+                first.shape,
+                Shape::Mii | Shape::Mmi | Shape::Mfi | Shape::Mmf | Shape::Mlx
+            );
+            if branches
+                || matches!(first.shape, Shape::Mbb | Shape::Bbb)
+                || (second.shape == Shape::Bbb && !plain)
+                || (second.shape == Shape::Mlx && first.shape == Shape::Mii)
+                || (!over && (first.shape == Shape::Mmf || second.shape == Shape::Mmf))
+            {
+                return false;
+            }
+        }
+        let (mut m, mut i, mut a, mut f) = (0, 0, 0, 0);
+        let (mut loads, mut stores, mut transfers) = (0, 0, 0);
+        let (mut first_i, mut last_i) = (false, false);
+        for (number, part) in parts.iter().enumerate() {
+            for (at, (&filler, slot)) in part.slots.iter().zip(part.shape.slots()).enumerate() {
+                let kind = kind(filler);
+                let port = kind.map(|kind| kind.port);
+                match slot {
+                    Slot::M => {
+                        if port == Some(Port::Transfer) && !over && m > 0 {
+                            return false;
+                        }
+                        m += 1;
+                        loads += u32::from(port == Some(Port::Load));
+                        stores += u32::from(matches!(port, Some(Port::Store | Port::Check)));
+                        transfers += u32::from(port == Some(Port::Transfer));
+                    }
+                    Slot::I | Slot::L => {
+                        let last = first_i || (number == 1 && at == 2);
+                        let shift = port == Some(Port::Shift);
+                        match over {
+                            true if shift && first_i && i > 0 => return false,
+                            false if last && (last_i || shift) => return false,
+                            _ => {}
+                        }
+                        match kind.map(|kind| kind.ty) {
+                            Some(Type::A) => a += 1,
+                            _ => i += 1,
+                        }
+                        last_i |= last;
+                        first_i |= !last;
+                    }
+                    Slot::F => {
+                        let one = self.ports[Port::FloatCompare as usize] < self.width.f;
+                        if number == 1 && one && port == Some(Port::FloatCompare) {
+                            return false;
+                        }
+                        f += 1;
+                    }
+                    Slot::B | Slot::X => {}
+                }
+            }
+        }
+        let integers = match over {
+            true => i <= self.width.i && m + (i + a).saturating_sub(self.width.i) <= self.width.m,
+            false => i + a <= self.width.i && m <= self.width.m,
+        };
+        let memory = loads <= self.ports[Port::Load as usize]
+            && stores + transfers <= self.ports[Port::Store as usize]
+            && transfers <= self.ports[Port::Transfer as usize];
+        integers && memory && f <= self.width.f
     }
 
     /// Whether all issue in one cycle.
     #[must_use]
     pub fn fits(&self, load: &Load) -> bool {
         let ports = load.ports.iter().zip(&self.ports);
-        if ports.into_iter().any(|(wanted, units)| wanted > units) {
+        // Transfers take ports of stores.
+        let port = |port: Port| load.ports[port as usize];
+        let shared = port(Port::Store) + port(Port::Transfer) > self.ports[Port::Store as usize];
+        if shared || ports.into_iter().any(|(wanted, units)| wanted > units) {
             return false;
         }
         self.patterns.iter().any(|one| {
@@ -217,6 +350,31 @@ impl Rows {
         })
     }
 
+    /// By operation of an iteration: how much of the units that may serve it all of them together take, in thousandths of a
+    /// cycle.
+    #[must_use]
+    pub fn scarcity(&self, kinds: &[Kind]) -> Vec<u32> {
+        let all = Load::of(kinds.iter().copied());
+        let most = |of: &dyn Fn(&Pattern) -> u32| self.patterns.iter().map(of).max().unwrap_or(1);
+        let share = |wanted: u32, units: u32| wanted.saturating_mul(1000) / units.max(1);
+        let integers = share(
+            all.a + all.i + all.m + all.l,
+            most(&|one| one.m + one.i + one.l),
+        );
+        let by_type = |ty: Type| match ty {
+            Type::A => integers,
+            Type::M => share(all.m, most(&|one| one.m)),
+            Type::I | Type::L => share(all.i + all.l, self.integer),
+            Type::F => share(all.f, most(&|one| one.f)),
+            Type::B => share(all.b, most(&|one| one.b)),
+        };
+        let by_port = |port: Port| share(all.ports[port as usize], self.ports[port as usize]);
+        kinds
+            .iter()
+            .map(|kind| by_type(kind.ty).max(by_port(kind.port)))
+            .collect()
+    }
+
     /// What is wanted of each kind of unit by all operations of an iteration, the shortest first.
     #[must_use]
     pub fn shortages(&self, all: &Load) -> Vec<Shortage> {
@@ -227,6 +385,13 @@ impl Rows {
             ("loads", port(Port::Load)),
             ("floating-point loads", port(Port::FloatLoad)),
             ("stores", port(Port::Store)),
+            (
+                "stores and transfers",
+                (
+                    all.ports[Port::Store as usize] + all.ports[Port::Transfer as usize],
+                    self.ports[Port::Store as usize],
+                ),
+            ),
             ("transfers", port(Port::Transfer)),
             ("I", (all.i + all.l, self.integer)),
             ("shifts", port(Port::Shift)),

@@ -97,6 +97,15 @@ pub(super) fn trips(
         ("ne", false) => "eq",
         _ => return None,
     };
+    // Where one side is a number, `>=` is `>` of the number below it.
+    let known = |side: &(Operand, i64, i64)| side.0 == Operand::fixed(Reg::R0) && side.2 == 0;
+    let (relation, left, right) = match relation {
+        "ge" if known(&right) => ("gt", left, (right.0, right.1.checked_sub(1)?, 0)),
+        "ge" if known(&left) => ("gt", (left.0, left.1.checked_add(1)?, 0), right),
+        "le" if known(&right) => ("lt", left, (right.0, right.1.checked_add(1)?, 0)),
+        "le" if known(&left) => ("lt", (left.0, left.1.checked_sub(1)?, 0), right),
+        _ => (relation, left, right),
+    };
     let (upper, lower, test) = match relation {
         "lt" => (right, left, Test::Signed),
         "gt" => (left, right, Test::Signed),

@@ -12,7 +12,7 @@ use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
 use crate::mir::function::{Function, Operation, Virtual};
 use crate::mir::inst::Access;
-use crate::mir::{Class, File, Inst, Parallel, Reg};
+use crate::mir::{Class, File, Parallel, Reg};
 use crate::pipeline::graph::{self, Edge, Graph, Packing, Resource};
 use crate::pipeline::lifetime::Value;
 use crate::pipeline::rows::{Kind, Port, Rows};
@@ -29,29 +29,6 @@ pub(super) struct View {
     pub(super) aliases: Vec<Reason>,
     /// Checks of speculative values, each the first of its cycle.
     pub(super) checks: Vec<u32>,
-}
-
-/// What an operation asks of its cycle.
-pub(super) fn kind(inst: &Inst) -> Kind {
-    let port = match inst.class {
-        Class::Load | Class::Prefetch => Port::Load,
-        Class::FloatLoad => Port::FloatLoad,
-        Class::Store | Class::FloatStore | Class::ToFloat => Port::Store,
-        Class::FromFloat => Port::Transfer,
-        Class::Shift
-        | Class::FromBranch
-        | Class::ToBranch
-        | Class::FromPredicates
-        | Class::ToPredicates => Port::Shift,
-        Class::Compare if inst.unit == Some(Type::I) => Port::Shift,
-        Class::FloatCompare => Port::FloatCompare,
-        Class::Multimedia if inst.unit == Some(Type::I) => Port::Shift,
-        _ => Port::Any,
-    };
-    Kind {
-        ty: inst.unit.unwrap_or(Type::I),
-        port,
-    }
 }
 
 /// Cycles from the write of a register to its read.
@@ -252,7 +229,7 @@ pub(super) fn view(
             edge(first, first, 1, 1);
         }
     }
-    let mut kinds: Vec<Kind> = described.iter().map(|one| kind(&one.inst)).collect();
+    let mut kinds: Vec<Kind> = described.iter().map(|one| Kind::of(&one.inst)).collect();
     kinds.push(Kind {
         ty: Type::B,
         port: Port::Any,
@@ -315,21 +292,6 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
         }
     }
     out
-}
-
-/// Bundles of types for a row, in an order that holds: items by slot.
-#[must_use]
-pub(super) fn ordered(types: &[Type], before: &[(u32, u32)], bundles: u32) -> Option<Vec<u32>> {
-    use crate::bundle::cost::Edge as Boundary;
-    use crate::bundle::place::place;
-    for count in 1..=bundles {
-        let found = place(types, before, Boundary::Whole, Boundary::Whole, 3 * count);
-        if let Some(parts) = found {
-            let slots = parts.into_iter().flat_map(|part| part.slots);
-            return Some(slots.flatten().collect());
-        }
-    }
-    None
 }
 
 /// Rotating registers of a file.

@@ -18,7 +18,7 @@
 use super::body::{Item, Loop};
 use super::report::{Method, Reason};
 use crate::mir::File;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
 use crate::predicate::Set;
 use crate::predicate::{constant_compare, is_compare, unconditional};
@@ -117,7 +117,39 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
         statics: planner.statics,
     };
     drop_unused(&mut plan);
+    drop_dead(&mut plan, given);
     Ok(plan)
+}
+
+/// Sums that feed nothing but themselves: a counter whose compare is gone.
+fn drop_dead(plan: &mut Plan, given: &Loop) {
+    loop {
+        let mut read: Vec<Virtual> = given
+            .exits
+            .iter()
+            .flat_map(|exit| exit.live.iter().map(|&(_, name, _)| name))
+            .chain(plan.statics.iter().copied())
+            .collect();
+        for item in &plan.items {
+            let own = |one: &Virtual| item.operation.writes().any(|written| written == *one);
+            read.extend(item.operation.reads().filter(|one| !own(one)));
+        }
+        read.sort_unstable();
+        let used = |one: Virtual| read.binary_search(&one).is_ok();
+        let before = plan.items.len();
+        plan.items.retain(|item| {
+            let operation = &item.operation;
+            let sum = matches!(
+                operation.base(),
+                "add" | "adds" | "addl" | "sub" | "shladd" | "mov" | "movl" | "sxt4" | "zxt4"
+            );
+            let whole = matches!(operation.targets[..], [Operand::Register(Name::Virtual(_))]);
+            !sum || !whole || operation.writes().any(used)
+        });
+        if plan.items.len() == before {
+            return;
+        }
+    }
 }
 
 /// What only made predicates that nothing reads any more.

@@ -15,16 +15,15 @@
 
 use super::body::LoopExit;
 use super::counted::Trips;
-use super::depend::{View, ordered, units};
+use super::depend::{View, units};
 use super::exits::{Plan, Taken};
 use super::report::{Reason, Registers};
 use crate::allocate::SAVES;
-use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
-use crate::machine::schema::Issue;
 use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 use crate::pipeline::graph::Schedule;
+use crate::pipeline::rows::Kind;
 use crate::predicate::{Entry, constant_compare};
 use ir::Loc;
 use rustc_hash::FxHashMap;
@@ -149,12 +148,13 @@ impl Allocation {
 }
 
 /// The rows of the kernel: items in an order in which a group executes as it should. `Err`: this row has none.
-pub(super) fn rows(view: &View, schedule: &Schedule, machine: &Epic) -> Result<Vec<Vec<u32>>, u32> {
-    let kinds = view.graph.packing.iter().flat_map(|packing| &packing.kinds);
-    let types: Vec<Type> = kinds.map(|kind| kind.ty).collect();
+pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u32> {
+    let Some(packing) = &view.graph.packing else {
+        return Err(0);
+    };
     let mut out = Vec::new();
     for row in 0..schedule.ii {
-        let members: Vec<u32> = (0..types.len() as u32)
+        let members: Vec<u32> = (0..packing.kinds.len() as u32)
             .filter(|&one| schedule.start[one as usize] % schedule.ii == row)
             .collect();
         let place = |one: u32| members.binary_search(&one).ok().map(|at| at as u32);
@@ -185,13 +185,16 @@ pub(super) fn rows(view: &View, schedule: &Schedule, machine: &Epic) -> Result<V
             let others = (0..members.len() as u32).filter(|&one| one != branch);
             before.extend(others.map(|one| (one, branch)));
         }
-        let types: Vec<Type> = members.iter().map(|&one| types[one as usize]).collect();
-        let order = match members.is_empty() {
-            true => Some(Vec::new()),
-            false => ordered(&types, &before, machine.of(Issue::Bundles)),
+        let kinds: Vec<Kind> = members
+            .iter()
+            .map(|&one| packing.kinds[one as usize])
+            .collect();
+        let parts = match members.is_empty() {
+            true => Vec::new(),
+            false => packing.rows.placed(&kinds, &before).ok_or(row)?,
         };
-        let order = order.ok_or(row)?;
-        out.push(order.into_iter().map(|at| members[at as usize]).collect());
+        let order = parts.into_iter().flat_map(|part| part.slots).flatten();
+        out.push(order.map(|at| members[at as usize]).collect());
     }
     Ok(out)
 }

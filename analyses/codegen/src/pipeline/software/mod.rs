@@ -29,7 +29,7 @@ pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBou
 use super::Limits;
 use super::bounds::bounds;
 use super::graph::{Graph, Schedule};
-use super::iterative::iterative;
+use super::iterative::{iterative, varied};
 use super::lifetime::{aligned, shorten};
 use super::rows::Load;
 use crate::machine::epic::Epic;
@@ -131,6 +131,12 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
 
 /// Operations of a loop above which methods are not compared.
 const LARGE: usize = 80;
+
+/// Intervals above the first that are tried where registers run out.
+const WIDER: u32 = 8;
+
+/// Orders in which the scheduler begins, at each interval.
+const VARIANTS: u32 = 6;
 
 /// Rows that are taken apart, at each interval.
 const TURNS: usize = 4;
@@ -403,6 +409,8 @@ fn build(
         }
     }
     let mut started = None;
+    // After too many registers: the next interval, at which fewer iterations are under way.
+    let (mut least, mut wider) = (0, WIDER);
     loop {
         let mut seen = view(function, &plan, touches, &live, machine);
         if let Some(report) = report.take() {
@@ -413,7 +421,7 @@ fn build(
             plan.items.iter().position(makes)
         });
         let made = made.map(|made| made as u32);
-        let (schedule, rows) = scheduled(&mut seen, made, machine, options)?;
+        let (schedule, rows) = scheduled(&mut seen, made, least, options)?;
         // What runs ahead writes into what the first iteration finds, from the second stage on.
         let early = |one: u32| schedule.start[one as usize] < schedule.ii;
         if started.is_none() && !plan.counted && overwrites(&plan, &seen, &early) {
@@ -427,7 +435,13 @@ fn build(
                 most: options.stages,
             });
         }
-        let allocation = allocate(function, &plan, &seen, &schedule, machine)?;
+        let allocation = match allocate(function, &plan, &seen, &schedule, machine) {
+            Err(Reason::Registers { .. }) if wider > 0 => {
+                (least, wider) = (schedule.ii + 1, wider - 1);
+                continue;
+            }
+            other => other?,
+        };
         return Ok(Found {
             method,
             plan,
@@ -492,20 +506,27 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
 fn scheduled(
     view: &mut View,
     made: Option<u32>,
-    machine: &Epic,
+    least: u32,
     options: &Options,
 ) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
     let bounds = bounds(&view.graph).map_err(|_| Reason::Impossible)?;
     let packing = view.graph.packing.as_ref();
     let least = bounds
         .min_ii()
-        .max(packing.map_or(0, super::graph::Packing::res_mii));
+        .max(packing.map_or(0, super::graph::Packing::res_mii))
+        .max(least);
     let most = least.saturating_add(options.limits.intervals);
     for ii in least..=most {
         let budget = view.graph.operations.len() * options.limits.placements;
         let mut apart = view.graph.clone();
+        let mut variant = 0;
         for _ in 0..TURNS {
-            let Some(found) = iterative(&apart, ii, budget) else {
+            let mut found = None;
+            while found.is_none() && variant < VARIANTS {
+                found = varied(&apart, ii, budget, variant);
+                variant += u32::from(found.is_none());
+            }
+            let Some(found) = found else {
                 break;
             };
             let aligned = aligned(&found, view.branch);
@@ -514,7 +535,7 @@ fn scheduled(
                 let Some(found) = first_stage(&apart, found, made) else {
                     continue;
                 };
-                match rows(view, &found, machine) {
+                match rows(view, &found) {
                     Ok(rows) => return Ok((found, rows)),
                     Err(row) => bad = Some((row, found)),
                 }

@@ -19,16 +19,16 @@ use super::operation;
 use super::rebundle::{self, Outcome};
 use super::select::select;
 use crate::allocate::{self, Allocation, Limits};
-use crate::bundle::block::{Choice, Type as Unit, count};
-use crate::bundle::cost::{Edge, slots};
-use crate::bundle::place::place;
+use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
 use crate::mir::dependence::data_dependences;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Inst, Reg};
+use crate::pipeline::rows::{Kind, Rows};
 use crate::pipeline::software::{self, LoopReport, pipeline_loops};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module, Space, SymbolKind};
+use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
 use syntax::ia64::StatementKind;
@@ -187,7 +187,10 @@ pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitted, Vec<Refused>> {
-    let mut printer = Printer::default();
+    let mut printer = Printer {
+        rows: Some(Rows::new(machine)),
+        ..Printer::default()
+    };
     let mut refused = Vec::new();
     let mut functions = Vec::new();
     printer.line("\t.text");
@@ -248,6 +251,7 @@ fn lowered(
         Some(how) => pipeline_loops(&mut function, machine, how),
         None => Vec::new(),
     };
+    allocate::jumps(&mut function);
     let mut fallen_back = None;
     let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
         Ok(allocation) => allocation,
@@ -345,10 +349,14 @@ fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
 struct Printer {
     text: String,
     marks: Vec<(Loc, Option<u32>, u32)>,
+    /// By mark of a prologue's instruction: what the unwinder is told of it.
+    prologue: FxHashMap<usize, String>,
     /// The function that is printed.
     now: u32,
     /// Parts of the text that stay as they are.
     decided: Vec<std::ops::Range<usize>>,
+    /// What issues in a cycle.
+    rows: Option<Rows>,
 }
 
 /// Registers and offsets of a function's frame.
@@ -547,25 +555,28 @@ impl Printer {
         self.instruction(&operation::text(&operation, register, label), operation.loc);
     }
 
+    /// An instruction of the prologue. What is told of it stands in front of it wherever it goes.
+    fn told(&mut self, directives: String, text: &str) {
+        self.prologue.insert(self.marks.len(), directives);
+        self.instruction(text, Loc::NONE);
+    }
+
     fn prologue(&mut self, frame: &Frame) {
         let [inputs, locals, outputs, rotating] = frame.alloc;
         self.line("\t.prologue");
         let kept = frame.pfs.unwrap_or(2);
-        if let Some(pfs) = frame.pfs {
-            self.line(&format!("\t.save ar.pfs, r{pfs}"));
-        }
-        self.instruction(
+        let told = frame.pfs.map(|pfs| format!("\t.save ar.pfs, r{pfs}\n"));
+        self.told(
+            told.unwrap_or_default(),
             &format!("alloc r{kept} = ar.pfs, {inputs}, {locals}, {outputs}, {rotating}"),
-            Loc::NONE,
         );
         let bytes = frame.bytes.next_multiple_of(16);
         if bytes > 8192 {
-            self.instruction(&format!("movl r2 = -{bytes}"), Loc::NONE);
-            self.line(&format!("\t.fframe {bytes}"));
-            self.instruction("add r12 = r2, r12", Loc::NONE);
+            self.told(String::new(), &format!("movl r2 = -{bytes}"));
+            self.told(format!("\t.fframe {bytes}\n"), "add r12 = r2, r12");
         } else if bytes > 0 {
-            self.line(&format!("\t.fframe {bytes}"));
-            self.instruction(&format!("adds r12 = -{bytes}, r12"), Loc::NONE);
+            let text = format!("adds r12 = -{bytes}, r12");
+            self.told(format!("\t.fframe {bytes}\n"), &text);
         }
         for (place, name, directive) in [
             (frame.link, "b0", "rp"),
@@ -574,11 +585,10 @@ impl Printer {
             (frame.nats, "ar.unat", "ar.unat"),
         ] {
             if let Some(place) = place {
-                self.line(&format!("\t.save {directive}, r{place}"));
-                self.instruction(&format!("mov r{place} = {name}"), Loc::NONE);
+                let told = format!("\t.save {directive}, r{place}\n");
+                self.told(told, &format!("mov r{place} = {name}"));
             }
         }
-        self.line("\t.body");
         for &(number, offset) in &frame.floats {
             self.address(offset);
             self.instruction(&format!("stf.spill [r2] = f{number}"), Loc::NONE);
@@ -663,10 +673,7 @@ impl Printer {
                 })
             })
             .collect();
-        let types: Vec<Unit> = insts
-            .iter()
-            .map(|one| one.unit.unwrap_or(Unit::A))
-            .collect();
+        let kinds: Vec<Kind> = insts.iter().map(Kind::of).collect();
         let mut before: Vec<(u32, u32)> = data_dependences(&insts, &[])
             .iter()
             .map(|one| (one.from, one.to))
@@ -679,14 +686,11 @@ impl Printer {
                     .extend((to as u32 + 1..insts.len() as u32).map(|behind| (to as u32, behind)));
             }
         }
-        let least = slots(count(types.iter().copied()), Edge::Whole, Edge::Whole);
-        let parts = least
+        let parts = self
+            .rows
+            .as_ref()
             .filter(|_| insts.len() == texts.len())
-            .and_then(|least| {
-                (0..4).find_map(|more| {
-                    place(&types, &before, Edge::Whole, Edge::Whole, least + 3 * more)
-                })
-            });
+            .and_then(|rows| rows.placed(&kinds, &before));
         let Some(parts) = parts else {
             // The assembler finds templates for any sequence.
             for (at, line) in lines.iter().enumerate() {
@@ -749,24 +753,44 @@ impl Printer {
     fn finish(self, functions: Vec<Report>) -> Emitted {
         let mut text = String::with_capacity(self.text.len());
         let mut lines = Vec::new();
-        for (number, line) in self.text.lines().enumerate() {
-            let found = line.rsplit_once("// #");
-            let mark =
-                found.and_then(|(_, mark)| self.marks.get(mark.trim().parse::<usize>().ok()?));
-            if let Some((loc, cycle, function)) = mark {
-                if *loc != Loc::NONE || cycle.is_some() {
+        let marked: Vec<(&str, Option<usize>)> = self
+            .text
+            .lines()
+            .map(|line| match line.rsplit_once("// #") {
+                Some((own, mark)) => (own.trim_end(), mark.trim().parse().ok()),
+                None => (line, None),
+            })
+            .collect();
+        // The body begins behind the last instruction of the prologue, by function.
+        let mut ends: FxHashMap<u32, usize> = FxHashMap::default();
+        for (at, (_, mark)) in marked.iter().enumerate() {
+            if let Some(mark) = mark.filter(|mark| self.prologue.contains_key(mark)) {
+                ends.insert(self.marks[mark].2, at);
+            }
+        }
+        let mut number = 0;
+        for (at, &(own, mark)) in marked.iter().enumerate() {
+            if let Some(directives) = mark.and_then(|mark| self.prologue.get(&mark)) {
+                text.push_str(directives);
+                number += directives.lines().count() as u32;
+            }
+            text.push_str(own);
+            text.push('\n');
+            if let Some(&(loc, cycle, function)) = mark.and_then(|mark| self.marks.get(mark)) {
+                if loc != Loc::NONE || cycle.is_some() {
                     lines.push(Line {
-                        line: number as u32,
-                        loc: *loc,
-                        function: *function,
-                        cycle: *cycle,
+                        line: number,
+                        loc,
+                        function,
+                        cycle,
                     });
                 }
-                text.push_str(found.map_or(line, |(own, _)| own).trim_end());
-            } else {
-                text.push_str(line);
+                if ends.get(&function) == Some(&at) {
+                    text.push_str("\t.body\n");
+                    number += 1;
+                }
             }
-            text.push('\n');
+            number += 1;
         }
         Emitted {
             text,
