@@ -4,56 +4,23 @@
 //! `LOCKSTEP_IA64_AS` is set.
 #![allow(clippy::disallowed_methods)]
 
+#[path = "support/assembler.rs"]
+mod assembler;
+#[path = "support/judge.rs"]
+mod judge;
+
+use assembler::{assembled, assembler};
 use ir::interp::{Instance, Launch, Observer, run_with};
-use ir::lower::c_family::{LowerOptions, lower_unit};
-use ir::random::c::{Argument, Kernel, Scalar, kernel};
+use ir::random::c::{Kernel, kernel};
 use ir::random::{self, Flavour, Shape};
-use ir::{Language, Module, Op, Special, Value};
+use ir::{Module, Op, Special, Value};
+use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
 use lockstep_codegen::pipeline::software;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
-use syntax::c_family::{Dialect, parse_text};
-
-fn assembler() -> Option<PathBuf> {
-    let given = std::env::var_os("LOCKSTEP_IA64_AS").map(PathBuf::from);
-    let required = given.is_some();
-    let found = given
-        .into_iter()
-        .chain([PathBuf::from("ia64-linux-gnu-as")])
-        .find(|path| {
-            Command::new(path)
-                .arg("--version")
-                .output()
-                .is_ok_and(|output| output.status.success())
-        });
-    assert!(
-        found.is_some() || !required,
-        "LOCKSTEP_IA64_AS is set and there is no working assembler"
-    );
-    if found.is_none() {
-        eprintln!("GNU as for IA-64 was not found: what is emitted is not judged by it");
-    }
-    found
-}
-
-/// What the assembler says in explicit mode.
-fn assembled(assembler: &Path, text: &str) -> String {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (source, object) = (folder.path().join("x.s"), folder.path().join("x.o"));
-    std::fs::write(&source, text).expect("written");
-    let output = Command::new(assembler)
-        .args(["-x", "-o"])
-        .arg(&object)
-        .arg(&source)
-        .output()
-        .expect("the assembler runs");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use std::path::PathBuf;
 
 /// Values of the launch as constants: one lane is alone.
 fn alone(module: &mut Module, warp_size: u32) {
@@ -330,17 +297,7 @@ fn random_functions_compute_the_same() {
 
 /// The module of a kernel, its functions and variables named apart from those of other seeds.
 fn lowered(kernel: &Kernel) -> Module {
-    let items: Vec<Arc<_>> = parse_text(&kernel.text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
-    let all = lower_unit(&items, &LowerOptions::new(Language::C));
-    let found = all
-        .into_iter()
-        .map(|(_, lowered)| lowered)
-        .find(|lowered| lowered.module.functions[0].name == kernel.name)
-        .expect("the kernel");
-    let mut module = found.module;
+    let mut module = module_of(&kernel.text, &kernel.name);
     for function in &mut module.functions {
         function.name = format!("{}{}", function.name, kernel.seed).into();
         let symbols: Vec<_> = function.symbols.keys().collect();
@@ -352,62 +309,10 @@ fn lowered(kernel: &Kernel) -> Module {
     module
 }
 
-/// Bits of an element, with one NaN for all.
-fn element(ty: Scalar, bits: u64) -> u64 {
-    match ty {
-        Scalar::Float if f32::from_bits(bits as u32).is_nan() => 0x7fc0_0000,
-        Scalar::Double if f64::from_bits(bits).is_nan() => 0x7ff8_0000_0000_0000,
-        _ => bits & (u64::MAX >> (64 - 8 * ty.bytes())),
-    }
-}
-fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
-    let word = |chunk: &[u8]| {
-        chunk
-            .iter()
-            .rev()
-            .fold(0u64, |sum, &byte| sum << 8 | u64::from(byte))
-    };
-    bytes
-        .chunks(ty.bytes())
-        .map(|chunk| element(ty, word(chunk)))
-        .collect()
-}
-
 fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut String) {
     let kernel = kernel(seed);
     let module = lowered(&kernel);
-    let mut launch = Launch::new(1);
-    launch.warp_size = 1;
-    launch.limits.steps = 50_000_000;
-    let mut fresh = Memory::new();
-    let mut places = Vec::new();
-    for buffer in &kernel.buffers {
-        launch
-            .buffers
-            .push(ir::interp::Buffer::global(buffer.bytes.clone()));
-        places.push(fresh.place(&buffer.bytes).expect("room"));
-    }
-    let mut arguments = Vec::new();
-    for parameter in &kernel.parameters {
-        let (own, machine) = match parameter.argument {
-            Argument::Pointer { buffer, offset } => (
-                ir::interp::Argument::Pointer { buffer, offset },
-                Arg::Integer(places[buffer] + offset),
-            ),
-            Argument::Scalar { ty, bits } => (
-                ir::interp::Argument::Bits(bits),
-                match ty {
-                    Scalar::Float => Arg::Single(f32::from_bits(bits as u32)),
-                    Scalar::Double => Arg::Double(f64::from_bits(bits)),
-                    _ => Arg::Integer(bits),
-                },
-            ),
-        };
-        launch.parameters.push(own);
-        arguments.push(machine);
-    }
-    let expected = ir::interp::run(&module, &launch);
-    assert_eq!(expected.error, None, "{}", kernel.text);
+    let expected = interpreted(&kernel, &module);
     let table = machine::named(["itanium", "itanium2"][seed as usize % 2]).expect("a table");
     let epic = table.epic().expect("explicit groups");
     let options = Options {
@@ -442,49 +347,19 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
             ir::text::print_module(&module)
         )
     };
-    let document = syntax::ia64::parse(text);
-    let (code, problems) = Program::new(&document, text);
-    assert_eq!(problems, [], "{}", told());
     // What is speculative fails where it must, and then where it need not, too.
     for deferred in [None, Some(seed)] {
         if deferred.is_some() && !pipelined {
             break;
         }
-        let mut memory = fresh.clone();
         let limits = sim::Limits {
             steps: 200_000_000,
             deferred,
             ..sim::Limits::default()
         };
         let name = &module.functions[0].name;
-        let outcome = run(&code, name, &arguments, &mut memory, &limits);
-        let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{}", told()));
-        assert_eq!(outcome.violations, [], "{}\n{text}", told());
-        assert_eq!(outcome.changed, [], "{}\n{text}", told());
-        if let Some(ty) = kernel.returns {
-            let found = match ty {
-                Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
-                Scalar::Double => outcome.float.to_f64().to_bits(),
-                _ => outcome.result.expect("a result"),
-            };
-            assert_eq!(
-                element(ty, found),
-                element(ty, expected.returned[0][0]),
-                "{}",
-                told()
-            );
-        }
-        for ((buffer, address), after) in kernel
-            .buffers
-            .iter()
-            .zip(places.iter().copied())
-            .zip(&expected.buffers)
-        {
-            let left = memory
-                .bytes(address, buffer.bytes.len())
-                .expect("its memory");
-            let same = elements(buffer.element, left) == elements(buffer.element, &after.bytes);
-            assert!(same, "a buffer differs\n{}", told());
+        if let Err(why) = agrees(&kernel, name, &expected, text, &limits) {
+            panic!("{why}\n{}", told());
         }
     }
     tally.judged += 1;

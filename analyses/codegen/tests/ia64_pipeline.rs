@@ -2,9 +2,11 @@
 //! against the same pipelined, in the simulator, for all trip counts from 0 up. Registers outside of the kernel are given
 //! out one each.
 //!
-//! `LOCKSTEP_LOOPS` says how many functions; GNU `as` judges the text where `LOCKSTEP_IA64_AS` names it.
+//! `LOCKSTEP_LOOPS` says how many functions; GNU `as` judges the text where it is found (`LOCKSTEP_IA64_AS`).
 #![allow(clippy::disallowed_methods)]
 
+#[path = "support/assembler.rs"]
+mod assembler;
 #[path = "ia64_pipeline/early_exits.rs"]
 mod early_exits;
 #[path = "ia64_pipeline/generate.rs"]
@@ -12,6 +14,7 @@ mod generate;
 #[path = "ia64_pipeline/print.rs"]
 mod print;
 
+use assembler::{assembled, assembler};
 use generate::generate;
 use lockstep_codegen::machine;
 use lockstep_codegen::mir::function::Function;
@@ -19,7 +22,6 @@ use lockstep_codegen::pipeline::software::{LoopReport, Method, Options, pipeline
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use print::print;
-use std::process::{Command, Stdio};
 
 /// Elements in front of and behind what is indexed.
 const PAD: usize = 16;
@@ -72,25 +74,6 @@ fn executed(
     (outcome.result, bytes, outcome.cycles.unwrap_or(0))
 }
 
-/// What GNU `as` says, where it is named.
-fn assembled(text: &str) -> String {
-    use std::io::Write;
-    let Some(assembler) = std::env::var_os("LOCKSTEP_IA64_AS") else {
-        return String::new();
-    };
-    let mut child = Command::new(assembler)
-        .args(["-x", "-o", "/dev/null", "-"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the assembler runs");
-    let mut input = child.stdin.take().expect("its input");
-    input.write_all(text.as_bytes()).expect("it reads");
-    drop(input);
-    let output = child.wait_with_output().expect("it ends");
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 fn pipelined(
     function: &Function,
     machine: &str,
@@ -121,12 +104,17 @@ fn random_loops_execute_as_before() {
         .ok()
         .and_then(|first| first.parse().ok())
         .unwrap_or(0);
+    let assembler = assembler();
+    let said_of = |text: &str| match &assembler {
+        Some(assembler) => assembled(assembler, text),
+        None => String::new(),
+    };
     let (mut done, mut runs, mut at_bound) = (0, 0, 0);
     let mut why: Vec<String> = Vec::new();
     for seed in first..first + count {
         let function = generate(seed);
         let plain = print(&function);
-        let said = assembled(&plain);
+        let said = said_of(&plain);
         assert_eq!(said, "", "{seed}:\n{plain}");
         let trips: Vec<u64> = (0..=9).collect();
         let expected: Vec<_> = trips
@@ -162,7 +150,7 @@ fn random_loops_execute_as_before() {
             let document = syntax::ia64::parse(&text);
             let listed = listing(&document, &text);
             assert_eq!(listed.violations(), [], "{seed} {method:?}:\n{text}");
-            let said = assembled(&text);
+            let said = said_of(&text);
             assert_eq!(said, "", "{seed} {method:?}:\n{text}");
             for (&trips, before) in trips.iter().zip(&expected) {
                 // Every other run, speculative loads that could succeed fail now and then.

@@ -1,0 +1,86 @@
+//! Every loop computes what the reference interpreter does, by each method and for all trip counts, and its kernel takes
+//! one interval a round.
+
+use super::{MACHINES, emitted, loops};
+use crate::assembler::{assembled, assembler};
+use crate::judge::{agrees, interpreted, simulated};
+use lockstep_codegen::pipeline::software::Method;
+use lockstep_codegen::target::ia64::emit::Emitted;
+use lockstep_codegen::target::ia64::sim::{Limits, Timing};
+
+/// Elements.
+const TRIPS: [u64; 6] = [0, 1, 2, 3, 7, 50];
+
+/// Not pipelined, by the best method, and by each.
+fn ways() -> Vec<Option<Option<Method>>> {
+    let each = Method::EXITS.map(|method| Some(Some(method)));
+    [None, Some(None)].into_iter().chain(each).collect()
+}
+
+#[test]
+fn loops_compute_the_same() {
+    let all = loops::loops();
+    let assembler = assembler();
+    let mut runs = 0;
+    let mut codes: Vec<String> = vec![String::new(); ways().len()];
+    for (number, one) in all.iter().enumerate() {
+        let codes_of: Vec<Emitted> = ways()
+            .into_iter()
+            .enumerate()
+            .map(|(at, way)| emitted(one, MACHINES[(number + at) % 2], way))
+            .collect();
+        for (n, variant) in TRIPS.iter().flat_map(|&n| [(n, 0), (n, 1)]) {
+            let kernel = one.kernel(n, variant);
+            let expected = interpreted(&kernel, &one.module);
+            for (way, code) in ways().iter().zip(&codes_of) {
+                let limits = Limits::default();
+                let outcome = agrees(&kernel, &kernel.name, &expected, &code.text, &limits);
+                if let Err(why) = outcome {
+                    panic!(
+                        "{}, {way:?}, n = {n}, variant {variant}: {why}\n{}",
+                        one.name, code.text
+                    );
+                }
+                runs += 1;
+            }
+        }
+        for (texts, code) in codes.iter_mut().zip(&codes_of) {
+            texts.push_str(&code.text);
+        }
+    }
+    println!("{runs} runs of {} functions agree", all.len());
+    let Some(assembler) = assembler else {
+        return;
+    };
+    for (way, text) in ways().iter().zip(&codes) {
+        let said = assembled(&assembler, text);
+        let lines: Vec<&str> = said.lines().take(8).collect();
+        assert!(lines.is_empty(), "{way:?}: {lines:#?}");
+    }
+}
+
+/// Cycles that a round of the pipelined loop takes, for functions that are one loop: so much more for a thousand elements
+/// more.
+pub(crate) fn round(one: &loops::Loop, machine: &str, code: &Emitted) -> Option<f64> {
+    let [report] = &code.functions[0].loops[..] else {
+        return None;
+    };
+    if !one.is_single() || !report.pipelined {
+        return None;
+    }
+    let timing = match machine {
+        "itanium" => Timing::itanium(),
+        _ => Timing::itanium2(),
+    };
+    let limits = Limits {
+        timing: Some(timing),
+        ..Limits::default()
+    };
+    let cycles = |n: u64| {
+        let kernel = one.kernel(n, 0);
+        let left = simulated(&kernel, &kernel.name, &code.text, &limits);
+        let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}", one.name));
+        outcome.cycles.expect("cycles") as f64
+    };
+    Some((cycles(2000) - cycles(1000)) * one.step as f64 / 1000.0)
+}

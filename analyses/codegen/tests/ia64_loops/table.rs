@@ -1,0 +1,176 @@
+//! The tables, and the figures that they come to.
+
+use super::execute::round;
+use super::{MACHINES, emitted, loops};
+use lockstep_codegen::pipeline::software::{LoopReport, Method, Reason};
+use std::fmt::Write;
+
+/// A loop of a table.
+struct Row<'l> {
+    of: &'l loops::Loop,
+    /// In its function, from 1.
+    number: usize,
+    report: LoopReport,
+    /// Cycles in the simulator.
+    round: Option<f64>,
+}
+
+impl Row<'_> {
+    fn is_at_bound(&self) -> bool {
+        self.report.pipelined && self.report.ii == Some(self.report.min_ii())
+    }
+}
+
+fn rows<'l>(all: &'l [loops::Loop], machine: &str) -> Vec<Row<'l>> {
+    let mut out = Vec::new();
+    for of in all {
+        let code = emitted(of, machine, Some(None));
+        let round = round(of, machine, &code);
+        let report = code.functions.into_iter().next().expect("the function");
+        assert!(!report.loops.is_empty(), "{}: no loop", of.name);
+        for (at, report) in report.loops.into_iter().enumerate() {
+            out.push(Row {
+                of,
+                number: at + 1,
+                report,
+                round,
+            });
+        }
+    }
+    out
+}
+
+fn printed(rows: &[Row<'_>], machine: &str) -> String {
+    let mut out = format!(
+        "Loops on {machine}: early exits, bounds of the interval and what asks for the first, interval, cycles a\n\
+         round takes in the simulator, stages, rotating registers (general, float, predicate), method, times faster than one\n\
+         iteration after the other (estimate), and what holds the loop back.\n\n"
+    );
+    let _ = writeln!(
+        out,
+        "{:<34} {:>2}  {:>6} {:<12} {:>6}  {:>3} {:>6} {:>3}  {:>10}  {:<20} {:>8}  why",
+        "loop", "N", "ResMII", "", "RecMII", "II", "cycles", "S", "registers", "method", "estimate"
+    );
+    for row in rows {
+        let report = &row.report;
+        let name = match row.number {
+            1 => row.of.name.clone(),
+            more => format!("{}.{more}", row.of.name),
+        };
+        let resource = report.res_mii.first();
+        let live = report.max_live;
+        let method = report.method.map_or(String::new(), |one| one.to_string());
+        let estimate = match report.ii {
+            Some(ii) => format!("{:.1}x", f64::from(report.unpipelined) / f64::from(ii)),
+            None => String::new(),
+        };
+        let mut why: Vec<String> = report
+            .reasons
+            .iter()
+            .filter(|reason| **reason != Reason::TripCount)
+            .map(ToString::to_string)
+            .collect();
+        why.sort();
+        why.dedup();
+        if !row.is_at_bound() && report.pipelined {
+            why.insert(0, "ABOVE ITS BOUND".to_owned());
+        }
+        let why = why.join("; ");
+        let line = format!(
+            "{name:<34} {:>2}  {:>6} {:<12} {:>6}  {:>3} {:>6} {:>3}  {:>10}  {method:<20} {estimate:>8}  {why}",
+            row.of.exits,
+            resource.map_or(0, |one| one.cycles),
+            resource.map_or("", |one| one.unit),
+            report.rec_mii,
+            report.ii.map_or("-".to_owned(), |ii| ii.to_string()),
+            row.round
+                .map_or(String::new(), |cycles| format!("{cycles}")),
+            report.stages,
+            format!("{} {} {}", live.general, live.float, live.predicate),
+        );
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+/// Loops with early exits: the interval of each method.
+fn methods(rows: &[Row<'_>], machine: &str) -> String {
+    let mut out = format!("Intervals of loops with early exits on {machine}, by method.\n\n");
+    let _ = write!(out, "{:<32} {:>2}", "loop", "N");
+    for method in Method::EXITS {
+        let _ = write!(out, "  {method}");
+    }
+    out.push('\n');
+    for row in rows.iter().filter(|row| row.of.exits > 0) {
+        let mut line = format!("{:<32} {:>2}", row.of.name, row.of.exits);
+        for method in Method::EXITS {
+            let ii = interval(row, method).map_or("-".to_owned(), |ii| ii.to_string());
+            let width = method.to_string().len();
+            let _ = write!(line, "  {ii:>width$}");
+        }
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out
+}
+
+fn interval(row: &Row<'_>, method: Method) -> Option<u32> {
+    let known = row.report.methods.iter().find(|(one, _)| *one == method);
+    known.and_then(|(_, ii)| *ii)
+}
+
+/// How much less the first method's interval is than the second's, a share of it, on average; over how many loops.
+fn better(rows: &[Row<'_>], method: Method, than: Method) -> (f64, usize) {
+    let gains: Vec<f64> = rows
+        .iter()
+        .filter(|row| row.of.exits > 0)
+        .filter_map(|row| {
+            let (one, other) = (interval(row, method)?, interval(row, than)?);
+            Some(1.0 - f64::from(one) / f64::from(other))
+        })
+        .collect();
+    let sum: f64 = gains.iter().sum();
+    (sum / gains.len().max(1) as f64, gains.len())
+}
+
+#[test]
+fn loops_reach_their_bounds() {
+    let all = loops::loops();
+    for machine in MACHINES {
+        let rows = rows(&all, machine);
+        let bound = rows.iter().filter(|row| row.is_at_bound()).count();
+        let above: Vec<&str> = rows
+            .iter()
+            .filter(|row| !row.is_at_bound())
+            .map(|row| row.of.name.as_str())
+            .collect();
+        let (gain, among) = better(&rows, Method::PredicateRegisters, Method::Tirumalai);
+        let (more, _) = better(&rows, Method::DeMorgan, Method::PredicateRegisters);
+        println!(
+            "{machine}: {bound} of {} loops at the bound ({:.1} %), not: {above:?}",
+            rows.len(),
+            100.0 * bound as f64 / rows.len() as f64
+        );
+        println!(
+            "{machine}: predicate registers {:.1} % better than the exit variable over {among} loops with early exits, or.andcm {:.1} % better than those",
+            100.0 * gain,
+            100.0 * more
+        );
+        let measured: Vec<&Row> = rows.iter().filter(|row| row.round.is_some()).collect();
+        let slower: Vec<&str> = measured
+            .iter()
+            .filter(|row| row.round != row.report.ii.map(f64::from))
+            .map(|row| row.of.name.as_str())
+            .collect();
+        println!(
+            "{machine}: {} of {} loops take one interval a round in the simulator, not: {slower:?}",
+            measured.len() - slower.len(),
+            measured.len()
+        );
+        let text = printed(&rows, machine);
+        fixtures::expect_file(format!("c/loops/{machine}.txt"), &text)
+            .unwrap_or_else(|message| panic!("{message}"));
+        let text = methods(&rows, machine);
+        fixtures::expect_file(format!("c/loops/{machine}-exits.txt"), &text)
+            .unwrap_or_else(|message| panic!("{message}"));
+    }
+}
