@@ -6,6 +6,8 @@
 
 #[path = "support/flat.rs"]
 mod flat;
+#[path = "support/ptxas.rs"]
+mod ptxas;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
@@ -17,8 +19,6 @@ use lockstep_codegen::specialize::frequency;
 use lockstep_codegen::specialize::ptx::{Document, Settings, check, remove};
 use lockstep_codegen::target::ptx::emit;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
 use syntax::ptx::{PtxItemKind, declarations, split_items};
 
 const TEXTS: u64 = 80;
@@ -315,44 +315,12 @@ fn vectors_are_found_again() {
     );
 }
 
-#[allow(clippy::disallowed_methods)]
-fn assembler() -> Option<PathBuf> {
-    let candidates = std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from);
-    candidates
-        .into_iter()
-        .chain([PathBuf::from("ptxas")])
-        .find(|path| {
-            let output = Command::new(path).arg("--version").output();
-            output.is_ok_and(|output| output.status.success())
-        })
-}
-
 #[test]
-#[allow(clippy::disallowed_methods)]
 fn the_assembler_takes_versions() {
-    let Some(assembler) = assembler() else {
-        assert!(
-            std::env::var_os("LOCKSTEP_PTXAS").is_none(),
-            "there is no working ptxas"
-        );
-        eprintln!("ptxas was not found: versions in PTX are not judged by it");
+    let Some(tool) = ptxas::find() else {
         return;
     };
-    let folder = std::env::temp_dir().join(format!("lockstep-versions-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let accepts = |text: &str| {
-        let source = folder.join("module.ptx");
-        std::fs::write(&source, text).expect("a temporary file");
-        let mut command = Command::new(&assembler);
-        command
-            .args(["-arch=sm_80", "-O0", "-o"])
-            .arg(folder.join("module.cubin"));
-        let output = command.arg(&source).output().expect("ptxas runs");
-        (
-            output.status.success(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-        )
-    };
+    let accepts = |text: &str| ptxas::judge(&tool, "sm_80", text);
     let mut judged = 0;
     for seed in 0..400u64 {
         let text = if seed % 2 == 0 {
@@ -367,17 +335,17 @@ fn the_assembler_takes_versions() {
         let Some(after) = found.into_iter().nth(seed as usize % 7) else {
             continue;
         };
-        if !accepts(&text).0 {
+        if accepts(&text).is_err() {
             continue;
         }
-        let (accepted, errors) = accepts(&after);
-        assert!(accepted, "seed {seed}: {errors}\n{after}");
+        if let Err(errors) = accepts(&after) {
+            panic!("seed {seed}: {errors}\n{after}");
+        }
         judged += 1;
         if judged == 24 {
             break;
         }
     }
-    std::fs::remove_dir_all(&folder).expect("the temporary folder goes");
     eprintln!("ptxas accepted {judged} versions");
     assert!(judged >= 12, "{judged}");
 }

@@ -278,6 +278,20 @@ pub struct SymbolData {
     pub resource_array: Option<Option<u32>>,
 }
 
+/// The symbol of a buffer's hidden counter, which no source can name.
+#[must_use]
+pub fn counter_name(buffer: &str) -> SmolStr {
+    smol_str::format_smolstr!("{buffer}{COUNTER}")
+}
+
+/// Whether it is the hidden counter of a buffer.
+#[must_use]
+pub fn is_counter(symbol: &str) -> bool {
+    symbol.ends_with(COUNTER)
+}
+
+const COUNTER: &str = "#counter";
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolKind {
     /// Plain memory with an address.

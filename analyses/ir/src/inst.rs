@@ -497,8 +497,9 @@ pub enum TextureOp {
     Store,
     Atomic(AtomicOp),
     Dimensions,
-    /// Uses implicit derivatives.
+    /// Uses implicit derivatives; within the levels that there are.
     CalculateLevel,
+    CalculateLevelUnclamped,
     /// Ray tracing, feedback and other operations on handles.
     Other,
 }
@@ -512,6 +513,7 @@ impl TextureOp {
                 | TextureOp::SampleBias
                 | TextureOp::SampleCompare
                 | TextureOp::CalculateLevel
+                | TextureOp::CalculateLevelUnclamped
         )
     }
 }

@@ -107,11 +107,13 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
 /// The code of the function of this name.
 pub fn named(db: &dyn Db, file: File, name: &str) -> Option<GpuCode> {
     let items = items_to_show(db, file);
-    let (_, item) = items.iter().find(|(_, item)| {
+    let called = |item: Item<'_>| {
         let own = item.name(db).as_str();
         own == name || own.rsplit("::").next() == Some(name)
-    })?;
-    of(db, file, *item)
+    };
+    // A declaration in front of the function has no code.
+    let mut found = items.iter().filter(|(_, item)| called(*item));
+    found.find_map(|(_, item)| of(db, file, *item))
 }
 
 /// Names of the functions of a file that have code.

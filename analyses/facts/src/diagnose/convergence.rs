@@ -419,7 +419,9 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let what = match &data.op {
             Op::Derivative(_) => "the derivative",
             Op::Texture(access) if access.op.implicit_derivative() => match access.op {
-                TextureOp::CalculateLevel => "the level of detail",
+                TextureOp::CalculateLevel | TextureOp::CalculateLevelUnclamped => {
+                    "the level of detail"
+                }
                 _ => "the sample's level of detail",
             },
             _ => continue,

@@ -232,8 +232,10 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let AccessKind::Atomic(op) = access.kind else {
             continue;
         };
+        // How a hidden counter is counted is the driver's own.
         if access.class != AccessClass::Uniform
             || access.lanes == 1
+            || ir::is_counter(&access.base)
             || cx.left_to_callers(access.address)
         {
             continue;

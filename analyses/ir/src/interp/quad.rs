@@ -99,7 +99,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                     cells[0] = atomic_result(op, ty, cells[0], operand(0), operand(1));
                     self.texels.insert(key, cells);
                 }
-                TextureOp::CalculateLevel => {
+                TextureOp::CalculateLevel | TextureOp::CalculateLevelUnclamped => {
                     let mut slope = 0f64;
                     for index in first..after {
                         for step in [1, 2] {
@@ -110,7 +110,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                         }
                     }
                     for &result in &data.results {
-                        let level = (slope * 256.0).max(1.0).log2();
+                        let least = match access.op {
+                            TextureOp::CalculateLevel => 1.0,
+                            _ => f64::from(f32::MIN_POSITIVE),
+                        };
+                        let level = (slope * 256.0).max(least).log2();
                         results.push(scalar::from_f64(function.ty(result), level));
                     }
                 }

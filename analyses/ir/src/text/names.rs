@@ -238,7 +238,7 @@ pub(super) fn barrier_of(name: &str) -> Option<Barrier> {
     .find(|&b| barrier_name(b) == name)
 }
 
-pub(super) const TEXTURE_OPS: [TextureOp; 13] = [
+pub(super) const TEXTURE_OPS: [TextureOp; 14] = [
     TextureOp::Sample,
     TextureOp::SampleBias,
     TextureOp::SampleCompare,
@@ -251,6 +251,7 @@ pub(super) const TEXTURE_OPS: [TextureOp; 13] = [
     TextureOp::Store,
     TextureOp::Dimensions,
     TextureOp::CalculateLevel,
+    TextureOp::CalculateLevelUnclamped,
     TextureOp::Other,
 ];
 
@@ -268,6 +269,7 @@ pub(super) fn texture_name(op: TextureOp) -> String {
         TextureOp::Store => "store".into(),
         TextureOp::Dimensions => "dimensions".into(),
         TextureOp::CalculateLevel => "level".into(),
+        TextureOp::CalculateLevelUnclamped => "level_unclamped".into(),
         TextureOp::Other => "other".into(),
         TextureOp::Atomic(op) => format!("atomic_{}", op.name()),
     }

@@ -26,6 +26,7 @@ mod registers;
 mod resources;
 #[cfg(test)]
 mod tests;
+mod textures;
 mod warp;
 
 pub use emit::{emit, generate};

@@ -107,7 +107,7 @@ impl Emitter<'_> {
         self.widen(result, word, false);
     }
 
-    fn active_mask(&mut self) -> Register {
+    pub(super) fn active_mask(&mut self) -> Register {
         let mask = self.fresh(Class::Word);
         self.line(format_args!("activemask.b32 {mask}"));
         mask
@@ -328,6 +328,19 @@ impl Emitter<'_> {
             (ReduceOp::FloatMul, Type::F32) => ("mul.rn.f32", "0f3F800000"),
             (ReduceOp::FloatMin, Type::F32) => ("min.f32", "0f7F800000"),
             (ReduceOp::FloatMax, Type::F32) => ("max.f32", "0fFF800000"),
+            (ReduceOp::Add, Type::I64) => ("add.s64", "0"),
+            (ReduceOp::Mul, Type::I64) => ("mul.lo.s64", "1"),
+            (ReduceOp::MinSigned, Type::I64) => ("min.s64", "0x7fffffffffffffff"),
+            (ReduceOp::MaxSigned, Type::I64) => ("max.s64", "0x8000000000000000"),
+            (ReduceOp::MinUnsigned, Type::I64) => ("min.u64", "0xffffffffffffffff"),
+            (ReduceOp::MaxUnsigned, Type::I64) => ("max.u64", "0"),
+            (ReduceOp::And, Type::I64) => ("and.b64", "0xffffffffffffffff"),
+            (ReduceOp::Or, Type::I64) => ("or.b64", "0"),
+            (ReduceOp::Xor, Type::I64) => ("xor.b64", "0"),
+            (ReduceOp::FloatAdd, Type::F64) => ("add.rn.f64", "0d8000000000000000"),
+            (ReduceOp::FloatMul, Type::F64) => ("mul.rn.f64", "0d3FF0000000000000"),
+            (ReduceOp::FloatMin, Type::F64) => ("min.f64", "0d7FF0000000000000"),
+            (ReduceOp::FloatMax, Type::F64) => ("max.f64", "0dFFF0000000000000"),
             _ => return Err(no_form()),
         };
         let mask = self.mask(data, op)?;
@@ -344,9 +357,7 @@ impl Emitter<'_> {
         self.label(format_args!("$L{number}"));
         self.plain(format_args!("brev.b32 {reversed}, {rest}"));
         self.plain(format_args!("clz.b32 {lane}, {reversed}"));
-        self.plain(format_args!(
-            "shfl.sync.idx.b32 {other}, {value}, {lane}, 31, {mask}"
-        ));
+        self.exchange(other, value, "", "idx.b32", &format!("{lane}, 31, {mask}"))?;
         self.plain(format_args!("{name} {sum}, {to}, {other}"));
         if all {
             self.plain(format_args!("mov.{bits} {to}, {sum}"));
@@ -374,10 +385,15 @@ impl Emitter<'_> {
     }
 
     fn masks(&mut self, data: &InstData, word: Register) -> Result<(), Refusal> {
-        if data.results.len() != 1 || self.ty(data.results[0]) != Type::I32 {
+        if self.ty(data.results[0]) != Type::I32 {
             return Err(refuse("a mask of lanes", "more than 32 bits"));
         }
         self.widen(data.results[0], word, false);
+        // Of a mask in four words the first has all lanes that there are.
+        for &word in &data.results[1..] {
+            let to = self.register(word);
+            self.plain(format_args!("mov.b32 {to}, 0"));
+        }
         Ok(())
     }
 
@@ -396,29 +412,43 @@ impl Emitter<'_> {
             Some(&value) => format!("|{}", self.register(value)),
             None => String::new(),
         };
+        self.exchange(
+            to,
+            from,
+            &range,
+            &format!("{mode}.b32"),
+            &format!("{lane}, {c}, {mask}"),
+        )
+    }
+
+    /// The same for registers: `how` is the mode with its type, `which` the lane, the clamp and the mask.
+    fn exchange(
+        &mut self,
+        to: Register,
+        from: Register,
+        range: &str,
+        how: &str,
+        which: &str,
+    ) -> Result<(), Refusal> {
         match to.class {
             Class::Word | Class::Float => {
-                self.line(format_args!(
-                    "shfl.sync.{mode}.b32 {to}{range}, {from}, {lane}, {c}, {mask}"
-                ));
+                self.line(format_args!("shfl.sync.{how} {to}{range}, {from}, {which}"));
             }
             Class::Double | Class::DoubleFloat => {
                 let halves = [(); 4].map(|()| self.fresh(Class::Word));
                 let [low, high, new_low, new_high] = halves;
                 self.plain(format_args!("mov.b64 {{{low}, {high}}}, {from}"));
                 self.line(format_args!(
-                    "shfl.sync.{mode}.b32 {new_low}{range}, {low}, {lane}, {c}, {mask}"
+                    "shfl.sync.{how} {new_low}{range}, {low}, {which}"
                 ));
-                self.line(format_args!(
-                    "shfl.sync.{mode}.b32 {new_high}, {high}, {lane}, {c}, {mask}"
-                ));
+                self.line(format_args!("shfl.sync.{how} {new_high}, {high}, {which}"));
                 self.plain(format_args!("mov.b64 {to}, {{{new_low}, {new_high}}}"));
             }
             Class::Half => {
                 let (word, new) = (self.fresh(Class::Word), self.fresh(Class::Word));
                 self.plain(format_args!("cvt.u32.u16 {word}, {from}"));
                 self.line(format_args!(
-                    "shfl.sync.{mode}.b32 {new}{range}, {word}, {lane}, {c}, {mask}"
+                    "shfl.sync.{how} {new}{range}, {word}, {which}"
                 ));
                 self.plain(format_args!("cvt.u16.u32 {to}, {new}"));
             }

@@ -1,6 +1,7 @@
 //! Structured, typed and byte-address buffers: address arithmetic and checked accesses.
 
 use super::*;
+use crate::function::{SymbolKind, counter_name};
 use crate::lower::c_family::builtins::BuiltinTemplateArgument;
 use crate::lower::c_family::builtins::hlsl::{interlocked, value, write};
 use crate::lower::c_family::value::Argument;
@@ -55,6 +56,29 @@ fn place_at(
     }
 }
 
+/// The hidden counter of a buffer goes up by one, or down: what it was before, or is behind. `None` where it is not known
+/// which buffer it is.
+///
+/// Source: Microsoft's HLSL reference, `RWStructuredBuffer::IncrementCounter`, `DecrementCounter`.
+fn counted(cx: &mut Context<'_>, base: Value, down: bool, span: Span) -> Option<Value> {
+    let Op::SymbolAddress(buffer) = cx.builder.function.defining(base)?.op else {
+        return None;
+    };
+    let name = counter_name(&cx.builder.function.symbols[buffer].name);
+    cx.here(span);
+    let counter = globals::symbol(cx, &name, SymbolKind::Buffer, Space::Global, Some(4));
+    let address = cx.builder.symbol_address(counter);
+    let by = cx.builder.int(Type::I32, if down { -1 } else { 1 });
+    let access = MemoryAccess::in_space(Space::Global);
+    let op = Op::Atomic(AtomicOp::Add, access);
+    let before = cx.builder.value(op, &[address, by], Type::I32);
+    if !down {
+        return Some(before);
+    }
+    let after = cx.builder.binary(BinaryOp::Add, Wrap::MAY, before, by);
+    Some(after)
+}
+
 /// Methods of buffers that have addresses.
 pub(super) fn method(
     cx: &mut Context<'_>,
@@ -71,17 +95,34 @@ pub(super) fn method(
             return Some(RValue::void());
         }
         "IncrementCounter" | "DecrementCounter" => {
-            return Some(other(cx, &[base], &CType::UINT, false));
+            let count = counted(cx, base, name == "DecrementCounter", span);
+            return Some(match count {
+                Some(count) => RValue::scalar(CType::UINT, count),
+                None => other(cx, &[base], &CType::UINT, false),
+            });
         }
         "Append" => {
             let [a] = arguments else { return None };
             let v = value(cx, a);
             let v = cx.convert(v, &resource.element, span);
-            let mut args = vec![base];
-            args.extend_from_slice(&v.parts);
-            return Some(other(cx, &args, &CType::Void, false));
+            let Some(count) = counted(cx, base, false, span) else {
+                let mut args = vec![base];
+                args.extend_from_slice(&v.parts);
+                return Some(other(cx, &args, &CType::Void, false));
+            };
+            let index = RValue::scalar(CType::UINT, count);
+            let place = element(cx, resource, base, &index, span)?;
+            cx.store(&place, v, span);
+            return Some(RValue::void());
         }
-        "Consume" => return Some(other(cx, &[base], &resource.element, false)),
+        "Consume" => {
+            let Some(count) = counted(cx, base, true, span) else {
+                return Some(other(cx, &[base], &resource.element, false));
+            };
+            let index = RValue::scalar(CType::UINT, count);
+            let place = element(cx, resource, base, &index, span)?;
+            return Some(cx.load_silently(&place, span));
+        }
         _ => {}
     }
     if resource.kind != ResourceKind::ByteAddressBuffer {

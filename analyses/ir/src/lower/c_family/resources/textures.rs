@@ -205,7 +205,10 @@ fn sampling(name: &str) -> Option<Sampling> {
             }
         }
         "CalculateLevelOfDetail" | "CalculateLevelOfDetailUnclamped" => Sampling {
-            op: TextureOp::CalculateLevel,
+            op: match name {
+                "CalculateLevelOfDetail" => TextureOp::CalculateLevel,
+                _ => TextureOp::CalculateLevelUnclamped,
+            },
             comparison: true,
             ..plain
         },
@@ -369,7 +372,10 @@ fn sample(
         CType::Resource(_) => convert(cx, &sampler, &CType::Sampler { comparison: false }, span)?,
         _ => sampler,
     };
-    let level = how.op == TextureOp::CalculateLevel;
+    let level = matches!(
+        how.op,
+        TextureOp::CalculateLevel | TextureOp::CalculateLevelUnclamped
+    );
     let count = resource.sample_coordinates() - u8::from(level && resource.array);
     let at = value(cx, at);
     if !at.ty.is_numeric() {

@@ -146,6 +146,24 @@ fn waves_barriers_and_atomics() {
 }
 
 #[test]
+fn hidden_counters_are_counted() {
+    let text = "struct P { float2 at; uint n; };\n\
+                AppendStructuredBuffer<P> queue; ConsumeStructuredBuffer<P> work; RWStructuredBuffer<uint> list;\n\
+                [numthreads(64, 1, 1)] void f(uint i : SV_DispatchThreadID) {\n\
+                P p = work.Consume(); p.n += i; if (p.n > 3) queue.Append(p);\n\
+                list[list.IncrementCounter()] = i; uint last = list.DecrementCounter(); list[last] = 0; }";
+    let f = lower(text, "f");
+    let adds = |op: &Op| matches!(op, Op::Atomic(AtomicOp::Add, _));
+    assert_eq!(count(&f, adds), 4);
+    assert_eq!(count(&f, |op| matches!(op, Op::Load(_))), 3);
+    assert_eq!(count(&f, |op| matches!(op, Op::Store(_))), 3 + 2);
+    let mut counters: Vec<&str> = f.symbols.values().map(|s| s.name.as_str()).collect();
+    counters.retain(|name| crate::is_counter(name));
+    counters.sort_unstable();
+    assert_eq!(counters, ["list#counter", "queue#counter", "work#counter"]);
+}
+
+#[test]
 fn matrices_multiply_by_rows_and_columns() {
     let text = "cbuffer C { float4x4 m; float3x3 n; }\n\
                 float4 f(float4 p : P) : SV_Target { float4x4 t = transpose(m); t[1] = 2; t._m00_m11 = p.zw;\n\

@@ -1,0 +1,49 @@
+//! NVIDIA's assembler as a judge. It is looked for in `LOCKSTEP_PTXAS`, then in the search path; where it is absent a test
+//! says so, and fails only when `LOCKSTEP_PTXAS` is set.
+#![allow(clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub(crate) fn find() -> Option<PathBuf> {
+    let given = std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from);
+    let required = given.is_some();
+    let found = given
+        .into_iter()
+        .chain([PathBuf::from("ptxas")])
+        .find(|path| {
+            let version = Command::new(path).arg("--version").output();
+            version.is_ok_and(|output| output.status.success())
+        });
+    assert!(
+        found.is_some() || !required,
+        "LOCKSTEP_PTXAS is set and there is no working ptxas"
+    );
+    if found.is_none() {
+        eprintln!("ptxas was not found: printed PTX is not judged by it");
+    }
+    found
+}
+
+/// What the assembler says of a text that it does not take.
+pub(crate) fn judge(tool: &Path, target: &str, text: &str) -> Result<(), String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("lockstep-ptxas-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let source = folder.join("module.ptx");
+    std::fs::write(&source, text).expect("a temporary file");
+    let output = Command::new(tool)
+        .args([&format!("-arch={target}"), "-O0", "-o"])
+        .arg(folder.join("module.cubin"))
+        .arg(&source)
+        .output()
+        .expect("ptxas runs");
+    std::fs::remove_dir_all(&folder).expect("the temporary folder goes");
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
