@@ -58,10 +58,10 @@ fn number(text: Option<&str>) -> Option<u64> {
 
 /// The last function of a text: the word in front of the parameters that stand at the start of a line.
 fn name_of(text: &str) -> String {
-    let heads = text.lines().filter(|line| {
+    let mut heads = text.lines().filter(|line| {
         line.ends_with('{') && line.contains('(') && !line.starts_with([' ', '/', '}'])
     });
-    let head = heads.last().expect("a function");
+    let head = heads.next_back().expect("a function");
     let before = head.split('(').next().expect("a name");
     let word = before.rsplit([' ', '*']).next();
     word.expect("a name").to_owned()
