@@ -14,7 +14,7 @@
 use crate::divergence::{Engine, SUBGROUP};
 use crate::lanes;
 use ir::{BinaryOp, Block, Convert, Function, Guard, IntCondition, Op, Terminator, Type, UnaryOp};
-use ir::{Special, Value, ValueDef, WarpKind};
+use ir::{Value, ValueDef, WarpKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -418,30 +418,4 @@ pub(crate) fn is_rank(function: &Function, value: Value) -> bool {
                 )
             })
     })
-}
-
-/// Computed from thread coordinates, constants and parameters alone, with a remainder or a mask on the way: `threadIdx.x % n`
-/// is how an author names a lane, also where the workgroup's shape is not known.
-pub(crate) fn picks_a_thread(function: &Function, value: Value) -> bool {
-    let mut work = vec![value];
-    let (mut coordinate, mut folded) = (false, false);
-    for _ in 0..24 {
-        let Some(value) = work.pop() else {
-            return coordinate && folded;
-        };
-        let Some(data) = function.defining(value) else {
-            continue;
-        };
-        match data.op {
-            Op::Special(Special::ThreadId(_) | Special::LaneId) => coordinate = true,
-            Op::Special(_) | Op::Const(_) | Op::Parameter(_) => {}
-            Op::Binary(BinaryOp::And | BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
-                folded = true;
-                work.extend(data.args.iter().copied());
-            }
-            Op::Binary(..) | Op::Convert(_) => work.extend(data.args.iter().copied()),
-            _ => return false,
-        }
-    }
-    false
 }

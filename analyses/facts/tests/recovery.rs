@@ -3,79 +3,16 @@
 
 extern crate lockstep_facts as facts;
 
-use facts::{Class, FunctionFacts, Options, analyze};
-use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
-use ir::{Language, Module};
-use std::sync::Arc;
-use syntax::c_family::ast::ParsedItem;
-use syntax::c_family::{Dialect, lexer::lex, parse_unit};
-use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess};
+mod source;
 
-struct Nothing;
-
-impl IncludeResolver for Nothing {
-    fn resolve(&mut self, _from: &str, _spec: &str, _angled: bool) -> Option<IncludedFile> {
-        None
-    }
-}
-
-/// The functions of a text with their facts.
-fn functions(text: &str, dialect: Dialect) -> Vec<(Module, FunctionFacts)> {
-    let main = IncludedFile {
-        path: Arc::from("text"),
-        tokens: Arc::new(lex(text)),
-    };
-    let unit = preprocess(&main, &PreprocessOptions::new(dialect), &mut Nothing);
-    let items: Vec<Arc<ParsedItem>> = parse_unit(&unit, dialect)
-        .into_iter()
-        .map(|(_, _, item)| Arc::new(item))
-        .collect();
-    let environment = Environment::new(&items);
-    let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
-    let language = match dialect {
-        Dialect::Hlsl => Language::Hlsl,
-        _ => Language::Cuda,
-    };
-    let mut found = Vec::new();
-    for item in &items {
-        let options = LowerOptions::new(language);
-        for lowered in lower_item(&environment, &bodies, &item.key, &options) {
-            let function = &lowered.module.functions[0];
-            ir::verify(function).unwrap();
-            let facts = analyze(0, &lowered.module, &Options::default());
-            found.push((lowered.module, facts));
-        }
-    }
-    found
-}
-
-/// What the declaration of `D` says, in the function that has one.
-fn class(text: &str, dialect: Dialect) -> Class {
-    let mut found = None;
-    for (module, facts) in functions(text, dialect) {
-        let function = &module.functions[0];
-        for binding in &function.bindings {
-            if function.variables[binding.variable].name == "D"
-                && let [value] = binding.values[..]
-            {
-                found = Some(facts.values[value].class);
-            }
-        }
-    }
-    found.unwrap_or_else(|| panic!("`D` is declared: {text}"))
-}
+use facts::Class;
+use source::{class, cuda, functions};
+use syntax::c_family::Dialect;
 
 fn counts(text: &str) -> Vec<Option<u64>> {
     let all = functions(text, Dialect::Cuda);
     let loops = all.iter().flat_map(|(_, facts)| &facts.loops);
     loops.map(|l| l.count).collect()
-}
-
-fn cuda(before: &str, parameters: &str, body: &str) -> Class {
-    let text = format!(
-        "{before} __global__ void k(int* o, int n{parameters}) {{ {body} o[threadIdx.x] = D; }}"
-    );
-    class(&text, Dialect::Cuda)
 }
 
 fn varies(before: &str, body: &str) {
@@ -268,6 +205,13 @@ fn rounds_of_mixed_types() {
 #[test]
 fn heads_and_labels() {
     for body in [
+        "int y=n, z=n; HID_SWITCH(n) { case 1: y=3; break; default: z=4; } int D=z;",
+        "int y=n, z=n; HID_SWITCH(n) { case 1: y=3; return; case HID_B: z=4; } int D=z;",
+        "int y=n, z=n; HID_LOOP(n) { if (n > 3) { y=3; continue; default: z=4; } } int D=z;",
+        "int z=n; switch (threadIdx.x) { case 0: break; HID_FOR(n) { case 1: z=3; break; case 2: z=4; } } int D=z;",
+        "int y=n, z=n; HID_LOOP(n) { again: z = y; y = threadIdx.x; if (y < 3) goto again; } int D=z;",
+        "int y=n; HID_LOOP(n) { goto out; into: y = threadIdx.x; } out: if (n > 7) goto into; int D=y;",
+        "int y=n; HID_LOOP(n) { if (n > 3) goto out; y = 3; } y = 7; out: int D=y;",
         "int y=n; switch (int v = threadIdx.x) { case 0: break; case 1: y=3; break; } int D=y;",
         "struct B { int a, b; }; B q; q.a = threadIdx.x; q.b = n; int y=n; if (auto [a, b] = q) y=2; else y=3; int D=y;",
     ] {
@@ -275,4 +219,250 @@ fn heads_and_labels() {
     }
     let uniform = "int y=n; switch (int v = n) { case 0: break; case 1: y=3; break; } int D=y;";
     assert_eq!(cuda("", "", uniform), Class::Uniform);
+}
+
+/// Objects of a class that is not in sight: what is made of them is not known, whatever they were made of.
+#[test]
+fn objects_of_a_class_that_is_not_in_sight() {
+    let made = [
+        "Hid u(threadIdx.x);",
+        "Hid u{threadIdx.x};",
+        "Hid u(n);",
+        "Hid u = n;",
+        "Hid u{n};",
+        "Hid u = {n};",
+        "Hid u = {n, 3};",
+        "Hid u = Hid(n);",
+        "Hid u = Hid{n};",
+        "Hid u; u = Hid(n);",
+        "Hid u; u = n;",
+        "Hid u;",
+        "auto u = Hid(n);",
+        "auto u = Hid{n};",
+        "auto&& u = Hid(n);",
+        "const auto& u = Hid(n);",
+        "Hid<int> u(n);",
+        "Hid<int> u = n;",
+        "ns::Hid u(n);",
+        "ns::Hid<4>::type u(n);",
+        "Hid h(n); Hid u = h;",
+        "Hid h(n); Hid u(h);",
+        "Hid h(n); Hid& u = h;",
+        "Hid h[2] = {n, n}; Hid u = h[0];",
+        "Hid h[2] = {n, n}; Hid& u = h[1];",
+        "struct S { Hid h; }; S s; s.h = n; auto u = s.h;",
+        "struct S { Hid h; }; S s{n}; auto u = s.h;",
+        "struct S { Hid h; __device__ S(int a) : h(a) {} }; S s(n); auto u = s.h;",
+        "auto u = static_cast<Hid>(n);",
+        "auto u = (Hid)n;",
+        "auto u = (Hid<int>)n;",
+        "Hid h(n); auto u = h + 1;",
+        "Hid h(n); auto u = -h;",
+        "Hid h(n); auto u = n > 3 ? h : h;",
+        "Hid h(n); auto f = [=]() { return h; }; auto u = f();",
+        "static Hid u(n);",
+        "const Hid u(n);",
+        "__shared__ Hid u;",
+        "volatile Hid u = n;",
+        "Hid u(n, 4);",
+        "Hid u(1);",
+        "Hid u = 1;",
+    ];
+    let read = [
+        "int D = u.x;",
+        "int D = u[0];",
+        "int D = u.get(n);",
+        "int D = u(n);",
+        "int D = u;",
+        "int D = (int)u;",
+        "int D = int(u);",
+        "int D = u + 1;",
+        "int D = u * 2 > 3;",
+        "int D = u == 3;",
+        "bool D = !u;",
+        "int D = *u;",
+        "int D = u->x;",
+        "int D = u.a.b;",
+        "int D = u.a[0];",
+        "auto [D, E] = u;",
+        "int y = 0; if (u) y = 1; int D = y;",
+        "int D = u ? 1 : 2;",
+        "int y = 0; switch (u) { case 1: y = 2; break; } int D = y;",
+        "int y = 0; while (u) { ++y; } int D = y;",
+        "int y = 0; for (int i = 0; i < u; ++i) ++y; int D = y;",
+        "int y = 0; for (auto i : u) ++y; int D = y;",
+        "int a[4] = {1, 2, 3, 4}; int D = a[u];",
+        "int D = static_cast<int>(u);",
+        "int D = -u;",
+        "int D = u++;",
+        "int D = min(u, n);",
+        "int D = n << u;",
+        "int D; D = u;",
+        "int D = n; D += u;",
+        "int D = n; D = D & u.x;",
+        "int D = u && n;",
+    ];
+    let check = |wrong: &mut Vec<String>, body: &str| {
+        if cuda("", "", body) == Class::Uniform {
+            wrong.push(body.to_string());
+        }
+    };
+    let mut wrong = Vec::new();
+    for made in made {
+        for read in read {
+            check(&mut wrong, &format!("{made} {read}"));
+        }
+    }
+    for changed in [
+        "u.x = n;",
+        "u = n;",
+        "u[0] = n;",
+        "u += n;",
+        "++u;",
+        "u.set(n);",
+        "hid(u);",
+        "hid(&u);",
+        "u.x = 3; u.y = 4;",
+    ] {
+        for read in read {
+            check(&mut wrong, &format!("Hid u; {changed} {read}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for made in [
+        "Hid u;",
+        "Hid u = n;",
+        "Hid u = (Hid)n;",
+        "Hid<int> u;",
+        "Hid u = Hid(n);",
+    ] {
+        for read in [
+            "int D = u.x;",
+            "int D = u[0];",
+            "int D = u.get(n);",
+            "int D = u;",
+            "int D = u + 1;",
+            "int D = (int)u;",
+            "int D = int(u);",
+            "int D = u.xy.x;",
+        ] {
+            varies_in_hlsl("", &format!("{made} {read}"));
+        }
+    }
+}
+
+/// What nests too deeply to be read may still assign.
+#[test]
+fn what_nests_too_deeply() {
+    let (open, close) = ("(".repeat(240), ")".repeat(240));
+    varies(
+        "",
+        &format!("int y=n; int z={open}y = threadIdx.x{close}; int D=y;"),
+    );
+    varies(
+        "",
+        &format!(
+            "int y=n; {} y = threadIdx.x; {} int D=y;",
+            "if (n) {".repeat(240),
+            "}".repeat(240)
+        ),
+    );
+    let sum = vec!["y"; 300].join(" + ");
+    assert_eq!(
+        cuda("", "", &format!("int y=n; int z = {sum}; int D = y;")),
+        Class::Uniform
+    );
+}
+
+#[test]
+fn what_stays_uniform_beside_types_that_are_not_declared() {
+    let enumerators = "template <HidMode M>";
+    assert_eq!(
+        cuda(enumerators, "", "int y = 0; if (M == 3) y = 1; int D = y;"),
+        Class::Uniform
+    );
+    let template = "template <typename T>";
+    assert_eq!(
+        cuda(template, ", T a", "T s = a; s += 1; int D = s;"),
+        Class::Uniform
+    );
+    let tile = "namespace cg = cooperative_groups;";
+    assert_eq!(
+        cuda(
+            tile,
+            "",
+            "cg::thread_block b = cg::this_thread_block(); int D = b.size();"
+        ),
+        Class::Uniform
+    );
+    assert_eq!(
+        cuda(
+            "",
+            "",
+            "cooperative_groups::thread_block b = cooperative_groups::this_thread_block(); int D = b.group_index().x;"
+        ),
+        Class::Uniform
+    );
+}
+
+#[test]
+fn assembly_text() {
+    for text in [
+        r#""mov.u32 %0, %laneid;" : "=r"(D)"#,
+        r#""mov.u32 %0, %%laneid;" : "=r"(D)"#,
+        r#""mov.u32 %0, %clock;" : "=r"(D) :: "memory""#,
+        r#""mov.u32 %0, %globaltimer_lo;" : "=r"(D)"#,
+        r#"HID(%0) : "=r"(D)"#,
+        r#"HID(%0, %1) : "=r"(D) : "r"(n)"#,
+        r#""add.s32 %0, %1, " HID ";" : "=r"(D) : "r"(n)"#,
+        r#""" : "=r"(D)"#,
+        r#""/* one */ mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0}, {%1};" : "=r"(D) : "r"(n)"#,
+        r#""call (%0), hid, (%1);" : "=r"(D) : "r"(n)"#,
+    ] {
+        varies("", &format!("int D; asm volatile({text});"));
+    }
+    for text in [
+        r#""add.s32 %0, %1, 3;" : "=r"(D) : "r"(n)"#,
+        r#""mov.u32 %0, %smid;" : "=r"(D)"#,
+        r#""mov.u32 %0, %ctaid.x;" : "=r"(D)"#,
+    ] {
+        assert_eq!(
+            cuda("", "", &format!("int D; asm({text});")),
+            Class::Uniform,
+            "{text}"
+        );
+    }
+    assert_eq!(
+        cuda("", "", r#"int D = n; asm volatile("" : "+r"(D));"#),
+        Class::Uniform
+    );
+}
+
+/// A lambda that may assign what it holds by value does so for the next call, too.
+#[test]
+fn what_a_mutable_lambda_holds() {
+    for body in [
+        "int y = n; auto f = [y]() mutable { y += threadIdx.x; return y; }; int D = f();",
+        "int y = n; auto f = [=]() mutable { y += threadIdx.x; return y; }; int D = f();",
+        "auto f = [z = n]() mutable { z += threadIdx.x; return z; }; int D = f();",
+        "auto f = [z = n](int k) mutable { z += k; return z; }; f(threadIdx.x); int D = f(n);",
+    ] {
+        varies("", body);
+    }
+    let kept = "int y = n; auto f = [y]() mutable { y += threadIdx.x; return y; }; f(); int D = y;";
+    assert_eq!(cuda("", "", kept), Class::Uniform);
+    let counted = "auto f = [z = n]() mutable { return ++z; }; f(); int D = f();";
+    assert_eq!(cuda("", "", counted), Class::Uniform);
+}
+
+#[test]
+fn members_by_pointer() {
+    let plain = "struct S { int a, b; };";
+    for body in [
+        "S s{n, n}; int S::*m = &S::b; s.*m = threadIdx.x; int D = s.b;",
+        "S s{n, n}; S* p = &s; int S::*m = &S::b; p->*m = threadIdx.x; int D = s.b;",
+        "S s{n, n}; int S::*m = &S::b; int D = s.*m;",
+    ] {
+        varies(plain, body);
+    }
 }

@@ -64,11 +64,13 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
     let found = actions::actions(&db, file, Span::at(offset));
     let Some(action) = found.iter().find(|action| action.id == args.id) else {
         let known: Vec<&str> = found.iter().map(|action| action.id.as_str()).collect();
+        let known = match known.is_empty() {
+            true => "none is offered there".to_owned(),
+            false => format!("there are: {}", known.join(", ")),
+        };
         return Err(CliError::Usage(format!(
-            "no action `{}` at {}; there are: {}",
-            args.id,
-            args.at,
-            known.join(", ")
+            "no action `{}` at {}; {known}",
+            args.id, args.at
         )));
     };
     let edits = match &action.what {

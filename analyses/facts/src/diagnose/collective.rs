@@ -299,7 +299,7 @@ pub(super) fn absent_sources(
 fn lanes_here(cx: &Context<'_>, warp: &Partial, block: Block, count: u32) -> Option<(u128, Block)> {
     let edges = warp.edges_to(block);
     let (first, _) = *edges.first()?;
-    let dominators = ir::dominators::DominatorTree::dominators(&cx.flow);
+    let dominators = cx.dominators();
     let mut here = (1u128 << count) - 1;
     for &(branch, target) in &edges {
         let lanes = cx.facts.branch(branch).and_then(|fact| fact.lanes)?;
@@ -313,6 +313,17 @@ fn lanes_here(cx: &Context<'_>, warp: &Partial, block: Block, count: u32) -> Opt
         here &= if then.block == target { lanes } else { !lanes };
     }
     (here != 0).then_some((here, first))
+}
+
+/// At most one lane of a warp holds this number: `tid % 32 == 0`, where rows of a workgroup are whole warps.
+pub(super) fn is_in_one_lane(cx: &Context<'_>, value: Value, number: Value) -> bool {
+    let Some(number) = cx.function.int_constant(number) else {
+        return false;
+    };
+    let held: Option<Vec<i64>> = (0..cx.warp_size().min(64))
+        .map(|lane| in_lane(cx, value, lane, 12))
+        .collect();
+    held.is_some_and(|held| held.iter().filter(|&&held| held == number).count() <= 1)
 }
 
 /// What a value is in a lane of the first warp, where rows of a workgroup are whole warps.

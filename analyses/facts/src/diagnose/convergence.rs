@@ -2,7 +2,7 @@
 
 use super::partial::Partial;
 use super::{Context, collective, finding, rounds};
-use crate::active::{is_rank, picks_a_thread};
+use crate::active::is_rank;
 use crate::model::*;
 use crate::words;
 use ir::{
@@ -266,7 +266,7 @@ fn mask_leaves_out_callers(
         return false;
     }
     let edges = warp.edges_to(block);
-    let dominators = ir::dominators::DominatorTree::dominators(&cx.flow);
+    let dominators = cx.dominators();
     for &(branch, target) in &edges {
         let lanes = cx.facts.branch(branch).and_then(|fact| fact.lanes);
         let ir::Terminator::Branch { then, .. } = &cx.function.blocks[branch].terminator else {
@@ -397,8 +397,8 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
                 let picks = |value: Value, other: Value| {
                     cx.facts.at(other, block).class == Class::Uniform
                         && (cx.facts.at(value, block).class == Class::Affine
-                            || picks_a_thread(cx.function, value)
-                            || is_rank(cx.function, value))
+                            || is_rank(cx.function, value)
+                            || collective::is_in_one_lane(cx, value, other))
                 };
                 if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
                     return true;

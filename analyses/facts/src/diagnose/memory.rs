@@ -385,7 +385,11 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                         }
                 });
                 if !counted {
-                    return false;
+                    let Some(more) = chosen_among(cx, block, number) else {
+                        return false;
+                    };
+                    work.extend(more);
+                    continue;
                 }
                 for &before in &cx.flow.predecessors[block] {
                     for edge in cx.function.blocks[before].terminator.edges() {
@@ -462,7 +466,10 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
                     }
                 }
             }
-            ValueDef::Param(..) => return false,
+            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
+                Some(more) => work.extend(more),
+                None => return false,
+            },
             ValueDef::Result(inst, _) => {
                 let data = &function.insts[inst];
                 match data.op {
@@ -471,7 +478,11 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
                         symbolic = true;
                         // Its operands tell nothing of it.
                     }
-                    Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::IntCompare(_) => {
+                    Op::Unary(_)
+                    | Op::Binary(..)
+                    | Op::Convert(_)
+                    | Op::IntCompare(_)
+                    | Op::Select => {
                         work.extend(data.args.iter().copied());
                     }
                     _ => return false,
@@ -480,6 +491,35 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
         }
     }
     symbolic
+}
+
+/// What a value that merges behind branches is computed from: what comes in, and what decides which way; `None` at the
+/// header of a loop. So is a `constexpr` function of template arguments.
+fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option<Vec<Value>> {
+    const STEPS: usize = 32;
+    let dominators = cx.dominators();
+    let stop = dominators.immediate(join)?;
+    let mut found = Vec::new();
+    for &before in &cx.flow.predecessors[join] {
+        // A way back: the join is a loop's header.
+        if cx.flow.position[before] >= cx.flow.position[join] {
+            return None;
+        }
+        for edge in cx.function.blocks[before].terminator.edges() {
+            if edge.block == join {
+                found.push(*edge.args.get(number as usize)?);
+            }
+        }
+        let mut at = before;
+        for step in 0.. {
+            found.extend(cx.function.blocks[at].terminator.selector());
+            if at == stop {
+                break;
+            }
+            at = dominators.immediate(at).filter(|_| step < STEPS)?;
+        }
+    }
+    Some(found)
 }
 
 /// The branches that leave the loop depend on its own counters, constants, template parameters, and what is not known here: an
@@ -508,13 +548,20 @@ fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
         }
         match cx.function.values[value].def {
             ValueDef::Param(block, _) if block == header => {}
-            ValueDef::Param(..) => return false,
+            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
+                Some(more) => work.extend(more),
+                None => return false,
+            },
             ValueDef::Result(inst, _) => {
                 let data = &cx.function.insts[inst];
                 match data.op {
                     Op::Const(_) => {}
                     Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => symbolic = true,
-                    Op::Unary(_) | Op::Binary(..) | Op::Convert(_) | Op::IntCompare(_) => {
+                    Op::Unary(_)
+                    | Op::Binary(..)
+                    | Op::Convert(_)
+                    | Op::IntCompare(_)
+                    | Op::Select => {
                         work.extend(data.args.iter().copied());
                     }
                     _ => return false,

@@ -65,6 +65,7 @@ struct Context<'a> {
     facts: &'a FunctionFacts,
     flow: ControlFlow,
     post_dominators: DominatorTree,
+    dominators: std::cell::OnceCell<DominatorTree>,
     block_of: EntityVec<Inst, Option<Block>>,
 }
 
@@ -83,8 +84,14 @@ impl<'a> Context<'a> {
             facts,
             flow,
             post_dominators,
+            dominators: std::cell::OnceCell::new(),
             block_of,
         }
+    }
+
+    fn dominators(&self) -> &DominatorTree {
+        self.dominators
+            .get_or_init(|| DominatorTree::dominators(&self.flow))
     }
 
     /// Every instruction in layout order, with its block.

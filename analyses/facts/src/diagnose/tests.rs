@@ -201,3 +201,32 @@ fn an_exchange_by_all_lanes_is_contention() {
         contention.is_some_and(|f| f.message.contains("contend") && !f.message.contains("reduce"))
     );
 }
+
+/// A remainder or a mask of the thread's index names as many lanes as have it.
+#[test]
+fn a_full_mask_where_every_second_lane_comes() {
+    let code = |lines: &str, guard: &str| {
+        let text = kernel(
+            "",
+            &format!(
+                "{lines}\nsetp.eq.s32 %p1, %r3, 0;\n{guard}\nst.global.u32 [%rd1], %r5;\nOUT:\nst.global.u32 [%rd1+4], %r1;"
+            ),
+        );
+        found(&text).iter().any(|(c, _)| *c == Code::WarpSyncMask)
+    };
+    let predicated = "@%p1 shfl.sync.idx.b32 %r5, %r2, 3, 31, -1;";
+    let branched = "@!%p1 bra OUT;\nshfl.sync.idx.b32 %r5, %r2, 3, 31, -1;";
+    for guard in [predicated, branched] {
+        for lines in [
+            "and.b32 %r3, %r2, 1;",
+            "rem.u32 %r3, %r2, 2;",
+            "rem.s32 %r3, %r2, 2;",
+            "rem.u32 %r3, %r2, %r1;",
+            "sub.u32 %r4, %r1, 1;\nand.b32 %r3, %r2, %r4;",
+        ] {
+            assert!(code(lines, guard), "{lines} {guard}");
+        }
+        assert!(!code("and.b32 %r3, %r2, 31;", guard), "{guard}");
+        assert!(!code("mov.u32 %r3, %r2;", guard), "{guard}");
+    }
+}

@@ -24,8 +24,21 @@ pub(super) fn level(template: &str, pure: bool) -> Option<Level> {
     Some(level.min(registers(&text)))
 }
 
+/// Whether the text has no instruction: what it yields without operands is what a register happens to hold.
+pub(super) fn is_empty(template: &str) -> bool {
+    without_comments(template).trim().is_empty()
+}
+
 fn without_comments(text: &str) -> String {
-    text.lines()
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        kept.push_str(before);
+        kept.push(' ');
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    kept.lines()
         .map(|line| line.split("//").next().unwrap_or(""))
         .collect::<Vec<_>>()
         .join("\n")
@@ -69,6 +82,8 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
             DIVERGENT
         }),
         "vote" | "redux" | "activemask" => Some(SUBGROUP),
+        // A function that is not in sight.
+        "call" => None,
         _ => match effect(word) {
             Some(Effect::Pure | Effect::Silent) => Some(DISPATCH),
             Some(Effect::Apart) => Some(DIVERGENT),
@@ -79,10 +94,11 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
     }
 }
 
-/// The least uniform special register that the text names: `%%laneid` in C, where `%0` is an operand.
+/// The least uniform special register that the text names: `%%laneid` or, as compilers accept it, `%laneid` in C, where
+/// `%0` is an operand.
 fn registers(text: &str) -> Level {
     let mut level = DISPATCH;
-    for piece in text.split("%%").skip(1) {
+    for piece in text.split('%').skip(1) {
         let name: String = piece
             .chars()
             .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
@@ -104,6 +120,7 @@ fn registers(text: &str) -> Level {
             "ctaid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank" => WORKGROUP,
             "warpid" | "smid" => SUBGROUP,
             // Registers that the text declares itself.
+            _ if name.starts_with(|c: char| c.is_ascii_digit()) => DISPATCH,
             _ if name.is_empty() || declared(text, &name) => DISPATCH,
             _ => DIVERGENT,
         });
@@ -128,7 +145,7 @@ mod tests {
 
     #[test]
     fn registers_and_instructions_count() {
-        let of = |text| level(text, false);
+        let of = |text: &str| level(text, false);
         assert_eq!(of("mov.u32 %0, %%laneid;"), Some(DIVERGENT));
         assert_eq!(of("mov.u32 %0, %%smid;"), Some(SUBGROUP));
         assert_eq!(of("mov.u32 %0, %%ctaid.x;"), Some(WORKGROUP));
@@ -147,7 +164,27 @@ mod tests {
         );
         assert_eq!(of("ld.global.nc.f32 %0, [%1];"), Some(SUBGROUP));
         assert_eq!(of("ld.volatile.global.f32 %0, [%1];"), Some(DIVERGENT));
+        for register in [
+            "laneid",
+            "clock",
+            "clock64",
+            "globaltimer",
+            "lanemask_lt",
+            "tid.x",
+        ] {
+            assert_eq!(of(&format!("mov.u32 %0, %{register};")), Some(DIVERGENT));
+            assert_eq!(of(&format!("mov.u32 %0,%%{register};")), Some(DIVERGENT));
+        }
+        assert_eq!(of("mov.u32 %0, %smid;"), Some(SUBGROUP));
+        assert_eq!(
+            of("{ .reg .b32 %r<3>; mov.b32 %r1, %1; mov.b32 %0, %r1; }"),
+            Some(DISPATCH)
+        );
         assert_eq!(of("frobnicate.b32 %0, %1;"), None);
+        assert_eq!(of("/* two\n lines */ frobnicate.b32 %0, %1;"), None);
+        assert_eq!(of("/* laneid */ mov.b32 %0, %1;"), Some(DISPATCH));
+        assert_eq!(of("call (%0), read, (%1);"), None);
+        assert!(is_empty(" // nothing\n") && !is_empty("mov.b32 %0, %1;"));
         assert_eq!(of("add.s32 %0, // the sum\n %1, %2;"), Some(DISPATCH));
     }
 }

@@ -1,5 +1,6 @@
 //! Forms and intervals of integer operations: sums, products, shifts, masks, comparisons, conversions.
 
+use super::anchored;
 use super::engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP};
 use super::form::{Form, Term, wrap};
 use ir::{
@@ -412,12 +413,15 @@ fn difference(engine: &Engine<'_>, a: Value, b: Value, bits: u32) -> Option<Form
         return None;
     }
     let (ra, rb) = (engine.cells[a].range, engine.cells[b].range);
-    let low = i128::from(ra.0) - i128::from(rb.1);
-    let high = i128::from(ra.1) - i128::from(rb.0);
+    let mut low = i128::from(ra.0) - i128::from(rb.1);
+    let mut high = i128::from(ra.1) - i128::from(rb.0);
     if fa.exact && fb.exact {
         // Wider than the type, so that the difference itself cannot wrap.
         let form = fa.plus(-1, fb, 64)?;
         return form.exact.then_some(form);
+    }
+    if let Some((nearest, furthest)) = anchored::interval(engine, a, b) {
+        (low, high) = (low.max(nearest), high.min(furthest));
     }
     // Modulo 2^bits there is one number of the interval only.
     if bits >= 64 || low > high || high - low >= 1i128 << bits {

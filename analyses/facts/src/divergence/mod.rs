@@ -4,9 +4,11 @@
 //! from summaries of the callees (`summaries`). The full method is `engine`; the paper's methods have the same gates and the
 //! paper's own rules (`gated`; for gated µ-SIMD programs as printed see `paper`).
 
+mod anchored;
 mod apart;
 mod arrays;
 mod assembly;
+mod butterfly;
 mod causes;
 mod engine;
 mod form;

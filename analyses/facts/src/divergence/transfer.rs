@@ -2,7 +2,7 @@
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, WORKGROUP};
 use super::linear::{self, Outcome};
-use super::{arrays, assembly, races};
+use super::{arrays, assembly, butterfly, races};
 use ir::{
     Block, Function, FunctionKind, Inst, InstData, Op, ReduceOp, ShaderStage, ShuffleMode, Space,
     Special, TextureOp, WarpKind, WarpOp,
@@ -62,6 +62,14 @@ pub(crate) fn instruction(engine: &mut Engine<'_>, block: Block, inst: Inst) {
         .map_or(DISPATCH, |g| engine.level_at(g.value, block));
     if data.results.len() == 1 && data.guard.is_none() {
         let result = data.results[0];
+        if least < SUBGROUP
+            && butterfly::is_complete(engine, block, data)
+            && all_lanes_here(engine, block, false)
+        {
+            let level = SUBGROUP.min(engine.apart_at(block));
+            engine.opaque(result, level, engine.type_range(result));
+            return;
+        }
         match linear::of(engine, block, data, result, least) {
             Some(Outcome::Form(form, range)) => {
                 let level = if form.assumed {
@@ -121,6 +129,9 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             } else {
                 DIVERGENT
             }
+        }
+        Op::Asm { template, .. } if data.args.is_empty() && assembly::is_empty(template) => {
+            DIVERGENT
         }
         Op::Asm { template, pure } => match assembly::level(template, *pure) {
             Some(own) => own.min(least).min(if own < DISPATCH {

@@ -209,6 +209,7 @@ impl Context<'_> {
                     self.builder.bind(variable, BindingKind::Read, &[], "", at);
                 }
                 let number = self.rvalue(index);
+                let number = self.as_number(number, index.span);
                 self.here(span);
                 return Operand::Place(self.element(&place, &number, span));
             }
@@ -216,6 +217,7 @@ impl Context<'_> {
         }
         let pointer = self.take(operand, base_span);
         let number = self.rvalue(index);
+        let number = self.as_number(number, index.span);
         if number.ty.is_pointer() && pointer.ty.is_integer() {
             let moved = self.move_pointer(number, pointer, false, span);
             return Operand::Place(self.dereference(&moved, span));

@@ -29,6 +29,9 @@ impl Context<'_> {
         {
             return self.guess_as(&value, to, span);
         }
+        if let Some(made) = self.converted_unseen(&value, to, span) {
+            return made;
+        }
         if let CType::Resource(_) | CType::Array { .. } = value.ty
             && self.is_hlsl()
             && let Some(converted) = super::resources::convert(self, &value, to, span)
@@ -311,6 +314,11 @@ impl Context<'_> {
                 .unknown("condition without a value", &[], Type::Bool);
         }
         let scalar = RValue::scalar(value.ty.element().clone(), value.parts[0]);
+        if let Some(bit) = self.converted_unseen(&scalar, &CType::Bool, span)
+            && let Some(bit) = bit.first()
+        {
+            return bit;
+        }
         match scalar.ty {
             CType::Pointer { .. } => {
                 self.builder

@@ -165,7 +165,12 @@ impl Context<'_> {
                     self.own(&place, span);
                 }
             }
-            Initializer::None if simple => self.declare_variable(ident, &ty, None, is_const),
+            Initializer::None if simple => {
+                let made = self
+                    .undeclared(&ty)
+                    .map(|name| self.of_undeclared(&name, &[], &ty, span));
+                self.declare_variable(ident, &ty, made, is_const);
+            }
             initializer => {
                 let key = self.key(span);
                 let variable = self.new_variable(ident, &ty, VariableKind::Local);

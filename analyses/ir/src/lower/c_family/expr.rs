@@ -116,6 +116,7 @@ impl Context<'_> {
     pub fn expr(&mut self, e: &Expr) -> Operand {
         if self.depth >= MAX_DEPTH {
             let value = self.unknown("nested too deeply", &[], &CType::INT, e.span);
+            self.left_out_expression(e);
             return Operand::Value(value);
         }
         self.depth += 1;
@@ -158,7 +159,14 @@ impl Context<'_> {
                 left,
                 right,
                 op_span,
-            } => return self.binary(*op, left, right, *op_span, e),
+            } => {
+                let result = self.binary(*op, left, right, *op_span, e);
+                if *op == ast::BinaryOp::MemberPointer {
+                    // What it names is not known, and may be assigned.
+                    self.named_may_change(left);
+                }
+                return result;
+            }
             ExprKind::Assign {
                 op,
                 left,
@@ -528,32 +536,35 @@ impl Context<'_> {
                 let place = if capture.mode == ast::CaptureMode::Reference {
                     self.written_place(e)
                 } else {
-                    LValue::value(self.rvalue(e))
+                    let value = LValue::value(self.rvalue(e));
+                    self.kept_by(lambda, value, capture.name.span)
                 };
                 extra.insert(capture.name.name.clone(), Local::Variable(place));
             } else if capture.mode == ast::CaptureMode::Value
                 && let Some(Local::Variable(place)) = self.lookup_local(&capture.name.name).cloned()
             {
                 let copy = self.frozen(&place, capture.name.span);
+                let copy = self.kept_by(lambda, copy, capture.name.span);
                 extra.insert(capture.name.name.clone(), Local::Variable(copy));
             }
         }
         if lambda.default_capture == Some(ast::CaptureMode::Value) {
-            let mut used: Vec<SmolStr> = Vec::new();
+            let mut used: Vec<(SmolStr, Span)> = Vec::new();
             super::visit::block(&lambda.body, &mut |e| {
                 if let ExprKind::Name(name) = &e.kind
                     && let [only] = name.segments.as_slice()
-                    && !used.contains(&only.ident.name)
+                    && used.iter().all(|(known, _)| *known != only.ident.name)
                 {
-                    used.push(only.ident.name.clone());
+                    used.push((only.ident.name.clone(), only.ident.span));
                 }
             });
-            for name in used {
+            for (name, at) in used {
                 if extra.contains_key(&name) {
                     continue;
                 }
                 if let Some(Local::Variable(place)) = self.lookup_local(&name).cloned() {
                     let copy = self.frozen(&place, span);
+                    let copy = self.kept_by(lambda, copy, at);
                     extra.insert(name, Local::Variable(copy));
                 }
             }
@@ -575,6 +586,21 @@ impl Context<'_> {
         let id = ClosureId(self.closures.len() as u32);
         self.closures.push(Rc::new(closure));
         RValue::new(CType::Lambda(id), [])
+    }
+
+    /// A captured value, which a `mutable` lambda may assign from call to call.
+    fn kept_by(&mut self, lambda: &ast::Lambda, copy: LValue, span: Span) -> LValue {
+        let Place::Value(value) = &copy.place else {
+            return copy;
+        };
+        if !lambda.mutable || value.parts.is_empty() {
+            return copy;
+        }
+        let value = RValue::clone(value);
+        let mut place = self.temporary(&value.ty, span);
+        self.store_silently(&place, value, span);
+        place.name = copy.name;
+        place
     }
 
     /// What a variable holds now, as a place that does not change with it.

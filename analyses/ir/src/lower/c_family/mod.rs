@@ -47,6 +47,7 @@ pub mod stmt;
 pub mod switches;
 pub mod templates;
 pub mod types;
+pub mod undeclared;
 pub mod unseen;
 pub mod value;
 pub mod visit;

@@ -149,6 +149,7 @@ impl Context<'_> {
                 Operand::Value(RValue::new(ty.clone(), parts))
             }
             _ => match list {
+                _ if self.undeclared(&ty).is_some() => self.made_unseen(&ty, list, span),
                 [] => Operand::Value(self.zero(&ty)),
                 [only] => {
                     let operand = only.operand.clone();
@@ -172,6 +173,23 @@ impl Context<'_> {
 
     fn is_dim3(&self, ty: &CType) -> bool {
         !self.is_hlsl() && matches!(ty, CType::Vector { element, n: 3 } if **element == CType::UINT)
+    }
+
+    /// An object of a type that is not declared: its constructor may be any. A single lambda or function stays one.
+    fn made_unseen(&mut self, ty: &CType, list: &[Arg<'_>], span: Span) -> Operand {
+        let callable = |ty: &CType| matches!(ty, CType::Lambda(_) | CType::Function(..));
+        if let [only] = list
+            && (only.operand.ty().value_type() == ty || callable(only.operand.ty().value_type()))
+        {
+            return self.cast_operand(only.operand.clone(), ty, span);
+        }
+        let name = self.undeclared(ty).unwrap_or_default();
+        if list.is_empty() {
+            return Operand::Value(self.of_undeclared(&name, &[], ty, span));
+        }
+        let made = self.unseen_call(&name, Unseen::Name, None, list, None, span);
+        let made = self.take(made, span);
+        Operand::Value(self.guess_as(&made, ty, span))
     }
 
     /// An object of a library type, made of these values.

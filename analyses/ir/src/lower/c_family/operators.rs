@@ -343,6 +343,9 @@ impl Context<'_> {
                 | BinaryOp::Equal
                 | BinaryOp::NotEqual
         );
+        if comparison && let Some(bit) = self.compared_unseen(&left, &right, span) {
+            return bit;
+        }
         match (&left.ty, &right.ty) {
             (CType::Pointer { .. }, r) if r.is_integer() && !comparison => {
                 self.move_pointer(left, right, op == BinaryOp::Sub, span)

@@ -13,10 +13,11 @@ use super::value::*;
 use crate::function::*;
 use crate::inst::Op;
 use crate::types::Type;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use syntax::Span;
-use syntax::c_family::ast::{Expr, ExprKind, Ident, Skipped, Stmt, StmtKind};
+use syntax::c_family::ast::{self, Expr, ExprKind, Ident, Skipped, Stmt, StmtKind};
 
 const MAX_DEPTH: u32 = 256;
 const REASON: &str = "text that was not understood";
@@ -94,6 +95,94 @@ impl Context<'_> {
         self.builder.switch_to(join);
     }
 
+    /// A statement that is entered at its beginning, at one of its `case` labels, or not at all. The labels are those of a
+    /// switch around the text as well, where there is one.
+    fn perhaps_entered(&mut self, statement: &Stmt, span: Span) {
+        let head = self.builder.current();
+        let begin = self.builder.create_block();
+        let join = self.builder.create_block();
+        let outside = self.frame().switches.last().map(|labels| {
+            let known = (labels.cases.len(), labels.compared.len());
+            (known, labels.default)
+        });
+        if outside.is_none() {
+            self.frame().switches.push(SwitchLabels {
+                ty: CType::INT,
+                cases: Vec::new(),
+                compared: Vec::new(),
+                default: None,
+            });
+        }
+        self.builder.switch_to(begin);
+        self.push_scope();
+        self.statement(statement, false);
+        self.pop_scope();
+        self.builder.jump(join);
+        let mut entries = vec![begin];
+        let ((cases, compared), default) = outside.unwrap_or_default();
+        if let Some(labels) = self.frame().switches.last() {
+            entries.extend(labels.cases.iter().skip(cases).map(|&(_, block)| block));
+            entries.extend(labels.compared.iter().skip(compared).map(|l| l.2));
+            entries.extend(labels.default.filter(|&block| default != Some(block)));
+        }
+        if outside.is_none() {
+            self.frame().switches.pop();
+        }
+        entries.sort();
+        entries.dedup();
+        self.builder.switch_to(head);
+        self.here(span);
+        for entry in entries {
+            let bit = self.builder.unknown(REASON, &[], Type::Bool);
+            let next = self.builder.create_block();
+            self.builder.branch(bit, entry, next, BranchKind::Implied);
+            self.builder.switch_to(next);
+        }
+        self.builder.jump(join);
+        self.builder.switch_to(join);
+    }
+
+    /// A statement that is not lowered: whatever it names may be assigned, and it may leave by any way.
+    pub(super) fn left_out(&mut self, statement: &Stmt) {
+        let block = ast::Block {
+            statements: vec![statement.clone()],
+            span: statement.span,
+        };
+        let mut skipped = Skipped::default();
+        super::visit::block(&block, &mut named_in(&mut skipped.names));
+        (skipped.returns, skipped.breaks, skipped.continues) = (true, true, true);
+        self.skipped(&skipped, statement.span);
+    }
+
+    /// An expression that is not lowered: if it assigns or calls, it may assign whatever it names.
+    pub(super) fn left_out_expression(&mut self, e: &Expr) {
+        let mut writes = false;
+        super::visit::expr(e, &mut |inner| {
+            use ast::UnaryOp::{
+                AddressOf, PostDecrement, PostIncrement, PreDecrement, PreIncrement,
+            };
+            writes |= match &inner.kind {
+                ExprKind::Assign { .. } | ExprKind::Call { .. } | ExprKind::Lambda(_) => true,
+                ExprKind::Unary { op, .. } => matches!(
+                    op,
+                    AddressOf | PostDecrement | PostIncrement | PreDecrement | PreIncrement
+                ),
+                _ => false,
+            };
+        });
+        if writes {
+            self.named_may_change(e);
+        }
+    }
+
+    /// Whatever an expression names may be assigned.
+    pub(super) fn named_may_change(&mut self, e: &Expr) {
+        let mut names: Vec<Ident> = Vec::new();
+        super::visit::expr(e, &mut named_in(&mut names));
+        let names: Vec<SmolStr> = names.into_iter().map(|n| n.name).collect();
+        self.may_assign(&names, e.span);
+    }
+
     /// Statements that are executed any number of times, in any order, below a head that names `names`.
     pub(super) fn unknown_loop(
         &mut self,
@@ -127,11 +216,7 @@ impl Context<'_> {
         let text = statements.iter().fold(span, |all, s| all.to(s.span));
         self.open_loop(exit, header, text);
         for statement in statements {
-            self.perhaps(span, |cx| {
-                cx.push_scope();
-                cx.statement(statement, false);
-                cx.pop_scope();
-            });
+            self.perhaps_entered(statement, span);
         }
         self.close_loop();
         self.pop_scope();
@@ -211,6 +296,19 @@ impl Context<'_> {
             self.store_silently(&place, value, span);
         }
         self.bring_back(copies, span);
+    }
+}
+
+/// Collects plain names, each once.
+fn named_in(names: &mut Vec<Ident>) -> impl FnMut(&Expr) {
+    let mut known: FxHashSet<SmolStr> = FxHashSet::default();
+    move |e| {
+        if let ExprKind::Name(name) = &e.kind
+            && let [only] = name.segments.as_slice()
+            && known.insert(only.ident.name.clone())
+        {
+            names.push(only.ident.clone());
+        }
     }
 }
 

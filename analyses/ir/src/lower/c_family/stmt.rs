@@ -38,6 +38,12 @@ impl Context<'_> {
     pub fn statement(&mut self, statement: &Stmt, tail: bool) {
         if self.depth >= MAX_DEPTH {
             self.unknown("nested too deeply", &[], &CType::Void, statement.span);
+            // What stands for it nests no deeper.
+            if self.depth == MAX_DEPTH {
+                self.depth += 1;
+                self.left_out(statement);
+                self.depth -= 1;
+            }
             return;
         }
         self.depth += 1;

@@ -17,10 +17,12 @@ impl Context<'_> {
                 (self.declared_condition(declaration), declaration.span)
             }
         };
+        let value = self.as_number(value, span);
         let ty = self.promote(value.ty.element());
         let value = self.convert(value, &ty, span);
         let Some(selector) = value.first() else {
             self.unknown("switch without a value", &[], &CType::Void, span);
+            self.left_out(body);
             return;
         };
         let head = self.builder.current();

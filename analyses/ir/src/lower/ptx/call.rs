@@ -269,6 +269,7 @@ impl<'a> Lowering<'a> {
         let mut formals: Vec<(SmolStr, Named)> = Vec::new();
         let mut passed: Vec<(SmolStr, SmallVec<[Value; 1]>)> = Vec::new();
         let mut copied_back: Vec<(Register, &Operand)> = Vec::new();
+        let mut loaded_back: Vec<(usize, Type, &Operand)> = Vec::new();
         for (formal, argument) in function.parameters.iter().zip(arguments) {
             let Some(declarator) = formal.declarators.first() else {
                 continue;
@@ -312,10 +313,15 @@ impl<'a> Lowering<'a> {
                     self.parameters[number].cells.clear();
                     Named::Parameter(number)
                 }
-                None => {
+                None if formal.space == StorageSpace::Register => {
                     let register = self.formal_register(formal, declarator, ty);
                     copied_back.push((register.clone(), result));
                     Named::Register(register)
+                }
+                None => {
+                    let number = self.new_parameter(ty.bytes(), ty);
+                    loaded_back.push((number, Type::int(ty.bytes() * 8), result));
+                    Named::Parameter(number)
                 }
             };
             formals.push((declarator.name.text.clone(), named));
@@ -344,6 +350,10 @@ impl<'a> Lowering<'a> {
         self.b.set_loc(call);
         for (register, result) in copied_back {
             let value = self.b.read(register.slots[0]);
+            self.write(result, value, false);
+        }
+        for (number, ty, result) in loaded_back {
+            let value = self.read_cell(number, 0, ty);
             self.write(result, value, false);
         }
     }

@@ -34,6 +34,21 @@ fn ops(function: &Function) -> Vec<&Op> {
         .collect()
 }
 
+/// Results in `.param` space may be taken into registers at once.
+#[test]
+fn results_into_registers() {
+    let callee = ".func (.param .b32 r) next(.param .b32 a)\n{\n.reg .b32 %r<4>;\nld.param.u32 %r1, [a];\nadd.u32 %r2, %r1, 1;\nst.param.u32 [r], %r2;\nret;\n}\n";
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n{callee}.entry k(.param .u64 a, .param .u32 n)\n{{\n\
+         .reg .b32 %r<9>; .reg .b64 %rd<3>;\nld.param.u64 %rd1, [a];\nld.param.u32 %r1, [n];\n\
+         call.uni (%r5), next, (%r1);\nst.global.u32 [%rd1], %r5;\nret;\n}}\n"
+    );
+    let function = clean(&text);
+    let ops = ops(&function);
+    assert!(ops.iter().any(|op| matches!(op, Op::Binary(..))));
+    assert!(!ops.iter().any(|op| matches!(op, Op::Undef)));
+}
+
 #[test]
 fn fixtures_lower_without_problems() {
     let function = clean(PREDICATED);

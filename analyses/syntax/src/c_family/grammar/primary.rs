@@ -472,8 +472,9 @@ impl Parser<'_> {
                         super::literals::unescape_into(this.text(), &mut template);
                         this.bump();
                     }
-                    // Macros between the pieces of the text.
+                    // Macros between the pieces of the text: they stand for text of any meaning.
                     T::Ident => {
+                        template.push_str(" ; unseen_text ; ");
                         this.bump();
                         if this.peek() == T::LParen {
                             this.skip_brackets();

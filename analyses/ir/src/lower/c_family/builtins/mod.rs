@@ -205,11 +205,18 @@ pub fn method(
 /// A data member of an opaque object: matrix fragments have elements and their number.
 pub fn opaque_member(
     cx: &mut Context<'_>,
-    _ty: &str,
+    ty: &str,
     object: &RValue,
     name: &str,
     span: Span,
 ) -> Option<RValue> {
+    if ty
+        .rsplit("::")
+        .next()
+        .is_none_or(|ty| !ty.starts_with("fragment"))
+    {
+        return None;
+    }
     cx.here(span);
     let ty = match name {
         "num_elements" => {
