@@ -5,6 +5,7 @@
 pub mod allocate;
 pub mod bundle;
 pub mod instrument;
+pub mod loops;
 pub mod machine;
 pub mod mir;
 pub mod pipeline;

@@ -374,6 +374,8 @@ pub struct SourceLoop {
     pub loc: Loc,
     /// Requested unrolling: `None` no request, `Some(0)` full.
     pub unroll: Option<u32>,
+    /// How it is asked to be pipelined, `#pragma lockstep pipeline(word)`: the word, `best` where there is none.
+    pub pipeline: Option<SmolStr>,
 }
 
 /// Something that was not understood: why, and where.

@@ -20,7 +20,7 @@ interface Code {
   ptxasError: string | null;
 }
 
-export class GpuCode implements vscode.TextDocumentContentProvider, vscode.Disposable {
+export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
   private readonly related = vscode.window.createTextEditorDecorationType({

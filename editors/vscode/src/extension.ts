@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { GpuCode } from "./code";
+import { TargetCode } from "./code";
 import { Previews } from "./preview";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
@@ -17,6 +17,7 @@ function languages(): string[] {
 }
 
 let client: LanguageClient | undefined;
+const previews = new Previews(() => client);
 let status: vscode.LanguageStatusItem;
 let output: vscode.LogOutputChannel;
 
@@ -32,8 +33,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("lockstep.showOutput", () => output.show()),
     vscode.commands.registerCommand("lockstep.explain", explain),
     vscode.commands.registerCommand("lockstep.toggleHints", toggleHints),
-    new GpuCode(() => client),
-    new Previews(() => client),
+    new TargetCode(() => client),
+    previews,
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),
     vscode.commands.registerCommand("lockstep.instrumentFile", () => instrumentFile(client)),
@@ -89,6 +90,10 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
       fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.machine.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
     },
     outputChannel: output,
+    middleware: {
+      provideCodeActions: async (document, range, context, token, next) =>
+        previews.withChange(document, range, context, await next(document, range, context, token)),
+    },
     initializationOptions: vscode.workspace.getConfiguration("lockstep"),
     markdown: { isTrusted: { enabledCommands: ["lockstep.explain"] } },
   };

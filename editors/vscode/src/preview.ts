@@ -1,4 +1,5 @@
-// “Compare GPU Code”: what an action at the cursor or the selection would make of the function's GPU code, as a diff.
+// “Compare Code”: what an action at the cursor or the selection would make of the function's code, as a diff; of C what an
+// action made of it, once it is applied.
 import * as vscode from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
@@ -21,6 +22,15 @@ interface Preview {
   after: Code | null;
 }
 
+/** The code of a function in front of an edit, and where to ask for it behind. */
+interface Change {
+  uri: string;
+  position: { line: number; character: number };
+  title: string;
+  name: string;
+  before: Code;
+}
+
 export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
@@ -32,6 +42,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("lockstep.compareCode", () => this.compare()),
+      vscode.commands.registerCommand("lockstep.showChange", (change: Change) => this.showChange(change)),
     );
   }
 
@@ -58,18 +69,62 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       return;
     }
     const items = rows.map((row) => ({ label: row.title, detail: row.effect, id: row.id }));
-    const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: "GPU code after which action?" });
+    const chosen = items.length === 1 ? items[0] : await vscode.window.showQuickPick(items, { title: "Code after which action?" });
     if (chosen === undefined) return;
     const preview = await client.sendRequest<Preview | null>("lockstep/preview", { ...at, action: chosen.id });
     if (preview === null) return;
     const before = this.put("before", preview.item, preview.before);
     const after = this.put("after", preview.item, preview.after);
-    const title = `${preview.item}: GPU code before ↔ after “${preview.title}”`;
+    const title = `${preview.item}: code before ↔ after “${preview.title}”`;
     await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: false });
   }
 
+  /** Rewrites of C show what they made of the code: asked for when the menu is opened, so that there is a before. */
+  async withChange(
+    document: vscode.TextDocument,
+    range: vscode.Range,
+    context: vscode.CodeActionContext,
+    found: (vscode.Command | vscode.CodeAction)[] | null | undefined,
+  ): Promise<(vscode.Command | vscode.CodeAction)[] | null | undefined> {
+    const client = this.client();
+    if (!found || client === undefined || document.languageId !== "c" || context.triggerKind !== vscode.CodeActionTriggerKind.Invoke) return found;
+    const edits = found.filter((one): one is vscode.CodeAction => one instanceof vscode.CodeAction && one.edit !== undefined && one.command === undefined && one.disabled === undefined);
+    const rewrites = edits.filter((one) => one.kind !== undefined && vscode.CodeActionKind.RefactorRewrite.contains(one.kind));
+    if (rewrites.length === 0) return found;
+    const uri = client.code2ProtocolConverter.asUri(document.uri);
+    const position = client.code2ProtocolConverter.asPosition(range.start);
+    const before = await this.codeAt(uri, position);
+    if (before === null) return found;
+    for (const one of rewrites) {
+      const change: Change = { uri, position, title: one.title, name: before.name, before };
+      one.command = { command: "lockstep.showChange", title: "Compare the code", arguments: [change] };
+    }
+    return found;
+  }
+
+  private async codeAt(uri: string, position: Change["position"]): Promise<(Code & { name: string }) | null> {
+    const client = this.client();
+    if (client === undefined) return null;
+    try {
+      return await client.sendRequest<(Code & { name: string }) | null>("lockstep/code", { textDocument: { uri }, position });
+    } catch {
+      // Cancelled, or the server is on its way out.
+      return null;
+    }
+  }
+
+  private async showChange(change: Change): Promise<void> {
+    const code = await this.codeAt(change.uri, change.position);
+    if (code === null) return;
+    const before = this.put("before", change.name, change.before);
+    const after = this.put("after", change.name, code);
+    const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };
+    await vscode.commands.executeCommand("vscode.diff", before, after, `${change.name}: ${code.target} before ↔ after “${change.title}”`, options);
+  }
+
   private put(side: string, item: string, code: Code | null): vscode.Uri {
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${side}/${item}.ptx` });
+    const ending = code?.target.startsWith("ia64") ? "ia64.s" : "ptx";
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${side}/${item}.${ending}` });
     const text = code === null ? "// There is no code.\n" : code.refused === null ? code.text : `// No code: ${code.refused}.\n`;
     this.texts.set(uri.path, text);
     this.changed.fire(uri);

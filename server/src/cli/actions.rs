@@ -10,7 +10,7 @@ use syntax::Span;
 
 pub(super) fn actions(args: &ActionsArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
-    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let file = input::open_with_processor(&mut db, &args.file, &args.analysis)?;
     let offset = input::offset_at(program::text(file.source(&db)), &args.at)?;
     let found = actions::actions(&db, file, Span::at(offset));
     let mut out = std::io::stdout().lock();
@@ -58,7 +58,7 @@ fn row(action: &Action) -> serde_json::Value {
 
 pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
-    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let file = input::open_with_processor(&mut db, &args.file, &args.analysis)?;
     let text = program::text(file.source(&db));
     let offset = input::offset_at(text, &args.at)?;
     let found = actions::actions(&db, file, Span::at(offset));

@@ -5,16 +5,19 @@
 //! kernel.cu · method full · scope warp of 32 lanes · = uniform · / affine · ~ divergent · ? unknown
 //!  12 ~ float v = in[4 * i];              v divergent · in: stride 16 B: 16 sectors, ideal 4
 //! ```
+//!
+//! Of C the loops and what bounds their interval, of IA-64 assembly what blocks take and which groups wait.
 
 use super::{AnnotateArgs, CliError, input};
 use crate::config::{self, Level};
 use crate::db::{self, Database};
 use crate::documents::line_text;
-use crate::program::{self, Part};
+use crate::program::{self, Language, Part};
 use crate::views::{self, diagnostics, text};
 use anstyle::{AnsiColor, Style};
 use facts::{AccessClass, Class};
 use std::io::Write;
+use syntax::Span;
 
 /// Code beyond this column pushes its note to the right.
 const WIDEST: usize = 92;
@@ -39,7 +42,7 @@ struct Margin {
 
 pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
-    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let file = input::open_with_processor(&mut db, &args.file, &args.analysis)?;
     let source = program::text(file.source(&db));
     let lines = db::line_index(&db, file);
     let mut margins = vec![Margin::default(); lines.line_count() as usize];
@@ -55,6 +58,10 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
             kernels += 1;
             notes_of(&mut margins, source, place.start, &part, &line_of, &shown);
         }
+    }
+    let explicit = matches!(file.language(&db), Language::C | Language::Ia64);
+    if explicit {
+        groups(&mut margins, &db, file, args.all, &line_of);
     }
     if args.costs {
         costs(&mut margins, &db, file, &line_of);
@@ -85,14 +92,52 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
             _ => String::new(),
         }
     );
+    let header = match explicit {
+        true => format!(
+            "{} · {} · cycles are estimates, caches hit",
+            input::shown(file.path(&db)).display(),
+            db::processor(&db, file.settings(&db)).name
+        ),
+        false => header,
+    };
     write(&header, source, lines, &margins)?;
-    if kernels == 0 {
+    if kernels == 0 && !explicit {
         eprintln!(
             "{}: no function of a kernel or shader was found",
             args.file.display()
         );
     }
     Ok(0)
+}
+
+/// Loops of C; blocks of assembly and groups that wait, with `all` the cycle of each group.
+fn groups(
+    margins: &mut [Margin],
+    db: &Database,
+    file: db::File,
+    all: bool,
+    line_of: &impl Fn(u32) -> usize,
+) {
+    let mut note = |offset: u32, text: String| {
+        if let Some(margin) = margins.get_mut(line_of(offset)) {
+            margin.notes.push((COST, text));
+        }
+    };
+    let processor = &db::processor(db, file.settings(db)).name;
+    if file.language(db) == Language::C {
+        let rows = views::loops::rows(db, file);
+        for row in rows.iter().filter(|row| !row.is_inlined()) {
+            note(row.span.start, views::loops::title(&row.report, processor));
+        }
+    }
+    let shown = match all {
+        true => config::CostHints::All,
+        false => config::CostHints::Hot,
+    };
+    let whole = Span::new(0, program::text(file.source(db)).len() as u32);
+    for hint in views::assembly::hints(db, file, whole, shown, &|_| 0) {
+        note(hint.about, hint.label);
+    }
 }
 
 /// What functions, their loops and their lines cost.

@@ -4,7 +4,7 @@ use super::{CliError, CodeArgs, DataFormat, input};
 use crate::db::Database;
 use crate::program;
 use crate::ptxas;
-use crate::views::code::{self, GpuCode};
+use crate::views::code::{self, TargetCode};
 use serde_json::json;
 use std::io::Write;
 
@@ -67,7 +67,7 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
     Ok(0)
 }
 
-fn judge(found: &GpuCode) -> Result<ptxas::Report, CliError> {
+fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {
     let tool = ptxas::find(None).ok_or_else(|| {
         CliError::Usage(
             "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),

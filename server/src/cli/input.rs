@@ -14,6 +14,24 @@ use syntax::LineIndex;
 
 /// Reads a file; what is wrong with its configuration goes to stderr.
 pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Result<File, CliError> {
+    opened(db, path, args, false)
+}
+
+/// The same where loops of C are asked for by naming the file: for the usual processor, where none is configured.
+pub(crate) fn open_with_processor(
+    db: &mut Database,
+    path: &Path,
+    args: &AnalysisArgs,
+) -> Result<File, CliError> {
+    opened(db, path, args, true)
+}
+
+fn opened(
+    db: &mut Database,
+    path: &Path,
+    args: &AnalysisArgs,
+    processor: bool,
+) -> Result<File, CliError> {
     let absolute = std::path::absolute(path)?;
     let read = host::read(&absolute)?;
     if Language::of_file(&absolute, &read.text) == Language::Other {
@@ -29,7 +47,11 @@ pub(crate) fn open(db: &mut Database, path: &Path, args: &AnalysisArgs) -> Resul
             lossy: read.lossy,
         },
     );
-    let config = config_for(&absolute, args)?;
+    let mut config = config_for(&absolute, args)?;
+    if processor && file.language(db) == Language::C && config.analysis.machine_file.is_none() {
+        let usual = || config::PROCESSOR.into();
+        config.analysis.processor.get_or_insert_with(usual);
+    }
     let baseline = match &config.view.baseline {
         Some(path) if path.exists() => crate::baseline::read(path)?,
         _ => Vec::new(),

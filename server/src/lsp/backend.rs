@@ -570,7 +570,7 @@ impl LanguageServer for Backend {
                 found.extend(views::actions::fixes(db, file, text.span(range)));
             }
             if rewrites {
-                found.extend(views::versions::actions(db, file, text.span(range)));
+                found.extend(views::actions::rewrites(db, file, text.span(range)));
             }
             found
                 .iter()

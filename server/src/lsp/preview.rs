@@ -8,7 +8,7 @@ use crate::db::{self, Copy};
 use crate::program;
 use crate::views;
 use crate::views::actions::{Action, Doing};
-use crate::views::code::GpuCode;
+use crate::views::code::TargetCode;
 use serde_json::{Value, json};
 use syntax::ItemKey;
 use tower_lsp::jsonrpc::{Error, Result};
@@ -35,7 +35,7 @@ struct Edit {
     action: Action,
     changed: String,
     key: ItemKey,
-    before: Option<GpuCode>,
+    before: Option<TargetCode>,
     copy: Copy,
 }
 
@@ -87,7 +87,7 @@ impl Backend {
         let Some(Ok(after)) = after.await else {
             return Err(Error::internal_error());
         };
-        let code = |code: Option<GpuCode>| {
+        let code = |code: Option<TargetCode>| {
             code.map(|code| {
                 json!({
                     "text": views::code::comparable(&code),

@@ -99,8 +99,15 @@ fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
 /// Everything that can be done at a range.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = fixes(db, file, range);
-    all.extend(super::versions::actions(db, file, range));
+    all.extend(rewrites(db, file, range));
+    all
+}
+
+/// What an author may ask for without a finding.
+pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let mut all = super::versions::actions(db, file, range);
     all.extend(super::assembly::actions(db, file, range));
+    all.extend(super::loops::actions(db, file, range));
     all
 }
 

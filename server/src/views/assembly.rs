@@ -2,10 +2,11 @@
 //! and its blocks re-bundled.
 
 mod hints;
+mod meaning;
 mod notes;
 
 pub use hints::hints;
-pub use notes::{Note, notes, opaque};
+pub use notes::{notes, opaque};
 
 use super::actions::{Action, Doing};
 use super::hover::Hover;
@@ -15,7 +16,7 @@ use codegen::bundle::block::Type;
 use codegen::machine::Table;
 use codegen::machine::epic::Epic;
 use codegen::mir::dependence::Kind;
-use codegen::mir::{Access, Class};
+use codegen::mir::{self, Access, Class, Inst};
 use codegen::target::ia64::listing::{Item, Listing, listing};
 use codegen::target::ia64::rebundle::{Options, Outcome, Rebundled, rebundle};
 use std::sync::Arc;
@@ -164,7 +165,13 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         class(inst.class),
         slot(inst.unit)
     );
+    if let Some(meaning) = meaning::meaning(&text.mnemonic) {
+        markdown += &format!("\n\n{meaning}");
+    }
     let mut facts = Vec::new();
+    if inst.predicate != 0 {
+        facts.push(format!("only where p{} is true", inst.predicate));
+    }
     if !inst.defs.is_empty() {
         facts.push(format!(
             "writes {}",
@@ -201,9 +208,38 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             for line in waiting {
                 markdown += &format!("\n- {line}");
             }
+        } else if let Some(latencies) = latencies(inst, epic) {
+            markdown += &format!(
+                "\n\n{latencies} ({machine}, caches hit); nothing up to the next label reads it"
+            );
         }
     }
     Some(Hover { span, markdown })
+}
+
+/// After how many cycles what it writes can be read by the plainest reader of its file.
+fn latencies(inst: &Inst, epic: &Epic) -> Option<String> {
+    let mut known: Vec<(u32, Vec<String>)> = Vec::new();
+    for def in &inst.defs {
+        let class = match def.register.file {
+            mir::File::Float => Class::FloatArithmetic,
+            _ => Class::Alu,
+        };
+        let reader = Inst::new(None, class);
+        let cycles = epic.latency(inst, &reader, def.register);
+        match known.iter_mut().find(|(other, _)| *other == cycles) {
+            Some((_, names)) => names.push(def.register.to_string()),
+            None => known.push((cycles, vec![def.register.to_string()])),
+        }
+    }
+    let parts: Vec<String> = known
+        .iter()
+        .map(|(cycles, names)| {
+            let unit = if *cycles == 1 { "cycle" } else { "cycles" };
+            format!("{} after {cycles} {unit}", names.join(" "))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// Those that read what it writes, up to the next label.

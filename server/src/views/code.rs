@@ -17,7 +17,7 @@ use std::cell::RefCell;
 use syntax::{FileId, ItemKey, LineIndex};
 
 #[derive(Clone, PartialEq, Debug)]
-pub struct GpuCode {
+pub struct TargetCode {
     /// The function's name.
     pub name: String,
     /// `sm_80`
@@ -45,7 +45,7 @@ pub fn architecture(db: &dyn Db, file: File) -> u32 {
 }
 
 /// The code of the function at an offset, or of the first entry behind it.
-pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<GpuCode> {
+pub fn at(db: &dyn Db, file: File, offset: u32) -> Option<TargetCode> {
     of(db, file, chosen(db, file, offset)?)
 }
 
@@ -59,7 +59,7 @@ pub fn function_at(db: &dyn Db, file: File, offset: u32) -> Option<ItemKey> {
 }
 
 /// The code of one of several functions of a name.
-pub fn of_key(db: &dyn Db, file: File, key: &ItemKey) -> Option<GpuCode> {
+pub fn of_key(db: &dyn Db, file: File, key: &ItemKey) -> Option<TargetCode> {
     let items = items_to_show(db, file);
     let same = |item: Item<'_>| *item.name(db) == key.name && item.ordinal(db) == key.ordinal;
     let (_, item) = items.iter().find(|(_, item)| same(*item))?;
@@ -67,7 +67,7 @@ pub fn of_key(db: &dyn Db, file: File, key: &ItemKey) -> Option<GpuCode> {
 }
 
 /// The code without what an edit elsewhere in the file changes, such as the lines that it comes from.
-pub fn comparable(code: &GpuCode) -> String {
+pub fn comparable(code: &TargetCode) -> String {
     code.text
         .lines()
         .filter(|line| !line.trim_start().starts_with(".loc "))
@@ -105,7 +105,7 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
 }
 
 /// The code of the function of this name.
-pub fn named(db: &dyn Db, file: File, name: &str) -> Option<GpuCode> {
+pub fn named(db: &dyn Db, file: File, name: &str) -> Option<TargetCode> {
     let items = items_to_show(db, file);
     let called = |item: Item<'_>| {
         let own = item.name(db).as_str();
@@ -125,7 +125,7 @@ pub fn names(db: &dyn Db, file: File) -> Vec<String> {
         .collect()
 }
 
-fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
+fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     // C is for processors with explicit groups.
     if file.language(db) == Language::C {
         return of_c(db, file, item);
@@ -165,7 +165,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
         files: &files,
         place: Some(&place),
     };
-    let mut shown = GpuCode {
+    let mut shown = TargetCode {
         name: function.name.to_string(),
         target: format!("sm_{sm}"),
         text: String::new(),
@@ -194,7 +194,7 @@ fn fit_of(db: &dyn Db, file: File, item: Item<'_>, function: &ir::Function) -> O
 }
 
 /// How many warps fit with the registers that the assembler gave a thread.
-pub fn occupancy(code: &GpuCode, registers: u32) -> Option<String> {
+pub fn occupancy(code: &TargetCode, registers: u32) -> Option<String> {
     let table = codegen::machine::named(&code.target)?;
     let fit = code.fit.as_ref().filter(|_| registers > 0)?;
     Some(costs::occupied(
@@ -204,7 +204,7 @@ pub fn occupancy(code: &GpuCode, registers: u32) -> Option<String> {
 }
 
 /// What the assembler says, and how many warps fit then.
-pub fn summary(code: &GpuCode, report: &crate::ptxas::Report) -> String {
+pub fn summary(code: &TargetCode, report: &crate::ptxas::Report) -> String {
     match occupancy(code, report.registers) {
         Some(occupancy) => format!("{} · {occupancy}", report.line()),
         None => report.line(),
@@ -212,10 +212,10 @@ pub fn summary(code: &GpuCode, report: &crate::ptxas::Report) -> String {
 }
 
 /// The IA-64 code of a function of C: loops pipelined, cycles as comments.
-fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<GpuCode> {
+fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let found = db::machine_code(db, file, item).as_ref()?;
     let function = db::lowered(db, item).first()?.module.functions.first()?;
-    let mut shown = GpuCode {
+    let mut shown = TargetCode {
         name: function.name.to_string(),
         target: format!("ia64:{}", found.processor),
         text: String::new(),
@@ -294,7 +294,7 @@ fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
 }
 
 /// The code as it is shown beside the source: lines of the source as comments in the place of `.loc`.
-pub fn readable(db: &dyn Db, file: File, mut code: GpuCode) -> GpuCode {
+pub fn readable(db: &dyn Db, file: File, mut code: TargetCode) -> TargetCode {
     let source: Vec<&str> = program::text(file.source(db)).lines().collect();
     let shown = code.text.lines().map(|line| {
         let mut parts = line.trim_start().split(' ');
@@ -316,10 +316,10 @@ pub fn readable(db: &dyn Db, file: File, mut code: GpuCode) -> GpuCode {
 }
 
 /// PTX as it stands: each line comes from itself.
-fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> GpuCode {
+fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> TargetCode {
     let text = program::text(file.source(db)).to_owned();
     let lines = (0..text.lines().count() as u32).map(|line| (line, line));
-    GpuCode {
+    TargetCode {
         name: item.name(db).to_string(),
         target: format!("sm_{}", architecture(db, file)),
         lines: lines.collect(),

@@ -40,6 +40,19 @@ pub struct Related {
     pub text: String,
 }
 
+/// What is said of code for processors with explicit groups, of assembly or of C.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    pub code: &'static str,
+    pub level: Level,
+    /// The function that it is told of; may be empty.
+    pub item: String,
+    pub span: Span,
+    pub message: String,
+    /// Another place, and what it is.
+    pub other: Option<(Span, &'static str)>,
+}
+
 /// A mend in the file itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileFix {
@@ -216,14 +229,11 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             String::new(),
         ),
     }
-    let notes = super::assembly::notes(db, file);
+    let mut notes = super::assembly::notes(db, file);
+    notes.extend(super::loops::notes(db, file));
     for note in &notes {
-        let (code, level) = (note.code, note.level);
-        add(code, level, note.span, note.message.clone(), String::new());
-    }
-    for note in super::loops::notes(db, file) {
-        let item = note.item.to_string();
-        add(note.code, Level::Hint, note.span, note.message, item);
+        let (message, item) = (note.message.clone(), note.item.clone());
+        add(note.code, note.level, note.span, message, item);
     }
     for (code, span, message, item) in super::zeros::problems(db, file) {
         let level = match code {

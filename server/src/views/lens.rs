@@ -106,7 +106,9 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     }
     if loops::are_shown(db, file) {
         let processor = &db::processor(db, file.settings(db)).name;
-        lenses.extend(loops::rows(db, file).iter().map(|row| Lens {
+        let rows = loops::rows(db, file);
+        let own = rows.iter().filter(|row| !row.is_inlined());
+        lenses.extend(own.map(|row| Lens {
             span: row.span,
             title: loops::title(&row.report, processor),
             costs: None,

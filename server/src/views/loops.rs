@@ -8,14 +8,21 @@
 //! Bounds are of the operations that selection makes of the loop, with caches that hit; the factor compares with a schedule
 //! of one iteration after the other.
 
+mod actions;
+
+pub use actions::actions;
+
+use super::diagnostics::Note;
 use super::lens::counted;
 use super::own_items;
+use crate::config::Level;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
-use codegen::pipeline::software::{self, LoopReport, Reason};
+use codegen::pipeline::software::{self, LoopReport, Method, Reason};
 use codegen::refusal::Refused;
 use codegen::target::ia64::emit::{Emitted, Options, emit};
-use ir::{Function, Loc};
+use codegen::target::ia64::requested::Asked;
+use ir::{Function, Loc, Module, Site};
 use smol_str::SmolStr;
 use std::sync::Arc;
 use syntax::{FileId, Span};
@@ -33,19 +40,30 @@ pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<Machi
     if file.language(db) != Language::C {
         return None;
     }
-    let table = db::processor(db, file.settings(db));
     let module = &db::lowered(db, item).first()?.module;
     if module.functions.first()?.layout.is_empty() {
         return None;
     }
+    Some(Arc::new(code_of(db, file, module)?))
+}
+
+/// The code of a module: loops are pipelined where that gains something, and as the source asks.
+fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
+    let table = db::processor(db, file.settings(db));
     let options = Options {
         pipeline: Some(software::Options::default()),
         ..Options::default()
     };
-    Some(Arc::new(MachineCode {
+    Some(MachineCode {
         processor: table.name.clone(),
         code: emit(module, table.epic()?, &options),
-    }))
+    })
+}
+
+/// What is told of the loops of a module's first function; `None`: it has no code.
+fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
+    let code = code_of(db, file, module)?.code.ok()?;
+    Some(code.functions.into_iter().next()?.loops)
 }
 
 /// Whether the editor speaks of processors with explicit groups: somebody named one.
@@ -77,61 +95,76 @@ pub struct Row {
     pub reasons: Vec<Said>,
 }
 
-/// The loops of a file, in the order of the text.
+impl Row {
+    /// Of a function that was inlined, in which the loop is told of itself.
+    #[must_use]
+    pub fn is_inlined(&self) -> bool {
+        self.report.head.site != Site(0)
+    }
+}
+
+/// The loops of a file, in the order of the text; those of inlined functions once for each caller.
 pub fn rows(db: &dyn Db, file: File) -> Vec<Row> {
     let mut out = Vec::new();
     for (_, item) in own_items(db, file) {
-        if !item.holds(db).code {
-            continue;
-        }
-        let Some(code) = db::machine_code(db, file, item) else {
-            continue;
-        };
-        let (Ok(emitted), Some(lowered)) = (&code.code, db::lowered(db, item).first()) else {
-            continue;
-        };
-        let (Some(report), Some(function)) =
-            (emitted.functions.first(), lowered.module.functions.first())
-        else {
-            continue;
-        };
-        for one in &report.loops {
-            let place = |loc: Loc| place(db, file, item, function, loc);
-            let Some(span) = head(db, file, item, function, one) else {
-                continue;
-            };
-            let mut critical: Vec<Span> = Vec::new();
-            for at in one.critical.iter().filter_map(|link| place(link.loc)) {
-                if !critical.contains(&at) {
-                    critical.push(at);
-                }
-            }
-            let mut reasons: Vec<Said> = Vec::new();
-            for reason in &one.reasons {
-                let said = Said {
-                    text: reason.to_string(),
-                    places: places(reason).into_iter().filter_map(place).collect(),
-                };
-                if !reasons.contains(&said) {
-                    reasons.push(said);
-                }
-            }
-            if let (false, Some(reason)) = (one.pipelined, &report.fallen_back) {
-                reasons.push(Said {
-                    text: reason.to_string(),
-                    places: Vec::new(),
-                });
-            }
-            out.push(Row {
-                item: function.name.clone(),
-                span,
-                report: one.clone(),
-                critical,
-                reasons,
-            });
-        }
+        out.extend(rows_of_item(db, file, item));
     }
     out.sort_by_key(|row| (row.span.start, row.report.header));
+    out
+}
+
+/// The loops of one item.
+pub fn rows_of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Row> {
+    let mut out = Vec::new();
+    if !item.holds(db).code {
+        return out;
+    }
+    let Some(code) = db::machine_code(db, file, item) else {
+        return out;
+    };
+    let (Ok(emitted), Some(lowered)) = (&code.code, db::lowered(db, item).first()) else {
+        return out;
+    };
+    let (Some(report), Some(function)) =
+        (emitted.functions.first(), lowered.module.functions.first())
+    else {
+        return out;
+    };
+    for one in &report.loops {
+        let place = |loc: Loc| place(db, file, item, function, loc);
+        let Some(span) = place(one.head).or_else(|| place(one.loc)) else {
+            continue;
+        };
+        let mut critical: Vec<Span> = Vec::new();
+        for at in one.critical.iter().filter_map(|link| place(link.loc)) {
+            if !critical.contains(&at) {
+                critical.push(at);
+            }
+        }
+        let mut reasons: Vec<Said> = Vec::new();
+        for reason in &one.reasons {
+            let said = Said {
+                text: reason.to_string(),
+                places: places(reason).into_iter().filter_map(place).collect(),
+            };
+            if !reasons.contains(&said) {
+                reasons.push(said);
+            }
+        }
+        if let (false, Some(reason)) = (one.pipelined, &report.fallen_back) {
+            reasons.push(Said {
+                text: reason.to_string(),
+                places: Vec::new(),
+            });
+        }
+        out.push(Row {
+            item: function.name.clone(),
+            span,
+            report: one.clone(),
+            critical,
+            reasons,
+        });
+    }
     out
 }
 
@@ -165,23 +198,6 @@ pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
 fn place(db: &dyn Db, file: File, item: Item<'_>, function: &Function, loc: Loc) -> Option<Span> {
     let (id, span) = program::absolute(db, file, item, function, loc)?;
     (id == FileId::MAIN).then_some(span)
-}
-
-/// The head of the source's loop in which an operation of it stands: of those in front of it the last.
-fn head(
-    db: &dyn Db,
-    file: File,
-    item: Item<'_>,
-    function: &Function,
-    report: &LoopReport,
-) -> Option<Span> {
-    let within = place(db, file, item, function, report.loc);
-    let heads = function
-        .loops
-        .iter()
-        .filter_map(|one| place(db, file, item, function, one.loc));
-    let around = heads.filter(|head| within.is_none_or(|within| head.start <= within.start));
-    around.max_by_key(|head| head.start).or(within)
 }
 
 fn places(reason: &Reason) -> Vec<Loc> {
@@ -242,29 +258,22 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
     format!("{} (estimate for {processor})", parts.join(" · "))
 }
 
-/// A hint at a loop or at what holds it back.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Note {
-    pub code: &'static str,
-    pub item: SmolStr,
-    pub span: Span,
-    pub message: String,
-}
-
 /// Why loops are not pipelined, recurrences that bound others, functions without code; only where a processor is named.
 pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
     if !are_shown(db, file) {
         return Vec::new();
     }
-    let mut out = Vec::new();
-    for row in rows(db, file) {
+    let mut out = requests(db, file);
+    for row in rows(db, file).into_iter().filter(|row| !row.is_inlined()) {
         let report = &row.report;
         let units = report.res_mii.first().map_or(1, |first| first.cycles);
         if !report.pipelined {
             let reasons: Vec<&str> = row.reasons.iter().map(|one| one.text.as_str()).collect();
             out.push(Note {
+                level: Level::Hint,
+                other: None,
                 code: "loop-not-pipelined",
-                item: row.item.clone(),
+                item: row.item.to_string(),
                 span: row.span,
                 message: format!("the loop is not pipelined: {}", reasons.join("; ")),
             });
@@ -279,8 +288,9 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
                 .map(|link| link.mnemonic.to_string())
                 .collect();
             out.push(Note {
+ level: Level::Hint, other: None,
                 code: "loop-recurrence",
-                item: row.item.clone(),
+                item: row.item.to_string(),
                 span,
                 message: format!(
                     "an iteration waits here for the one before: {} takes {} cycles, the units ask for {units}",
@@ -292,8 +302,10 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         for said in row.reasons.iter().filter(|_| report.pipelined) {
             if let Some(&span) = said.places.first() {
                 out.push(Note {
+                    level: Level::Hint,
+                    other: None,
                     code: "loop-not-pipelined",
-                    item: row.item.clone(),
+                    item: row.item.to_string(),
                     span,
                     message: format!("the loop could be faster: {}", said.text),
                 });
@@ -302,11 +314,56 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
     }
     for (span, reason) in refusals(db, file) {
         out.push(Note {
+            level: Level::Hint,
+            other: None,
             code: "no-machine-code",
-            item: SmolStr::default(),
+            item: String::new(),
             span,
             message: reason,
         });
+    }
+    out
+}
+
+/// Words of `#pragma lockstep pipeline(word)` that ask for nothing.
+fn requests(db: &dyn Db, file: File) -> Vec<Note> {
+    let mut out = Vec::new();
+    for (_, item) in own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        let lowered = db::lowered(db, item).first();
+        let Some(function) = lowered.and_then(|one| one.module.functions.first()) else {
+            continue;
+        };
+        for one in function.loops.iter().filter(|one| one.loc.site == Site(0)) {
+            let Some(word) = one
+                .pipeline
+                .as_ref()
+                .filter(|word| Asked::of(word).is_none())
+            else {
+                continue;
+            };
+            let Some(span) = place(db, file, item, function, one.loc) else {
+                continue;
+            };
+            let known: Vec<&str> = Method::ALL.iter().map(|method| method.word()).collect();
+            out.push(Note {
+                code: "loop-not-pipelined",
+                level: Level::Hint,
+                item: function.name.to_string(),
+                span,
+                message: format!(
+                    "`{word}` is no way to pipeline a loop: `best`, `none`, {} are",
+                    known
+                        .iter()
+                        .map(|one| format!("`{one}`"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+                other: None,
+            });
+        }
     }
     out
 }

@@ -174,7 +174,7 @@ pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
     found
 }
 
-fn with_source(
+pub(super) fn with_source(
     db: &dyn Db,
     file: File,
     item: Item<'_>,
@@ -187,6 +187,7 @@ fn with_source(
     };
     let language = match file.language(db) {
         Language::Hlsl => ir::Language::Hlsl,
+        Language::C => ir::Language::C,
         _ => ir::Language::Cuda,
     };
     let bodies = program::bodies(db, file);

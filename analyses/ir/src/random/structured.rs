@@ -295,6 +295,7 @@ impl Statements {
             header,
             loc,
             unroll,
+            pipeline: None,
         });
         e.b.jump(header);
         e.b.switch_to(header);

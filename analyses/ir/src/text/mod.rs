@@ -6,7 +6,7 @@
 //!   parameter "n" "int" (v0) @8..9
 //!   symbol s0 "table" memory constant size 16 align 4 read_only
 //!   variable x0 "a" "int" local @14..15
-//!   loop b1 unroll 4 @20..30
+//!   loop b1 unroll 4 pipeline "best" @20..30
 //!
 //! b0(v0: i32):
 //!   v1: i32 = const 1

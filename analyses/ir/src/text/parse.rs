@@ -372,10 +372,15 @@ impl<'s, 't> Parser<'s, 't> {
                     true => Some(self.count()?),
                     false => None,
                 };
+                let pipeline = match self.keyword("pipeline") {
+                    true => Some(self.text()?.into()),
+                    false => None,
+                };
                 function.loops.push(SourceLoop {
                     header,
                     loc: self.loc()?,
                     unroll,
+                    pipeline,
                 });
             }
             "vector" => function.vectors.push(self.values()?),

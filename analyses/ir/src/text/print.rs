@@ -157,6 +157,9 @@ impl Printer<'_, '_> {
             if let Some(unroll) = source_loop.unroll {
                 put!(self, " unroll {unroll}");
             }
+            if let Some(word) = &source_loop.pipeline {
+                put!(self, " pipeline {}", quoted(word));
+            }
             self.loc(source_loop.loc);
             self.out.push('\n');
         }

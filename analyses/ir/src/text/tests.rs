@@ -40,7 +40,7 @@ const ALL: &str = r#"function "name with \"quotes\"" stage.pixel hlsl -> i32, f3
   unknown u0 "no idea" @1..2
   site1 "callee" item "ns::callee" 2 in site0 "x" (v0) "y" () @30..40
   site2 "inner" in site1 @3..4 site1
-  loop b1 unroll 4 @20..30
+  loop b1 unroll 4 pipeline "best" @20..30
   loop b1
   vector v1, v2
 

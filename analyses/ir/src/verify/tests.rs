@@ -394,6 +394,7 @@ fn index() {
             header: Block(40),
             loc: Loc::NONE,
             unroll: None,
+            pipeline: None,
         })
     });
     assert_eq!(header, [Rule::Index]);

@@ -5,6 +5,7 @@ use super::{Assembly, place, processor};
 use crate::config::Level;
 use crate::db::{self, Db, File};
 use crate::program::Language;
+use crate::views::diagnostics::Note;
 use codegen::target::ia64::rebundle::Outcome;
 use syntax::Span;
 use syntax::ia64::StatementKind;
@@ -12,17 +13,6 @@ use syntax::ia64::StatementKind;
 /// A block whose re-bundling saves fewer cycles, and fewer nops, is not told of.
 const CYCLES: u32 = 2;
 const NOPS: u32 = 3;
-
-/// A diagnostic of assembly.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Note {
-    pub code: &'static str,
-    pub level: Level,
-    pub span: Span,
-    pub message: String,
-    /// Another place, and what it is.
-    pub other: Option<(Span, &'static str)>,
-}
 
 /// All of a file.
 pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
@@ -53,6 +43,7 @@ fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
             one.register
         );
         Note {
+            item: String::new(),
             code: "group-dependency",
             level: Level::Warning,
             span: of_item(assembly, one.to),
@@ -78,6 +69,7 @@ fn beyond(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
             ),
         };
         Note {
+            item: String::new(),
             code: "register-without-alloc",
             level: Level::Warning,
             span: of_item(assembly, one.item),
@@ -104,6 +96,7 @@ fn stops(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
             .find(|one| one.kind == StatementKind::Stop)
             .map_or_else(|| of_item(assembly, group.items.start), |one| one.span);
         Note {
+            item: String::new(),
             code: "needless-stop",
             level: Level::Hint,
             span: stop,
@@ -129,6 +122,7 @@ fn waste(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
             return None;
         }
         Some(Note {
+            item: String::new(),
             code: "nop-waste",
             level: Level::Hint,
             span: of_item(assembly, block.items.start),

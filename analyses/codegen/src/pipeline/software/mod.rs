@@ -56,6 +56,8 @@ pub struct Options {
     pub speculation: bool,
     /// Whether a loop that gains nothing is pipelined all the same.
     pub always: bool,
+    /// Bounds and intervals are told, the loop stays as it is.
+    pub leave: bool,
     /// More stages are refused.
     pub stages: u32,
     pub limits: Limits,
@@ -67,6 +69,7 @@ impl Default for Options {
             method: None,
             speculation: true,
             always: false,
+            leave: false,
             stages: 32,
             limits: Limits {
                 placements: 24,
@@ -82,30 +85,59 @@ pub fn pipeline_loops(
     machine: &Epic,
     options: &Options,
 ) -> Vec<LoopReport> {
+    let request = |_: &[Loc]| {
+        Some(Request {
+            options: *options,
+            head: Loc::NONE,
+        })
+    };
+    pipeline_each(function, machine, &request)
+}
+
+/// What is wanted of a loop.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Request {
+    pub options: Options,
+    /// The head of the loop in the source, for the report.
+    pub head: Loc,
+}
+
+/// The same with a request for each loop, by the places of its operations; nothing is looked at or told of others.
+pub fn pipeline_each(
+    function: &mut Function,
+    machine: &Epic,
+    request: &dyn Fn(&[Loc]) -> Option<Request>,
+) -> Vec<LoopReport> {
     let mut out = Vec::new();
     let mut regions = innermost(function);
     // From the last on: blocks in front keep their numbers.
     while let Some(region) = regions.pop() {
-        out.push(one(function, &region, machine, options));
+        let places: Vec<Loc> = places(function, &region).collect();
+        if let Some(request) = request(&places) {
+            let mut report = one(function, &region, machine, &request.options);
+            report.head = request.head;
+            out.push(report);
+        }
     }
     out.reverse();
     out
 }
 
-fn place(function: &Function, region: &Region) -> Loc {
+fn places<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item = Loc> + 'f {
     let blocks = region
         .blocks
         .iter()
         .map(|&at| &function.blocks[at as usize]);
-    let mut locs = blocks
+    let locs = blocks
         .flat_map(|block| &block.operations)
         .map(|one| one.loc);
-    locs.find(|&loc| loc != Loc::NONE).unwrap_or(Loc::NONE)
+    locs.filter(|&loc| loc != Loc::NONE)
 }
 
 fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Options) -> LoopReport {
     let mut report = LoopReport {
-        loc: place(function, region),
+        loc: places(function, region).next().unwrap_or(Loc::NONE),
+        head: Loc::NONE,
         header: region.header,
         res_mii: Vec::new(),
         rec_mii: 0,
@@ -339,6 +371,9 @@ fn attempt(
             ii: best.schedule.ii,
             unpipelined: report.unpipelined,
         });
+    }
+    if options.leave {
+        return Err(Reason::Left);
     }
     let kernel = Kernel {
         plan: &best.plan,

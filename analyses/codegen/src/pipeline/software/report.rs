@@ -24,6 +24,26 @@ pub enum Method {
 }
 
 impl Method {
+    pub const ALL: [Method; 6] = [
+        Method::Counted,
+        Method::DeMorgan,
+        Method::PredicateRegisters,
+        Method::ParallelCompare,
+        Method::Improved,
+        Method::Tirumalai,
+    ];
+    /// As a request in the source names it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Method::Counted => "counted",
+            Method::DeMorgan => "or_andcm",
+            Method::PredicateRegisters => "predicate_registers",
+            Method::ParallelCompare => "parallel_compare",
+            Method::Improved => "improved",
+            Method::Tirumalai => "exit_variable",
+        }
+    }
     /// For loops with several exits or without a trip count, the best first where nothing else decides.
     pub const EXITS: [Method; 5] = [
         Method::DeMorgan,
@@ -125,6 +145,8 @@ pub enum Reason {
         ii: u32,
         unpipelined: u32,
     },
+    /// The source asks that the loop stays as it is.
+    Left,
     /// No schedule was found up to this interval.
     Schedule {
         tried: u32,
@@ -172,13 +194,29 @@ impl fmt::Display for Reason {
             Reason::TripCount => {
                 f.write_str("the trip count is not known in front of the loop: br.wtop")
             }
+            Reason::NotProfitable { ii, unpipelined } if ii == unpipelined => write!(
+                f,
+                "not profitable: an iteration takes {} either way",
+                cycles(*ii)
+            ),
             Reason::NotProfitable { ii, unpipelined } => write!(
                 f,
-                "not profitable: an iteration takes {unpipelined} cycles unpipelined, {ii} pipelined"
+                "not profitable: an iteration takes {} unpipelined, one begins every {} pipelined",
+                cycles(*unpipelined),
+                cycles(*ii)
             ),
+            Reason::Left => f.write_str("the source asks that it stays as it is"),
             Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
             Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
         }
+    }
+}
+
+/// With its word.
+fn cycles(number: u32) -> String {
+    match number {
+        1 => "1 cycle".to_owned(),
+        more => format!("{more} cycles"),
     }
 }
 
@@ -187,6 +225,8 @@ impl fmt::Display for Reason {
 pub struct LoopReport {
     /// Of its first operation that has a place.
     pub loc: Loc,
+    /// The head of the source's loop, where the request told it.
+    pub head: Loc,
     /// Its first block as the function was before.
     pub header: u32,
     /// The shortest first.

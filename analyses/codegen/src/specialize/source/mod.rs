@@ -30,7 +30,7 @@ mod fold;
 mod intrinsics;
 mod layout;
 mod literal;
-mod names;
+pub(crate) mod names;
 mod needed;
 mod region;
 mod remove;
@@ -67,7 +67,7 @@ pub struct Source<'a> {
     pub bodies: &'a dyn Bodies,
     pub language: Language,
     /// Uses of macros in the item.
-    macros: Vec<Span>,
+    pub(crate) macros: Vec<Span>,
     memo: RefCell<FxHashMap<ItemKey, Option<Effects>>>,
 }
 
@@ -207,7 +207,7 @@ impl<'a> Source<'a> {
     }
 
     /// Lies in a use of a macro, so that its text is not its own.
-    fn in_macro(&self, span: Span) -> bool {
+    pub(crate) fn in_macro(&self, span: Span) -> bool {
         self.macros
             .iter()
             .any(|used| used.start <= span.start && span.end <= used.end)

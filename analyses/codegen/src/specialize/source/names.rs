@@ -15,10 +15,10 @@ use syntax::c_family::ast::*;
 
 /// Index into `Names::variables`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub(super) struct VarId(pub u32);
+pub(crate) struct VarId(pub u32);
 
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     pub name: SmolStr,
     pub ty: Type,
     /// The identifier in its declaration.
@@ -32,7 +32,7 @@ pub(super) struct Variable {
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     pub variables: Vec<Variable>,
     uses: FxHashMap<(u32, u32, SmolStr), Option<VarId>>,
     /// Every use and declaration in order of position.
@@ -43,7 +43,7 @@ pub(super) struct Names {
 const DEPTH: u32 = 256;
 
 impl Names {
-    pub(super) fn of(function: &Function) -> Names {
+    pub(crate) fn of(function: &Function) -> Names {
         let mut walk = Walk::default();
         walk.scopes.push(Vec::new());
         for parameter in &function.parameters {
@@ -66,7 +66,7 @@ impl Names {
     }
 
     /// The variable of this function that a name means.
-    pub(super) fn meant(&self, name: &Name) -> Option<VarId> {
+    pub(crate) fn meant(&self, name: &Name) -> Option<VarId> {
         let [segment] = name.segments.as_slice() else {
             return None;
         };
@@ -78,17 +78,17 @@ impl Names {
         self.uses.get(&key).copied().flatten()
     }
 
-    pub(super) fn declared_at(&self, ident: &Ident) -> Option<VarId> {
+    pub(crate) fn declared_at(&self, ident: &Ident) -> Option<VarId> {
         let key = (ident.span.start, ident.span.end, ident.name.clone());
         self.uses.get(&key).copied().flatten()
     }
 
-    pub(super) fn variable(&self, id: VarId) -> &Variable {
+    pub(crate) fn variable(&self, id: VarId) -> &Variable {
         &self.variables[id.0 as usize]
     }
 
     /// The variable whose name stands at an offset.
-    pub(super) fn at(&self, offset: u32) -> Option<(Span, VarId)> {
+    pub(crate) fn at(&self, offset: u32) -> Option<(Span, VarId)> {
         self.places
             .iter()
             .copied()
@@ -378,7 +378,7 @@ impl Walk {
 
 /// The expressions directly below one, in source order; not those of lambdas and statement expressions.
 #[must_use]
-pub(super) fn parts(e: &Expr) -> Vec<&Expr> {
+pub(crate) fn parts(e: &Expr) -> Vec<&Expr> {
     match &e.kind {
         ExprKind::Unary { operand, .. }
         | ExprKind::Cast { operand, .. }
@@ -429,7 +429,7 @@ pub(super) fn parts(e: &Expr) -> Vec<&Expr> {
 
 /// The name that an lvalue starts from: `a` of `a.b[i].x`; none behind a pointer.
 #[must_use]
-pub(super) fn root(e: &Expr) -> Option<&Name> {
+pub(crate) fn root(e: &Expr) -> Option<&Name> {
     let mut at = e;
     loop {
         match &at.kind {

@@ -17,6 +17,7 @@ use super::decode::decode;
 use super::names::Names;
 use super::operation;
 use super::rebundle::{self, Outcome};
+use super::requested::request;
 use super::select::select;
 use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
@@ -25,7 +26,7 @@ use crate::mir::dependence::data_dependences;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Inst, Reg};
 use crate::pipeline::rows::{Kind, Rows};
-use crate::pipeline::software::{self, LoopReport, pipeline_loops};
+use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module, Space, SymbolKind};
 use rustc_hash::FxHashMap;
@@ -47,7 +48,7 @@ pub struct Options {
     /// By block of function 0: how often it runs. Else estimated from loops.
     pub weights: Option<Vec<f64>>,
     pub limits: Limits,
-    /// How innermost loops are software-pipelined; `None`: not at all.
+    /// How innermost loops are software-pipelined; `None`: only those of which the source asks it.
     pub pipeline: Option<software::Options>,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
@@ -247,10 +248,10 @@ fn lowered(
     let mut function = select(module, &source, name, options)?;
     allocate::simplify(&mut function);
     let plain = function.clone();
-    let mut loops = match &options.pipeline {
-        Some(how) => pipeline_loops(&mut function, machine, how),
-        None => Vec::new(),
-    };
+    let heads = &source.loops;
+    let mut loops = pipeline_each(&mut function, machine, &|places| {
+        request(heads, places, options.pipeline)
+    });
     allocate::jumps(&mut function);
     let mut fallen_back = None;
     let allocation = match allocate::allocate(&mut function, machine, &options.limits) {

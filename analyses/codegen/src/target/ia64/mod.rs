@@ -8,6 +8,7 @@ pub mod names;
 pub mod operation;
 mod prepare;
 pub mod rebundle;
+pub mod requested;
 pub mod select;
 pub mod sim;
 pub mod stand;

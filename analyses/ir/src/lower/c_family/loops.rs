@@ -7,6 +7,7 @@ use super::value::*;
 use crate::function::*;
 use crate::inst::*;
 use crate::types::Type;
+use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::{
     self, Condition, Declaration, DeclaratorName, Expr, ExprKind, Stmt, StmtKind,
@@ -62,6 +63,7 @@ impl Context<'_> {
             header,
             loc,
             unroll,
+            pipeline: pipeline_request(statement),
         });
         self.builder.jump(header);
         if test_first {
@@ -167,6 +169,7 @@ impl Context<'_> {
             header,
             loc,
             unroll,
+            pipeline: pipeline_request(statement),
         });
         self.builder.jump(header);
         self.builder.switch_to(header);
@@ -244,5 +247,19 @@ impl Context<'_> {
                 cx.declare_variable(ident, &ty, Some(value), false);
             }
         });
+    }
+}
+
+/// `#pragma lockstep pipeline(word)`, whose word the emitter of a machine that pipelines knows.
+fn pipeline_request(statement: &Stmt) -> Option<SmolStr> {
+    let mut attributes = statement.attributes.iter();
+    let attribute = attributes.find(|one| one.name == "pipeline")?;
+    let word = match attribute.arguments.first().map(|one| &one.kind) {
+        Some(ExprKind::Paren(inner)) => Some(&inner.kind),
+        other => other,
+    };
+    match word {
+        Some(ExprKind::Name(name)) => Some(name.segments.last()?.ident.name.clone()),
+        _ => Some(SmolStr::new_static("best")),
     }
 }

@@ -163,6 +163,7 @@ impl<'a> Lowering<'a> {
                     header,
                     loc: Loc::here(instructions[at].span),
                     unroll: None,
+                    pipeline: None,
                 });
             }
         }

@@ -1,0 +1,137 @@
+//! What the source asks of its loops, and which loop of the source operations belong to.
+//!
+//! ```text
+//! #pragma lockstep pipeline(predicate_registers)
+//! while (s[i] && s[i] != c) i++;                     by this method, whatever is predicted of the others
+//! ```
+//!
+//! The words are those of `Method::word`, `best` (also without a word) and `none`. A word that is none of them asks for
+//! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
+
+use crate::pipeline::software::{Method, Options, Request};
+use ir::{Loc, SourceLoop};
+
+/// What a request in the source says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asked {
+    Best,
+    None,
+    By(Method),
+}
+
+impl Asked {
+    #[must_use]
+    pub fn of(word: &str) -> Option<Asked> {
+        match word {
+            "best" => Some(Asked::Best),
+            "none" => Some(Asked::None),
+            _ => {
+                let mut all = Method::ALL.into_iter();
+                all.find(|method| method.word() == word).map(Asked::By)
+            }
+        }
+    }
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Asked::Best => "best",
+            Asked::None => "none",
+            Asked::By(method) => method.word(),
+        }
+    }
+}
+
+/// What is wanted of a loop with operations at these places; `common`: what is wanted of loops that ask for nothing.
+pub(super) fn request(
+    loops: &[SourceLoop],
+    places: &[Loc],
+    common: Option<Options>,
+) -> Option<Request> {
+    let own = around(loops, places);
+    let asked = own.and_then(|one| Asked::of(one.pipeline.as_ref()?));
+    let given = || common.unwrap_or_default();
+    let options = match asked {
+        None => common?,
+        Some(Asked::Best) => Options {
+            method: None,
+            ..given()
+        },
+        Some(Asked::None) => Options {
+            leave: true,
+            ..common?
+        },
+        Some(Asked::By(method)) => Options {
+            method: Some(method),
+            ..given()
+        },
+    };
+    Some(Request {
+        options,
+        head: own.map_or(Loc::NONE, |one| one.loc),
+    })
+}
+
+/// The loop whose head is the last in front of most of the places.
+fn around<'l>(loops: &'l [SourceLoop], places: &[Loc]) -> Option<&'l SourceLoop> {
+    let mut votes = vec![0u32; loops.len()];
+    for place in places {
+        let heads = loops.iter().enumerate().filter(|(_, one)| {
+            one.loc.site == place.site && one.loc.span.start <= place.span.start
+        });
+        if let Some((at, _)) = heads.max_by_key(|(_, one)| one.loc.span.start) {
+            votes[at] += 1;
+        }
+    }
+    let most = (0..loops.len()).max_by_key(|&at| (votes[at], loops[at].loc.span.start))?;
+    (votes[most] > 0).then(|| &loops[most])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ir::Block;
+    use syntax::Span;
+
+    fn at(start: u32) -> Loc {
+        Loc::here(Span::new(start, start + 4))
+    }
+
+    fn of(start: u32, word: Option<&str>) -> SourceLoop {
+        SourceLoop {
+            header: Block(start),
+            loc: at(start),
+            unroll: None,
+            pipeline: word.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn a_loop_is_that_in_front_of_most_operations() {
+        let loops = [of(10, None), of(40, Some("or_andcm")), of(80, None)];
+        // One operation was moved up.
+        let found = around(&loops, &[at(12), at(44), at(50)]).expect("a loop");
+        assert_eq!(found.loc, at(40));
+        assert_eq!(around(&loops, &[at(2)]), None);
+    }
+
+    #[test]
+    fn what_the_source_asks_goes_before_what_the_caller_wants() {
+        let common = Options {
+            method: Some(Method::Tirumalai),
+            ..Options::default()
+        };
+        let asked = |word, common| request(&[of(0, word)], &[at(4)], common);
+        assert_eq!(asked(None, None), None);
+        assert_eq!(asked(Some("none"), None), None);
+        assert_eq!(asked(Some("quickly"), None), None);
+        let by = asked(Some("parallel_compare"), None).expect("a request");
+        assert_eq!(by.options.method, Some(Method::ParallelCompare));
+        assert_eq!(by.head, at(0));
+        let best = asked(Some("best"), Some(common)).expect("a request");
+        assert_eq!(best.options.method, None);
+        assert!(asked(Some("none"), Some(common)).is_some_and(|one| one.options.leave));
+        for method in Method::ALL {
+            assert_eq!(Asked::of(method.word()), Some(Asked::By(method)));
+        }
+    }
+}

@@ -1,0 +1,421 @@
+//! What can be done about an innermost loop of C, each with the interval that comes of it: ask for a way of pipelining in
+//! the source, promise that pointers are apart, write a condition as a value.
+//!
+//! ```text
+//! #pragma lockstep pipeline(predicate_registers)     what "Software-pipeline by predicate registers" writes; `emit`,
+//! while (*s && *s != c) s++;                         `loops` and the code beside the source obey it
+//! ```
+//!
+//! What is offered has been written, read again, lowered and emitted; the numbers are of that.
+
+use super::{Row, loops_of, rows_of_item};
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, Language};
+use crate::views::actions::{Action, Doing, edited};
+use codegen::loops::{
+    self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
+    without_pragma,
+};
+use codegen::pipeline::software::{Alias, LoopReport, Method, Reason};
+use codegen::specialize::source::{Source, function_at};
+use codegen::target::ia64::requested::Asked;
+use ir::{Loc, Module, Site};
+use syntax::Span;
+use syntax::c_family::ast::{Function, Stmt};
+
+const PIPELINE: &str = "software-pipeline";
+const LEAVE: &str = "leave-loop";
+const REMOVE: &str = "remove-pipeline-request";
+const RESTRICT: &str = "add-restrict";
+const CONVERT: &str = "if-convert";
+
+/// What there is to do about the loop, or the `if`, at a place.
+pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    let mut out = Vec::new();
+    if file.language(db) != Language::C || !super::are_shown(db, file) {
+        return out;
+    }
+    let Some((place, item)) = crate::views::item_at(db, file, range.start) else {
+        return out;
+    };
+    if !item.holds(db).code {
+        return out;
+    }
+    let parsed = db::parsed(db, item);
+    crate::views::versions::with_source(db, file, item, place, parsed, |source| {
+        let inside = range.start.saturating_sub(place.start);
+        let Some(function) = function_at(parsed, inside) else {
+            return;
+        };
+        let Some(statement) = loops::loop_at(function, inside) else {
+            return;
+        };
+        let at = At {
+            db,
+            file,
+            item,
+            source,
+            function,
+            statement,
+        };
+        let rows = rows_of_item(db, file, item);
+        let own = rows.iter().find(|row| {
+            row.report.head.site == Site(0) && is_head(statement, row.report.head.span.start)
+        });
+        match own {
+            Some(row) => {
+                out.extend(at.pipelining(row));
+                out.extend(at.restrict(row));
+            }
+            None => out.extend(at.without_row()),
+        }
+        out.extend(at.conversion(inside, own));
+    });
+    out
+}
+
+/// A loop, and where it stands.
+struct At<'a> {
+    db: &'a dyn Db,
+    file: File,
+    item: Item<'a>,
+    source: &'a Source<'a>,
+    function: &'a Function,
+    statement: &'a Stmt,
+}
+
+/// An interval in words.
+fn told(report: &LoopReport) -> String {
+    match (report.pipelined, report.ii) {
+        (true, Some(ii)) => format!("II {ii}"),
+        _ => format!("{} cycles an iteration", report.unpipelined),
+    }
+}
+
+/// Cycles from an iteration to the next.
+fn interval(report: &LoopReport) -> u32 {
+    match (report.pipelined, report.ii) {
+        (true, Some(ii)) => ii,
+        _ => report.unpipelined.max(1),
+    }
+}
+
+fn refused(id: &str, title: &str, reason: String, quiet: bool) -> Action {
+    let mut action = Action::rewrite(id, title.to_owned());
+    action.effect.clone_from(&reason);
+    action.what = Doing::Refused { reason };
+    action.quiet = quiet;
+    action
+}
+
+impl At<'_> {
+    fn processor(&self) -> &str {
+        db::processor(self.db, self.file.settings(self.db))
+            .name
+            .as_str()
+    }
+
+    fn module(&self) -> Option<&Module> {
+        Some(&db::lowered(self.db, self.item).first()?.module)
+    }
+
+    fn asked(&self) -> Option<Asked> {
+        let function = self.module()?.functions.first()?;
+        let own = |one: &&ir::SourceLoop| {
+            one.loc.site == Site(0) && is_head(self.statement, one.loc.span.start)
+        };
+        Asked::of(function.loops.iter().find(own)?.pipeline.as_ref()?)
+    }
+
+    /// The loop as it is without what the source asks of it.
+    fn unasked(&self) -> Option<LoopReport> {
+        let mut module = self.module()?.clone();
+        let function = module.functions.first_mut()?;
+        for one in &mut function.loops {
+            if one.loc.site == Site(0) && is_head(self.statement, one.loc.span.start) {
+                one.pipeline = None;
+            }
+        }
+        let reports = loops_of(self.db, self.file, &module)?;
+        reports
+            .into_iter()
+            .find(|one| one.head.site == Site(0) && is_head(self.statement, one.head.span.start))
+    }
+
+    fn pipelining(&self, row: &Row) -> Vec<Action> {
+        let asked = self.asked();
+        let report = match asked {
+            None => row.report.clone(),
+            Some(_) => self.unasked().unwrap_or_else(|| row.report.clone()),
+        };
+        let mut out = Vec::new();
+        let processor = self.processor();
+        let reasons = || {
+            let mut all: Vec<String> = report.reasons.iter().map(ToString::to_string).collect();
+            // With a reason that ends it, what only slows it down says nothing.
+            if let Some(last) = all.pop() {
+                all = vec![last];
+            }
+            match all.pop() {
+                Some(reason) => reason,
+                None => "no schedule was found".to_owned(),
+            }
+        };
+        let several = report.methods.len() > 1;
+        let title = "Software-pipeline this loop";
+        if !report.pipelined {
+            out.push(refused(PIPELINE, title, reasons(), false));
+        } else if several {
+            out.extend(self.by_methods(&report, asked));
+        } else if asked != Some(Asked::Best) {
+            let title = format!(
+                "Software-pipeline: {}, {} instead of {} cycles an iteration (estimate for {processor})",
+                told(&report),
+                interval(&report),
+                report.unpipelined
+            );
+            out.push(self.request(PIPELINE, title, Asked::Best));
+        }
+        if report.pipelined && asked != Some(Asked::None) {
+            let title = format!(
+                "Leave this loop as it is: {} cycles an iteration instead of {} (estimate for {processor})",
+                report.unpipelined,
+                interval(&report)
+            );
+            out.push(self.request(LEAVE, title, Asked::None));
+        }
+        if let Some(known) = pragma_of(self.statement, Pragma::Pipeline) {
+            let mut action = Action::rewrite(
+                REMOVE,
+                format!(
+                    "Remove the request to pipeline: {} by itself (estimate for {processor})",
+                    told(&report)
+                ),
+            );
+            action.effect = "takes the line above the loop out".to_owned();
+            action.what = edit(without_pragma(self.source, known));
+            out.push(action);
+        }
+        out
+    }
+
+    /// One for each way of making several exits one.
+    fn by_methods(&self, report: &LoopReport, asked: Option<Asked>) -> Vec<Action> {
+        let mut methods = report.methods.clone();
+        methods.sort_by_key(|(_, ii)| ii.unwrap_or(u32::MAX));
+        let variable = methods
+            .iter()
+            .find(|(method, _)| *method == Method::Tirumalai)
+            .and_then(|(_, ii)| *ii);
+        let mut out = Vec::new();
+        for (method, ii) in methods {
+            if asked == Some(Asked::By(method)) {
+                continue;
+            }
+            let id = format!("{PIPELINE}-{}", method.word().replace('_', "-"));
+            let Some(ii) = ii else {
+                let title = format!("Software-pipeline by {method}");
+                let reason = "no schedule was found by this method".to_owned();
+                out.push(refused(&id, &title, reason, true));
+                continue;
+            };
+            let compared = match variable {
+                Some(other) if method != Method::Tirumalai => {
+                    format!(" ({} {other})", Method::Tirumalai)
+                }
+                _ => String::new(),
+            };
+            let best = if report.method == Some(method) {
+                ", what is chosen by itself"
+            } else {
+                ""
+            };
+            let title = format!(
+                "Software-pipeline by {method}: II {ii}{compared}{best} (estimate for {})",
+                self.processor()
+            );
+            out.push(self.request(&id, title, Asked::By(method)));
+        }
+        out
+    }
+
+    fn request(&self, id: &str, title: String, asked: Asked) -> Action {
+        let line = format!("#pragma lockstep pipeline({})", asked.word());
+        let mut action = Action::rewrite(id, title);
+        action.effect = format!("writes {line} above the loop, which `emit` and `loops` obey");
+        action.what = edit(with_pragma(
+            self.source,
+            self.statement,
+            Pragma::Pipeline,
+            &line,
+        ));
+        if let Doing::Refused { reason } = &action.what {
+            action.effect.clone_from(reason);
+        }
+        action
+    }
+
+    /// An innermost loop of which nothing is known because its function has no code.
+    fn without_row(&self) -> Option<Action> {
+        let mut inner = false;
+        if let Some(body) = body_of(self.statement) {
+            inner = loops::loop_at(self.function, body.span.start)
+                .is_none_or(|one| one.span == self.statement.span);
+        }
+        let code = db::machine_code(self.db, self.file, self.item).as_ref()?;
+        let reason = match &code.code {
+            Err(reasons) => format!("the function has no code: {}", reasons.first()?.reason),
+            Ok(_) if inner => {
+                "it is no loop in the code: it ends at once, or others stand in it".into()
+            }
+            Ok(_) => return None,
+        };
+        Some(refused(
+            PIPELINE,
+            "Software-pipeline this loop",
+            reason,
+            true,
+        ))
+    }
+
+    /// `restrict` where accesses through different pointers may meet.
+    fn restrict(&self, row: &Row) -> Option<Action> {
+        let meets = |loc: &Loc| loc.site == Site(0) && *loc != Loc::NONE;
+        let pairs: Vec<(Span, Span)> = row
+            .report
+            .reasons
+            .iter()
+            .filter_map(|reason| match reason {
+                Reason::MayAlias {
+                    store,
+                    other,
+                    why: Alias::Base | Alias::Address,
+                } if meets(store) && meets(other) => Some((store.span, other.span)),
+                _ => None,
+            })
+            .collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let title = "Add `restrict`";
+        let found = match promise(self.source, self.function, &pairs) {
+            Ok(found) => found,
+            Err(reason) => return Some(refused(RESTRICT, title, reason.to_string(), true)),
+        };
+        let names: Vec<String> = found
+            .parameters
+            .iter()
+            .map(|one| format!("`{one}`"))
+            .collect();
+        let title = format!("Add `restrict` to {}", names.join(" and "));
+        let after = match self.after(&found.edits, row) {
+            Ok(after) => after,
+            Err(reason) => return Some(refused(RESTRICT, &title, reason, false)),
+        };
+        if interval(&after) >= interval(&row.report) {
+            let reason = format!(
+                "nothing is gained by it: {} with it, {} without",
+                told(&after),
+                told(&row.report)
+            );
+            return Some(refused(RESTRICT, &title, reason, false));
+        }
+        let mut action = Action::rewrite(
+            RESTRICT,
+            format!(
+                "{title}: {} instead of {} (estimate for {})",
+                told(&after),
+                told(&row.report),
+                self.processor()
+            ),
+        );
+        action.effect = format!(
+            "the promise is yours: while the function runs, what is written through {} is reached by no other pointer; nothing checks it",
+            names.join(" or ")
+        );
+        action.what = Doing::Edit(found.edits);
+        Some(action)
+    }
+
+    /// The `if` at the place as a value.
+    fn conversion(&self, inside: u32, row: Option<&Row>) -> Option<Action> {
+        let (span, found) = conditional_at(self.source, self.function, inside)?;
+        let body = body_of(self.statement)?.span;
+        if span.start < body.start || body.end < span.end {
+            return None;
+        }
+        let title = "If-convert to a conditional expression";
+        let found = match found {
+            Ok(found) => found,
+            Err(reason) => return Some(refused(CONVERT, title, reason.to_string(), false)),
+        };
+        let edits = vec![found.edit];
+        let mut action = Action::rewrite(CONVERT, title.to_owned());
+        if let Some(row) = row {
+            let after = match self.after(&edits, row) {
+                Ok(after) => after,
+                Err(reason) => return Some(refused(CONVERT, title, reason, false)),
+            };
+            action.title = match interval(&after) == interval(&row.report) {
+                true => format!("{title}: {} as before", told(&after)),
+                false => format!("{title}: {} instead of {}", told(&after), told(&row.report)),
+            };
+            action.title += &format!(" (estimate for {})", self.processor());
+        }
+        let line = edits[0].1.lines().last().unwrap_or("").trim();
+        action.effect = format!("becomes: {line}");
+        action.what = Doing::Edit(edits);
+        Some(action)
+    }
+
+    /// What comes of the loop with these edits.
+    fn after(&self, edits: &[Edit], row: &Row) -> Result<LoopReport, String> {
+        let gone = || "the loop is not found in the changed text".to_owned();
+        let after = edited(self.source.text, edits).ok_or("the edits overlap")?;
+        let rewritten = program::rewritten(self.db, self.item, &after).ok_or_else(gone)?;
+        let lowered = rewritten.lowered.first().ok_or_else(gone)?;
+        let before = db::lowered(self.db, self.item);
+        let known = before.first().map_or(0, |one| one.problems.len());
+        if let Some(problem) = lowered.problems.get(known) {
+            return Err(problem.message.clone());
+        }
+        if let Some(problem) = rewritten
+            .parsed
+            .problems
+            .get(self.source.item.problems.len())
+        {
+            return Err(problem.message.clone());
+        }
+        // Loops keep their order.
+        let heads = |module: &Module| {
+            let loops = module.functions.first().map(|one| one.loops.as_slice());
+            let mut heads: Vec<Loc> = loops
+                .unwrap_or_default()
+                .iter()
+                .map(|one| one.loc)
+                .filter(|loc| loc.site == Site(0))
+                .collect();
+            heads.sort_by_key(|loc| loc.span);
+            heads
+        };
+        let old = heads(&before.first().ok_or_else(gone)?.module);
+        let number = old.iter().position(|head| *head == row.report.head);
+        let new = heads(&lowered.module);
+        let head = number
+            .filter(|_| new.len() == old.len())
+            .and_then(|number| new.get(number))
+            .ok_or_else(gone)?;
+        let reports = loops_of(self.db, self.file, &lowered.module).ok_or_else(gone)?;
+        let mut reports = reports.into_iter();
+        reports.find(|one| one.head == *head).ok_or_else(gone)
+    }
+}
+
+fn edit(made: Result<Edit, Refusal>) -> Doing {
+    match made {
+        Ok(edit) => Doing::Edit(vec![edit]),
+        Err(reason) => Doing::Refused {
+            reason: reason.to_string(),
+        },
+    }
+}
