@@ -5,10 +5,11 @@
 
 #[path = "support/command.rs"]
 mod command;
+mod support;
 
 use codegen::target::ia64::emit::{Options, emit};
 use codegen::target::ia64::sim::{self, Arg, Memory, Program};
-use command::{Place, errors, json, lockstep, text};
+use command::{Place, errors, json as parsed, lockstep, text};
 use ir::Module;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::random::c::{Argument, Kernel, Scalar, kernel};
@@ -17,6 +18,7 @@ use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views::actions::{Action, Doing, actions, edited};
 use lockstep_server::views::diagnostics::diagnostics;
 use lockstep_server::views::lens::lenses;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -24,7 +26,14 @@ use syntax::Span;
 use syntax::c_family::{Dialect, parse_text};
 
 const SAXPY: &str = include_str!("../../fixtures/c/saxpy.c");
-const SEARCH: &str = include_str!("../../fixtures/c/search.c");
+const SEARCH: &str = "\
+long find(const unsigned char *text, unsigned char wanted) {
+  const unsigned char *at = text;
+  while (*at != wanted && *at)
+    ++at;
+  return at - text;
+}
+";
 
 fn open(source: &str) -> (Database, File) {
     let mut db = Database::default();
@@ -67,7 +76,7 @@ fn number_behind(text: &str, word: &str) -> u32 {
 
 #[test]
 fn early_exits_have_a_choice_of_methods_each_with_its_interval() {
-    let found = at(SEARCH, "for (int32_t i");
+    let found = at(SEARCH, "while (*at");
     let chain = of(&found, "software-pipeline-predicate-registers");
     let slow = of(&found, "software-pipeline-exit-variable");
     assert!(
@@ -79,7 +88,7 @@ fn early_exits_have_a_choice_of_methods_each_with_its_interval() {
     assert!(chain.title.contains("(exit variable "), "{}", chain.title);
     let changed = applied(SEARCH, slow);
     assert!(
-        changed.contains("  #pragma lockstep pipeline(exit_variable)\n  for (int32_t i"),
+        changed.contains("  #pragma lockstep pipeline(exit_variable)\n  while (*at"),
         "{changed}"
     );
     // The lens obeys, and tells the predicted interval.
@@ -90,7 +99,7 @@ fn early_exits_have_a_choice_of_methods_each_with_its_interval() {
         "{title}"
     );
     // The choice is not offered again; another one and none are.
-    let again = at(&changed, "for (int32_t i");
+    let again = at(&changed, "while (*at");
     assert!(
         again
             .iter()
@@ -114,8 +123,8 @@ fn early_exits_have_a_choice_of_methods_each_with_its_interval() {
 #[test]
 fn a_word_that_nobody_knows_is_told() {
     let source = SEARCH.replace(
-        "  for (int32_t i",
-        "#pragma lockstep pipeline(quickly)\n  for (int32_t i",
+        "  while (*at",
+        "#pragma lockstep pipeline(quickly)\n  while (*at",
     );
     let (db, file) = open(&source);
     let told = diagnostics(&db, file);
@@ -215,11 +224,11 @@ fn the_command_line_lists_and_applies_them() {
     let file = place.file("search.c", SEARCH);
     let line = SEARCH
         .lines()
-        .position(|line| line.contains("for (int32_t"))
+        .position(|line| line.contains("while (*at"))
         .expect("it")
         + 1;
     let at = format!("{line}:3");
-    let listed = json(&lockstep(&[
+    let listed = parsed(&lockstep(&[
         "actions", &file, "--at", &at, "--format", "json",
     ]));
     let rows = listed["actions"].as_array().expect("actions");
@@ -244,11 +253,167 @@ fn the_command_line_lists_and_applies_them() {
             .status
             .success()
     );
-    let loops = json(&lockstep(&["loops", &file, "--format", "json"]));
+    let loops = parsed(&lockstep(&["loops", &file, "--format", "json"]));
     assert_eq!(loops["loops"][0]["method"], "parallel compare", "{loops}");
     // What is asked for in the source is emitted without an option.
     let emitted = lockstep(&["emit", &file, "--item", "find"]);
     assert!(text(&emitted).contains("br.wtop"), "{}", text(&emitted));
+}
+
+/// A client of an editor that has a processor configured.
+fn client() -> support::Client {
+    let mut client = support::Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize_with(
+        json!({
+            "general": { "positionEncodings": ["utf-8"] },
+            "textDocument": { "codeAction": {
+                "codeActionLiteralSupport": { "codeActionKind": { "valueSet": ["refactor.rewrite"] } },
+                "disabledSupport": true,
+            } },
+        }),
+        json!({ "processor": "itanium2" }),
+    );
+    client
+}
+
+fn line_of(source: &str, part: &str) -> usize {
+    source
+        .lines()
+        .position(|line| line.contains(part))
+        .expect(part)
+}
+
+#[test]
+fn lines_of_source_and_code_lead_to_each_other_over_the_wire() {
+    let mut client = client();
+    let uri = "file:///work/saxpy.c";
+    client.open(uri, "c", SAXPY);
+    let row = line_of(SAXPY, "y[i] = a * x[i]");
+    let position = json!({ "line": row, "character": 6 });
+    let asked = json!({ "textDocument": { "uri": uri }, "position": position });
+    let code = client.request("lockstep/code", asked.clone());
+    assert_eq!(
+        (&code["name"], &code["target"]),
+        (&"saxpy".into(), &"ia64:itanium2".into())
+    );
+    let shown: Vec<&str> = code["text"].as_str().expect("a text").lines().collect();
+    let rows = code["lines"].as_array().expect("lines");
+    let pairs: Vec<(usize, usize)> = rows
+        .iter()
+        .map(|pair| {
+            (
+                pair[0].as_u64().expect("a line") as usize,
+                pair[1].as_u64().expect("a line") as usize,
+            )
+        })
+        .collect();
+    // From the source to the code: its loads, its multiply-add and its store, each with its cycle or stage.
+    let there: Vec<&str> = pairs
+        .iter()
+        .filter(|pair| pair.1 == row)
+        .map(|pair| shown[pair.0])
+        .collect();
+    for part in ["ldfs", "fmpy.s", "stfs"] {
+        assert!(
+            there.iter().any(|line| line.contains(part)),
+            "{part}: {there:?}"
+        );
+    }
+    assert!(
+        there.iter().any(|line| line.contains("stage ")),
+        "{there:?}"
+    );
+    // From the code to the source: every line that is named is one, of the function.
+    let first = line_of(SAXPY, "void saxpy(");
+    let last = SAXPY.lines().count();
+    for (line, source) in &pairs {
+        assert!(
+            *line < shown.len() && (first..last).contains(source),
+            "{line} {source}"
+        );
+    }
+    let counts = pairs
+        .iter()
+        .filter(|pair| shown[pair.0].contains("br.ctop"))
+        .map(|pair| pair.1);
+    assert_eq!(counts.collect::<Vec<_>>(), [line_of(SAXPY, "for (size_t")]);
+    // After an edit in front, lines have moved.
+    client.change(uri, 2, Some((0, 0, 0, 0)), "// One more line.\n");
+    let moved =
+        json!({ "textDocument": { "uri": uri }, "position": { "line": row + 1, "character": 6 } });
+    let later = client.request("lockstep/code", moved);
+    let expected: Vec<Value> = pairs
+        .iter()
+        .map(|(line, source)| json!([line, source + 1]))
+        .collect();
+    assert_eq!(later["lines"], json!(expected));
+    assert_eq!(later["text"], code["text"]);
+    assert_eq!(client.shutdown(), Some(0));
+}
+
+#[test]
+fn rewrites_of_loops_and_of_assembly_are_offered_and_compared_over_the_wire() {
+    let mut client = client();
+    let uri = "file:///work/saxpy.c";
+    client.open(uri, "c", SAXPY);
+    let at = json!({ "line": line_of(SAXPY, "while (i < n)"), "character": 3 });
+    let range = json!({ "start": at, "end": at });
+    let document = json!({ "uri": uri });
+    let found = client.request(
+        "textDocument/codeAction",
+        json!({ "textDocument": document, "range": range, "context": { "diagnostics": [] } }),
+    );
+    let found = found.as_array().expect("actions");
+    let titled = |word: &str| {
+        let title = |one: &&Value| {
+            one["title"]
+                .as_str()
+                .is_some_and(|title| title.starts_with(word))
+        };
+        found
+            .iter()
+            .find(title)
+            .unwrap_or_else(|| panic!("{word}: {found:?}"))
+    };
+    let restrict = titled("Add `restrict` to `x` and `y`");
+    assert_eq!(restrict["kind"], "refactor.rewrite");
+    assert!(restrict["edit"].is_object(), "{restrict}");
+    let preview = client.request(
+        "lockstep/preview",
+        json!({ "textDocument": document, "range": range, "action": "add-restrict" }),
+    );
+    for side in ["before", "after"] {
+        assert_eq!(preview[side]["target"], "ia64:itanium2", "{preview}");
+    }
+    assert_ne!(preview["before"]["text"], preview["after"]["text"]);
+    let loose = "\t.text\n\t.proc f\nf:\n\tadd r14 = 1, r32 ;;\n\tadd r15 = 2, r33 ;;\n\tadd r16 = 3, r32 ;;\n\tadd r8 = r14, r15\n\tbr.ret.sptk.many b0 ;;\n\t.endp f\n";
+    let uri = "file:///work/f.ia64.s";
+    client.open(uri, "ia64", loose);
+    let found = client.request(
+        "textDocument/codeAction",
+        json!({
+            "textDocument": { "uri": uri },
+            "range": { "start": { "line": 4, "character": 2 }, "end": { "line": 4, "character": 2 } },
+            "context": { "diagnostics": [] },
+        }),
+    );
+    let titles: Vec<&str> = found
+        .as_array()
+        .expect("actions")
+        .iter()
+        .filter_map(|one| one["title"].as_str())
+        .collect();
+    assert!(
+        titles.iter().any(|title| title.starts_with("Re-bundle this block: ") && title.contains(" cycles, ")),
+        "{titles:?}"
+    );
+    assert!(
+        titles
+            .iter()
+            .all(|title| !title.contains("oftware-pipeline")),
+        "{titles:?}"
+    );
+    assert_eq!(client.shutdown(), Some(0));
 }
 
 fn lowered(kernel: &Kernel, source: &str) -> Module {

@@ -69,6 +69,46 @@ cut = 0.5
 [inputs.NORMAL]
 fill = "sphere"
 `;
+// A recurrence, a store that may meet a load, and a search whose exits are early.
+const LOOPS = `double dot(long n, const double *restrict a, const double *restrict b) {
+  double sum = 0;
+  for (long i = 0; i < n; ++i)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+void scale(long n, float a, const float *x, float *y) {
+  for (long i = 0; i < n; ++i)
+    y[i] = a * x[i];
+}
+
+long find(const unsigned char *text, unsigned char wanted) {
+  const unsigned char *at = text;
+  while (*at != wanted && *at)
+    ++at;
+  return at - text;
+}
+`;
+// A block with a needless stop, a wait for a load, and nops that better templates save.
+const ASSEMBLY = `\t.text
+\t.global distance
+\t.proc distance
+distance:
+\talloc r2 = ar.pfs, 3, 0, 0, 0 ;;
+\tshladd r14 = r33, 3, r32 ;;
+\tshladd r15 = r34, 3, r32 ;;
+\tldfd f6 = [r14] ;;
+\tldfd f7 = [r15] ;;
+\tfsub.d f8 = f6, f7 ;;
+\tfmpy.d f8 = f8, f8 ;;
+\tadds r8 = 1, r33
+\tcmp.lt p6, p7 = r33, r34 ;;
+(p7)\tmov r8 = r34
+\tbr.ret.sptk.many b0 ;;
+\t.endp distance
+`;
+fs.writeFileSync(path.join(workspace, "loops.c"), LOOPS);
+fs.writeFileSync(path.join(workspace, "distance.ia64.s"), ASSEMBLY);
 fs.writeFileSync(path.join(workspace, "lit.hlsl"), LIT);
 fs.writeFileSync(path.join(workspace, "lit.inputs.toml"), INPUTS);
 fs.writeFileSync(path.join(workspace, "mirror.cu"), CUDA);
@@ -280,6 +320,69 @@ try {
   await line("WaveActiveAllTrue").waitFor({ timeout: 10000 });
   must(true, "the version is applied");
   await shot("12-version");
+
+  await open("loops.c");
+  const lens = (words) => editor.locator(".codelens-decoration").filter({ hasText: words }).first();
+  await lens(/II\s\d+/).waitFor({ timeout: 30000 });
+  must(true, "a loop of C says its interval");
+  await page.waitForTimeout(1500);
+  await shot("13-loops-dark");
+  await theme("Default Light Modern");
+  await shot("14-loops-light");
+  await theme("Default Dark Modern");
+  const rotating = page.locator(".editor-instance .view-line").filter({ hasText: "br.ctop" }).first();
+  const press = async (words, part) => {
+    const at = await box(line(words), part).catch(() => null);
+    if (at !== null) await page.mouse.click(at.x, at.y);
+  };
+  await retry(
+    async () => {
+      await press("sum += a", "sum");
+      await page.keyboard.press("F1");
+      await page.keyboard.type("Lockstep: Show IA-64 Code", { delay: 5 });
+      await page.locator(".quick-input-list .monaco-list-row", { hasText: "Show IA-64 Code" }).first().waitFor({ timeout: 5000 });
+      await page.keyboard.press("Enter");
+    },
+    () => rotating.waitFor({ timeout: 8000 }),
+  );
+  must(true, "the IA-64 code stands beside the source");
+  await press("sum += a", "sum");
+  await page.waitForTimeout(1200);
+  await shot("15-loops-and-code");
+  const methods = page.locator(".action-widget .monaco-list-row", { hasText: "Software-pipeline by" });
+  await retry(
+    async () => {
+      await press("while (", "while");
+      await page.keyboard.press("Control+.");
+    },
+    () => methods.first().waitFor({ timeout: 4000 }),
+  );
+  must((await methods.count()) >= 3, "early exits have a choice of methods");
+  await shot("16-methods");
+  await page.locator(".action-widget .monaco-list-row", { hasText: "by predicate registers" }).first().click();
+  await line("#pragma lockstep pipeline(predicate_registers)").waitFor({ timeout: 10000 });
+  must(true, "the choice stands in the source");
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "br.wtop" }).first().waitFor({ timeout: 10000 });
+  must(true, "the code before and after it stands beside");
+  await page.waitForTimeout(800);
+  await shot("17-before-and-after");
+
+  await open("distance.ia64.s");
+  await editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first().waitFor({ timeout: 30000 });
+  must(true, "a block of assembly says what it takes");
+  await page.waitForTimeout(1500);
+  await shot("18-assembly-dark");
+  const load = await box(line("ldfd"), "ldfd");
+  await retry(
+    () => page.mouse.move(load.x, load.y, { steps: 4 }),
+    () => hover.filter({ hasText: "Waiting for it" }).first().waitFor({ timeout: 3000 }),
+  );
+  must(true, "an instruction says who waits for it");
+  await shot("19-assembly-hover");
+  await page.mouse.move(900, 880);
+  await page.keyboard.press("Escape");
+  await theme("Default Light Modern");
+  await shot("20-assembly-light");
 } catch (error) {
   failed = 1;
   console.log(String(error));

@@ -1,5 +1,5 @@
 //! What the author of a loop of C can do about it in the source: ask for a way of pipelining (`request`), promise that
-//! pointers are apart (`restrict`), write a condition as a value (`conditional`).
+//! pointers are apart (`restrict`), write a condition as a value (`conditional`), or a body several times (`unroll`).
 //!
 //! ```text
 //! for (long i = 0; i < n; i++)                            #pragma lockstep pipeline(best)
@@ -9,17 +9,19 @@
 //!
 //! Edits are made of the author's own text. What a macro or a directive takes part in is refused.
 //!
-//! Not done: loops are neither split nor unrolled here, and statements do not move.
+//! Not done: loops are not split, and statements do not move.
 
 mod conditional;
 mod request;
 mod restrict;
 #[cfg(test)]
 mod tests;
+mod unroll;
 
 pub use conditional::{Conversion, conditional_at};
 pub use request::{Pragma, pragma_of, with_pragma, without_pragma};
 pub use restrict::{Promise, promise};
+pub use unroll::unrolled;
 
 use crate::specialize::source::Source;
 use crate::specialize::source::names::parts;
@@ -64,6 +66,12 @@ pub enum Refusal {
         "the values of the two ways have different types, which a conditional expression would convert"
     )]
     Types,
+    #[error(
+        "it does not count up by one from zero to a variable or a number that stays what it is"
+    )]
+    NotCounted,
+    #[error("it holds {0}, which can't be repeated")]
+    Repeated(&'static str),
     #[error("{statements} statements in the ways, of at most {most}")]
     Long { statements: usize, most: usize },
 }

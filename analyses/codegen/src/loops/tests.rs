@@ -249,3 +249,31 @@ fn lines_above_a_loop_are_added_changed_and_taken_out() {
         "int f(int n) { int k = 0;\n#pragma lockstep pipeline(none)\n  while (k < n) k++; return k; }"
     );
 }
+
+#[test]
+fn a_body_is_repeated_and_what_remains_is_the_loop() {
+    let text = "long f(long n, const long *a) {\n  long s = 0;\n  for (long i = 0; i < n; i++)\n    s += a[i];\n  return s;\n}\n";
+    let times = |text: &str, times| {
+        with(text, |source, function| {
+            let at = text.find("for (").expect("it") as u32 - source.start;
+            let statement = loop_at(function, at).expect("a loop");
+            Ok(edited(text, &unrolled(source, function, statement, times)?))
+        })
+    };
+    let expected = "long f(long n, const long *a) {\n  long s = 0;\n  {\n    long i = 0;\n    for (; i < (n > 1 ? n - 1 : 0); i++) {\n      s += a[i];\n      i++;\n      s += a[i];\n    }\n    for (; i < n; i++)\n      s += a[i];\n  }\n  return s;\n}\n";
+    assert_eq!(times(text, 2).as_deref(), Ok(expected));
+    let refusals = [
+        ("i < n;", "i <= n;", Refusal::NotCounted),
+        ("long i = 0", "long i = 1", Refusal::NotCounted),
+        ("s += a[i]", "s += a[i++]", Refusal::NotCounted),
+        ("s += a[i]", "{ n--; s += a[i]; }", Refusal::NotCounted),
+        (
+            "s += a[i]",
+            "{ if (s) break; s += a[i]; }",
+            Refusal::Repeated("a `break`"),
+        ),
+    ];
+    for (from, to, why) in refusals {
+        assert_eq!(times(&text.replace(from, to), 2), Err(why), "{to}");
+    }
+}

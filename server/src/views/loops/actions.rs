@@ -28,6 +28,7 @@ const LEAVE: &str = "leave-loop";
 const REMOVE: &str = "remove-pipeline-request";
 const RESTRICT: &str = "add-restrict";
 const CONVERT: &str = "if-convert";
+const UNROLL: &str = "unroll";
 
 /// What there is to do about the loop, or the `if`, at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
@@ -66,6 +67,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             Some(row) => {
                 out.extend(at.pipelining(row));
                 out.extend(at.restrict(row));
+                out.extend(at.unrolling(row));
             }
             None => out.extend(at.without_row()),
         }
@@ -150,23 +152,18 @@ impl At<'_> {
         };
         let mut out = Vec::new();
         let processor = self.processor();
-        let reasons = || {
-            let mut all: Vec<String> = report.reasons.iter().map(ToString::to_string).collect();
-            // With a reason that ends it, what only slows it down says nothing.
-            if let Some(last) = all.pop() {
-                all = vec![last];
-            }
-            match all.pop() {
-                Some(reason) => reason,
-                None => "no schedule was found".to_owned(),
-            }
+        // The last one ends it; those in front only slow it down.
+        let reasons = || match report.reasons.last() {
+            Some(reason) => reason.to_string(),
+            None => "no schedule was found".to_owned(),
         };
         let several = report.methods.len() > 1;
         let title = "Software-pipeline this loop";
-        if !report.pipelined {
-            out.push(refused(PIPELINE, title, reasons(), false));
-        } else if several {
+        let gains_nothing = matches!(report.reasons.last(), Some(Reason::NotProfitable { .. }));
+        if several && (report.pipelined || gains_nothing) {
             out.extend(self.by_methods(&report, asked));
+        } else if !report.pipelined {
+            out.push(refused(PIPELINE, title, reasons(), false));
         } else if asked != Some(Asked::Best) {
             let title = format!(
                 "Software-pipeline: {}, {} instead of {} cycles an iteration (estimate for {processor})",
@@ -221,12 +218,13 @@ impl At<'_> {
             };
             let compared = match variable {
                 Some(other) if method != Method::Tirumalai => {
-                    format!(" ({} {other})", Method::Tirumalai)
+                    format!("{} {other}, ", Method::Tirumalai)
                 }
                 _ => String::new(),
             };
-            let best = if report.method == Some(method) {
-                ", what is chosen by itself"
+            let compared = format!(" ({compared}unpipelined {})", report.unpipelined);
+            let best = if report.method == Some(method) && report.pipelined {
+                ", the best"
             } else {
                 ""
             };
@@ -308,7 +306,7 @@ impl At<'_> {
             .map(|one| format!("`{one}`"))
             .collect();
         let title = format!("Add `restrict` to {}", names.join(" and "));
-        let after = match self.after(&found.edits, row) {
+        let after = match self.after(&found.edits, row, 0) {
             Ok(after) => after,
             Err(reason) => return Some(refused(RESTRICT, &title, reason, false)),
         };
@@ -337,6 +335,56 @@ impl At<'_> {
         Some(action)
     }
 
+    /// The body several times, where that takes fewer cycles an iteration.
+    fn unrolling(&self, row: &Row) -> Vec<Action> {
+        let mut out = Vec::new();
+        for times in [2, 3, 4] {
+            // Three only where the bound asks for it.
+            if times == 3 && row.report.unroll != 3 {
+                continue;
+            }
+            let id = format!("{UNROLL}-{times}");
+            let title = format!("Unroll by {times}");
+            let edit = match loops::unrolled(self.source, self.function, self.statement, times) {
+                Ok(edit) => edit,
+                Err(reason) => {
+                    out.push(refused(&id, &title, reason.to_string(), true));
+                    continue;
+                }
+            };
+            let lines = edit.1.lines().count();
+            let edits = vec![edit];
+            let after = match self.after(&edits, row, 1) {
+                Ok(after) => after,
+                Err(reason) => {
+                    out.push(refused(&id, &title, reason, true));
+                    continue;
+                }
+            };
+            let told = format!(
+                "{} cycles for {times} iterations instead of {} for one",
+                interval(&after),
+                interval(&row.report)
+            );
+            if interval(&after) >= times * interval(&row.report) {
+                out.push(refused(
+                    &id,
+                    &title,
+                    format!("nothing is gained: {told}"),
+                    true,
+                ));
+                continue;
+            }
+            let title = format!("{title}: {told} (estimate for {})", self.processor());
+            let mut action = Action::rewrite(&id, title);
+            action.effect =
+                format!("{lines} lines; the loop itself stays for the iterations that remain");
+            action.what = Doing::Edit(edits);
+            out.push(action);
+        }
+        out
+    }
+
     /// The `if` at the place as a value.
     fn conversion(&self, inside: u32, row: Option<&Row>) -> Option<Action> {
         let (span, found) = conditional_at(self.source, self.function, inside)?;
@@ -352,7 +400,7 @@ impl At<'_> {
         let edits = vec![found.edit];
         let mut action = Action::rewrite(CONVERT, title.to_owned());
         if let Some(row) = row {
-            let after = match self.after(&edits, row) {
+            let after = match self.after(&edits, row, 0) {
                 Ok(after) => after,
                 Err(reason) => return Some(refused(CONVERT, title, reason, false)),
             };
@@ -368,8 +416,8 @@ impl At<'_> {
         Some(action)
     }
 
-    /// What comes of the loop with these edits.
-    fn after(&self, edits: &[Edit], row: &Row) -> Result<LoopReport, String> {
+    /// What comes of the loop with these edits, which make `more` loops beside it.
+    fn after(&self, edits: &[Edit], row: &Row, more: usize) -> Result<LoopReport, String> {
         let gone = || "the loop is not found in the changed text".to_owned();
         let after = edited(self.source.text, edits).ok_or("the edits overlap")?;
         let rewritten = program::rewritten(self.db, self.item, &after).ok_or_else(gone)?;
@@ -402,7 +450,7 @@ impl At<'_> {
         let number = old.iter().position(|head| *head == row.report.head);
         let new = heads(&lowered.module);
         let head = number
-            .filter(|_| new.len() == old.len())
+            .filter(|_| new.len() == old.len() + more)
             .and_then(|number| new.get(number))
             .ok_or_else(gone)?;
         let reports = loops_of(self.db, self.file, &lowered.module).ok_or_else(gone)?;

@@ -60,8 +60,10 @@ pub(super) fn request(
             leave: true,
             ..common?
         },
+        // The author's word, also where nothing is gained.
         Some(Asked::By(method)) => Options {
             method: Some(method),
+            always: true,
             ..given()
         },
     };
