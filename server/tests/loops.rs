@@ -123,7 +123,7 @@ fn the_editor_speaks_of_loops_only_where_a_processor_is_named() {
     let titles: Vec<String> = lenses(&db, file).into_iter().map(|one| one.title).collect();
     assert_eq!(titles.len(), 3, "{titles:?}");
     assert!(
-        titles[0].starts_with("II 4 = ResMII 1 (") && titles[0].contains("RecMII 4"),
+        titles[0].starts_with("II 4 = RecMII 4 · ResMII 1 ("),
         "{titles:?}"
     );
     let codes: Vec<&str> = diagnostics(&db, file).iter().map(|one| one.code).collect();

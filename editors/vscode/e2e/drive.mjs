@@ -359,10 +359,10 @@ try {
   );
   must((await methods.count()) >= 3, "early exits have a choice of methods");
   await shot("16-methods");
-  await page.locator(".action-widget .monaco-list-row", { hasText: "by predicate registers" }).first().click();
-  await line("#pragma lockstep pipeline(predicate_registers)").waitFor({ timeout: 10000 });
+  await page.locator(".action-widget .monaco-list-row", { hasText: "by exit variable" }).first().click();
+  await line("#pragma lockstep pipeline(exit_variable)").waitFor({ timeout: 10000 });
   must(true, "the choice stands in the source");
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "br.wtop" }).first().waitFor({ timeout: 10000 });
+  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "alloc" }).first().waitFor({ timeout: 10000 });
   must(true, "the code before and after it stands beside");
   await page.waitForTimeout(800);
   await shot("17-before-and-after");

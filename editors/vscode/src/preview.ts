@@ -115,7 +115,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
 
   private async showChange(change: Change): Promise<void> {
     const code = await this.codeAt(change.uri, change.position);
-    if (code === null) return;
+    // A choice that is made anyway changes nothing.
+    if (code === null || code.text === change.before.text) return;
     const before = this.put("before", change.name, change.before);
     const after = this.put("after", change.name, code);
     const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true };

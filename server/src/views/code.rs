@@ -249,6 +249,9 @@ fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     Some(shown)
 }
 
+/// Half a window has room for an instruction and its comment.
+const INDENT: &str = "    ";
+
 /// Assembly with the cycle of each group behind its first instruction, in pipelined loops with the stage of each.
 fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
     let table = db::processor(db, file.settings(db));
@@ -286,8 +289,8 @@ fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
     let lines = (0..).zip(text.lines()).map(|(number, line)| {
         match comments.get(&number) {
             // Columns that a reader can compare.
-            Some(comment) => format!("{:<44}\t// {comment}\n", line.replace('\t', "        ")),
-            None => line.replace('\t', "        ") + "\n",
+            Some(comment) => format!("{:<36} // {comment}\n", line.replace('\t', INDENT)),
+            None => line.replace('\t', INDENT) + "\n",
         }
     });
     lines.collect()

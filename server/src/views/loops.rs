@@ -227,12 +227,12 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
     let mut parts = Vec::new();
     let resources = report.res_mii.first();
     let bounds = resources.map(|first| {
-        format!(
-            "ResMII {} ({}) · RecMII {}",
-            first.cycles,
-            units(first.unit),
-            report.rec_mii
-        )
+        let units = format!("ResMII {} ({})", first.cycles, units(first.unit));
+        // What limits stands first.
+        match report.rec_mii > first.cycles {
+            true => format!("RecMII {} · {units}", report.rec_mii),
+            false => format!("{units} · RecMII {}", report.rec_mii),
+        }
     });
     match (report.pipelined, report.ii) {
         (true, Some(ii)) => {
@@ -246,7 +246,7 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
-            if let Some(method) = report.method.filter(|_| report.methods.len() > 1) {
+            if let Some(method) = report.method.filter(|one| *one != Method::Counted) {
                 parts.push(format!("exits by {method}"));
             }
         }

@@ -166,9 +166,8 @@ impl At<'_> {
             out.push(refused(PIPELINE, title, reasons(), false));
         } else if asked != Some(Asked::Best) {
             let title = format!(
-                "Software-pipeline: {}, {} instead of {} cycles an iteration (estimate for {processor})",
+                "Software-pipeline: {} instead of {} cycles an iteration (estimate for {processor})",
                 told(&report),
-                interval(&report),
                 report.unpipelined
             );
             out.push(self.request(PIPELINE, title, Asked::Best));
@@ -199,7 +198,8 @@ impl At<'_> {
     /// One for each way of making several exits one.
     fn by_methods(&self, report: &LoopReport, asked: Option<Asked>) -> Vec<Action> {
         let mut methods = report.methods.clone();
-        methods.sort_by_key(|(_, ii)| ii.unwrap_or(u32::MAX));
+        methods
+            .sort_by_key(|(method, ii)| (ii.unwrap_or(u32::MAX), report.method != Some(*method)));
         let variable = methods
             .iter()
             .find(|(method, _)| *method == Method::Tirumalai)
