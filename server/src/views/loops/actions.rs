@@ -129,13 +129,13 @@ impl At<'_> {
         Asked::of(function.loops.iter().find(own)?.pipeline.as_ref()?)
     }
 
-    /// The loop as it is without what the source asks of it.
-    fn unasked(&self) -> Option<LoopReport> {
+    /// The loop as it is with another word of the source, or without one.
+    fn with_word(&self, asked: Option<Asked>) -> Option<LoopReport> {
         let mut module = self.module()?.clone();
         let function = module.functions.first_mut()?;
         for one in &mut function.loops {
             if one.loc.site == Site(0) && is_head(self.statement, one.loc.span.start) {
-                one.pipeline = None;
+                one.pipeline = asked.map(|asked| asked.word().into());
             }
         }
         let reports = loops_of(self.db, self.file, &module)?;
@@ -148,7 +148,7 @@ impl At<'_> {
         let asked = self.asked();
         let report = match asked {
             None => row.report.clone(),
-            Some(_) => self.unasked().unwrap_or_else(|| row.report.clone()),
+            Some(_) => self.with_word(None).unwrap_or_else(|| row.report.clone()),
         };
         let mut out = Vec::new();
         let processor = self.processor();
@@ -197,7 +197,15 @@ impl At<'_> {
 
     /// One for each way of making several exits one.
     fn by_methods(&self, report: &LoopReport, asked: Option<Asked>) -> Vec<Action> {
-        let mut methods = report.methods.clone();
+        // Side by side not all is tried that is where a method is asked for.
+        let alone = |method| self.with_word(Some(Asked::By(method)))?.ii;
+        let methods = report.methods.iter();
+        let mut methods: Vec<(Method, Option<u32>)> = methods
+            .map(|&(method, ii)| match report.method == Some(method) {
+                true => (method, ii),
+                false => (method, alone(method)),
+            })
+            .collect();
         methods
             .sort_by_key(|(method, ii)| (ii.unwrap_or(u32::MAX), report.method != Some(*method)));
         let variable = methods
