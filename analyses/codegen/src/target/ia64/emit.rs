@@ -248,10 +248,8 @@ fn lowered(
     let mut function = select(module, &source, name, options)?;
     allocate::simplify(&mut function);
     let plain = function.clone();
-    let heads = &source.loops;
-    let mut loops = pipeline_each(&mut function, machine, &|places| {
-        request(heads, places, options.pipeline)
-    });
+    let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);
+    let mut loops = pipeline_each(&mut function, machine, &wanted);
     allocate::jumps(&mut function);
     let mut fallen_back = None;
     let allocation = match allocate::allocate(&mut function, machine, &options.limits) {
