@@ -318,7 +318,10 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     let options = Options {
         limits: limits(seed),
         decisions: 60,
-        pipeline: pipelined.then(software::Options::default),
+        pipeline: pipelined.then(|| software::Options {
+            unroll: [None, None, None, Some(2), Some(3), Some(4)][(seed / 2 % 6) as usize],
+            ..software::Options::default()
+        }),
         ..Options::default()
     };
     let emitted = match emit(&module, epic, &options) {

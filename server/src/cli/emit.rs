@@ -43,9 +43,10 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let options = Options {
         bundles: !args.no_bundles,
-        pipeline: args
-            .pipeline
-            .then(codegen::pipeline::software::Options::default),
+        pipeline: args.pipeline.then(|| codegen::pipeline::software::Options {
+            unroll: args.unroll.or(Some(1)),
+            ..codegen::pipeline::software::Options::default()
+        }),
         ..Options::default()
     };
     let mut refused = false;

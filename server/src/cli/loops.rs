@@ -134,6 +134,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "reasons": reasons,
         "unpipelined": report.unpipelined,
         "unroll": report.unroll,
+        "unrolled": report.unrolled,
         "speculative_loads": report.speculative,
         "checks": report.checks,
         "units": units,

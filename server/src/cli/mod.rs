@@ -242,6 +242,9 @@ struct EmitArgs {
     /// Software-pipelines innermost loops
     #[arg(long)]
     pipeline: bool,
+    /// Iterations of a pipelined loop that are done as one
+    #[arg(long, value_name = "K", requires = "pipeline", value_parser = clap::value_parser!(u32).range(1..=4))]
+    unroll: Option<u32>,
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,

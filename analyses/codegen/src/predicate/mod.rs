@@ -58,6 +58,10 @@ pub struct Entry {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body {
     pub entry: Option<Entry>,
+    /// The block with which an iteration begins; `None`: it begins within one.
+    pub start: Option<u32>,
+    /// What an iteration begins with is read behind the exits, too.
+    pub resumes: bool,
     /// Without branches.
     pub operations: Vec<Operation>,
     /// By place.
@@ -144,6 +148,8 @@ pub fn convert(
             }
         }
     }
+    let first = &pieces[turned.unwrap_or(0)];
+    let start = (first.from == 0).then_some(first.block);
     let sides = vec![None; pieces.len()];
     let entry = turned.and_then(|_| entry(function, &pieces[0]));
     let mut converter = Converter {
@@ -170,6 +176,8 @@ pub fn convert(
     }
     Ok(Body {
         entry,
+        start,
+        resumes: false,
         operations: converter.out,
         exits: converter.exits,
         live: converter.live,

@@ -11,7 +11,8 @@ use lockstep_codegen::target::ia64::operation::{describe, text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-pub(crate) fn print(function: &Function) -> String {
+/// `None`: there are too few registers.
+pub(crate) fn print(function: &Function) -> Option<String> {
     let rotates = function.rotating.predicate > 0;
     let rotating = function.rotating.general;
     let mut used: Vec<Virtual> = function.parameters.clone();
@@ -29,7 +30,7 @@ pub(crate) fn print(function: &Function) -> String {
     let mut float = (6..16)
         .chain(32..if rotates { 32 } else { 120 })
         .map(Reg::float);
-    let mut predicate = (6..16)
+    let mut predicate = (1..16)
         .chain(16..if rotates { 16 } else { 64 })
         .map(Reg::predicate);
     let mut places: BTreeMap<Virtual, Reg> = BTreeMap::new();
@@ -39,7 +40,7 @@ pub(crate) fn print(function: &Function) -> String {
             File::Float => float.next(),
             _ => predicate.next(),
         });
-        places.insert(one, reg.expect("a register"));
+        places.insert(one, reg?);
     }
     let locals = end - 32 - 8;
     let mut out = String::from("\t.text\n\t.global f#\n\t.proc f#\nf:\n");
@@ -77,7 +78,7 @@ pub(crate) fn print(function: &Function) -> String {
         }
     }
     out.push_str("\t.endp f#\n");
-    out
+    Some(out)
 }
 
 /// The operations in bundles, in their order.

@@ -159,12 +159,15 @@ pub(super) fn normalise(
             let predicate = now
                 .get(&exit.predicate)
                 .map_or(exit.predicate, |known| known.0);
+            let resumed = body.live.iter().copied().filter(|_| body.resumes);
             let mut live: Vec<(Virtual, Virtual, u32)> = liveness
                 .at_start(exit.target)
                 .iter()
+                .chain(resumed)
                 .filter_map(|one| now.get(&one).map(|(name, ago)| (one, *name, *ago)))
                 .collect();
             live.sort_unstable();
+            live.dedup();
             exits.push(LoopExit {
                 predicate,
                 target: exit.target,

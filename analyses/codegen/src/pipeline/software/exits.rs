@@ -17,8 +17,9 @@
 
 use super::body::{Item, Loop};
 use super::report::{Method, Reason};
+use super::speculate::Check;
 use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
 use crate::predicate::Set;
 use crate::predicate::{constant_compare, is_compare, unconditional};
@@ -116,61 +117,47 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
         before: planner.before,
         statics: planner.statics,
     };
-    drop_unused(&mut plan);
-    drop_dead(&mut plan, given);
+    drop_unused(&mut plan, given);
     Ok(plan)
 }
 
-/// Sums that feed nothing but themselves: a counter whose compare is gone.
-fn drop_dead(plan: &mut Plan, given: &Loop) {
+/// What nothing reads any more, but for itself.
+fn drop_unused(plan: &mut Plan, given: &Loop) {
+    let mut kept: Vec<Virtual> = plan.statics.clone();
+    kept.push(plan.valid);
+    kept.extend(plan.taken.iter().filter_map(|taken| match taken {
+        Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
+        Taken::Otherwise => None,
+    }));
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    kept.extend(left.map(|(_, name, _)| *name));
+    kept.sort_unstable();
     loop {
-        let mut read: Vec<Virtual> = given
-            .exits
-            .iter()
-            .flat_map(|exit| exit.live.iter().map(|&(_, name, _)| name))
-            .chain(plan.statics.iter().copied())
-            .collect();
-        for item in &plan.items {
-            let own = |one: &Virtual| item.operation.writes().any(|written| written == *one);
-            read.extend(item.operation.reads().filter(|one| !own(one)));
+        // By register: a reader, and whether there is another one.
+        let mut read: FxHashMap<Virtual, (usize, bool)> = FxHashMap::default();
+        for (at, item) in plan.items.iter().enumerate() {
+            let again = item.check.as_ref();
+            let inputs = again.map(Check::inputs).unwrap_or_default();
+            let repeated = again.into_iter().flat_map(Check::writes);
+            let all = inputs.into_iter().map(|(one, _)| one).chain(repeated);
+            for one in item.operation.reads().chain(all) {
+                let known = read.entry(one).or_insert((at, false));
+                known.1 |= known.0 != at;
+            }
         }
-        read.sort_unstable();
-        let used = |one: Virtual| read.binary_search(&one).is_ok();
         let before = plan.items.len();
+        let mut at = 0;
         plan.items.retain(|item| {
-            let operation = &item.operation;
-            let sum = matches!(
-                operation.base(),
-                "add" | "adds" | "addl" | "sub" | "shladd" | "mov" | "movl" | "sxt4" | "zxt4"
-            );
-            let whole = matches!(operation.targets[..], [Operand::Register(Name::Virtual(_))]);
-            !sum || !whole || operation.writes().any(used)
-        });
-        if plan.items.len() == before {
-            return;
-        }
-    }
-}
-
-/// What only made predicates that nothing reads any more.
-fn drop_unused(plan: &mut Plan) {
-    loop {
-        let mut read: Vec<Virtual> = plan
-            .items
-            .iter()
-            .flat_map(|item| item.operation.reads())
-            .collect();
-        read.push(plan.valid);
-        read.extend(plan.taken.iter().filter_map(|taken| match taken {
-            Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
-            Taken::Otherwise => None,
-        }));
-        read.sort_unstable();
-        let used = |one: Virtual| read.binary_search(&one).is_ok();
-        let before = plan.items.len();
-        plan.items.retain(|item| {
-            let compare = is_compare(&item.operation);
-            !compare || item.operation.writes().any(used)
+            let here = at;
+            at += 1;
+            let used = |one: Virtual| {
+                kept.binary_search(&one).is_ok()
+                    || read
+                        .get(&one)
+                        .is_some_and(|&(reader, more)| more || reader != here)
+            };
+            let writes = item.operation.writes().next().is_some();
+            item.operation.memory.is_some() || !writes || item.operation.writes().any(used)
         });
         if plan.items.len() == before {
             return;

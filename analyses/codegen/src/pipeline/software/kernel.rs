@@ -18,6 +18,7 @@ use super::counted::Trips;
 use super::depend::{View, units};
 use super::exits::{Plan, Taken};
 use super::report::{Reason, Registers};
+use super::unroll::Rest;
 use crate::allocate::SAVES;
 use crate::machine::epic::Epic;
 use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
@@ -209,6 +210,8 @@ pub(super) struct Kernel<'a> {
     pub(super) exits: &'a [LoopExit],
     pub(super) entry: Option<&'a Entry>,
     pub(super) trips: Option<&'a Trips>,
+    /// What the loop's own code still does, where the kernel does several iterations at once.
+    pub(super) rest: Option<Rest>,
     pub(super) header: u32,
     pub(super) blocks: &'a [u32],
 }
@@ -258,14 +261,30 @@ impl Kernel<'_> {
         let parts = self.parts();
         // In front of the loop, the kernel, the choice of the exit, one block an exit, one a check.
         let behind = 1 + parts.len() as u32;
-        let new = behind + 1 + exits + self.view.checks.len() as u32;
+        let mut new = behind + 1 + exits + self.view.checks.len() as u32;
+        new += u32::from(self.rest.is_some());
         let header = self.header;
         let renumber = |block: u32| if block > header { block + new } else { block };
-        for block in &mut function.blocks {
+        // Where the loop's own code begins if it stays.
+        let own = header + new;
+        let through = function.successors(header).contains(&(header + 1));
+        if self.rest.is_some() {
+            let latch = header
+                .checked_sub(1)
+                .filter(|one| self.blocks.contains(one));
+            if latch.is_some_and(|latch| self.falls_into_header(function, latch)) {
+                return None;
+            }
+        }
+        for (at, block) in (0..).zip(&mut function.blocks) {
+            let back = self.rest.is_some() && self.blocks.contains(&at);
             for one in &mut block.operations {
                 for source in &mut one.sources {
                     if let Operand::Block(target) = source {
-                        *target = renumber(*target);
+                        *target = match back && *target == header {
+                            true => own,
+                            false => renumber(*target),
+                        };
                     }
                 }
             }
@@ -277,10 +296,22 @@ impl Kernel<'_> {
             weight,
             cycles: Vec::new(),
         };
+        let mut kept = Vec::new();
         for &block in self.blocks {
-            function.blocks[block as usize].operations.clear();
+            if self.rest.is_some() && block != header {
+                continue;
+            }
+            let operations = &mut function.blocks[block as usize].operations;
+            kept.append(operations);
             function.blocks[block as usize].cycles.clear();
         }
+        if through {
+            kept.push(jump(None, renumber(header + 1)));
+        }
+        let start = self.rest.map(|rest| match rest.start == header {
+            true => own,
+            false => renumber(rest.start),
+        });
         let mut head = Vec::new();
         if let Some(entry) = self.entry {
             head.extend(entry.operations.iter().cloned());
@@ -293,7 +324,7 @@ impl Kernel<'_> {
             }
         }
         let saved = self.trips.map(|_| function.register(File::General));
-        let before = self.before(function, saved)?;
+        let (before, left) = self.before(function, saved, start)?;
         let mut new = vec![plain(before, 1.0)];
         let choice = header + 1 + behind;
         let (rows, again) = self.kernel(function, kernel, &parts, choice + 1 + exits)?;
@@ -305,11 +336,14 @@ impl Kernel<'_> {
             });
         }
         new.extend(
-            self.behind(function, saved, choice, &renumber)?
+            self.behind(function, saved, choice, left.zip(start), &renumber)?
                 .into_iter()
                 .map(|one| plain(one, 1.0)),
         );
         new.extend(again.into_iter().map(|one| plain(one, 0.0)));
+        if self.rest.is_some() {
+            new.push(plain(kept, 1.0));
+        }
         function.blocks[header as usize].operations = head;
         function.blocks[header as usize].weight = 1.0;
         let at = header as usize + 1;
@@ -322,17 +356,36 @@ impl Kernel<'_> {
         Some(())
     }
 
-    fn before(&self, function: &mut Function, saved: Option<Virtual>) -> Option<Vec<Operation>> {
+    fn falls_into_header(&self, function: &Function, latch: u32) -> bool {
+        let operations = &function.blocks[latch as usize].operations;
+        let leaves = operations
+            .last()
+            .is_some_and(|last| last.predicate.is_none() && last.base() == "br");
+        !leaves
+    }
+
+    /// What stands in front of the kernel, and how many iterations it leaves to the loop's own code at `start`.
+    fn before(
+        &self,
+        function: &mut Function,
+        saved: Option<Virtual>,
+        start: Option<u32>,
+    ) -> Option<(Vec<Operation>, Option<Virtual>)> {
+        let mut left = None;
         let mut out = vec![operation("clrrrb", Vec::new(), Vec::new())];
         let stages = self.schedule.stages();
         if let (Some(trips), Some(saved)) = (self.trips, saved) {
+            let mut count = trips.compute(function, &mut out);
+            if let (Some(rest), Some(start)) = (self.rest, start) {
+                let (kernel, more) = rest.split(function, count, start, &mut out);
+                (count, left) = (kernel, Some(more));
+            }
             let save = operation(
                 "mov",
                 vec![Operand::register(saved)],
                 vec![Operand::fixed(Reg::LC)],
             );
             out.push(save);
-            let count = trips.compute(function, &mut out);
             out.push(operation("mov", vec![Operand::fixed(Reg::LC)], vec![count]));
         }
         let speculative = self.stage(self.view.branch);
@@ -372,7 +425,7 @@ impl Kernel<'_> {
                 vec![Operand::register(name)],
             ));
         }
-        Some(out)
+        Some((out, left))
     }
 
     /// Rows with which a block of the kernel begins: the first, and those with checks.
@@ -499,6 +552,7 @@ impl Kernel<'_> {
         function: &mut Function,
         saved: Option<Virtual>,
         first: u32,
+        left: Option<(Virtual, u32)>,
         renumber: &dyn Fn(u32) -> u32,
     ) -> Option<Vec<Vec<Operation>>> {
         let stages = self.schedule.stages();
@@ -536,6 +590,15 @@ impl Kernel<'_> {
                 let file = function.file(register);
                 let place = self.allocation.place(file, name, stages + ago)?;
                 copies.push(moved(function, file, Operand::register(register), place));
+            }
+            if let Some((left, start)) = left {
+                let more = function.register(File::Predicate);
+                copies.push(operation(
+                    "cmp.ne",
+                    vec![Operand::register(more), Operand::fixed(Reg::P0)],
+                    vec![Operand::Number(0), Operand::register(left)],
+                ));
+                copies.push(jump(Some(more), start));
             }
             copies.push(jump(None, renumber(exit.target)));
             blocks.push(copies);

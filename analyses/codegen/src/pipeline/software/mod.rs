@@ -23,6 +23,7 @@ mod exits;
 mod kernel;
 mod report;
 mod speculate;
+mod unroll;
 
 pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
 
@@ -47,11 +48,14 @@ use exits::{Plan, plan};
 use ir::Loc;
 use kernel::{Allocation, Kernel, allocate, rows};
 use speculate::Ahead;
+use unroll::Rest;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// `None`: the one that is predicted to be best.
     pub method: Option<Method>,
+    /// Iterations of one of the kernel; `None`: as many as are predicted to be best.
+    pub unroll: Option<u32>,
     /// Whether loads may execute ahead of the exits that guard them.
     pub speculation: bool,
     /// Whether a loop that gains nothing is pipelined all the same.
@@ -67,6 +71,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             method: None,
+            unroll: Some(1),
             speculation: true,
             always: false,
             leave: false,
@@ -144,6 +149,7 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
         critical: Vec::new(),
         fraction: 0.0,
         unroll: 1,
+        unrolled: 1,
         ii: None,
         stages: 0,
         max_live: Registers::default(),
@@ -182,6 +188,8 @@ struct Found {
     allocation: Allocation,
     rows: Vec<Vec<u32>>,
     exits: Vec<LoopExit>,
+    /// Iterations of one of the kernel.
+    times: u32,
 }
 
 impl Found {
@@ -221,7 +229,8 @@ impl Form {
         liveness: &Liveness,
         separate: bool,
     ) -> Result<Form, Reason> {
-        let given = normalise(function, body, liveness, separate)?;
+        let mut given = normalise(function, body, liveness, separate)?;
+        unroll::fold(&mut given);
         let described: Vec<Described> = given
             .items
             .iter()
@@ -292,61 +301,38 @@ fn attempt(
     if trips.is_none() {
         report.reasons.push(Reason::TripCount);
     }
-    let mut ahead: Option<(Form, Vec<Virtual>)> = None;
-    let mut best: Option<Found> = None;
-    let mut refused = None;
-    for method in methods {
-        // Of a large loop the first method that has a schedule is taken.
-        if best.is_some() && form.given.items.len() > LARGE {
-            break;
-        }
-        let mut own = build(
-            function,
-            &form,
-            method,
-            machine,
-            options,
-            Some(&mut *report).filter(|_| best.is_none()),
-        );
-        // Methods with more compares gain nothing by it that these don't.
-        let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
-            || options.method == Some(method);
-        let known = best.as_ref().map_or(u32::MAX, |best| best.schedule.ii);
-        if options.speculation
-            && short
-            && method != Method::Counted
-            && own.as_ref().is_ok_and(|own| own.waits(known))
+    let counted = methods == [Method::Counted];
+    let mut best = candidate(
+        function, region, &body, &form, &liveness, &methods, machine, options, report,
+    )?;
+    bound(&best.plan, &best.view, report);
+    let once = alone(&best.view, options);
+    report.unpipelined = once;
+    let times = options.unroll.unwrap_or(report.unroll).min(4);
+    let size = form.given.items.len() * times as usize;
+    if times > 1
+        && (size <= LARGE || options.unroll.is_some())
+        && (!counted || body.start.is_some())
+    {
+        let body = unroll::repeated(&body, times, counted);
+        // Of the methods, only those that do best where nothing is unrolled.
+        let methods = [best.method];
+        let mut other = report.clone();
+        let found = Form::of(function, region, &body, &liveness, false).and_then(|form| {
+            candidate(
+                function, region, &body, &form, &liveness, &methods, machine, options, &mut other,
+            )
+        });
+        if let Ok(mut found) = found
+            && (options.unroll.is_some() || found.schedule.ii < times * best.schedule.ii)
         {
-            if ahead.is_none() {
-                let form = Form::of(function, region, &body, &liveness, true)?;
-                let loads = speculate::candidates(&form.given);
-                ahead = Some((form, loads));
-            }
-            if let Some((form, loads)) = &ahead
-                && let Some(found) = ahead_of_exits(function, form, loads, method, machine, options)
-                && own.as_ref().is_ok_and(|own| found.rank() < own.rank())
-            {
-                own = Ok(found);
-            }
-        }
-        match own {
-            Ok(found) => {
-                report.methods.push((method, Some(found.schedule.ii)));
-                if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
-                    best = Some(found);
-                }
-            }
-            Err(reason) => {
-                report.methods.push((method, None));
-                refused.get_or_insert(reason);
-            }
+            found.times = times;
+            best = found;
+            bound(&best.plan, &best.view, report);
+            report.unpipelined = once * times;
         }
     }
-    let Some(best) = best else {
-        return Err(refused.unwrap_or(Reason::Impossible));
-    };
-    bound(&best.plan, &best.view, report);
-    report.unpipelined = alone(&best.view, options);
+    report.unrolled = best.times;
     // What meets within its own iteration holds back no other.
     let across = best.view.aliases.iter().filter(|reason| {
         !matches!(
@@ -384,6 +370,13 @@ fn attempt(
         exits: &best.exits,
         entry: body.entry.as_ref(),
         trips: trips.as_ref().filter(|_| best.plan.counted),
+        rest: body
+            .start
+            .filter(|_| counted && best.times > 1)
+            .map(|start| Rest {
+                times: best.times,
+                start,
+            }),
         header: region.header,
         blocks: &region.blocks,
     };
@@ -392,6 +385,72 @@ fn attempt(
     *function = changed;
     report.pipelined = true;
     Ok(())
+}
+
+/// The best schedule of an iteration by any of the methods.
+#[allow(clippy::too_many_arguments)]
+fn candidate(
+    function: &mut Function,
+    region: &Region,
+    body: &Body,
+    form: &Form,
+    liveness: &Liveness,
+    methods: &[Method],
+    machine: &Epic,
+    options: &Options,
+    report: &mut LoopReport,
+) -> Result<Found, Reason> {
+    let mut ahead: Option<(Form, Vec<Virtual>)> = None;
+    let mut best: Option<Found> = None;
+    let mut refused = None;
+    for &method in methods {
+        // Of a large loop the first method that has a schedule is taken.
+        if best.is_some() && form.given.items.len() > LARGE {
+            break;
+        }
+        let mut own = build(
+            function,
+            form,
+            method,
+            machine,
+            options,
+            Some(&mut *report).filter(|_| best.is_none()),
+        );
+        // Methods with more compares gain nothing by it that these don't.
+        let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
+            || options.method == Some(method);
+        let known = best.as_ref().map_or(u32::MAX, |best| best.schedule.ii);
+        if options.speculation
+            && short
+            && method != Method::Counted
+            && own.as_ref().is_ok_and(|own| own.waits(known))
+        {
+            if ahead.is_none() {
+                let form = Form::of(function, region, body, liveness, true)?;
+                let loads = speculate::candidates(&form.given);
+                ahead = Some((form, loads));
+            }
+            if let Some((form, loads)) = &ahead
+                && let Some(found) = ahead_of_exits(function, form, loads, method, machine, options)
+                && own.as_ref().is_ok_and(|own| found.rank() < own.rank())
+            {
+                own = Ok(found);
+            }
+        }
+        match own {
+            Ok(found) => {
+                report.methods.push((method, Some(found.schedule.ii)));
+                if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
+                    best = Some(found);
+                }
+            }
+            Err(reason) => {
+                report.methods.push((method, None));
+                refused.get_or_insert(reason);
+            }
+        }
+    }
+    best.ok_or(refused.unwrap_or(Reason::Impossible))
 }
 
 /// The trip count of a loop whose only exit is at its end.
@@ -446,6 +505,7 @@ fn build(
     let mut started = None;
     // After too many registers: the next interval, at which fewer iterations are under way.
     let (mut least, mut wider) = (0, WIDER);
+    let mut again = true;
     loop {
         let mut seen = view(function, &plan, touches, &live, machine);
         if let Some(report) = report.take() {
@@ -455,13 +515,31 @@ fn build(
             let makes = |item: &Item| item.operation.writes().any(|one| one == started);
             plan.items.iter().position(makes)
         });
-        let made = made.map(|made| made as u32);
-        let (schedule, rows) = scheduled(&mut seen, made, least, options)?;
+        let made: Vec<u32> = made.map(|made| made as u32).into_iter().collect();
+        let (mut schedule, mut rows) = scheduled(&mut seen, &made, least, options)?;
         // What runs ahead writes into what the first iteration finds, from the second stage on.
-        let early = |one: u32| schedule.start[one as usize] < schedule.ii;
-        if started.is_none() && !plan.counted && overwrites(&plan, &seen, &early) {
-            started = Some(start(function, &mut plan, &seen));
-            continue;
+        let late = overwriting(&plan, &seen, &schedule);
+        if started.is_none() && !plan.counted && !late.is_empty() {
+            // Those that may stand in the first stage.
+            let exact = Options {
+                limits: Limits {
+                    intervals: 0,
+                    ..options.limits
+                },
+                ..*options
+            };
+            let all = writers_of_initials(&plan, &seen);
+            let moved = match std::mem::take(&mut again) {
+                true => scheduled(&mut seen, &all, least, &exact).ok(),
+                false => None,
+            };
+            match moved.filter(|(moved, _)| moved.ii <= schedule.ii) {
+                Some(moved) => (schedule, rows) = moved,
+                None => {
+                    started = Some(start(function, &mut plan, &seen));
+                    continue;
+                }
+            }
         }
         let stages = schedule.stages();
         if stages > options.stages {
@@ -485,19 +563,28 @@ fn build(
             allocation,
             rows,
             exits: given.exits.clone(),
+            times: 1,
         });
     }
 }
 
-/// Whether an operation without the iteration's predicate would change what was there before the first iteration.
-fn overwrites(plan: &Plan, view: &View, early: &dyn Fn(u32) -> bool) -> bool {
-    view.names.iter().zip(&view.values).any(|(_, value)| {
-        value.initial
-            && value
-                .writers
-                .iter()
-                .any(|&one| plan.items[one as usize].free && !early(one))
-    })
+/// Operations without the iteration's predicate that write what was there before the first iteration, too.
+fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
+    let initial = view.values.iter().filter(|value| value.initial);
+    let writers = initial.flat_map(|value| &value.writers).copied();
+    let mut out: Vec<u32> = writers
+        .filter(|&one| plan.items[one as usize].free)
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Those of them that do so before the first iteration begins.
+fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
+    let mut out = writers_of_initials(plan, view);
+    out.retain(|&one| schedule.start[one as usize] >= schedule.ii);
+    out
 }
 
 /// Puts what runs ahead and computes predicates, or what the first iteration finds, under a predicate that is true from
@@ -540,7 +627,7 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
 /// bundles hold, its operations that only follow each other in turn wait for the next one.
 fn scheduled(
     view: &mut View,
-    made: Option<u32>,
+    made: &[u32],
     least: u32,
     options: &Options,
 ) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
@@ -589,22 +676,21 @@ fn scheduled(
     Err(Reason::Schedule { tried: most })
 }
 
-/// With an operation that waits for none in the first stage.
-fn first_stage(graph: &Graph, mut schedule: Schedule, made: Option<u32>) -> Option<Schedule> {
-    let Some(made) = made else {
-        return Some(schedule);
-    };
-    let now = schedule.start[made as usize];
-    if now < schedule.ii {
-        return Some(schedule);
-    }
-    for at in (0..schedule.ii).rev() {
-        schedule.start[made as usize] = at;
-        if schedule.check(graph).is_ok() {
-            return Some(schedule);
+/// With these operations in the first stage, each as late as that lets it.
+fn first_stage(graph: &Graph, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
+    for &made in made {
+        if schedule.start[made as usize] < schedule.ii {
+            continue;
+        }
+        let found = (0..schedule.ii).rev().any(|at| {
+            schedule.start[made as usize] = at;
+            schedule.check(graph).is_ok()
+        });
+        if !found {
+            return None;
         }
     }
-    None
+    Some(schedule)
 }
 
 /// Cycles of an iteration that overlaps with no other.

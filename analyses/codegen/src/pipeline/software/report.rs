@@ -238,6 +238,8 @@ pub struct LoopReport {
     pub fraction: f64,
     /// So many iterations at once come nearer to that; 1: none.
     pub unroll: u32,
+    /// Iterations of one of the kernel; `ii` and `unpipelined` are cycles of so many.
+    pub unrolled: u32,
     pub ii: Option<u32>,
     pub stages: u32,
     pub max_live: Registers,

@@ -1,0 +1,150 @@
+//! Search loops whose loads are guarded by exits: pipelined with speculative loads at a smaller interval than without, and
+//! right where memory ends with what ends the search, and where speculative loads fail that need not.
+#![allow(clippy::disallowed_methods)]
+
+use ir::Language;
+use ir::lower::c_family::{LowerOptions, lower_unit};
+use lockstep_codegen::machine;
+use lockstep_codegen::pipeline::software::{self, LoopReport};
+use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Outcome, Program, Timing, run};
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_text};
+
+fn emitted(source: &str, how: software::Options) -> (String, LoopReport) {
+    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    let module = all
+        .into_iter()
+        .map(|(_, lowered)| lowered.module)
+        .find(|module| module.functions[0].name == "f")
+        .expect("f");
+    let table = machine::named("itanium2").expect("a table");
+    let options = Options {
+        pipeline: Some(how),
+        ..Options::default()
+    };
+    let emitted = emit(&module, table.epic().expect("groups"), &options).expect("code");
+    let report = emitted.functions[0].loops[0].clone();
+    (emitted.text, report)
+}
+
+fn executed(text: &str, arguments: &[Arg], memory: &Memory, deferred: Option<u64>) -> Outcome {
+    let document = syntax::ia64::parse(text);
+    let (program, problems) = Program::new(&document, text);
+    assert_eq!(problems, [], "{text}");
+    let limits = Limits {
+        deferred,
+        timing: Some(Timing::itanium2()),
+        ..Limits::default()
+    };
+    let outcome = run(&program, "f", arguments, &mut memory.clone(), &limits);
+    let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    assert_eq!(outcome.violations, [], "{text}");
+    assert_eq!(outcome.changed, [], "{text}");
+    outcome
+}
+
+/// With and without speculation; the intervals must be these.
+fn judge(source: &str, intervals: (u32, u32), arguments: &[Arg], memory: &Memory, expected: u64) {
+    let plain = software::Options {
+        speculation: false,
+        unroll: Some(1),
+        always: true,
+        ..software::Options::default()
+    };
+    let ahead = software::Options {
+        speculation: true,
+        ..plain
+    };
+    let (slow, without) = emitted(source, plain);
+    let (fast, with) = emitted(source, ahead);
+    assert!(with.speculative > 0 && with.checks > 0, "{source}\n{fast}");
+    assert_eq!(
+        (with.ii, without.ii),
+        (Some(intervals.0), Some(intervals.1)),
+        "{source}\n{fast}"
+    );
+    let before = executed(&slow, arguments, memory, None);
+    let after = executed(&fast, arguments, memory, None);
+    assert_eq!(
+        (before.result, after.result),
+        (Some(expected), Some(expected)),
+        "{source}\n{fast}"
+    );
+    assert!(
+        after.cycles < before.cycles,
+        "{:?} {:?}",
+        after.cycles,
+        before.cycles
+    );
+    for seed in 0..40 {
+        let again = executed(&fast, arguments, memory, Some(seed));
+        assert_eq!(again.result, Some(expected), "{seed}: {source}\n{fast}");
+    }
+}
+
+/// A string that ends where memory ends.
+fn text(length: usize) -> (Memory, u64) {
+    let mut bytes: Vec<u8> = (0..length).map(|at| b'a' + (at % 20) as u8).collect();
+    bytes.push(0);
+    let mut memory = Memory::new();
+    let place = memory.place(&bytes).expect("room");
+    (memory, place)
+}
+
+#[test]
+fn the_length_of_a_string() {
+    let (memory, place) = text(1000);
+    let source = "long f(const unsigned char *p) { long n = 0; while (p[n]) n++; return n; }";
+    judge(source, (1, 2), &[Arg::Integer(place)], &memory, 1000);
+}
+
+#[test]
+fn a_byte_in_a_string() {
+    let (mut memory, place) = text(600);
+    assert!(memory.bytes(place, 601).is_some());
+    let source = "long f(const unsigned char *p, int c) {\
+        long i = 0; while (p[i] && p[i] != c) i++; return i; }";
+    let arguments = [Arg::Integer(place), Arg::Integer(b'Z'.into())];
+    judge(source, (2, 4), &arguments, &memory, 600);
+}
+
+#[test]
+fn a_number_in_front_of_a_bound() {
+    let mut memory = Memory::new();
+    let bytes: Vec<u8> = (0..500u32).flat_map(u32::to_le_bytes).collect();
+    let place = memory.place(&bytes).expect("room");
+    let source = "long f(const int *a, long n, int key) {\
+        long i = 0; for (;;) { if (i >= n) break; if (a[i] == key) break; i++; } return i; }";
+    for (key, expected) in [(1000, 500), (321, 321)] {
+        let arguments = [Arg::Integer(place), Arg::Integer(500), Arg::Integer(key)];
+        judge(source, (2, 3), &arguments, &memory, expected);
+    }
+}
+
+#[test]
+fn a_list() {
+    let count = 300u64;
+    let place = Memory::new().place(&[0; 16]).expect("room");
+    let node = |at: u64| place + 16 * (at * 7 % count);
+    let mut bytes = vec![0; 16 * count as usize];
+    for at in 0..count {
+        let next = if at + 1 == count { 0 } else { node(at + 1) };
+        let from = (node(at) - place) as usize;
+        bytes[from..from + 8].copy_from_slice(&next.to_le_bytes());
+        bytes[from + 8..from + 16].copy_from_slice(&at.to_le_bytes());
+    }
+    let mut memory = Memory::new();
+    assert_eq!(memory.place(&bytes), Some(place));
+    let source = "struct node { struct node *next; long value; };\
+        long f(const struct node *p, long key) { long s = 0;\
+        while (p && p->value != key) { s++; p = p->next; } return s; }";
+    for (key, expected) in [(1000, count), (200, 200)] {
+        let arguments = [Arg::Integer(node(0)), Arg::Integer(key)];
+        judge(source, (2, 4), &arguments, &memory, expected);
+    }
+}
