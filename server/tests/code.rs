@@ -64,7 +64,7 @@ fn shaders_have_records_and_handles() {
         "MaterialPS_inputs",
         "MaterialPS_outputs",
         "ld.global.nc.f32",
-        "tex.2d.v4.f32.f32",
+        "tex.grad.2d.v4.f32.f32",
         "st.global.f32",
     ] {
         assert!(text.contains(part), "{part}: {text}");

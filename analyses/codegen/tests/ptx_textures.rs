@@ -113,10 +113,10 @@ fn every_form_is_printed_and_taken() {
             Err(refusal) => panic!("{form}: {refusal}"),
         };
         read_back(&text);
-        if let Some(tool) = &tool {
-            if let Err(errors) = ptxas::judge(tool, "sm_75", &text) {
-                panic!("{form}: {errors}\n{text}");
-            }
+        if let Some(tool) = &tool
+            && let Err(errors) = ptxas::judge(tool, "sm_75", &text)
+        {
+            panic!("{form}: {errors}\n{text}");
         }
     }
     for refused in [
@@ -193,10 +193,10 @@ fn masks_of_four_words_and_sums_of_doubles_are_printed() {
             bytes
         };
         assert_eq!(stored(&before), stored(&after), "{form}");
-        if let Some(tool) = &tool {
-            if let Err(errors) = ptxas::judge(tool, "sm_75", &text) {
-                panic!("{form}: {errors}\n{text}");
-            }
+        if let Some(tool) = &tool
+            && let Err(errors) = ptxas::judge(tool, "sm_75", &text)
+        {
+            panic!("{form}: {errors}\n{text}");
         }
     }
 }

@@ -440,6 +440,21 @@ fn assembly_text() {
 
 /// A lambda that may assign what it holds by value does so for the next call, too.
 #[test]
+fn a_deduced_reference_is_its_place() {
+    for body in [
+        "int D = n; decltype(auto) r = (D); r = threadIdx.x;",
+        "int a[4] = {n, n, n, n}; decltype(auto) r = a[1]; r = threadIdx.x; int D = a[1];",
+        "int D = n; int *p = &D; decltype(auto) r = *p; r = threadIdx.x;",
+    ] {
+        varies("", body);
+    }
+    let copied = "int D = n; decltype(auto) r = D; r = threadIdx.x;";
+    assert_eq!(cuda("", "", copied), Class::Uniform);
+    let sum = "int D = n; decltype(auto) r = (D + 1); r = threadIdx.x;";
+    assert_eq!(cuda("", "", sum), Class::Uniform);
+}
+
+#[test]
 fn what_a_mutable_lambda_holds() {
     for body in [
         "int y = n; auto f = [y]() mutable { y += threadIdx.x; return y; }; int D = f();",

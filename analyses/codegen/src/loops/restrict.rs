@@ -144,15 +144,16 @@ fn root(function: &Function, names: &Names, e: &Expr, steps: u32) -> Option<Star
         ExprKind::Index { base, .. } | ExprKind::Member { base, .. } => {
             root(function, names, base, steps)
         }
-        ExprKind::Unary { op, operand } => match op {
-            UnaryOp::Dereference
-            | UnaryOp::AddressOf
-            | UnaryOp::PreIncrement
-            | UnaryOp::PreDecrement
-            | UnaryOp::PostIncrement
-            | UnaryOp::PostDecrement => root(function, names, operand, steps),
-            _ => None,
-        },
+        ExprKind::Unary {
+            op:
+                UnaryOp::Dereference
+                | UnaryOp::AddressOf
+                | UnaryOp::PreIncrement
+                | UnaryOp::PreDecrement
+                | UnaryOp::PostIncrement
+                | UnaryOp::PostDecrement,
+            operand,
+        } => root(function, names, operand, steps),
         ExprKind::Cast { operand, .. } => root(function, names, operand, steps),
         ExprKind::Binary {
             op: BinaryOp::Add,

@@ -119,7 +119,7 @@ pub fn convert(
         _ => Unconvertible::Branch(branch.mnemonic.clone(), branch.loc),
     })?;
     let order = order(&pieces)?;
-    let turned = turns(&pieces);
+    let turned = turns(function, &pieces);
     let mut order = order;
     if turned.is_some() {
         order.retain(|&one| one != 0);
@@ -222,11 +222,31 @@ fn order(pieces: &[Piece]) -> Result<Vec<usize>, Unconvertible> {
 }
 
 /// The piece with which an iteration begins once the test at the top has moved to the bottom; `None`: it stays.
-fn turns(pieces: &[Piece]) -> Option<usize> {
+fn turns(function: &Function, pieces: &[Piece]) -> Option<usize> {
+    // Moves between registers on the way back do not make another test of it.
+    let light = |piece: &Piece| {
+        let operations = &function.blocks[piece.block as usize].operations;
+        let mut all = operations[piece.from..piece.to].iter();
+        all.all(|operation| operation.memory.is_none())
+    };
+    let behind = |mut next: Next| {
+        for _ in 0..pieces.len() {
+            match next {
+                Next::Piece(at) if pieces[at].taken.is_none() && light(&pieces[at]) => {
+                    next = pieces[at].next;
+                }
+                _ => break,
+            }
+        }
+        next
+    };
     let bottom = pieces.iter().any(|piece| {
+        let sides = piece
+            .taken
+            .map(|(_, taken)| (behind(taken), behind(piece.next)));
         matches!(
-            (piece.taken, piece.next),
-            (Some((_, Next::Back)), Next::Exit(_)) | (Some((_, Next::Exit(_))), Next::Back)
+            sides,
+            Some((Next::Back, Next::Exit(_)) | (Next::Exit(_), Next::Back))
         )
     });
     match (bottom, pieces[0].taken?.1, pieces[0].next) {

@@ -176,7 +176,10 @@ fn loops_reach_their_bounds() {
         );
         assert!(bound * 100 >= rows.len() * 95, "{above:?}");
         assert!(gain >= 0.31, "{gain}");
-        assert!(slower.iter().all(|name| VARYING.contains(name)), "{slower:?}");
+        assert!(
+            slower.iter().all(|name| VARYING.contains(name)),
+            "{slower:?}"
+        );
         let text = printed(&rows, machine);
         fixtures::expect_file(format!("c/loops/{machine}.txt"), &text)
             .unwrap_or_else(|message| panic!("{message}"));

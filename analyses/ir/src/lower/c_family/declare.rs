@@ -67,6 +67,10 @@ impl Context<'_> {
             };
             return self.bind_reference(ident, to, operand);
         }
+        if let Some(place) = named_as_it_is(declarator) {
+            let operand = self.bound(place);
+            return self.bind_reference(ident, CType::Unknown, operand);
+        }
         let mut ty = match self.is_c() {
             true => self.c_sized(written, &declarator.initializer),
             false => written,
@@ -491,4 +495,24 @@ fn mentions(e: &ast::Expr, name: &SmolStr) -> bool {
         }
     });
     found
+}
+
+/// What `decltype(auto) r = (x)` is a reference to, if it is a place: anything but a plain name or member, whose declared
+/// type counts.
+///
+/// Source: C++17, [dcl.type.auto.deduct] and [dcl.type.decltype].
+fn named_as_it_is(declarator: &ast::Declarator) -> Option<&ast::Expr> {
+    let ast::TypeKind::Decltype(of) = &declarator.ty.kind else {
+        return None;
+    };
+    match &declarator.initializer {
+        Initializer::Copy(e) if matches!(of.kind, ast::ExprKind::Unknown) => {
+            let plain = matches!(
+                e.kind,
+                ast::ExprKind::Name(_) | ast::ExprKind::Member { .. }
+            );
+            (!plain).then_some(e)
+        }
+        _ => None,
+    }
 }
