@@ -32,7 +32,7 @@ pub(super) struct View {
 }
 
 /// Cycles from the write of a register to its read.
-fn latency(machine: &Epic, from: &Described, to: &Described, register: Virtual) -> u32 {
+pub(super) fn latency(machine: &Epic, from: &Described, to: &Described, register: Virtual) -> u32 {
     let (Some(written), Some(read)) = (from.stand_in(register), to.stand_in(register)) else {
         return 1;
     };

@@ -23,6 +23,7 @@ mod exits;
 mod kernel;
 mod report;
 mod speculate;
+mod straight;
 mod unroll;
 
 pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
@@ -306,7 +307,10 @@ fn attempt(
         function, region, &body, &form, &liveness, &methods, machine, options, report,
     )?;
     bound(&best.plan, &best.view, report);
-    let once = alone(&best.view, options);
+    let once = match form.given.exits.len() {
+        0 | 1 => alone(&best.view, options),
+        _ => straight::cycles(&form.given, &form.described, machine),
+    };
     report.unpipelined = once;
     let times = options.unroll.unwrap_or(report.unroll).min(4);
     let size = form.given.items.len() * times as usize;
