@@ -119,7 +119,7 @@ pub fn convert(
         _ => Unconvertible::Branch(branch.mnemonic.clone(), branch.loc),
     })?;
     let order = order(&pieces)?;
-    let turned = turns(function, &pieces);
+    let turned = turns(&pieces);
     let mut order = order;
     if turned.is_some() {
         order.retain(|&one| one != 0);
@@ -222,17 +222,14 @@ fn order(pieces: &[Piece]) -> Result<Vec<usize>, Unconvertible> {
 }
 
 /// The piece with which an iteration begins once the test at the top has moved to the bottom; `None`: it stays.
-fn turns(function: &Function, pieces: &[Piece]) -> Option<usize> {
-    // Moves between registers on the way back do not make another test of it.
-    let light = |piece: &Piece| {
-        let operations = &function.blocks[piece.block as usize].operations;
-        let mut all = operations[piece.from..piece.to].iter();
-        all.all(|operation| operation.memory.is_none())
-    };
+fn turns(pieces: &[Piece]) -> Option<usize> {
     let behind = |mut next: Next| {
         for _ in 0..pieces.len() {
             match next {
-                Next::Piece(at) if pieces[at].taken.is_none() && light(&pieces[at]) => {
+                // Nothing but a jump.
+                Next::Piece(at)
+                    if pieces[at].taken.is_none() && pieces[at].from == pieces[at].to =>
+                {
                     next = pieces[at].next;
                 }
                 _ => break,

@@ -281,13 +281,11 @@ impl Planner<'_> {
         (fits && !changed).then(|| (item.clone(), first))
     }
 
-    /// What was left of `V` behind so many exits, in the chain of unconditional compares.
+    /// What was left of `V` behind so many exits, in the chain of unconditional compares. Behind all of them that is no
+    /// `V'`, which is true from the start: what is under it would run for the iteration in front of the first, too.
     fn reached(&mut self, passed: usize) -> Virtual {
         if let Some(&known) = self.passed.get(&passed) {
             return known;
-        }
-        if passed == self.given.exits.len() && self.method != Method::Counted {
-            return self.valid;
         }
         let from = self.reached(passed - 1);
         let behind = self.predicate();
