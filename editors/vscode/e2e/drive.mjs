@@ -362,7 +362,7 @@ try {
   await page.locator(".action-widget .monaco-list-row", { hasText: "by exit variable" }).first().click();
   await line("#pragma lockstep pipeline(exit_variable)").waitFor({ timeout: 10000 });
   must(true, "the choice stands in the source");
-  await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "alloc" }).first().waitFor({ timeout: 10000 });
+  await page.locator(".monaco-diff-editor .modified .view-line").filter({ hasText: "cmp" }).first().waitFor({ timeout: 10000 });
   must(true, "the code before and after it stands beside");
   await page.waitForTimeout(800);
   await shot("17-before-and-after");
