@@ -220,10 +220,7 @@ fn a_block_says_what_it_takes_and_a_group_what_it_waits_for() {
     };
     let hot = labels(&switches);
     assert_eq!(hot.len(), 2, "{hot:?}");
-    assert!(
-        hot[0].starts_with("block: 10 cycles for 7 instructions"),
-        "{hot:?}"
-    );
+    assert!(hot[0].starts_with("block: 10 cycles, 7 ops, "), "{hot:?}");
     assert_eq!(hot[1], "waits 3 cycles for f6 of line 4");
     switches.costs = CostHints::All;
     assert_eq!(labels(&switches).len(), 7);

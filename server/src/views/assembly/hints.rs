@@ -46,9 +46,8 @@ pub fn hints(
             let held = last.items.end - first.items.start;
             let cycles = last.cycle + last.taken;
             let plural = if nops == 1 { "" } else { "s" };
-            format!(
-                "block: {cycles} cycles for {held} instructions, {nops} nop{plural} to fill bundles"
-            )
+            // The editor cuts a hint at 43 characters.
+            format!("block: {cycles} cycles, {held} ops, {nops} nop{plural}")
         });
         for (number, group) in groups.iter().enumerate() {
             let mut parts = Vec::new();
