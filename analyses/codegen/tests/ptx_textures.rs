@@ -29,14 +29,18 @@ fn shader(value: &str) -> String {
 }
 
 fn lowered(text: &str) -> Module {
-    let unit = preprocess_text("main", text, Dialect::Hlsl);
-    let items: Vec<Arc<ParsedItem>> = parse_unit(&unit, Dialect::Hlsl)
+    lowered_as(text, Dialect::Hlsl, ir::Language::Hlsl)
+}
+
+fn lowered_as(text: &str, dialect: Dialect, language: ir::Language) -> Module {
+    let unit = preprocess_text("main", text, dialect);
+    let items: Vec<Arc<ParsedItem>> = parse_unit(&unit, dialect)
         .into_iter()
         .map(|(_, _, item)| Arc::new(item))
         .collect();
     let environment = Environment::new(&items);
     let bodies = UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect());
-    let options = LowerOptions::new(ir::Language::Hlsl);
+    let options = LowerOptions::new(language);
     let mut modules = items.iter().flat_map(|item| {
         assert_eq!(item.problems, vec![], "{text}");
         lower_item(&environment, &bodies, &item.key, &options)
@@ -198,5 +202,29 @@ fn masks_of_four_words_and_sums_of_doubles_are_printed() {
         {
             panic!("{form}: {errors}\n{text}");
         }
+    }
+}
+
+#[test]
+fn surfaces_of_bytes_and_halves_are_printed() {
+    let text = "__global__ void k(cudaSurfaceObject_t a, cudaSurfaceObject_t b, int x, int y) {\n\
+                uchar4 p; surf2Dread(&p, a, x * 4, y); p.x += 1; surf2Dwrite(p, b, x * 4, y);\n\
+                unsigned short s = surf2Dread<unsigned short>(a, x * 2, y);\n\
+                surf2Dwrite((unsigned short)(s + 1), b, x * 2, y); }\n";
+    let module = lowered_as(text, Dialect::Cuda, ir::Language::Cuda);
+    let printed = emit(&module).expect("it has a form");
+    read_back(&printed);
+    for part in [
+        "suld.b.2d.v4.b8.trap",
+        "sust.b.2d.v4.b8.trap",
+        "suld.b.2d.b16.trap",
+        "sust.b.2d.b16.trap",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    if let Some(tool) = &ptxas::find()
+        && let Err(errors) = ptxas::judge(tool, "sm_75", &printed)
+    {
+        panic!("{errors}\n{printed}");
     }
 }
