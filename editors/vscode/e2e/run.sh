@@ -3,7 +3,8 @@
 # drives it in headless Chromium (drive.mjs) and keeps the screenshots in e2e/shots.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-port=${PORT:-18080}
+# A port that is free: another workbench on a fixed one would be driven in place of ours.
+port=${PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')}
 bash "$here/setup.sh"
 [ -n "${SKIP_PACKAGE:-}" ] || (cd "$here/.." && npm run --silent package)
 
@@ -19,7 +20,7 @@ cat >"$run/user/User/settings.json" <<S
   "extensions.autoUpdate": false, "extensions.autoCheckUpdates": false, "extensions.ignoreRecommendations": true,
   "workbench.startupEditor": "none", "workbench.tips.enabled": false, "workbench.enableExperiments": false,
   "workbench.settings.enableNaturalLanguageSearch": false, "workbench.secondarySideBar.defaultVisibility": "hidden",
-  "workbench.colorTheme": "${THEME:-Default Dark Modern}",
+  "workbench.colorTheme": "${THEME:-Dark Modern}",
   "chat.disableAIFeatures": true, "chat.commandCenter.enabled": false,
   "security.workspace.trust.enabled": false, "git.enabled": false, "npm.fetchOnlinePackageInfo": false,
   "typescript.disableAutomaticTypeAcquisition": true, "json.schemaDownload.enable": false,
