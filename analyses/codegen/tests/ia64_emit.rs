@@ -17,7 +17,7 @@ use ir::{Module, Op, Special, Value};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software;
+use lockstep_codegen::pipeline::software::{self, Epilogue};
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use std::path::PathBuf;
@@ -116,6 +116,7 @@ struct Tally {
     failed: u32,
     spilled: u32,
     loops: u32,
+    epilogues: u32,
     pipelined: u32,
     /// Loops with speculative loads, and those loads.
     speculative: u32,
@@ -320,6 +321,10 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
         decisions: 60,
         pipeline: pipelined.then(|| software::Options {
             unroll: [None, None, None, Some(2), Some(3), Some(4)][(seed / 2 % 6) as usize],
+            epilogue: match seed % 3 {
+                0 => Epilogue::Explicit,
+                _ => Epilogue::Kernel,
+            },
             ..software::Options::default()
         }),
         ..Options::default()
@@ -370,6 +375,8 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     tally.loops += loops.clone().count() as u32;
     let pipelined = loops.filter(|one| one.pipelined);
     tally.pipelined += pipelined.clone().count() as u32;
+    let drained = pipelined.clone().filter(|one| one.epilogue.is_some());
+    tally.epilogues += drained.count() as u32;
     let ahead = pipelined.filter(|one| one.speculative > 0);
     tally.speculative += ahead.clone().count() as u32;
     tally.loads += ahead.map(|one| one.speculative).sum::<u32>();
@@ -388,12 +395,13 @@ fn random_kernels_compute_the_same() {
         batch.judge(seed + 1 == first + count);
     }
     println!(
-        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined, {} with {} speculative loads",
+        "{} of {count} kernels computed the same, {} with values in memory; {} refused; {} of {} loops pipelined, {} with an explicit epilogue, {} with {} speculative loads",
         tally.judged,
         tally.spilled,
         tally.refused,
         tally.pipelined,
         tally.loops,
+        tally.epilogues,
         tally.speculative,
         tally.loads
     );

@@ -6,6 +6,8 @@
 
 #[path = "support/assembler.rs"]
 mod assembler;
+#[path = "ia64_loops/epilogues.rs"]
+mod epilogues;
 #[path = "ia64_loops/execute.rs"]
 mod execute;
 #[path = "support/judge.rs"]

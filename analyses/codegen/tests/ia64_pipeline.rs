@@ -18,7 +18,7 @@ use assembler::{assembled, assembler};
 use generate::generate;
 use lockstep_codegen::machine;
 use lockstep_codegen::mir::function::Function;
-use lockstep_codegen::pipeline::software::{LoopReport, Method, Options, pipeline_loops};
+use lockstep_codegen::pipeline::software::{Epilogue, LoopReport, Method, Options, pipeline_loops};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use print::print;
@@ -79,12 +79,14 @@ fn pipelined(
     machine: &str,
     method: Option<Method>,
     unroll: Option<u32>,
+    epilogue: Epilogue,
 ) -> (Function, Vec<LoopReport>) {
     let table = machine::named(machine).expect("a table");
     let mut changed = function.clone();
     let options = Options {
         method,
         unroll,
+        epilogue,
         always: true,
         ..Options::default()
     };
@@ -112,6 +114,7 @@ fn random_loops_execute_as_before() {
         None => String::new(),
     };
     let (mut done, mut runs, mut at_bound, mut unrolled, mut crowded) = (0, 0, 0, 0, 0);
+    let (mut drained, mut saved, mut bundles) = (0, 0, 0);
     let mut why: Vec<String> = Vec::new();
     for seed in first..first + count {
         let function = generate(seed);
@@ -124,7 +127,10 @@ fn random_loops_execute_as_before() {
             .map(|&trips| executed(&plain, seed ^ trips, trips, None, None))
             .collect();
         let methods = [None].into_iter().chain(Method::EXITS.map(Some));
-        for (number, method) in methods.enumerate() {
+        let ways = methods.enumerate().flat_map(|(number, method)| {
+            [Epilogue::Kernel, Epilogue::Explicit].map(|epilogue| (number, method, epilogue))
+        });
+        for (number, method, epilogue) in ways {
             let machine = if (seed + number as u64).is_multiple_of(2) {
                 "itanium"
             } else {
@@ -132,7 +138,7 @@ fn random_loops_execute_as_before() {
             };
             let unroll = [None, Some(2), None, Some(3), Some(1), Some(4)];
             let unroll = unroll[((seed / 2 + number as u64) % 6) as usize];
-            let (changed, reports) = pipelined(&function, machine, method, unroll);
+            let (changed, reports) = pipelined(&function, machine, method, unroll, epilogue);
             assert!(!reports.is_empty(), "{seed}: no loop\n{plain}");
             for report in &reports {
                 if !report.pipelined {
@@ -145,6 +151,15 @@ fn random_loops_execute_as_before() {
                     continue;
                 }
                 unrolled += u32::from(report.unrolled > 1);
+                if let Some(drain) = report.epilogue {
+                    drained += 1;
+                    saved += i64::from(drain.rounds) - i64::from(drain.cycles);
+                    bundles += drain.bundles;
+                } else if epilogue == Epilogue::Explicit {
+                    let last = report.reasons.last().expect("a reason").to_string();
+                    assert!(last.contains("the kernel finishes"), "{last}");
+                    why.push(last);
+                }
                 if report.ii == Some(report.min_ii()) {
                     at_bound += 1;
                 }
@@ -171,7 +186,7 @@ fn random_loops_execute_as_before() {
                     .collect();
                 assert!(
                     before.0 == after.0 && apart.is_empty(),
-                    "{:?} {:?}, words {apart:?} differ: {seed} {method:?} {machine}, {trips} trips:\n{plain}\n=====\n{text}\n{reports:#?}",
+                    "{:?} {:?}, words {apart:?} differ: {seed} {method:?} {epilogue:?} {machine}, {trips} trips:\n{plain}\n=====\n{text}\n{reports:#?}",
                     before.0,
                     after.0
                 );
@@ -188,7 +203,8 @@ fn random_loops_execute_as_before() {
         }
     }
     println!(
-        "{done} pipelined, {unrolled} of several iterations, {at_bound} at the bound, {crowded} without a register for each value, {runs} runs compared; not: {counted:#?}"
+        "{done} pipelined, {unrolled} of several iterations, {at_bound} at the bound, {crowded} without a register for each value, {runs} runs compared; {drained} with explicit epilogues of {bundles} bundles, {saved} cycles fewer than by their kernels; not: {counted:#?}"
     );
+    assert!(drained as u64 * 2 > count);
     assert!(done as u64 * 2 > count);
 }

@@ -132,6 +132,13 @@ pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Depende
         if inst.branch == Some(super::Branch::Call) {
             builder.exclusive.clear();
         }
+        let rotates = matches!(
+            inst.branch,
+            Some(super::Branch::CountedRotating | super::Branch::WhileRotating)
+        );
+        if rotates || inst.barrier {
+            builder.renamed();
+        }
     }
     let mut out = builder.out;
     out.sort_by_key(|one| (one.to, one.from));
@@ -316,6 +323,13 @@ impl Builder<'_> {
                 None => self.addresses.remove(&def.register),
             };
         }
+    }
+
+    /// Registers that rotate have other names from here on: nothing is known of what these now name.
+    fn renamed(&mut self) {
+        self.exclusive
+            .retain(|((one, _), (other, _))| *one < 16 && *other < 16);
+        self.addresses.retain(|register, _| register.number < 32);
     }
 
     /// Each two of these exclude each other.

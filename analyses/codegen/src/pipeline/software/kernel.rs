@@ -9,7 +9,7 @@
 //! A value owns a register from its first write to its last read; two values may have references that differ by d if the
 //! life of one, d intervals later, ends before the other begins or the other way round. First fit in order of their starts.
 //! What the loop finds is put where the iteration before the first would have left it; what is read behind it is where the
-//! last iteration left it, `stages` rotations later.
+//! last iteration left it, `stages` rotations later, or where the code behind the kernel puts it.
 //!
 //! Source: Rau, Lee, Tirumalai and Schlansker, *Register allocation for software pipelined loops*, 1992.
 
@@ -137,8 +137,18 @@ pub(super) fn allocate(
 }
 
 impl Allocation {
-    fn place(&self, file: File, name: Virtual, stage: u32) -> Option<Reg> {
-        let number = self.references.get(&name)? + i64::from(stage);
+    /// Where a stage finds a value. Behind the kernel, where nothing rotates, stages in front of the first are asked for,
+    /// too: never more registers than the loop uses are alive, and what would be below the first is behind the others.
+    fn place(&self, file: File, name: Virtual, stage: i64) -> Option<Reg> {
+        let mut number = self.references.get(&name)? + stage;
+        if number < 0 {
+            let used = match file {
+                File::General => self.used.general,
+                File::Float => self.used.float,
+                _ => self.used.predicate,
+            };
+            number = number.rem_euclid(i64::from(used.max(1)));
+        }
         let number = u8::try_from(number).ok()?;
         Some(match file {
             File::General => Reg::general(32 + number),
@@ -212,6 +222,8 @@ pub(super) struct Kernel<'a> {
     pub(super) trips: Option<&'a Trips>,
     /// What the loop's own code still does, where the kernel does several iterations at once.
     pub(super) rest: Option<Rest>,
+    /// Whether code behind it finishes what is under way when the last iteration has begun.
+    pub(super) explicit: bool,
     pub(super) header: u32,
     pub(super) blocks: &'a [u32],
 }
@@ -250,8 +262,13 @@ fn moved(function: &mut Function, file: File, to: Operand, from: Reg) -> Operati
     }
 }
 
+/// The virtual register that stands for a rotating predicate.
+fn pin(function: &mut Function, pinned: &mut FxHashMap<Reg, Virtual>, reg: Reg) -> Virtual {
+    *pinned.entry(reg).or_insert_with(|| function.pin(reg))
+}
+
 impl Kernel<'_> {
-    fn stage(&self, item: u32) -> u32 {
+    pub(super) fn stage(&self, item: u32) -> u32 {
         self.schedule.start[item as usize] / self.schedule.ii
     }
 
@@ -390,6 +407,7 @@ impl Kernel<'_> {
         }
         let speculative = self.stage(self.view.branch);
         let epilogue = match (self.plan.counted, speculative) {
+            _ if self.explicit => self.count(),
             (true, _) => stages,
             (false, 0) => stages,
             (false, _) => stages - 1,
@@ -445,12 +463,12 @@ impl Kernel<'_> {
         function: &Function,
         operation: &Operation,
         before: &[Virtual],
-        stage: u32,
+        stage: i64,
     ) -> Operation {
         let mut operation = operation.clone();
         let find = |name: Virtual, ago: u32| {
             self.allocation
-                .place(function.file(name), name, stage + ago)
+                .place(function.file(name), name, stage + i64::from(ago))
         };
         let rename = |operand: &mut Operand, write: bool| match operand {
             Operand::Register(name) | Operand::Address(name) => {
@@ -477,6 +495,25 @@ impl Kernel<'_> {
         u32::from(before.contains(&name) && !counted)
     }
 
+    /// An item with the registers of a stage.
+    pub(super) fn instance(
+        &self,
+        function: &mut Function,
+        pinned: &mut FxHashMap<Reg, Virtual>,
+        one: u32,
+        stage: i64,
+    ) -> Operation {
+        let item = &self.plan.items[one as usize];
+        let mut operation = self.placed(function, &item.operation, &item.before, stage);
+        if let Some(guard) = operation.predicate {
+            let ago = i64::from(self.ago(&item.before, guard));
+            if let Some(reg) = self.allocation.place(File::Predicate, guard, stage + ago) {
+                operation.predicate = Some(pin(function, pinned, reg));
+            }
+        }
+        operation
+    }
+
     /// The kernel from block `own` on, in parts, and from block `again` on what its checks do where they fail.
     #[allow(clippy::type_complexity)]
     fn kernel(
@@ -497,10 +534,7 @@ impl Kernel<'_> {
             let (operations, cycles) = out.last_mut()?;
             for &one in row {
                 cycles.push(cycle);
-                let stage = self.stage(one);
-                let mut pin = |function: &mut Function, reg: Reg| {
-                    *pinned.entry(reg).or_insert_with(|| function.pin(reg))
-                };
+                let stage = i64::from(self.stage(one));
                 if one == self.view.branch {
                     let valid = self
                         .allocation
@@ -512,20 +546,13 @@ impl Kernel<'_> {
                     };
                     let mut branch = operation(mnemonic, Vec::new(), vec![Operand::Block(own)]);
                     if !self.plan.counted {
-                        branch.predicate = Some(pin(function, valid?));
+                        branch.predicate = Some(pin(function, &mut pinned, valid?));
                     }
                     operations.push(branch);
                     continue;
                 }
                 let item = &self.plan.items[one as usize];
-                let mut operation = self.placed(function, &item.operation, &item.before, stage);
-                if let Some(guard) = operation.predicate {
-                    let ago = self.ago(&item.before, guard);
-                    let place = self.allocation.place(File::Predicate, guard, stage + ago);
-                    if let Some(reg) = place {
-                        operation.predicate = Some(pin(function, reg));
-                    }
-                }
+                let mut operation = self.instance(function, &mut pinned, one, stage);
                 if let Some(check) = &item.check {
                     let number = self.view.checks.iter().position(|&check| check == one)?;
                     operation.sources.truncate(1);
@@ -546,7 +573,7 @@ impl Kernel<'_> {
         Some((out, recoveries))
     }
 
-    /// The choice of the exit, and one block an exit, at `first`.
+    /// What finishes the iterations, the choice of the exit, and one block an exit, at `first`.
     fn behind(
         &self,
         function: &mut Function,
@@ -555,8 +582,11 @@ impl Kernel<'_> {
         left: Option<(Virtual, u32)>,
         renumber: &dyn Fn(u32) -> u32,
     ) -> Option<Vec<Vec<Operation>>> {
-        let stages = self.schedule.stages();
-        let mut choice = Vec::new();
+        let reached = self.reached();
+        let mut choice = match self.explicit {
+            true => self.drain(function),
+            false => Vec::new(),
+        };
         if let Some(saved) = saved {
             choice.push(operation(
                 "mov",
@@ -569,7 +599,7 @@ impl Kernel<'_> {
             let there = first + 1 + number;
             let guard = match *taken {
                 Taken::Predicate(one) => {
-                    let place = self.allocation.place(File::Predicate, one, stages)?;
+                    let place = self.allocation.place(File::Predicate, one, reached)?;
                     Some(function.pin(place))
                 }
                 Taken::Static(one) => Some(one),
@@ -588,7 +618,7 @@ impl Kernel<'_> {
             let mut copies = Vec::new();
             for &(register, name, ago) in &exit.live {
                 let file = function.file(register);
-                let place = self.allocation.place(file, name, stages + ago)?;
+                let place = self.allocation.place(file, name, reached + i64::from(ago))?;
                 copies.push(moved(function, file, Operand::register(register), place));
             }
             if let Some((left, start)) = left {

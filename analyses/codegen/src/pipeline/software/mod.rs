@@ -7,8 +7,11 @@
 //! ```
 //!
 //! A loop whose trip count is known in front of it is counted (`br.ctop`); others run until a predicate that the exits make
-//! is false (`br.wtop`). What writes memory, or what is read later as it was before, executes under that predicate alone;
-//! the rest may run ahead. Loads stay behind the exits of earlier iterations.
+//! is false (`br.wtop`). Iterations that are under way at the end are finished by further rounds of the kernel, or, where
+//! asked for, by an explicit epilogue.
+//!
+//! What writes memory, or what is read later as it was before, executes under that predicate alone; the rest may run ahead.
+//! Loads stay behind the exits of earlier iterations.
 //!
 //! Why it stops: intervals are tried from the bound on, at most `Limits::intervals` of them, each within a budget. What
 //! does not become better stays as it is, with the reason.
@@ -19,6 +22,7 @@ mod address;
 mod body;
 mod counted;
 mod depend;
+mod drain;
 mod exits;
 mod kernel;
 mod report;
@@ -26,6 +30,7 @@ mod speculate;
 mod straight;
 mod unroll;
 
+pub use drain::{Drain, Epilogue, Undrained};
 pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
 
 use super::Limits;
@@ -59,6 +64,8 @@ pub struct Options {
     pub unroll: Option<u32>,
     /// Whether loads may execute ahead of the exits that guard them.
     pub speculation: bool,
+    /// What finishes the iterations that are under way when the last one has begun.
+    pub epilogue: Epilogue,
     /// Whether a loop that gains nothing is pipelined all the same.
     pub always: bool,
     /// Bounds and intervals are told, the loop stays as it is.
@@ -74,6 +81,7 @@ impl Default for Options {
             method: None,
             unroll: Some(1),
             speculation: true,
+            epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
             stages: 32,
@@ -158,6 +166,7 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
         unpipelined: 0,
         speculative: 0,
         checks: 0,
+        epilogue: None,
         methods: Vec::new(),
         reasons: Vec::new(),
         pipelined: false,
@@ -365,7 +374,7 @@ fn attempt(
     if options.leave {
         return Err(Reason::Left);
     }
-    let kernel = Kernel {
+    let mut kernel = Kernel {
         plan: &best.plan,
         view: &best.view,
         schedule: &best.schedule,
@@ -381,11 +390,22 @@ fn attempt(
                 times: best.times,
                 start,
             }),
+        explicit: false,
         header: region.header,
         blocks: &region.blocks,
     };
+    let kept = match options.epilogue {
+        Epilogue::Kernel => None,
+        Epilogue::Explicit => {
+            kernel.explicit = true;
+            kernel.undrained()
+        }
+    };
+    kernel.explicit &= kept.is_none();
     let mut changed = function.clone();
     kernel.install(&mut changed).ok_or(Reason::Impossible)?;
+    report.epilogue = kernel.explicit.then(|| kernel.drained(function, machine));
+    report.reasons.extend(kept.map(Reason::Epilogue));
     *function = changed;
     report.pipelined = true;
     Ok(())

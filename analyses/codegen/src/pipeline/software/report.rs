@@ -1,5 +1,6 @@
 //! What is told of a loop: its bounds with what they come from, what was reached, and why not more.
 
+use super::drain::{Drain, Undrained};
 use crate::mir::File;
 use crate::predicate::Unconvertible;
 use ir::Loc;
@@ -147,6 +148,8 @@ pub enum Reason {
     },
     /// The source asks that the loop stays as it is.
     Left,
+    /// An explicit epilogue is asked for, and there is none.
+    Epilogue(Undrained),
     /// No schedule was found up to this interval.
     Schedule {
         tried: u32,
@@ -206,6 +209,9 @@ impl fmt::Display for Reason {
                 cycles(*ii)
             ),
             Reason::Left => f.write_str("the source asks that it stays as it is"),
+            Reason::Epilogue(why) => {
+                write!(f, "the kernel finishes its iterations itself: {why}")
+            }
             Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
             Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
         }
@@ -249,6 +255,8 @@ pub struct LoopReport {
     /// Loads ahead of their guards, and checks of what comes of them.
     pub speculative: u32,
     pub checks: u32,
+    /// What finishes its iterations behind the kernel, if not the kernel does.
+    pub epilogue: Option<Drain>,
     /// What each method predicts: its interval.
     pub methods: Vec<(Method, Option<u32>)>,
     pub reasons: Vec<Reason>,

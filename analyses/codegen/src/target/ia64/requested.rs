@@ -5,16 +5,18 @@
 //! while (s[i] && s[i] != c) i++;                     by this method, whatever is predicted of the others
 //! ```
 //!
-//! The words are those of `Method::word`, `best` (also without a word) and `none`. A word that is none of them asks for
+//! The words are those of `Method::word`, `best` (also without a word), `explicit_epilogue` (the best method, with code behind
+//! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
-use crate::pipeline::software::{Method, Options, Request};
+use crate::pipeline::software::{Epilogue, Method, Options, Request};
 use ir::{Loc, SourceLoop};
 
 /// What a request in the source says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
     Best,
+    ExplicitEpilogue,
     None,
     By(Method),
 }
@@ -24,6 +26,7 @@ impl Asked {
     pub fn of(word: &str) -> Option<Asked> {
         match word {
             "best" => Some(Asked::Best),
+            "explicit_epilogue" => Some(Asked::ExplicitEpilogue),
             "none" => Some(Asked::None),
             _ => {
                 let mut all = Method::ALL.into_iter();
@@ -35,6 +38,7 @@ impl Asked {
     pub const fn word(self) -> &'static str {
         match self {
             Asked::Best => "best",
+            Asked::ExplicitEpilogue => "explicit_epilogue",
             Asked::None => "none",
             Asked::By(method) => method.word(),
         }
@@ -54,6 +58,11 @@ pub(super) fn request(
         None => common?,
         Some(Asked::Best) => Options {
             method: None,
+            ..given()
+        },
+        Some(Asked::ExplicitEpilogue) => Options {
+            method: None,
+            epilogue: Epilogue::Explicit,
             ..given()
         },
         Some(Asked::None) => Options {

@@ -1,0 +1,233 @@
+//! The iterations that are under way when a kernel ends, finished by straight-line code behind it instead of by further
+//! rounds of the kernel.
+//!
+//! ```text
+//! kernel, EC = 1:   (p16) ld8 r32 = [p], 8   (p17) add r34 = r33, k   (p18) st8 [q] = r35, 8   br.ctop
+//! round 1:          (p17) add r34 = r33, k   (p18) st8 [q] = r35, 8      the last iteration is in stage 1
+//! round 2:          (p17) st8 [q] = r34, 8                               in stage 2
+//! ```
+//!
+//! The branch that falls through has rotated once, and nothing does behind it: what a further round of the kernel would call
+//! `r(32+n)` in round d is `r(32+n-d+1)` here. A number below the first wraps around the registers that the loop uses: so
+//! many are never alive at once. Operations stand under their stage predicates, which are false for iterations that a short
+//! trip never began; what would begin an iteration, or go on with one behind the last, is left out. Operations stand in the
+//! order of the rounds, one by one: whoever packs the block overlaps the rounds as far as dependences allow.
+//!
+//! A loop that runs until a predicate is false knows of its end as late as the stage b of its branch: the last iteration
+//! has b stages behind it then, and EC, which counts the rounds in which that predicate does not yet say anything, is b.
+
+use super::kernel::Kernel;
+use crate::bundle::block::Choice;
+use crate::machine::epic::Epic;
+use crate::mir::File;
+use crate::mir::function::{Function, Operation, Virtual};
+use crate::mir::register::Reg;
+use crate::target::ia64::listing::listing;
+use crate::target::ia64::operation::text;
+use crate::target::ia64::rebundle::{self, Outcome};
+use rustc_hash::FxHashMap;
+use std::fmt;
+
+/// Who finishes the iterations that are under way when the last one has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Epilogue {
+    /// Further rounds of the kernel: no more code, an interval a stage.
+    #[default]
+    Kernel,
+    /// Code behind it.
+    Explicit,
+}
+
+/// An explicit epilogue. Cycles are estimates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drain {
+    pub operations: u32,
+    /// By which the code grows.
+    pub bundles: u32,
+    pub cycles: u32,
+    /// Of the rounds of the kernel in its place.
+    pub rounds: u32,
+}
+
+/// Why the kernel finishes the iterations all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undrained {
+    /// None is under way.
+    Finished,
+    /// A check of a speculative load goes back into the kernel where it fails.
+    Checks,
+    Large {
+        operations: u32,
+        most: u32,
+    },
+}
+
+impl fmt::Display for Undrained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undrained::Finished => f.write_str("nothing is under way when the kernel ends"),
+            Undrained::Checks => f.write_str(
+                "a check of a speculative load goes back into the kernel where it fails",
+            ),
+            Undrained::Large { operations, most } => {
+                write!(f, "it would be {operations} operations, of at most {most}")
+            }
+        }
+    }
+}
+
+/// Operations of an epilogue.
+const MOST: u32 = 512;
+
+/// Subsets that are looked at for an estimate.
+const DECISIONS: usize = 500;
+
+impl Kernel<'_> {
+    /// Stages that the last iteration has behind it when the kernel ends, without the one that ends with it.
+    fn known(&self) -> u32 {
+        match self.plan.counted {
+            true => 0,
+            false => self.stage(self.view.branch),
+        }
+    }
+
+    /// `ar.ec` for a kernel that doesn't finish what is under way.
+    pub(super) fn count(&self) -> u32 {
+        self.known().max(1)
+    }
+
+    /// The stage in which the last iteration stands when nothing rotates any more.
+    pub(super) fn reached(&self) -> i64 {
+        match self.explicit {
+            true => i64::from(self.known()) + 1,
+            false => i64::from(self.schedule.stages()),
+        }
+    }
+
+    /// What is left of the iterations under way: item and round, in order.
+    fn left(&self) -> Vec<(u32, u32)> {
+        let mut out = Vec::new();
+        for round in 1..self.schedule.stages().saturating_sub(self.known()) {
+            for &one in self.rows.iter().flatten() {
+                if one != self.view.branch && self.stage(one) >= self.known() + round {
+                    out.push((one, round));
+                }
+            }
+        }
+        out
+    }
+
+    /// Why there is no explicit epilogue.
+    pub(super) fn undrained(&self) -> Option<Undrained> {
+        let operations = self.left().len() as u32;
+        if operations == 0 {
+            return Some(Undrained::Finished);
+        }
+        if !self.view.checks.is_empty() {
+            return Some(Undrained::Checks);
+        }
+        (operations > MOST).then_some(Undrained::Large {
+            operations,
+            most: MOST,
+        })
+    }
+
+    /// The epilogue.
+    pub(super) fn drain(&self, function: &mut Function) -> Vec<Operation> {
+        let mut pinned = FxHashMap::default();
+        let left = self.left().into_iter();
+        left.map(|(one, round)| {
+            let stage = i64::from(self.stage(one)) - i64::from(round) + 1;
+            self.instance(function, &mut pinned, one, stage)
+        })
+        .collect()
+    }
+
+    /// What the epilogue costs on a machine, and what it stands for.
+    pub(super) fn drained(&self, function: &Function, machine: &Epic) -> Drain {
+        let mut function = function.clone();
+        let operations = self.drain(&mut function);
+        let rounds = (self.schedule.stages() - 1 - self.known()) * self.schedule.ii;
+        let (cycles, bundles) = packed(&function, &operations, machine).unwrap_or_default();
+        Drain {
+            operations: operations.len() as u32,
+            bundles,
+            cycles: cycles.max(self.longest()),
+            rounds,
+        }
+    }
+
+    /// The longest way through the dependences of what is left, with what the kernel's last rounds issued under way.
+    fn longest(&self) -> u32 {
+        let Kernel { view, schedule, .. } = self;
+        let ii = i64::from(schedule.ii);
+        let known = i64::from(self.known());
+        // Of an item for the iteration so many in front of the last one: its cycle from the end of the kernel on.
+        let mut issued: FxHashMap<(u32, i64), i64> = FxHashMap::default();
+        let mut last = 0;
+        for (one, round) in self.left() {
+            let own = i64::from(self.stage(one)) - i64::from(round) - known;
+            let mut now = 0;
+            for edge in view.graph.edges.iter().filter(|edge| edge.to == one) {
+                let ago = own + i64::from(edge.distance);
+                let from = issued.get(&(edge.from, ago)).copied();
+                let from = from.unwrap_or_else(|| {
+                    i64::from(schedule.start[edge.from as usize]) - (ago + 1 + known) * ii
+                });
+                now = now.max(from + i64::from(edge.latency));
+            }
+            issued.insert((one, own), now);
+            last = last.max(now + 1);
+        }
+        last as u32
+    }
+}
+
+/// Cycles and bundles of operations that the emission packs, by themselves.
+fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Option<(u32, u32)> {
+    // Every register that is not decided as one of the last of its file, which rotate in no loop.
+    let mut places: FxHashMap<Virtual, Reg> = FxHashMap::default();
+    let mut next = [127u8, 127, 15];
+    for one in operations.iter().flat_map(Operation::virtual_registers) {
+        if places.contains_key(&one) {
+            continue;
+        }
+        let file = function.file(one);
+        let (at, first, last) = match file {
+            File::General => (0, 64, 127),
+            File::Float => (1, 64, 127),
+            _ => (2, 1, 15),
+        };
+        let place = function.place(one).unwrap_or_else(|| {
+            let number = next[at];
+            next[at] = if number > first { number - 1 } else { last };
+            Reg { file, number }
+        });
+        places.insert(one, place);
+    }
+    let register = |one: Virtual| places.get(&one).copied().unwrap_or(Reg::R0);
+    let mut lines = String::new();
+    for one in operations {
+        lines.push('\t');
+        lines.push_str(&text(one, &register, &|block| format!(".b{block}")));
+        lines.push_str(" ;;\n");
+    }
+    let document = syntax::ia64::parse(&lines);
+    let listing = listing(&document, &lines);
+    let how = rebundle::Options {
+        choice: Choice::EagerLazy,
+        decisions: DECISIONS,
+        all: true,
+    };
+    let blocks = rebundle::rebundle(&document, &lines, &listing, machine, &how, None);
+    let (mut cycles, mut bundles) = (0, 0);
+    for block in &blocks {
+        let measure = match &block.outcome {
+            Outcome::Rewritten { after, .. } => after,
+            Outcome::Kept(_) => &block.before,
+        };
+        cycles += measure.cycles;
+        bundles += measure.bundles;
+    }
+    (!blocks.is_empty()).then_some((cycles, bundles))
+}

@@ -1,0 +1,98 @@
+//! With an explicit epilogue every loop computes what the reference interpreter does, for each trip count from 0 up, shorter
+//! than the pipeline is long or not; and what the report says of the cycles is what the simulator counts.
+
+use super::{MACHINES, loops};
+use crate::assembler::{assembled, assembler};
+use crate::judge::{agrees, interpreted, simulated};
+use lockstep_codegen::machine;
+use lockstep_codegen::pipeline::software::{self, Epilogue, Reason};
+use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::ia64::sim::{Limits, Timing};
+
+/// Elements.
+const MOST: u64 = 50;
+
+fn emitted(one: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<u32>) -> Emitted {
+    let table = machine::named(machine).expect("a table");
+    let options = Options {
+        pipeline: Some(software::Options {
+            epilogue,
+            unroll,
+            always: true,
+            ..software::Options::default()
+        }),
+        ..Options::default()
+    };
+    let epic = table.epic().expect("explicit groups");
+    emit(&one.module, epic, &options).unwrap_or_else(|why| panic!("{}: {why:?}", one.name))
+}
+
+/// Cycles of the function for so many elements.
+fn cycles(one: &loops::Loop, machine: &str, code: &Emitted, n: u64) -> i64 {
+    let timing = match machine {
+        "itanium" => Timing::itanium(),
+        _ => Timing::itanium2(),
+    };
+    let limits = Limits {
+        timing: Some(timing),
+        ..Limits::default()
+    };
+    let kernel = one.kernel(n, 0);
+    let left = simulated(&kernel, &kernel.name, &code.text, &limits);
+    let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}", one.name));
+    outcome.cycles.expect("cycles") as i64
+}
+
+#[test]
+fn explicit_epilogues_compute_the_same() {
+    let (mut runs, mut drained, mut kept) = (0, 0, 0);
+    let (mut bundles, mut said, mut counted) = (0, 0, 0);
+    let mut text = String::new();
+    for (number, one) in loops::loops().iter().enumerate() {
+        let machine = MACHINES[number % 2];
+        let unroll = [Some(1), Some(1), None, Some(2), Some(3)][number % 5];
+        let code = emitted(one, machine, Epilogue::Explicit, unroll);
+        for report in code.functions.iter().flat_map(|one| &one.loops) {
+            let why = report.reasons.iter();
+            let why = why.filter(|why| matches!(why, Reason::Epilogue(_))).count();
+            let explicit = usize::from(report.epilogue.is_some());
+            assert_eq!(explicit + why, usize::from(report.pipelined), "{report:#?}");
+            (drained, kept) = (drained + explicit, kept + why);
+        }
+        for n in 0..=MOST {
+            let kernel = one.kernel(n, n % 2);
+            let expected = interpreted(&kernel, &one.module);
+            let limits = Limits::default();
+            let outcome = agrees(&kernel, &kernel.name, &expected, &code.text, &limits);
+            if let Err(why) = outcome {
+                panic!("{}, n = {n}: {why}\n{}", one.name, code.text);
+            }
+            runs += 1;
+        }
+        if let [report] = &code.functions[0].loops[..]
+            && let (Some(drain), true) = (report.epilogue, one.is_single())
+        {
+            let other = emitted(one, machine, Epilogue::Kernel, unroll);
+            let fewer = cycles(one, machine, &other, MOST) - cycles(one, machine, &code, MOST);
+            let estimate = i64::from(drain.rounds) - i64::from(drain.cycles);
+            if std::env::var("LOCKSTEP_EPILOGUES").is_ok() {
+                println!(
+                    "{}: II {:?}, {} stages, {drain:?}: {estimate} fewer said, {fewer} simulated",
+                    one.name, report.ii, report.stages
+                );
+            }
+            bundles += drain.bundles;
+            said += estimate;
+            counted += fewer;
+        }
+        text.push_str(&code.text);
+    }
+    println!(
+        "{runs} runs agree; {drained} explicit epilogues, {kept} kernels that drain themselves; functions of one loop: {bundles} bundles more, {said} cycles fewer said, {counted} simulated"
+    );
+    assert!(drained >= 40, "{drained}");
+    if let Some(assembler) = assembler() {
+        let said = assembled(&assembler, &text);
+        assert_eq!(said.lines().take(8).collect::<Vec<_>>(), [""; 0]);
+    }
+}
