@@ -1,12 +1,21 @@
 //! IA-64 assembly: a text of a thousand lines as instructions, groups and violations; its blocks re-bundled; and the
-//! block scheduler's ways beside the list schedule that it starts from, on random blocks.
+//! block scheduler's ways beside the list schedule that it starts from, on random blocks and in the time that it takes to
+//! emit whole functions.
 //!
 //! `cargo bench -p lockstep-codegen --bench bundle`
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../tests/support/judge.rs"]
+#[allow(dead_code)]
+mod judge;
+#[path = "../tests/support/loops.rs"]
+#[allow(dead_code)]
+mod loops;
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep_codegen::bundle::block::{Block, Choice, Options, Type, Wait, Width, list, pack};
 use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::emit::{self, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::rebundle::{self, rebundle};
 use rand::rngs::StdRng;
@@ -127,5 +136,28 @@ fn scheduling(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, assembly, scheduling);
+/// What the search adds to the time in which whole functions become code.
+fn functions(c: &mut Criterion) {
+    let table = machine::named("itanium2").expect("a table");
+    let epic = table.epic().expect("explicit groups");
+    let all = loops::loops();
+    let mut group = c.benchmark_group(format!("emit-{}-functions", all.len()));
+    group.sample_size(10);
+    for (name, decisions) in [("list", 0), ("eager-lazy", 500)] {
+        let options = emit::Options {
+            decisions,
+            ..emit::Options::default()
+        };
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                all.iter()
+                    .map(|one| emit(&one.module, epic, &options).expect("code").text.len())
+                    .sum::<usize>()
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, assembly, scheduling, functions);
 criterion_main!(benches);

@@ -1,11 +1,16 @@
 //! Bundles of IA-64: which templates hold a group of instructions in the fewest slots.
+mod beam;
 pub mod block;
 #[cfg(test)]
 mod block_tests;
 pub mod cost;
 mod edges;
+mod graph;
+mod list;
+mod part;
 pub mod place;
 pub mod printed;
+mod search;
 pub mod template;
 #[cfg(test)]
 mod tests;
