@@ -16,19 +16,26 @@ mod judge;
 #[path = "support/loops.rs"]
 #[allow(dead_code)]
 mod loops;
+#[path = "support/packed.rs"]
+mod packed;
 
 use assembler::assembler;
 use automatic::automatic;
-use disassembler::nops;
-use lockstep_codegen::bundle::block::Choice;
-use lockstep_codegen::machine;
+use disassembler::{disassembled, nops};
+use lockstep_codegen::bundle::block::{self, Block, Choice, Packing, Type, Wait, count, pack};
+use lockstep_codegen::machine::{self, Table, load};
 use lockstep_codegen::pipeline::software;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
+use lockstep_codegen::target::ia64::sim::{Limits, Timing};
+use packed::as_packed;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
 
 fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
-    let table = machine::named(machine).expect("a table");
+    let table = table(machine);
     let options = Options {
         pipeline: pipelined.then(software::Options::default),
         bundles,
@@ -38,6 +45,26 @@ fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> Str
     let emitted = emit(&one.module, epic, &options);
     let emitted = emitted.unwrap_or_else(|reasons| panic!("{}: {reasons:?}", one.name));
     emitted.text
+}
+
+/// A processor; `without limits`: with its latencies alone, as in the paper's model.
+fn table(name: &str) -> Arc<Table> {
+    let Some(base) = name.strip_suffix(" without limits") else {
+        return machine::named(name).expect("a table");
+    };
+    let units: String = ["m", "i", "f", "b"]
+        .iter()
+        .map(|unit| format!("{unit} = {{ value = 64, is = \"estimate\", source = \"own\" }}\n"))
+        .collect();
+    let text = format!(
+        "kind = \"epic\"\nname = \"unlimited\"\ntitle = \"Unlimited\"\nbase = \"{base}\"\n[issue]\nbundles = {{ value = 64, is = \"estimate\", source = \"own\" }}\n[units]\n{units}"
+    );
+    let parsed = load(&text, &|base| machine::named(base));
+    Arc::new(
+        parsed
+            .table
+            .unwrap_or_else(|| panic!("{:?}", parsed.problems)),
+    )
 }
 
 fn is_floating(one: &loops::Loop) -> bool {
@@ -57,7 +84,7 @@ struct Sum {
 
 /// What the blocks of a text come to.
 fn packed(text: &str, machine: &str, choice: Choice, decisions: usize, sum: &mut Sum) {
-    let table = machine::named(machine).expect("a table");
+    let table = table(machine);
     let epic = table.epic().expect("explicit groups");
     let document = syntax::ia64::parse(text);
     let listed = listing(&document, text);
@@ -88,7 +115,7 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
         ("eager-lazy", Choice::EagerLazy, 500),
         ("all", Choice::All, 4000),
     ];
-    for machine in ["itanium", "itanium2"] {
+    for machine in ["itanium", "itanium2", "itanium2 without limits"] {
         for floating in [false, true] {
             let kind = if floating {
                 "floating-point"
@@ -110,8 +137,10 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
                     list = sum;
                 }
                 let fewer = 100.0 * (1.0 - f64::from(sum.nops) / f64::from(list.nops));
+                let density =
+                    f64::from(100 * sum.instructions) / f64::from(sum.instructions + sum.nops);
                 println!(
-                    "{machine}, {kind}, {} functions, {name}: {} nops beside {} instructions ({fewer:.1} % fewer), {} cycles, {} of {} blocks proved",
+                    "{machine}, {kind}, {} functions, {name}: {} nops beside {} instructions ({fewer:.1} % fewer, density {density:.2} %), {} cycles, {} of {} blocks proved",
                     texts.len(),
                     sum.nops,
                     sum.instructions,
@@ -125,30 +154,137 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
     }
 }
 
+/// Cycles of the function on data of so many elements.
+fn cycles(one: &loops::Loop, machine: &str, text: &str) -> u64 {
+    let kernel = one.kernel(50, 0);
+    let limits = Limits {
+        timing: Timing::named(machine),
+        ..Limits::default()
+    };
+    let left = judge::simulated(&kernel, &kernel.name, text, &limits);
+    let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}\n{text}", one.name));
+    outcome.cycles.expect("cycles")
+}
+
+/// More nops than the assembler packs by itself stand only where its packing takes more cycles.
 #[test]
-fn emitted_code_has_at_most_a_twentieth_more_nops_than_the_assembler_packs() {
+fn emitted_code_has_no_more_nops_than_the_assembler_packs_in_as_many_cycles() {
     let Some(assembler) = assembler() else {
         return;
     };
-    let (mut own, mut automatically, mut more) = (0, 0, Vec::new());
+    let (mut own, mut automatically, mut more, mut worse) = (0, 0, Vec::new(), 0);
+    let (mut taken, mut taken_automatically) = (0, 0);
     for (number, one) in loops::loops().iter().enumerate() {
         for pipelined in [false, true] {
             let machine = ["itanium", "itanium2"][number % 2];
             let text = code(one, machine, pipelined, true);
             let (said, count) = nops(&assembler, &text);
             assert_eq!(said, "", "{}:\n{text}", one.name);
-            let (_, most) = nops(&assembler, &automatic(&text));
+            let plain = automatic(&text);
+            let (_, listed) = disassembled(&assembler, &plain);
+            let most = listed.iter().filter(|one| one.is_nop()).count();
             own += count;
             automatically += most;
+            let theirs = as_packed(&plain, &listed);
+            assert_eq!(nops(&assembler, &theirs), (String::new(), most), "{theirs}");
+            let (ours, theirs) = (cycles(one, machine, &text), cycles(one, machine, &theirs));
+            taken += ours;
+            taken_automatically += theirs;
             if count > most {
-                more.push(format!("{} {pipelined}: {count}, not {most}", one.name));
+                worse += usize::from(ours >= theirs);
+                let name = &one.name;
+                more.push(format!(
+                    "{name} {pipelined} {machine}: {count} in {ours} cycles, not {most} in {theirs}"
+                ));
             }
         }
     }
     println!(
-        "{own} nops, the assembler packs {automatically} by itself; more in {}: {more:#?}",
+        "{own} nops, {taken} cycles; the assembler packs {automatically} nops, {taken_automatically} cycles by itself; more nops in {}: {more:#?}",
         more.len()
     );
-    // What is open: blocks that the assembler packs together across branches.
-    assert!(own * 100 <= automatically * 105, "{own}, {automatically}");
+    // What the cycles cost.
+    assert!(own * 100 <= automatically * 101, "{own}, {automatically}");
+    assert_eq!(worse, 0);
+}
+
+/// Blocks as the paper generates none: random, on a machine that issues whatever is ready, so that only waits and templates
+/// count.
+#[test]
+fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
+    let mut rng = StdRng::seed_from_u64(2001);
+    let kinds = [Type::A, Type::I, Type::M, Type::F, Type::L];
+    let mixes: [&[u32]; 7] = [
+        &[1, 1, 1, 1, 0],
+        &[3, 1, 2, 0, 0],
+        &[2, 1, 2, 2, 0],
+        &[0, 1, 1, 1, 0],
+        &[4, 1, 2, 1, 1],
+        &[1, 0, 2, 2, 0],
+        &[1, 1, 1, 1, 1],
+    ];
+    let blocks: Vec<Block> = (0..3000)
+        .map(|number| {
+            let mix = mixes[number % mixes.len()];
+            let count = rng.random_range(5..=8);
+            let types = (0..count).map(|_| {
+                let mut at = rng.random_range(0..mix.iter().sum::<u32>());
+                let kind = mix.iter().position(|&weight| match at.checked_sub(weight) {
+                    Some(less) => {
+                        at = less;
+                        false
+                    }
+                    None => true,
+                });
+                kinds[kind.unwrap_or(0)]
+            });
+            let types: Vec<Type> = types.collect();
+            let mut edges = Vec::new();
+            for to in 1..count {
+                for from in 0..to {
+                    if rng.random_bool(0.3) {
+                        let cycles = rng.random_range(1..=2);
+                        edges.push(Wait { from, to, cycles });
+                    }
+                }
+            }
+            Block { types, edges }
+        })
+        .collect();
+    let filled = |block: &Block| count(block.types.iter().copied()).filled();
+    let slots: u32 = blocks.iter().map(filled).sum();
+    let mut least = u32::MAX;
+    let mut first = 0;
+    for (name, choice, decisions) in [
+        ("list schedule", Choice::EagerLazy, 0),
+        ("eager", Choice::Eager, 4000),
+        ("lazy", Choice::Lazy, 4000),
+        ("eager-lazy", Choice::EagerLazy, 4000),
+        ("all", Choice::All, 100_000),
+    ] {
+        let options = block::Options {
+            choice,
+            decisions,
+            ..block::Options::default()
+        };
+        let found: Vec<Packing> = blocks.iter().map(|one| pack(one, &options)).collect();
+        let nops: u32 = found.iter().map(|one| one.nops).sum();
+        if decisions == 0 {
+            first = nops;
+        }
+        println!(
+            "{} random blocks, {slots} slots filled, {name}: {nops} nops ({:.1} % fewer), density {:.2} %, {} proved",
+            blocks.len(),
+            100.0 * (1.0 - f64::from(nops) / f64::from(first)),
+            100.0 * f64::from(slots) / f64::from(slots + nops),
+            found.iter().filter(|one| one.proved).count()
+        );
+        if !matches!(choice, Choice::Lazy) {
+            assert!(nops <= least);
+            least = nops;
+        }
+        if choice == Choice::All {
+            assert!(found.iter().all(|one| one.proved));
+        }
+    }
 }

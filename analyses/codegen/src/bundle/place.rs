@@ -39,25 +39,19 @@ pub fn place(
     search(types, &[], before, start, end, slots, None)
 }
 
-/// The same for a group in whole bundles, of which `accept` takes the placement: the bundles that issue together. `alike`
+/// The same for a group of which `accept` takes the placement: the bundles that issue together. `alike`
 /// tells apart what is of one type, and is not the same to `accept`.
 #[must_use]
 pub fn place_so(
     types: &[Type],
     alike: &[u8],
     before: &[(u32, u32)],
+    start: Edge,
+    end: Edge,
     slots: u32,
     accept: &dyn Fn(&[Part]) -> bool,
 ) -> Option<Vec<Part>> {
-    search(
-        types,
-        alike,
-        before,
-        Edge::Whole,
-        Edge::Whole,
-        slots,
-        Some(accept),
-    )
+    search(types, alike, before, start, end, slots, Some(accept))
 }
 
 fn search(

@@ -237,17 +237,31 @@ impl Rows {
     /// bundles as issue together. `None`: there are none.
     #[must_use]
     pub fn placed(&self, kinds: &[Kind], before: &[(u32, u32)]) -> Option<Vec<Part>> {
+        self.placed_between(kinds, before, Edge::Whole, Edge::Whole)
+    }
+
+    /// The same where the group begins or ends in the middle of a bundle that it shares with other cycles.
+    #[must_use]
+    pub fn placed_between(
+        &self,
+        kinds: &[Kind],
+        before: &[(u32, u32)],
+        start: Edge,
+        end: Edge,
+    ) -> Option<Vec<Part>> {
         let types: Vec<Type> = kinds.iter().map(|kind| kind.ty).collect();
         let alike: Vec<u8> = kinds.iter().map(|kind| kind.port as u8).collect();
-        let least = slots(count(types.iter().copied()), Edge::Whole, Edge::Whole)?;
+        let least = slots(count(types.iter().copied()), start, end)?;
         // Loop branches are legal in the last slot of a bundle alone.
         let early = |part: &Part| {
             let mut filled = part.slots.iter().take(2).flatten();
             filled.any(|&one| kinds[one as usize].ty == Type::B)
         };
         let accept = |parts: &[Part]| !parts.iter().any(early) && self.issues(parts, kinds);
-        (least / 3..=self.bundles)
-            .find_map(|bundles| place_so(&types, &alike, before, 3 * bundles, &accept))
+        (0..self.bundles)
+            .map(|more| least + 3 * more)
+            .take_while(|total| start.slots() + total <= 3 * self.bundles)
+            .find_map(|total| place_so(&types, &alike, before, start, end, total, &accept))
     }
 
     /// Whether bundles issue in one cycle. Empty slots take ports like others: the ports are given out slot by slot.
@@ -279,7 +293,9 @@ impl Rows {
         let (mut loads, mut stores, mut transfers) = (0, 0, 0);
         let (mut first_i, mut last_i) = (false, false);
         for (number, part) in parts.iter().enumerate() {
-            for (at, (&filler, slot)) in part.slots.iter().zip(part.shape.slots()).enumerate() {
+            let slots = &part.shape.slots()[part.from as usize..];
+            for (at, (&filler, slot)) in part.slots.iter().zip(slots).enumerate() {
+                let at = at + part.from as usize;
                 let kind = kind(filler);
                 let port = kind.map(|kind| kind.port);
                 match slot {

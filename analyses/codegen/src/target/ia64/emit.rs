@@ -13,8 +13,7 @@
 //!
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
 
-use super::decode::decode;
-use super::names::Names;
+use super::decided::{self, Written};
 use super::operation;
 use super::rebundle::{self, Outcome};
 use super::requested::request;
@@ -22,17 +21,15 @@ use super::select::select;
 use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
-use crate::mir::dependence::data_dependences;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::{File, Inst, Reg};
-use crate::pipeline::rows::{Kind, Rows};
+use crate::mir::{File, Reg};
+use crate::pipeline::rows::Rows;
 use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module, Space, SymbolKind};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
-use syntax::ia64::StatementKind;
 
 /// Offsets that one addition reaches.
 const NEAR: u64 = 8191;
@@ -638,92 +635,19 @@ impl Printer {
         label: &dyn Fn(u32) -> String,
     ) {
         let start = self.text.len();
+        let mut groups: Vec<Vec<Written>> = Vec::new();
         let mut at = 0;
         for group in cycles.chunk_by(|one, other| one == other) {
             let end = at + group.len();
-            let texts: Vec<String> = operations[at..end]
-                .iter()
-                .map(|one| operation::text(one, register, label))
-                .collect();
-            let lines: Vec<String> = operations[at..end]
-                .iter()
-                .zip(&texts)
-                .map(|(one, text)| {
-                    let mark = self.mark(one.loc, Some(group[0]));
-                    format!("{text}\u{0}\t// #{mark}")
-                })
-                .collect();
-            self.group(&texts, &lines);
+            let lines = operations[at..end].iter().map(|one| Written {
+                text: operation::text(one, register, label),
+                mark: self.mark(one.loc, Some(group[0])),
+            });
+            groups.push(lines.collect());
             at = end;
         }
+        decided::print(&groups, self.rows.as_ref(), &mut self.text);
         self.decided.push(start..self.text.len());
-    }
-
-    fn group(&mut self, texts: &[String], lines: &[String]) {
-        let insts: Vec<Inst> = texts
-            .iter()
-            .filter_map(|text| {
-                let document = syntax::ia64::parse(text);
-                document.statements.iter().find_map(|one| match &one.kind {
-                    StatementKind::Instruction(instruction) => {
-                        Some(decode(instruction, &Names::default()).0)
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
-        let kinds: Vec<Kind> = insts.iter().map(Kind::of).collect();
-        let mut before: Vec<(u32, u32)> = data_dependences(&insts, &[])
-            .iter()
-            .map(|one| (one.from, one.to))
-            .collect();
-        for (to, inst) in insts.iter().enumerate() {
-            if inst.ends_block() {
-                before.extend((0..to as u32).map(|from| (from, to as u32)));
-                // What stands behind a check in the group must not have happened where it fails.
-                before
-                    .extend((to as u32 + 1..insts.len() as u32).map(|behind| (to as u32, behind)));
-            }
-        }
-        let parts = self
-            .rows
-            .as_ref()
-            .filter(|_| insts.len() == texts.len())
-            .and_then(|rows| rows.placed(&kinds, &before));
-        let Some(parts) = parts else {
-            // The assembler finds templates for any sequence.
-            for (at, line) in lines.iter().enumerate() {
-                let stop = if at + 1 == lines.len() { " ;;" } else { "" };
-                self.line(&format!("\t{}", line.replace('\u{0}', stop)));
-            }
-            return;
-        };
-        for (at, part) in parts.iter().enumerate() {
-            use crate::bundle::template::{Slot, Template};
-            let last = at + 1 == parts.len();
-            let name = Template::with(part.shape, 0, last).map_or("", Template::name);
-            self.line(&format!("\t{{ {name}"));
-            for (filler, kind) in part.slots.iter().zip(part.shape.slots()) {
-                let nop = match kind {
-                    Slot::M => "nop.m 0",
-                    Slot::I => "nop.i 0",
-                    Slot::F => "nop.f 0",
-                    Slot::B => "nop.b 0",
-                    Slot::L => "nop.x 0",
-                    Slot::X => continue,
-                };
-                match filler {
-                    Some(one) => {
-                        self.line(&format!("\t{}", lines[*one as usize].replace('\u{0}', "")))
-                    }
-                    None => self.line(&format!("\t{nop}")),
-                }
-            }
-            if last {
-                self.line("\t;;");
-            }
-            self.line("\t}");
-        }
     }
 
     /// Explicit bundles for everything that nobody decided.

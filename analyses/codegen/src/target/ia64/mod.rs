@@ -1,6 +1,7 @@
 //! IA-64: what its assembly means, how it executes, and how it is packed better.
 
 pub mod check;
+mod decided;
 pub mod decode;
 pub mod emit;
 pub mod listing;

@@ -12,16 +12,18 @@
 //!
 //! Does not move instructions across labels, directives and branches, and does not look beyond the block for latencies.
 
+mod lay;
 mod print;
 
 use super::listing::{Item, LARGEST, Listing};
 use super::stand::{as_written, of_block, unit, wait};
-use crate::bundle::block::{self, Block, Choice, Type, Wait, count};
-use crate::bundle::cost::{Edge, slots};
-use crate::bundle::place::{Part, place};
+use crate::bundle::block::{self, Block, Choice, Wait, count};
+use crate::bundle::cost::Edge;
+use crate::bundle::place::Part;
 use crate::machine::epic::Epic;
 use crate::mir::Class;
 use crate::mir::dependence::Dependence;
+use lay::lay;
 use print::print;
 use std::ops::Range;
 use syntax::Span;
@@ -255,16 +257,15 @@ impl Stretch<'_> {
                 ..block::Options::default()
             },
         );
-        let mut groups: Vec<Group> = Vec::new();
-        let mut bundles = 0;
-        for (at, group) in packing.groups.iter().enumerate() {
-            let last = at + 1 == packing.groups.len();
-            let end = if last { Edge::Whole } else { group.end };
-            let start = groups.last().map_or(Edge::Whole, |before| before.end);
-            let parts = placed(&block, &group.instructions, &order, start, end)
-                .ok_or("no order of its instructions fits into the templates")?;
-            bundles += parts.iter().filter(|part| part.from == 0).count() as u32;
-            groups.push(Group {
+        let laid = lay(&block, &packing.groups, &order, machine.width())
+            .ok_or("no order of its instructions fits into the templates")?;
+        let parts = laid.iter().flat_map(|(parts, _)| parts);
+        let bundles = parts.filter(|part| part.from == 0).count() as u32;
+        let groups: Vec<Group> = packing
+            .groups
+            .iter()
+            .zip(laid)
+            .map(|(group, (parts, end))| Group {
                 parts,
                 instructions: group
                     .instructions
@@ -272,8 +273,8 @@ impl Stretch<'_> {
                     .map(|&one| kept[one as usize])
                     .collect(),
                 end,
-            });
-        }
+            })
+            .collect();
         let after = Measure {
             cycles: packing.cycles,
             nops: 3 * bundles - count(block.types.iter().copied()).filled(),
@@ -290,24 +291,6 @@ impl Stretch<'_> {
             proved: packing.proved && 3 * bundles == packing.slots,
         })
     }
-}
-
-/// Groups of which instructions must stand in order may need a bundle more than their types do.
-fn placed(
-    block: &Block,
-    group: &[u32],
-    order: &[(u32, u32)],
-    start: Edge,
-    end: Edge,
-) -> Option<Vec<Part>> {
-    let types: Vec<Type> = group.iter().map(|&one| block.types[one as usize]).collect();
-    let inside = |one: u32| group.binary_search(&one).ok().map(|at| at as u32);
-    let before: Vec<(u32, u32)> = order
-        .iter()
-        .filter_map(|&(from, to)| Some((inside(from)?, inside(to)?)))
-        .collect();
-    let least = slots(count(types.iter().copied()), start, end)?;
-    (0..3).find_map(|more| place(&types, &before, start, end, least + 3 * more))
 }
 
 /// The block as it stands.
