@@ -133,7 +133,11 @@ pub(super) fn beam(
         after.clear();
         while after.len() < wide {
             let open = beam.next.iter().filter(|one| {
-                let known = |way: &Way| way.left == one.left && way.cycle == one.cycle;
+                let known = |way: &Way| {
+                    way.left == one.left
+                        && way.cycle == one.cycle
+                        && (0..3).all(|end| way.slots[end] <= one.slots[end])
+                };
                 one.left != 0 && one.promise < beam.limit && !after.iter().any(known)
             });
             let Some(one) = open.min_by_key(|one| one.promise) else {
