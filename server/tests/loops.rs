@@ -87,12 +87,15 @@ fn emitted_code_computes_the_same_pipelined_or_not_in_fewer_cycles() {
     let place = Place::new("emit");
     let file = place.file("sums.c", SUMS);
     let mut cycles = Vec::new();
-    for pipeline in [false, true] {
+    let mut counts = Vec::new();
+    for how in [
+        &[][..],
+        &["--pipeline"],
+        &["--pipeline", "--epilogue", "explicit"],
+    ] {
         let out = place.path("sums.s");
         let mut arguments = vec!["emit", &file, "--item", "add", "-o", &out];
-        if pipeline {
-            arguments.push("--pipeline");
-        }
+        arguments.extend(how);
         let emitted = lockstep(&arguments);
         assert!(emitted.status.success(), "{}", errors(&emitted));
         let values: Vec<String> = (0..40).map(|one| one.to_string()).collect();
@@ -105,13 +108,42 @@ fn emitted_code_computes_the_same_pipelined_or_not_in_fewer_cycles() {
         assert_eq!(run["buffers"][0]["elements"][39], "78", "{run}");
         assert_eq!(run["buffers"][0]["elements"][0], "0", "{run}");
         cycles.push(run["cycles"].as_u64().expect("cycles"));
+        let code = std::fs::read_to_string(&out).expect("code");
+        counts.push(code.contains("mov ar.ec = 1 ;;\n"));
     }
     assert!(cycles[1] * 2 < cycles[0], "{cycles:?}");
+    assert!(cycles[2] * 2 < cycles[0], "{cycles:?}");
+    assert_eq!(counts, [false, false, true]);
+    let alone = lockstep(&["emit", &file, "--epilogue", "explicit"]);
+    assert_eq!(alone.status.code(), Some(2), "{}", text(&alone));
     let nothing = lockstep(&["emit", &file, "--item", "product"]);
     assert_eq!(nothing.status.code(), Some(2));
     assert!(errors(&nothing).contains("no function `product`"));
     let wrong = lockstep(&["emit", &file, "--target", "sm_80"]);
     assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
+}
+
+#[test]
+fn an_explicit_epilogue_is_asked_for_in_the_source() {
+    let place = Place::new("epilogue");
+    let source = SUMS.replace(
+        "  for (long i = 0; i < n; i++)\n    y[i] += ",
+        "#pragma lockstep pipeline(explicit_epilogue)\n  for (long i = 0; i < n; i++)\n    y[i] += ",
+    );
+    let file = place.file("asked.c", &source);
+    let found = json(&lockstep(&["loops", &file, "--format", "json"]));
+    let rows = found["loops"].as_array().expect("loops");
+    for row in rows {
+        assert_eq!(row["epilogue"].is_object(), row["item"] == "add", "{row}");
+    }
+    let told = lockstep(&["loops", &file, "--item", "add"]);
+    assert!(
+        text(&told).contains("explicit epilogue of "),
+        "{}",
+        text(&told)
+    );
+    let emitted = lockstep(&["emit", &file, "--item", "add"]);
+    assert!(text(&emitted).contains("mov ar.ec = 1 ;;\n"));
 }
 
 #[test]

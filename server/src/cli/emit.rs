@@ -1,11 +1,12 @@
 //! `lockstep emit`: IA-64 assembly of functions, for `--target ia64:itanium2` or another of its processors.
 
-use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, input};
+use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
 use crate::db::{self, Database, File, Item};
 use crate::program;
 use crate::views::items_to_show;
 use crate::views::report::line_column;
 use codegen::machine;
+use codegen::pipeline::software::{self, Epilogue};
 use codegen::target::ia64::emit::{Emitted, Options, emit as emit_ia64, merged};
 use ir::{Loc, Module};
 use serde_json::{Value, json};
@@ -43,9 +44,13 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let options = Options {
         bundles: !args.no_bundles,
-        pipeline: args.pipeline.then(|| codegen::pipeline::software::Options {
+        pipeline: args.pipeline.then(|| software::Options {
             unroll: args.unroll.or(Some(1)),
-            ..codegen::pipeline::software::Options::default()
+            epilogue: match args.epilogue {
+                EpilogueChoice::Kernel => Epilogue::Kernel,
+                EpilogueChoice::Explicit => Epilogue::Explicit,
+            },
+            ..software::Options::default()
         }),
         ..Options::default()
     };

@@ -116,6 +116,14 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
             json!({ "text": said.text, "lines": lines })
         })
         .collect();
+    let epilogue = report.epilogue.map(|one| {
+        json!({
+            "operations": one.operations,
+            "bundles": one.bundles,
+            "cycles": one.cycles,
+            "kernel_cycles": one.rounds,
+        })
+    });
     json!({
         "item": row.item.as_str(),
         "line": line,
@@ -137,6 +145,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "unrolled": report.unrolled,
         "speculative_loads": report.speculative,
         "checks": report.checks,
+        "epilogue": epilogue,
         "units": units,
         "critical": critical,
         "methods": methods,

@@ -245,6 +245,9 @@ struct EmitArgs {
     /// Iterations of a pipelined loop that are done as one
     #[arg(long, value_name = "K", requires = "pipeline", value_parser = clap::value_parser!(u32).range(1..=4))]
     unroll: Option<u32>,
+    /// What finishes the iterations of pipelined loops: rounds of the kernel, or code behind it
+    #[arg(long, value_enum, default_value = "kernel", requires = "pipeline")]
+    epilogue: EpilogueChoice,
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,
@@ -252,6 +255,12 @@ struct EmitArgs {
     format: DataFormat,
     #[command(flatten)]
     analysis: AnalysisArgs,
+}
+
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum EpilogueChoice {
+    Kernel,
+    Explicit,
 }
 
 #[derive(Args, Debug)]

@@ -249,6 +249,15 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
             if let Some(method) = report.method.filter(|one| *one != Method::Counted) {
                 parts.push(format!("exits by {method}"));
             }
+            if let Some(drain) = report.epilogue {
+                let more = counted(drain.bundles as usize, "bundle", "bundles");
+                parts.push(format!(
+                    "explicit epilogue of {} cycles, {} by the kernel ({} more)",
+                    drain.cycles,
+                    drain.rounds,
+                    more.unwrap_or_default()
+                ));
+            }
         }
         _ => {
             parts.push("not pipelined".to_owned());
@@ -354,7 +363,7 @@ fn requests(db: &dyn Db, file: File) -> Vec<Note> {
                 item: function.name.to_string(),
                 span,
                 message: format!(
-                    "`{word}` is no way to pipeline a loop: `best`, `none`, {} are",
+                    "`{word}` is no way to pipeline a loop: `best`, `explicit_epilogue`, `none`, {} are",
                     known
                         .iter()
                         .map(|one| format!("`{one}`"))
