@@ -10,6 +10,7 @@
 //! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 3 (figures 2 to 5).
 
 use super::graph::{Graph, Schedule};
+use super::rows::Load;
 
 /// A schedule at this interval, `budget` placements at most. The interval is no less than the recurrences ask for.
 pub fn iterative(graph: &Graph, ii: u32, budget: usize) -> Option<Schedule> {
@@ -130,6 +131,8 @@ struct Table<'g> {
     served: Vec<Vec<Vec<u32>>>,
     /// By slot, where units stand in for each other.
     rows: Vec<Vec<u32>>,
+    /// By slot, there: what its row asks for.
+    loads: Vec<Load>,
     /// By operation, there: how scarce its units are.
     scarce: Vec<u32>,
 }
@@ -143,19 +146,14 @@ impl<'g> Table<'g> {
             .map(|resource| slots(resource.units.is_some()));
         let packing = graph.packing.as_ref();
         let scarce = packing.map_or_else(Vec::new, |one| one.rows.scarcity(&one.kinds));
+        let slots = packing.map_or(0, |_| ii as usize);
         Table {
             graph,
             ii,
             scarce,
             served: served.collect(),
-            rows: vec![
-                Vec::new();
-                if graph.packing.is_some() {
-                    ii as usize
-                } else {
-                    0
-                }
-            ],
+            rows: vec![Vec::new(); slots],
+            loads: vec![Load::default(); slots],
         }
     }
     fn slot(&self, at: i64) -> usize {
@@ -169,8 +167,9 @@ impl<'g> Table<'g> {
         };
         served
             && self.graph.packing.as_ref().is_none_or(|packing| {
-                let row = self.rows[self.slot(at)].iter().copied();
-                packing.fits(row.chain([operation as u32]))
+                let mut load = self.loads[self.slot(at)];
+                load.add(packing.kinds[operation]);
+                packing.rows.fits(&load)
             })
     }
     fn least(&self, operation: usize, at: i64, rank: &[u32]) -> Option<usize> {
@@ -179,8 +178,10 @@ impl<'g> Table<'g> {
         if let Some(packing) = &self.graph.packing {
             let row = &self.rows[slot];
             let alone = |gone: u32| {
-                let rest = row.iter().copied().filter(|&one| one != gone);
-                packing.fits(rest.chain([operation as u32]))
+                let mut load = self.loads[slot];
+                load.remove(packing.kinds[gone as usize]);
+                load.add(packing.kinds[operation]);
+                packing.rows.fits(&load)
             };
             // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
             let by_rank = |one: &&u32| {
@@ -202,8 +203,9 @@ impl<'g> Table<'g> {
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.push(operation as u32);
         }
-        if let Some(row) = self.rows.get_mut(slot) {
-            row.push(operation as u32);
+        if let Some(packing) = &self.graph.packing {
+            self.rows[slot].push(operation as u32);
+            self.loads[slot].add(packing.kinds[operation]);
         }
     }
     fn remove(&mut self, operation: usize, at: i64) {
@@ -211,8 +213,9 @@ impl<'g> Table<'g> {
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.retain(|&one| one as usize != operation);
         }
-        if let Some(row) = self.rows.get_mut(slot) {
-            row.retain(|&one| one as usize != operation);
+        if let Some(packing) = &self.graph.packing {
+            self.rows[slot].retain(|&one| one as usize != operation);
+            self.loads[slot].remove(packing.kinds[operation]);
         }
     }
 }

@@ -4,8 +4,9 @@
 //! The cost is the sum of all lifetimes in cycles and of the stages; every move makes it smaller, so it ends, and `SWEEPS`
 //! bounds it. It finds no best schedule: each operation moves alone.
 
-use super::graph::{Graph, Schedule};
+use super::graph::{Edge, Graph, Schedule};
 use super::iterative::length;
+use super::rows::Load;
 
 /// Passes over all operations.
 const SWEEPS: usize = 8;
@@ -64,50 +65,40 @@ pub fn aligned(schedule: &Schedule, branch: u32) -> Schedule {
 /// Aligned to the branch, with shorter lives.
 #[must_use]
 pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32) -> Schedule {
-    let mut best = aligned(schedule, branch);
-    let mut least = cost(&best, values);
+    let mut now = State::new(graph, aligned(schedule, branch), values);
     let ii = i64::from(schedule.ii);
     let each = values.len() + graph.edges.len() + 1;
     let mut left = WORK / each;
+    // By operation: its dependences.
+    let mut edges: Vec<Vec<&Edge>> = vec![Vec::new(); graph.operations.len()];
+    for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
+        edges[edge.from as usize].push(edge);
+        edges[edge.to as usize].push(edge);
+    }
     for _ in 0..SWEEPS {
         let mut changed = false;
         for operation in 0..graph.operations.len() as u32 {
-            let now = i64::from(best.start[operation as usize]);
-            let (mut from, mut to) = (now - 2 * ii, now + 2 * ii);
-            for edge in &graph.edges {
-                if edge.from == edge.to {
-                    continue;
-                }
+            let start = &now.schedule.start;
+            let own = i64::from(start[operation as usize]);
+            let (mut from, mut to) = (own - 2 * ii, own + 2 * ii);
+            for edge in &edges[operation as usize] {
                 let way = length(edge, schedule.ii);
                 if edge.to == operation {
-                    from = from.max(i64::from(best.start[edge.from as usize]) + way);
+                    from = from.max(i64::from(start[edge.from as usize]) + way);
                 }
                 if edge.from == operation {
-                    to = to.min(i64::from(best.start[edge.to as usize]) - way);
+                    to = to.min(i64::from(start[edge.to as usize]) - way);
                 }
             }
             for at in from..=to {
-                if at == now {
+                if at == own {
                     continue;
                 }
                 let Some(less) = left.checked_sub(1) else {
-                    return best;
+                    return now.schedule;
                 };
                 left = less;
-                // Shifted so that all stay at or behind 0.
-                let shift = if at < 0 { ii * 2 } else { 0 };
-                let mut start: Vec<u32> = best.start.iter().map(|one| one + shift as u32).collect();
-                start[operation as usize] = (at + shift) as u32;
-                let moved = aligned(
-                    &Schedule {
-                        ii: schedule.ii,
-                        start,
-                    },
-                    branch,
-                );
-                if cost(&moved, values) < least && moved.check(graph).is_ok() {
-                    least = cost(&moved, values);
-                    best = moved;
+                if now.try_move(graph, values, operation, at, branch) {
                     changed = true;
                     break;
                 }
@@ -117,7 +108,128 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
             break;
         }
     }
-    best
+    now.schedule
+}
+
+/// A schedule, and what its cost and its rows are made of.
+struct State {
+    schedule: Schedule,
+    /// The values that each operation writes or reads.
+    of: Vec<Vec<u32>>,
+    cost: i64,
+    /// By slot of the interval.
+    rows: Vec<Load>,
+}
+
+impl State {
+    fn new(graph: &Graph, schedule: Schedule, values: &[Value]) -> State {
+        let mut of: Vec<Vec<u32>> = vec![Vec::new(); graph.operations.len()];
+        for (value, number) in values.iter().zip(0..) {
+            let readers = value.readers.iter().map(|(one, _)| one);
+            for &one in value.writers.iter().chain(readers) {
+                let own = &mut of[one as usize];
+                if own.last() != Some(&number) {
+                    own.push(number);
+                }
+            }
+        }
+        let mut out = State {
+            cost: cost(&schedule, values),
+            rows: Vec::new(),
+            schedule,
+            of,
+        };
+        out.fill(graph);
+        out
+    }
+
+    fn fill(&mut self, graph: &Graph) {
+        let Some(packing) = &graph.packing else {
+            return;
+        };
+        self.rows.clear();
+        self.rows.resize(self.schedule.ii as usize, Load::default());
+        for (&kind, start) in packing.kinds.iter().zip(&self.schedule.start) {
+            self.rows[(start % self.schedule.ii) as usize].add(kind);
+        }
+    }
+
+    /// Whether the operation moved there: it does where that costs less and issues.
+    fn try_move(
+        &mut self,
+        graph: &Graph,
+        values: &[Value],
+        operation: u32,
+        at: i64,
+        branch: u32,
+    ) -> bool {
+        let (ii, own) = (self.schedule.ii, operation as usize);
+        let before = self.schedule.start[own];
+        let slot = at.rem_euclid(i64::from(ii)) as u32;
+        // All rows turn with the branch, and what issues together stays the same.
+        if let Some(packing) = &graph.packing
+            && slot != before % ii
+        {
+            let mut row = self.rows[slot as usize];
+            row.add(packing.kinds[own]);
+            if !packing.rows.fits(&row) {
+                return false;
+            }
+        }
+        let stages = self.schedule.stages();
+        let lives = |schedule: &Schedule, stages: u32| -> i64 {
+            let lives = self.of[own].iter().map(|&value| {
+                let (first, last) = values[value as usize].life(schedule, stages);
+                last - first
+            });
+            lives.sum()
+        };
+        let with = lives(&self.schedule, stages);
+        if operation != branch && at >= 0 {
+            self.schedule.start[own] = at as u32;
+            let first = self
+                .schedule
+                .start
+                .iter()
+                .min()
+                .is_some_and(|&one| one < ii);
+            // Where the stages stay as they are, other values do too.
+            if first && self.schedule.stages() == stages {
+                let cost = self.cost - with + lives(&self.schedule, stages);
+                if cost < self.cost && self.schedule.check(graph).is_ok() {
+                    self.cost = cost;
+                    self.fill(graph);
+                    return true;
+                }
+                self.schedule.start[own] = before;
+                return false;
+            }
+            self.schedule.start[own] = before;
+        }
+        // Shifted so that all stay at or behind 0.
+        let shift = if at < 0 { i64::from(ii) * 2 } else { 0 };
+        let start = self.schedule.start.iter().map(|one| one + shift as u32);
+        let mut start: Vec<u32> = start.collect();
+        start[own] = (at + shift) as u32;
+        let moved = aligned(&Schedule { ii, start }, branch);
+        // Where all others stay or move up by whole stages, of which there are no fewer, no other value lives shorter.
+        let other = usize::from(own == 0);
+        let up = moved.start.get(other) >= self.schedule.start.get(other);
+        let more = i64::from(moved.stages()) - i64::from(stages);
+        if operation != branch && up && more >= 0 {
+            let least = lives(&moved, moved.stages()) - with + 4 * i64::from(ii) * more;
+            if least >= 0 {
+                return false;
+            }
+        }
+        let cost = cost(&moved, values);
+        let better = cost < self.cost && moved.check(graph).is_ok();
+        if better {
+            (self.schedule, self.cost) = (moved, cost);
+            self.fill(graph);
+        }
+        better
+    }
 }
 
 fn cost(schedule: &Schedule, values: &[Value]) -> i64 {

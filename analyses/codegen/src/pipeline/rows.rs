@@ -106,17 +106,28 @@ impl Load {
     pub fn of(kinds: impl IntoIterator<Item = Kind>) -> Load {
         let mut out = Load::default();
         for kind in kinds {
-            match kind.ty {
-                Type::A => out.a += 1,
-                Type::I => out.i += 1,
-                Type::M => out.m += 1,
-                Type::F => out.f += 1,
-                Type::L => out.l += 1,
-                Type::B => out.b += 1,
-            }
-            out.ports[kind.port as usize] += 1;
+            out.add(kind);
         }
         out
+    }
+    pub fn add(&mut self, kind: Kind) {
+        *self.of_type(kind.ty) += 1;
+        self.ports[kind.port as usize] += 1;
+    }
+    /// Takes out what was added.
+    pub fn remove(&mut self, kind: Kind) {
+        *self.of_type(kind.ty) -= 1;
+        self.ports[kind.port as usize] -= 1;
+    }
+    const fn of_type(&mut self, ty: Type) -> &mut u32 {
+        match ty {
+            Type::A => &mut self.a,
+            Type::I => &mut self.i,
+            Type::M => &mut self.m,
+            Type::F => &mut self.f,
+            Type::L => &mut self.l,
+            Type::B => &mut self.b,
+        }
     }
 }
 

@@ -163,24 +163,29 @@ pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u3
     let Some(packing) = &view.graph.packing else {
         return Err(0);
     };
-    let mut out = Vec::new();
-    for row in 0..schedule.ii {
-        let members: Vec<u32> = (0..packing.kinds.len() as u32)
-            .filter(|&one| schedule.start[one as usize] % schedule.ii == row)
-            .collect();
-        let place = |one: u32| members.binary_search(&one).ok().map(|at| at as u32);
-        let mut before: Vec<(u32, u32)> = Vec::new();
-        for edge in &view.graph.edges {
-            let (Some(from), Some(to)) = (place(edge.from), place(edge.to)) else {
-                continue;
-            };
-            let apart = i64::from(schedule.start[edge.to as usize])
-                + i64::from(edge.distance) * i64::from(schedule.ii)
-                - i64::from(schedule.start[edge.from as usize]);
-            if apart == 0 && from != to {
-                before.push((from, to));
-            }
+    let ii = schedule.ii as usize;
+    let row = |one: u32| schedule.start[one as usize] as usize % ii;
+    let mut rows: Vec<Vec<u32>> = vec![Vec::new(); ii];
+    let mut place: Vec<u32> = Vec::with_capacity(packing.kinds.len());
+    for one in 0..packing.kinds.len() as u32 {
+        let members = &mut rows[row(one)];
+        place.push(members.len() as u32);
+        members.push(one);
+    }
+    // By row: those that follow others in the same cycle.
+    let mut follow: Vec<Vec<(u32, u32)>> = vec![Vec::new(); ii];
+    for edge in &view.graph.edges {
+        let apart = i64::from(schedule.start[edge.to as usize])
+            + i64::from(edge.distance) * i64::from(schedule.ii)
+            - i64::from(schedule.start[edge.from as usize]);
+        if apart == 0 && edge.from != edge.to {
+            let pair = (place[edge.from as usize], place[edge.to as usize]);
+            follow[row(edge.to)].push(pair);
         }
+    }
+    let mut out = Vec::new();
+    for ((at, members), mut before) in rows.iter().enumerate().zip(follow) {
+        let place = |one: u32| (row(one) == at).then(|| place[one as usize]);
         // A check first: what its recovery goes back to is the start of the cycle.
         for &check in &view.checks {
             if let Some(check) = place(check) {
@@ -202,7 +207,7 @@ pub(super) fn rows(view: &View, schedule: &Schedule) -> Result<Vec<Vec<u32>>, u3
             .collect();
         let parts = match members.is_empty() {
             true => Vec::new(),
-            false => packing.rows.placed(&kinds, &before).ok_or(row)?,
+            false => packing.rows.placed(&kinds, &before).ok_or(at as u32)?,
         };
         let order = parts.into_iter().flat_map(|part| part.slots).flatten();
         out.push(order.map(|at| members[at as usize]).collect());
