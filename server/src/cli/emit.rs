@@ -4,6 +4,7 @@ use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input}
 use crate::db::{self, Database, File, Item};
 use crate::program;
 use crate::views::items_to_show;
+use crate::views::loops::contracts;
 use crate::views::report::line_column;
 use codegen::machine;
 use codegen::pipeline::software::{self, Epilogue};
@@ -44,6 +45,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let options = Options {
         bundles: !args.no_bundles,
+        contract: !args.no_contract && contracts(&db, file),
         pipeline: args.pipeline.then(|| software::Options {
             unroll: args.unroll.or(Some(1)),
             epilogue: match args.epilogue {

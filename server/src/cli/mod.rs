@@ -251,6 +251,9 @@ struct EmitArgs {
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,
+    /// Products and sums are rounded each, as after `#pragma STDC FP_CONTRACT OFF`
+    #[arg(long)]
+    no_contract: bool,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]

@@ -51,6 +51,7 @@ pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<Machi
 fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
     let table = db::processor(db, file.settings(db));
     let options = Options {
+        contract: contracts(db, file),
         pipeline: Some(software::Options::default()),
         ..Options::default()
     };
@@ -58,6 +59,21 @@ fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
         processor: table.name.clone(),
         code: emit(module, table.epic()?, &options),
     })
+}
+
+/// Whether products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids it.
+pub fn contracts(db: &dyn Db, file: File) -> bool {
+    let forbids = |line: &str| {
+        let mut words = line.trim_start().strip_prefix('#')?.split_whitespace();
+        let pragma = ["pragma", "STDC", "FP_CONTRACT", "OFF"];
+        pragma
+            .iter()
+            .all(|word| words.next() == Some(word))
+            .then_some(())
+    };
+    !program::text(file.source(db))
+        .lines()
+        .any(|line| forbids(line).is_some())
 }
 
 /// What is told of the loops of a module's first function; `None`: it has no code.

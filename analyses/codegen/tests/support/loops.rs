@@ -8,12 +8,14 @@
 use super::judge::module_of;
 use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use ir::{Module, Type};
+use lockstep_codegen::target::ia64::contract::contracted;
 
 pub(crate) struct Loop {
     pub(crate) name: String,
     pub(crate) exits: u32,
     pub(crate) step: u64,
     pub(crate) text: String,
+    /// Products and sums are one operation, as in the code that is shown.
     pub(crate) module: Module,
     data: Vec<(String, String)>,
 }
@@ -44,7 +46,7 @@ pub(crate) fn loops() -> Vec<Loop> {
                 exits: number(fixture.directive("exits")).unwrap_or(0) as u32,
                 step: number(fixture.directive("step")).unwrap_or(1),
                 data: data.collect(),
-                module: module_of(&fixture.text, &function),
+                module: contracted(&module_of(&fixture.text, &function)),
                 text: fixture.text,
                 name,
             }

@@ -14,6 +14,8 @@
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
 
 use super::decided::{self, Written};
+pub use super::merge::merged;
+use super::names::Names;
 use super::operation;
 use super::rebundle::{self, Outcome};
 use super::requested::request;
@@ -42,6 +44,8 @@ pub struct Options {
     pub total: bool,
     /// Narrow sums wrap even where the program promises that they do not.
     pub wraps: bool,
+    /// Products and sums become one operation that rounds once.
+    pub contract: bool,
     /// By block of function 0: how often it runs. Else estimated from loops.
     pub weights: Option<Vec<f64>>,
     pub limits: Limits,
@@ -58,6 +62,7 @@ impl Default for Options {
         Options {
             total: false,
             wraps: false,
+            contract: false,
             weights: None,
             limits: Limits::default(),
             pipeline: None,
@@ -143,43 +148,6 @@ pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
     }
 }
 
-/// Several modules as one: functions that are the same are there once.
-#[must_use]
-pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
-    let mut out = Module::default();
-    for module in modules {
-        let numbers: Vec<u32> = module
-            .functions
-            .iter()
-            .map(|function| {
-                let same = |one: &ir::Function| {
-                    one.name == function.name
-                        && one.returns == function.returns
-                        && one.span == function.span
-                        && one.parameters.len() == function.parameters.len()
-                };
-                let known = out.functions.iter().position(same);
-                known.unwrap_or_else(|| {
-                    // Its calls are numbered when all have their numbers.
-                    out.functions.push(function.clone());
-                    out.functions.len() - 1
-                }) as u32
-            })
-            .collect();
-        for (function, &number) in module.functions.iter().zip(&numbers) {
-            let own = &mut out.functions[number as usize];
-            for inst in function.insts.keys() {
-                if let ir::Op::Call(callee) = function.insts[inst].op
-                    && let Some(&callee) = numbers.get(callee as usize)
-                {
-                    own.insts[inst].op = ir::Op::Call(callee);
-                }
-            }
-        }
-    }
-    out
-}
-
 /// The assembly of a verified module.
 ///
 /// # Errors
@@ -241,6 +209,9 @@ fn lowered(
     options: &Options,
 ) -> Result<Lowered, Vec<Refused>> {
     let mut source = source.clone();
+    if options.contract {
+        super::contract::contract(&mut source);
+    }
     super::prepare::prepare(&mut source, options.wraps);
     let mut function = select(module, &source, name, options)?;
     allocate::simplify(&mut function);

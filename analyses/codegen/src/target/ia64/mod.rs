@@ -1,10 +1,12 @@
 //! IA-64: what its assembly means, how it executes, and how it is packed better.
 
 pub mod check;
+pub mod contract;
 mod decided;
 pub mod decode;
 pub mod emit;
 pub mod listing;
+mod merge;
 pub mod names;
 pub mod operation;
 mod prepare;

@@ -3,7 +3,7 @@
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
-use ir::{BinaryOp, Convert, InstData, Type, UnaryOp, Value};
+use ir::{BinaryOp, Convert, InstData, Op, Type, UnaryOp, Value, ValueDef};
 
 /// Masks of `fclass`.
 const NAN: i64 = 0xc0;
@@ -81,10 +81,22 @@ impl Selector<'_> {
             put!(self, "add", [raw] = [product, c]);
             return self.settle(result, raw);
         }
+        let (mut product, addend) = ([data.args[0], data.args[1]], data.args[2]);
+        // Signs cost nothing, one of them.
+        let subtracted = self.opposite(addend);
+        let negative = product.iter().position(|&one| self.opposite(one).is_some());
+        let (mnemonic, addend) = match (subtracted, negative) {
+            (Some(other), None) => ("fms", other),
+            (_, Some(at)) => {
+                product[at] = self.opposite(product[at]).unwrap_or(product[at]);
+                ("fnma", addend)
+            }
+            (None, None) => ("fma", addend),
+        };
         let (a, b, c) = (
-            self.floating(data.args[0]),
-            self.floating(data.args[1]),
-            self.floating(data.args[2]),
+            self.floating(product[0]),
+            self.floating(product[1]),
+            self.floating(addend),
         );
         let to = self.home(result);
         // f0 as addend would leave the addition out, with another sign of zero.
@@ -96,7 +108,22 @@ impl Selector<'_> {
             }
             other => other,
         };
-        put!(self, &format!("fma.{}", rounded(ty)), [to] = [a, b, c]);
+        put!(
+            self,
+            &format!("{mnemonic}.{}", rounded(ty)),
+            [to] = [a, b, c]
+        );
+    }
+
+    /// What it is the negation of, computed in this block.
+    fn opposite(&self, value: Value) -> Option<Value> {
+        let (source, here) = (self.source, self.here);
+        let ValueDef::Result(inst, _) = source.values[value].def else {
+            return None;
+        };
+        let data = &source.insts[inst];
+        let own = matches!(data.op, Op::Unary(UnaryOp::FloatNeg)) && data.guard.is_none();
+        (own && source.blocks[here].insts.contains(&inst)).then(|| data.args[0])
     }
 
     pub(super) fn float_unary(&mut self, op: UnaryOp, value: Value, result: Value) {
