@@ -47,12 +47,11 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         bundles: !args.no_bundles,
         contract: !args.no_contract && contracts(&db, file),
         pipeline: args.pipeline.then(|| software::Options {
-            unroll: args.unroll.or(Some(1)),
+            unroll: args.unroll,
             epilogue: match args.epilogue {
                 EpilogueChoice::Kernel => Epilogue::Kernel,
                 EpilogueChoice::Explicit => Epilogue::Explicit,
             },
-            ..software::Options::default()
         }),
         ..Options::default()
     };

@@ -253,9 +253,13 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
     match (report.pipelined, report.ii) {
         (true, Some(ii)) => {
             let relation = if ii == report.min_ii() { "=" } else { ">" };
+            let several = match report.unrolled {
+                1 => String::new(),
+                times => format!(" for {times} iterations"),
+            };
             parts.push(match bounds {
-                Some(bounds) => format!("II {ii} {relation} {bounds}"),
-                None => format!("II {ii}"),
+                Some(bounds) => format!("II {ii}{several} {relation} {bounds}"),
+                None => format!("II {ii}{several}"),
             });
             parts.extend(counted(report.stages as usize, "stage", "stages"));
             if report.unpipelined > ii {

@@ -89,17 +89,30 @@ struct At<'a> {
 /// An interval in words.
 fn told(report: &LoopReport) -> String {
     match (report.pipelined, report.ii) {
+        (true, Some(ii)) if report.unrolled > 1 => {
+            format!("II {ii} for {} iterations", report.unrolled)
+        }
         (true, Some(ii)) => format!("II {ii}"),
-        _ => format!("{} cycles an iteration", report.unpipelined),
+        _ => format!(
+            "{} cycles an iteration",
+            report.unpipelined / report.unrolled.max(1)
+        ),
     }
 }
 
-/// Cycles from an iteration to the next.
-fn interval(report: &LoopReport) -> u32 {
-    match (report.pipelined, report.ii) {
+/// Cycles from a start of the loop's code to the next, and how many iterations it does.
+fn interval(report: &LoopReport) -> (u32, u32) {
+    let cycles = match (report.pipelined, report.ii) {
         (true, Some(ii)) => ii,
         _ => report.unpipelined.max(1),
-    }
+    };
+    (cycles, report.unrolled.max(1))
+}
+
+/// Whether an iteration takes fewer cycles; each of the first is so many of the second.
+fn is_shorter(after: &LoopReport, times: u32, before: &LoopReport) -> bool {
+    let ((after, several), (before, own)) = (interval(after), interval(before));
+    u64::from(after) * u64::from(own) < u64::from(before) * u64::from(several * times)
 }
 
 fn refused(id: &str, title: &str, reason: String, quiet: bool) -> Action {
@@ -175,8 +188,8 @@ impl At<'_> {
         if report.pipelined && asked != Some(Asked::None) {
             let title = format!(
                 "Leave this loop as it is: {} cycles an iteration instead of {} (estimate for {processor})",
-                report.unpipelined,
-                interval(&report)
+                report.unpipelined / report.unrolled.max(1),
+                told(&report)
             );
             out.push(self.request(LEAVE, title, Asked::None));
         }
@@ -318,7 +331,7 @@ impl At<'_> {
             Ok(after) => after,
             Err(reason) => return Some(refused(RESTRICT, &title, reason, false)),
         };
-        if interval(&after) >= interval(&row.report) {
+        if !is_shorter(&after, 1, &row.report) {
             let reason = format!(
                 "nothing is gained by it: {} with it, {} without",
                 told(&after),
@@ -370,11 +383,16 @@ impl At<'_> {
                 }
             };
             let told = format!(
-                "{} cycles for {times} iterations instead of {} for one",
-                interval(&after),
-                interval(&row.report)
+                "{} cycles for {} iterations instead of {} for {}",
+                interval(&after).0,
+                times * interval(&after).1,
+                interval(&row.report).0,
+                match interval(&row.report).1 {
+                    1 => "one".to_owned(),
+                    more => more.to_string(),
+                }
             );
-            if interval(&after) >= times * interval(&row.report) {
+            if !is_shorter(&after, times, &row.report) {
                 out.push(refused(
                     &id,
                     &title,

@@ -60,7 +60,8 @@ use unroll::Rest;
 pub struct Options {
     /// `None`: the one that is predicted to be best.
     pub method: Option<Method>,
-    /// Iterations of one of the kernel; `None`: as many as are predicted to be best.
+    /// Iterations of one of the kernel; `None`: as many as come nearest to a bound that is no whole number, where a sixteenth
+    /// is gained by it.
     pub unroll: Option<u32>,
     /// Whether loads may execute ahead of the exits that guard them.
     pub speculation: bool,
@@ -79,7 +80,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             method: None,
-            unroll: Some(1),
+            unroll: None,
             speculation: true,
             epilogue: Epilogue::Kernel,
             always: false,
@@ -337,7 +338,7 @@ fn attempt(
             )
         });
         if let Ok(mut found) = found
-            && (options.unroll.is_some() || found.schedule.ii < times * best.schedule.ii)
+            && (options.unroll.is_some() || gains(found.schedule.ii, times * best.schedule.ii))
         {
             found.times = times;
             best = found;
@@ -409,6 +410,11 @@ fn attempt(
     *function = changed;
     report.pipelined = true;
     Ok(())
+}
+
+/// Whether it is worth code of several times the size: a sixteenth is gained.
+const fn gains(cycles: u32, before: u32) -> bool {
+    cycles * 16 <= before * 15
 }
 
 /// The best schedule of an iteration by any of the methods.
