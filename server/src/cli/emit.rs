@@ -52,6 +52,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                 EpilogueChoice::Kernel => Epilogue::Kernel,
                 EpilogueChoice::Explicit => Epilogue::Explicit,
             },
+            ..software::Options::default()
         }),
         ..Options::default()
     };

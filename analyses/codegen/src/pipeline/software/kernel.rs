@@ -623,7 +623,9 @@ impl Kernel<'_> {
             let mut copies = Vec::new();
             for &(register, name, ago) in &exit.live {
                 let file = function.file(register);
-                let place = self.allocation.place(file, name, reached + i64::from(ago))?;
+                let place = self
+                    .allocation
+                    .place(file, name, reached + i64::from(ago))?;
                 copies.push(moved(function, file, Operand::register(register), place));
             }
             if let Some((left, start)) = left {

@@ -15,7 +15,6 @@
 
 use super::decided::{self, Written};
 pub use super::merge::merged;
-use super::names::Names;
 use super::operation;
 use super::rebundle::{self, Outcome};
 use super::requested::request;
