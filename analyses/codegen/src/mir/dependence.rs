@@ -385,3 +385,27 @@ fn separate(one: Option<Address>, bytes: u32, other: Option<Address>, more: u32)
     };
     one.root == other.root && (between >= i64::from(bytes) || between <= -i64::from(more))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Kind;
+    use crate::target::ia64::listing::listing;
+
+    #[test]
+    fn behind_a_rotation_a_name_is_another_register() {
+        let ordered = |branch: &str| {
+            let text = format!(
+                "f:\n\tcmp.eq p17, p18 = r14, r15 ;;\n\t{branch} f ;;\n\t(p17) add r16 = r17, r18 ;;\n\t(p18) mov r17 = r19 ;;\n"
+            );
+            let document = syntax::ia64::parse(&text);
+            let found = listing(&document, &text).region_dependences(&(0..4));
+            found
+                .iter()
+                .any(|one| (one.from, one.to) == (2, 3) && matches!(one.kind, Kind::Anti(_)))
+        };
+        // One of the two executes at most, as long as these are the predicates of the compare.
+        assert!(!ordered("(p6) br.cond.sptk"));
+        assert!(ordered("br.ctop.sptk"));
+        assert!(ordered("(p20) br.wtop.sptk"));
+    }
+}

@@ -141,6 +141,8 @@ mod tests {
         let best = asked(Some("best"), Some(common)).expect("a request");
         assert_eq!(best.options.method, None);
         assert!(asked(Some("none"), Some(common)).is_some_and(|one| one.options.leave));
+        let explicit = asked(Some("explicit_epilogue"), None).expect("a request");
+        assert_eq!(explicit.options.epilogue, Epilogue::Explicit);
         for method in Method::ALL {
             assert_eq!(Asked::of(method.word()), Some(Asked::By(method)));
         }
