@@ -313,7 +313,7 @@ fn lines_of_source_and_code_lead_to_each_other_over_the_wire() {
         .filter(|pair| pair.1 == row)
         .map(|pair| shown[pair.0])
         .collect();
-    for part in ["ldfs", "fmpy.s", "stfs"] {
+    for part in ["ldfs", "fma.s", "stfs"] {
         assert!(
             there.iter().any(|line| line.contains(part)),
             "{part}: {there:?}"

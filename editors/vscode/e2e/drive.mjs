@@ -334,7 +334,7 @@ try {
   await shot("14-loops-light");
   await reopen("loops.c", "Dark Modern", () => lens(/II\s\d+/));
   // Code beside the source opens where the cursor's line is computed, wherever in the window that comes to stand.
-  const multiply = page.locator(".editor-instance .view-line").filter({ hasText: /fmpy\.d.*stage\s1/ }).first();
+  const multiply = page.locator(".editor-instance .view-line").filter({ hasText: /fma\.d.*stage\s\d/ }).first();
   const press = async (words, part) => {
     const at = await box(line(words), part).catch(() => null);
     if (at !== null) await page.mouse.click(at.x, at.y);
