@@ -185,3 +185,33 @@ fn the_code_beside_c_has_cycles_and_stages() {
     );
     assert!(shown.text.contains("br.ctop"), "{}", shown.text);
 }
+
+/// Variables of functions and names that are registers elsewhere; recursion makes functions of calls.
+const NAMES: &str = "\
+static const double b3[] = {1.0, 2.0};
+double f1[4];
+double g(int i) {
+  static double table[4] = {1, 2, 3, 4};
+  return table[i & 3] + b3[i & 1] + f1[i & 3];
+}
+double r5(int i) { return g(i) * 2; }
+int depth(int i) { return i > 1 ? depth(i - 1) + 1 : i; }
+int twice(int i) { return depth(i) + depth(i + 1); }
+";
+
+#[test]
+fn names_that_the_assembler_takes_for_something_else_are_told_apart() {
+    let place = Place::new("names");
+    let file = place.file("names.c", NAMES);
+    let code = place.path("names.s");
+    let emitted = lockstep(&["emit", &file, "-o", &code]);
+    assert_eq!(errors(&emitted), "");
+    for (item, argument, expected) in [
+        ("g", "2", "f8 = 4\n"),
+        ("r5", "3", "f8 = 12\n"),
+        ("twice", "3", "r8 = 7 "),
+    ] {
+        let ran = lockstep(&["sim", &code, "--item", item, "--arg", argument]);
+        assert!(text(&ran).contains(expected), "{}", text(&ran));
+    }
+}

@@ -37,9 +37,12 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let file = input::open(&mut db, &args.file, &analysis)?;
     let chosen = chosen(&db, file, args.item.as_deref());
     if chosen.is_empty() {
-        let wanted = args.item.as_deref().unwrap_or("to be emitted");
+        let wanted = match &args.item {
+            Some(name) => format!("function `{name}`"),
+            None => "function with a body".to_owned(),
+        };
         return Err(CliError::Usage(format!(
-            "{}: there is no function `{wanted}`",
+            "{}: there is no {wanted}",
             args.file.display()
         )));
     }

@@ -19,6 +19,7 @@ use super::operation;
 use super::rebundle::{self, Outcome};
 use super::requested::request;
 use super::select::select;
+use super::symbols::{plain, reference};
 use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
@@ -170,7 +171,7 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
             Err(mut reasons) => refused.append(&mut reasons),
         }
     }
-    data(module, &mut printer, &mut refused);
+    data(module, &mut printer);
     refused.extend(
         functions
             .iter()
@@ -244,7 +245,7 @@ fn lowered(
     })
 }
 
-fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
+fn data(module: &Module, printer: &mut Printer) {
     let mut known: Vec<&SmolStr> = Vec::new();
     for symbol in module
         .functions
@@ -263,21 +264,6 @@ fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
             continue;
         }
         known.push(&symbol.name);
-        if !symbol
-            .name
-            .chars()
-            .all(|one| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$'))
-        {
-            refused.push(Refused {
-                reason: Refusal::NoForm {
-                    operation: "symbol".into(),
-                    ty: symbol.name.clone(),
-                    target: "IA-64",
-                },
-                loc: Loc::NONE,
-            });
-            continue;
-        }
         let zeros = symbol
             .initial
             .as_ref()
@@ -287,12 +273,12 @@ fn data(module: &Module, printer: &mut Printer, refused: &mut Vec<Refused>) {
             (true, false) => "\t.section .bss, \"aw\", @nobits",
             (false, false) => "\t.section .data",
         });
-        let name = &symbol.name;
+        let name = plain(&symbol.name);
         printer.line(&format!(
             "\t.align {}",
             symbol.align.max(1).next_power_of_two()
         ));
-        printer.line(&format!("\t.global {name}"));
+        printer.line(&format!("\t.global {}", reference(&name)));
         printer.line(&format!("{name}:"));
         match &symbol.initial {
             Some(bytes) if !zeros => {
@@ -443,10 +429,11 @@ impl Printer {
         let (function, allocation) = (&function, &allocation);
         let frame = Frame::of(function, allocation);
         let name = &function.name;
+        let own = reference(name);
         self.line("\t.align 32");
-        self.line(&format!("\t.global {name}"));
-        self.line(&format!("\t.type {name}, @function"));
-        self.line(&format!("\t.proc {name}"));
+        self.line(&format!("\t.global {own}"));
+        self.line(&format!("\t.type {own}, @function"));
+        self.line(&format!("\t.proc {own}"));
         self.line(&format!("{name}:"));
         self.prologue(&frame);
         let register = |one: Virtual| allocation.registers[one.0 as usize];
@@ -480,7 +467,7 @@ impl Printer {
                 self.operation(operation, &frame, &register, &label);
             }
         }
-        self.line(&format!("\t.endp {name}"));
+        self.line(&format!("\t.endp {own}"));
         self.now += 1;
         Report {
             name: name.clone(),

@@ -7,6 +7,7 @@ use ir::Module;
 pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
     let mut out = Module::default();
     for module in modules {
+        let before = out.functions.len() as u32;
         let numbers: Vec<u32> = module
             .functions
             .iter()
@@ -26,6 +27,10 @@ pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
             })
             .collect();
         for (function, &number) in module.functions.iter().zip(&numbers) {
+            // Those that were there have calls with numbers of the whole already.
+            if number < before {
+                continue;
+            }
             let own = &mut out.functions[number as usize];
             for inst in function.insts.keys() {
                 if let ir::Op::Call(callee) = function.insts[inst].op

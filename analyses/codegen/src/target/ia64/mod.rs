@@ -15,3 +15,4 @@ pub mod requested;
 pub mod select;
 pub mod sim;
 pub mod stand;
+mod symbols;

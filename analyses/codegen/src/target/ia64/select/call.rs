@@ -1,6 +1,7 @@
 //! Calls and returns by the conventions: a slot an argument, integers in the output registers, floating-point values in
 //! `f8` to `f15`, what is left on the memory stack behind the callee's scratch area; results in `r8` and `f8`.
 
+use super::super::symbols::reference;
 use super::{Selector, put};
 use crate::mir::function::Operand;
 use crate::mir::{File, Reg};
@@ -81,7 +82,7 @@ impl Selector<'_> {
         put!(
             self,
             "br.call.sptk.many",
-            [Reg::branch(0)] = [Operand::Symbol(name.into())]
+            [Reg::branch(0)] = [Operand::Symbol(reference(name))]
         );
         put!(self, "mov", [Reg::general(1)] = [saved]);
         let (mut next, mut float) = (8u8, 8u8);

@@ -1,5 +1,6 @@
 //! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
 
+use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
@@ -151,7 +152,7 @@ impl Selector<'_> {
         }
         let to = self.home(result);
         let entry = self.general();
-        let text = smol_str::format_smolstr!("@ltoff({})", data.name);
+        let text = smol_str::format_smolstr!("@ltoff({})", reference(&plain(&data.name)));
         put!(
             self,
             "addl",
