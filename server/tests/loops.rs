@@ -215,3 +215,51 @@ fn names_that_the_assembler_takes_for_something_else_are_told_apart() {
         assert!(text(&ran).contains(expected), "{}", text(&ran));
     }
 }
+
+const SUMS_OF_PRODUCTS: &str = "\
+double sum(double a, double b, double c) { return a * b + c; }
+double turned(double a, double b, double c) { return c + a * b; }
+double less(double a, double b, double c) { return a * b - c; }
+double from(double a, double b, double c) { return c - a * b; }
+double two(double a, double b, double c) { return a * a - b * c; }
+double kept(double a, double b, double c) { double p = a * b; return (p + c) / p; }
+";
+
+/// Against the host's arithmetic: the product of 1 + 2^-30 and 1 - 2^-30 is 1 where it is rounded by itself.
+#[test]
+fn products_and_sums_are_rounded_once_unless_the_source_forbids_it() {
+    let place = Place::new("contract");
+    let forbidden = format!("#pragma STDC FP_CONTRACT OFF\n{SUMS_OF_PRODUCTS}");
+    let small = 2f64.powi(-30);
+    let (a, b) = (1.0 + small, 1.0 - small);
+    let (once, plain) = (place.path("once.s"), place.path("plain.s"));
+    let file = place.file("once.c", SUMS_OF_PRODUCTS);
+    assert_eq!(errors(&lockstep(&["emit", &file, "-o", &once])), "");
+    let off = place.file("off.c", &forbidden);
+    assert_eq!(errors(&lockstep(&["emit", &off, "-o", &plain])), "");
+    let by_flag = lockstep(&["emit", &file, "--no-contract"]);
+    assert!(!text(&by_flag).contains("fma.d f"), "{}", text(&by_flag));
+    for (name, c, fused, rounded) in [
+        ("sum", -1.0, a.mul_add(b, -1.0), a * b - 1.0),
+        ("turned", -1.0, a.mul_add(b, -1.0), a * b - 1.0),
+        ("less", 1.0, a.mul_add(b, -1.0), a * b - 1.0),
+        ("from", 1.0, (-a).mul_add(b, 1.0), 1.0 - a * b),
+        ("two", a, (-b).mul_add(a, a * a), a * a - b * a),
+        // What something else reads, too, is a product of its own.
+        (
+            "kept",
+            -1.0,
+            (a * b - 1.0) / (a * b),
+            (a * b - 1.0) / (a * b),
+        ),
+    ] {
+        assert_eq!(fused == rounded, name == "kept", "{name}");
+        for (code, expected) in [(&once, fused), (&plain, rounded)] {
+            let given = [a, b, c].map(|one| format!("--arg={one:?}"));
+            let mut arguments = vec!["sim", code, "--item", name, "--format", "json"];
+            arguments.extend(given.iter().map(String::as_str));
+            let ran = json(&lockstep(&arguments));
+            assert_eq!(ran["f8"].as_f64(), Some(expected), "{name}: {ran}");
+        }
+    }
+}

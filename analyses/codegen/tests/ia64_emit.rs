@@ -314,7 +314,7 @@ fn lowered(kernel: &Kernel) -> Module {
 fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut String) {
     let kernel = kernel(seed);
     let module = lowered(&kernel);
-    // Products and sums are one operation in half of them.
+    // Products and sums are one operation in two fifths of them.
     let contract = seed % 5 < 2;
     let expected = match contract {
         true => interpreted(&kernel, &contracted(&module)),

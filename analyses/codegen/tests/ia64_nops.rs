@@ -28,7 +28,6 @@ use lockstep_codegen::pipeline::software;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
-use lockstep_codegen::target::ia64::sim::{Limits, Timing};
 use packed::as_packed;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -154,18 +153,6 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
     }
 }
 
-/// Cycles of the function on data of so many elements.
-fn cycles(one: &loops::Loop, machine: &str, text: &str) -> u64 {
-    let kernel = one.kernel(50, 0);
-    let limits = Limits {
-        timing: Timing::named(machine),
-        ..Limits::default()
-    };
-    let left = judge::simulated(&kernel, &kernel.name, text, &limits);
-    let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}\n{text}", one.name));
-    outcome.cycles.expect("cycles")
-}
-
 /// More nops than the assembler packs by itself stand only where its packing takes more cycles.
 #[test]
 fn emitted_code_has_no_more_nops_than_the_assembler_packs_in_as_many_cycles() {
@@ -187,7 +174,10 @@ fn emitted_code_has_no_more_nops_than_the_assembler_packs_in_as_many_cycles() {
             automatically += most;
             let theirs = as_packed(&plain, &listed);
             assert_eq!(nops(&assembler, &theirs), (String::new(), most), "{theirs}");
-            let (ours, theirs) = (cycles(one, machine, &text), cycles(one, machine, &theirs));
+            let (ours, theirs) = (
+                one.cycles(machine, &text, 50),
+                one.cycles(machine, &theirs, 50),
+            );
             taken += ours;
             taken_automatically += theirs;
             if count > most {

@@ -207,6 +207,9 @@ pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
             out.push((span, one.reason.to_string()));
         }
     }
+    // What stands in a function that others inline is said once.
+    out.sort_by(|one, other| (one.0.start, &one.1).cmp(&(other.0.start, &other.1)));
+    out.dedup();
     out
 }
 

@@ -3,10 +3,10 @@
 
 use super::{MACHINES, emitted, loops};
 use crate::assembler::{assembled, assembler};
-use crate::judge::{agrees, interpreted, simulated};
+use crate::judge::{agrees, interpreted};
 use lockstep_codegen::pipeline::software::Method;
 use lockstep_codegen::target::ia64::emit::Emitted;
-use lockstep_codegen::target::ia64::sim::{Limits, Timing};
+use lockstep_codegen::target::ia64::sim::Limits;
 
 /// Elements.
 const TRIPS: [u64; 6] = [0, 1, 2, 3, 7, 50];
@@ -68,19 +68,6 @@ pub(crate) fn round(one: &loops::Loop, machine: &str, code: &Emitted) -> Option<
     if !one.is_single() || !report.pipelined {
         return None;
     }
-    let timing = match machine {
-        "itanium" => Timing::itanium(),
-        _ => Timing::itanium2(),
-    };
-    let limits = Limits {
-        timing: Some(timing),
-        ..Limits::default()
-    };
-    let cycles = |n: u64| {
-        let kernel = one.kernel(n, 0);
-        let left = simulated(&kernel, &kernel.name, &code.text, &limits);
-        let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}", one.name));
-        outcome.cycles.expect("cycles") as f64
-    };
+    let cycles = |n: u64| one.cycles(machine, &code.text, n) as f64;
     Some((cycles(2200) - cycles(1000)) * one.step as f64 / 1200.0)
 }

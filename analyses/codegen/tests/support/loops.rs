@@ -5,10 +5,11 @@
 //! parameter, with a difference in the middle in the second variant), `rising`, `chain` (each its successor, the last
 //! negative), a number, `77 or 7` (the second variant has the other number). A scalar called `n` is the number.
 
-use super::judge::module_of;
+use super::judge::{module_of, simulated};
 use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use ir::{Module, Type};
 use lockstep_codegen::target::ia64::contract::contracted;
+use lockstep_codegen::target::ia64::sim::{Limits, Timing};
 
 pub(crate) struct Loop {
     pub(crate) name: String,
@@ -95,6 +96,17 @@ fn element(text: &str) -> Scalar {
 }
 
 impl Loop {
+    /// Cycles of the function's code on data of `n` elements.
+    pub(crate) fn cycles(&self, machine: &str, text: &str, n: u64) -> u64 {
+        let kernel = self.kernel(n, 0);
+        let limits = Limits {
+            timing: Timing::named(machine),
+            ..Limits::default()
+        };
+        let left = simulated(&kernel, &kernel.name, text, &limits);
+        let (outcome, _) = left.unwrap_or_else(|why| panic!("{}: {why}\n{text}", self.name));
+        outcome.cycles.expect("cycles")
+    }
     /// The function with arguments for `n` elements.
     pub(crate) fn kernel(&self, n: u64, variant: u64) -> Kernel {
         let function = &self.module.functions[0];
