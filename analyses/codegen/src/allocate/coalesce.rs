@@ -26,6 +26,9 @@ pub(super) fn moved(operation: &Operation) -> Option<(Virtual, Virtual)> {
     }
 }
 
+/// How much more a copy at a loop's end counts.
+const LATCH: f64 = 1.5;
+
 struct Graph {
     roots: Vec<u32>,
     meets: Vec<FxHashSet<u32>>,
@@ -57,6 +60,12 @@ pub(super) fn coalesce(function: &mut Function) {
     let mut moves: Vec<(f64, u32, Virtual, Virtual)> = Vec::new();
     for (at, block) in function.blocks.iter().enumerate() {
         let mut walk = live.walk(function, at as u32);
+        // What one iteration leaves to the next first: a copy there waits in every recurrence that it is part of.
+        let latch = function
+            .successors(at as u32)
+            .iter()
+            .any(|&to| to as usize <= at);
+        let weight = block.weight * if latch { LATCH } else { 1.0 };
         for (index, operation) in block.operations.iter().enumerate().rev() {
             walk.branch(operation);
             let copy = moved(operation);
@@ -76,7 +85,7 @@ pub(super) fn coalesce(function: &mut Function) {
             if let Some((to, from)) = copy
                 && block.cycles.is_empty()
             {
-                moves.push((block.weight, index as u32, to, from));
+                moves.push((weight, index as u32, to, from));
             }
             walk.write(operation);
             walk.read(operation);

@@ -16,6 +16,7 @@
 //! Architecture Guide*, chapter 5, for who preserves what.
 
 mod coalesce;
+mod hoist;
 mod jumps;
 mod scan;
 mod simplify;
@@ -83,6 +84,7 @@ pub fn simplify(function: &mut Function) {
     simplify::dead(function);
     simplify::sink(function);
     coalesce::coalesce(function);
+    hoist::hoist(function);
     simplify::post_increment(function);
     simplify::dead(function);
 }

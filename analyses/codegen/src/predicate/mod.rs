@@ -58,6 +58,8 @@ pub struct Entry {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Body {
     pub entry: Option<Entry>,
+    /// Executes once in front of the loop, behind its entry.
+    pub preload: Vec<Operation>,
     /// The block with which an iteration begins; `None`: it begins within one.
     pub start: Option<u32>,
     /// What an iteration begins with is read behind the exits, too.
@@ -175,6 +177,7 @@ pub fn convert(
         return Err(Unconvertible::Endless);
     }
     Ok(Body {
+        preload: Vec::new(),
         entry,
         start,
         resumes: false,

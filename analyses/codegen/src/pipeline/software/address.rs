@@ -309,19 +309,24 @@ pub(super) fn touches(items: &[Item], described: &[Described]) -> Vec<Touch> {
     out
 }
 
+/// Whether they lie in objects that share no memory.
 fn disjoint(one: &Touch, other: &Touch) -> bool {
     let (Some(one), Some(other)) = (&one.reference, &other.reference) else {
         return false;
     };
-    let objects = match (&one.object, &other.object) {
+    match (&one.object, &other.object) {
         (one, other) if one == other => false,
         (Object::Restrict(_), _) | (_, Object::Restrict(_)) => true,
         (Object::Unknown, _) | (_, Object::Unknown) => false,
         _ => true,
-    };
-    let types =
-        matches!((one.accessed_as, other.accessed_as), (Some(one), Some(other)) if one != other);
-    objects || types
+    }
+}
+
+/// Whether the language accesses them by types that never name one object. Members of a union at one address do, so that it
+/// says nothing of addresses that can be compared.
+fn otherwise_typed(one: &Touch, other: &Touch) -> bool {
+    let of = |touch: &Touch| touch.reference.as_ref().and_then(|one| one.accessed_as);
+    matches!((of(one), of(other)), (Some(one), Some(other)) if one != other)
 }
 
 /// `None`: they never meet in a way that matters.
@@ -343,11 +348,18 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
             why,
         })
     };
-    if !one.address.is_regular() || !other.address.is_regular() {
+    let regular = one.address.is_regular() && other.address.is_regular();
+    let comparable = regular
+        && one.address.terms == other.address.terms
+        && one.address.step == other.address.step;
+    if !comparable && otherwise_typed(one, other) {
+        return None;
+    }
+    if !regular {
         // The same value of one iteration tells what is within it apart, and nothing else.
         return always(Alias::Address);
     }
-    if one.address.terms != other.address.terms || one.address.step != other.address.step {
+    if !comparable {
         return always(Alias::Base);
     }
     let between = other.address.constant.wrapping_sub(one.address.constant);

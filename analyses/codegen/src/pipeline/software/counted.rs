@@ -167,8 +167,15 @@ impl Trips {
         let mut seen = |one: &(Operand, i64)| {
             let mut operand = one.0.clone();
             if one.1 != 0 {
-                let more = put("movl", vec![Operand::Number(one.1)], None, None);
-                let sum = put("add", vec![operand, Operand::register(more)], None, None);
+                let sum = match one.1 {
+                    near @ -8192..8192 => {
+                        put("adds", vec![Operand::Number(near), operand], None, None)
+                    }
+                    far => {
+                        let more = put("movl", vec![Operand::Number(far)], None, None);
+                        put("add", vec![operand, Operand::register(more)], None, None)
+                    }
+                };
                 operand = Operand::register(sum);
             }
             if let Some(extend) = extend {
@@ -182,14 +189,17 @@ impl Trips {
             count = put("zxt4", vec![Operand::register(count)], None, None);
         }
         if self.shift > 0 {
-            let round = put(
-                "movl",
-                vec![Operand::Number((1 << self.shift) - 1)],
-                None,
-                None,
-            );
-            let sum = vec![Operand::register(count), Operand::register(round)];
-            let rounded = put("add", sum, None, None);
+            let rounded = match (1 << self.shift) - 1 {
+                near @ 0..8192 => {
+                    let sum = vec![Operand::Number(near), Operand::register(count)];
+                    put("adds", sum, None, None)
+                }
+                far => {
+                    let round = put("movl", vec![Operand::Number(far)], None, None);
+                    let sum = vec![Operand::register(count), Operand::register(round)];
+                    put("add", sum, None, None)
+                }
+            };
             let shift = vec![
                 Operand::register(rounded),
                 Operand::Number(i64::from(self.shift)),

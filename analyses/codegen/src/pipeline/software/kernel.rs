@@ -224,6 +224,8 @@ pub(super) struct Kernel<'a> {
     pub(super) rows: &'a [Vec<u32>],
     pub(super) exits: &'a [LoopExit],
     pub(super) entry: Option<&'a Entry>,
+    /// In front of the kernel, where an iteration is certain.
+    pub(super) preload: &'a [Operation],
     pub(super) trips: Option<&'a Trips>,
     /// What the loop's own code still does, where the kernel does several iterations at once.
     pub(super) rest: Option<Rest>,
@@ -395,6 +397,7 @@ impl Kernel<'_> {
     ) -> Option<(Vec<Operation>, Option<Virtual>)> {
         let mut left = None;
         let mut out = vec![operation("clrrrb", Vec::new(), Vec::new())];
+        out.extend(self.preload.iter().cloned());
         let stages = self.schedule.stages();
         if let (Some(trips), Some(saved)) = (self.trips, saved) {
             let mut count = trips.compute(function, &mut out);

@@ -24,6 +24,7 @@ mod counted;
 mod depend;
 mod drain;
 mod exits;
+mod forward;
 mod kernel;
 mod report;
 mod speculate;
@@ -167,6 +168,7 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
         unpipelined: 0,
         speculative: 0,
         checks: 0,
+        forwarded: 0,
         epilogue: None,
         methods: Vec::new(),
         reasons: Vec::new(),
@@ -177,6 +179,9 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
     }
     report
 }
+
+/// Pointers to pointers whose loads are followed.
+const CHAINS: usize = 3;
 
 /// Operations of a loop above which methods are not compared.
 const LARGE: usize = 80;
@@ -242,6 +247,9 @@ impl Form {
     ) -> Result<Form, Reason> {
         let mut given = normalise(function, body, liveness, separate)?;
         unroll::fold(&mut given);
+        if !body.preload.is_empty() {
+            forward::trim(function, &mut given);
+        }
         let described: Vec<Described> = given
             .items
             .iter()
@@ -300,8 +308,18 @@ fn attempt(
     report: &mut LoopReport,
 ) -> Result<(), Reason> {
     let liveness = Liveness::of(function);
-    let body = convert(function, region, &liveness).map_err(Reason::Form)?;
-    let form = Form::of(function, region, &body, &liveness, false)?;
+    let mut body = convert(function, region, &liveness).map_err(Reason::Form)?;
+    let mut form = Form::of(function, region, &body, &liveness, false)?;
+    // A load that is known makes addresses regular that were loaded.
+    for _ in 0..CHAINS {
+        let Some((without, loads)) = forward::forwarded(function, &body, &form.touches, &liveness)
+        else {
+            break;
+        };
+        body = without;
+        form = Form::of(function, region, &body, &liveness, false)?;
+        report.forwarded += loads;
+    }
     let trips = count(&form.given, &form.described);
     let methods: Vec<Method> = match (options.method, &trips) {
         (Some(method), _) if method != Method::Counted => vec![method],
@@ -321,6 +339,8 @@ fn attempt(
         0 | 1 => alone(&best.view, options),
         _ => straight::cycles(&form.given, &form.described, machine),
     };
+    // One iteration after the other waits for what the one before left, too.
+    let once = once.max(report.rec_mii);
     report.unpipelined = once;
     let times = options.unroll.unwrap_or(report.unroll).min(4);
     let size = form.given.items.len() * times as usize;
@@ -383,6 +403,7 @@ fn attempt(
         rows: &best.rows,
         exits: &best.exits,
         entry: body.entry.as_ref(),
+        preload: &body.preload,
         trips: trips.as_ref().filter(|_| best.plan.counted),
         rest: body
             .start

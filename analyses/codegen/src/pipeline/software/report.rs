@@ -255,6 +255,8 @@ pub struct LoopReport {
     /// Loads ahead of their guards, and checks of what comes of them.
     pub speculative: u32,
     pub checks: u32,
+    /// Loads that need no memory: of what the iteration before stored, or of what does not change.
+    pub forwarded: u32,
     /// What finishes its iterations behind the kernel, if not the kernel does.
     pub epilogue: Option<Drain>,
     /// What each method predicts: its interval.

@@ -5,26 +5,42 @@
 //! y[i] = y[i] + a * x[i];             three pointers: what a load steps must not wait for the store
 //! ```
 //!
-//! Blocks that only test what they are given are passed by (`thread`); equal computations are done once (`numbering`); what
-//! does not change in a loop is computed in front of it (`invariant`); addresses that grow by a constant become loop
-//! parameters (`address`). All operations that are moved or merged are total, so nothing can fail where it did not.
+//! Branches on constants become jumps (`branch`); blocks that only test what they are given are passed by (`thread`); equal
+//! computations are done once (`numbering`), and so are loads (`memory`); what does not change in a loop is computed in front
+//! of it (`invariant`); addresses that grow by a constant become loop parameters (`address`). All operations that are moved or
+//! merged are total, so nothing can fail where it did not.
 
 mod address;
+mod branch;
 mod invariant;
+mod linear;
+mod memory;
 mod numbering;
+pub(super) mod origin;
 mod thread;
 
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;
 use ir::{Block, BlockData, BranchKind, Edge, Function, InstData, Op, Terminator, Value};
 
+/// Pointers to pointers whose loads are followed.
+const CHAINS: usize = 3;
+
 /// `wraps`: narrow sums may wrap whatever the program promises.
 pub(super) fn prepare(function: &mut Function, wraps: bool) {
     if function.layout.is_empty() {
         return;
     }
+    branch::settle(function);
     thread::thread(function);
     numbering::number(function);
+    // A load that is known makes addresses equal that were loaded.
+    for _ in 0..CHAINS {
+        if !memory::forward(function, wraps) {
+            break;
+        }
+        numbering::number(function);
+    }
     invariant::hoist(function);
     address::reduce(function, wraps);
 }

@@ -96,7 +96,7 @@ impl Selector<'_> {
         let remainder = matches!(op, BinaryOp::RemSigned | BinaryOp::RemUnsigned);
         let (mut x, mut y) = (self.integer(a), self.integer(b));
         if !signed {
-            x = self.zero_extended(x, ty);
+            x = self.plain_integer(a);
         }
         if let Some(by) = self.number(b)
             && by > 0
@@ -105,7 +105,7 @@ impl Selector<'_> {
             return self.divide_power(op, x, by.trailing_zeros(), to);
         }
         if !signed {
-            y = self.zero_extended(y, ty);
+            y = self.plain_integer(b);
         }
         let (f, g) = (self.float(), self.float());
         let (u, v) = (self.float(), self.float());

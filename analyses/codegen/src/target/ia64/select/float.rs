@@ -368,9 +368,9 @@ impl Selector<'_> {
                 }
             }
             Convert::SignedToFloat | Convert::UnsignedToFloat => {
-                let x = self.integer(value);
                 let (f, to) = (self.float(), self.home(result));
                 if kind == Convert::SignedToFloat && from != Type::Bool {
+                    let x = self.integer(value);
                     let exact = self.float();
                     put!(self, "setf.sig", [f] = [x]);
                     put!(self, "fcvt.xf", [exact] = [f]);
@@ -383,8 +383,10 @@ impl Selector<'_> {
                     };
                     put!(self, &mnemonic, [to] = [exact]);
                 } else {
-                    let x =
-                        self.zero_extended(x, if from == Type::Bool { Type::I64 } else { from });
+                    let x = match from {
+                        Type::Bool => self.integer(value),
+                        _ => self.plain_integer(value),
+                    };
                     put!(self, "setf.sig", [f] = [x]);
                     put!(self, &format!("fcvt.xuf.{}", rounded(ty)), [to] = [f]);
                 }

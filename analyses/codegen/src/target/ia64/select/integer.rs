@@ -1,9 +1,13 @@
 //! Integers: sums, products, shifts, counts, conversions between widths.
 
+use super::factor::{self, Step};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Operand, Virtual};
 use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
+
+/// Shifts and sums that are shorter than the way to the multiplier and back, which takes more than ten cycles.
+const OPERATIONS: u32 = 6;
 
 impl Selector<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, value: Value, result: Value) {
@@ -188,11 +192,11 @@ impl Selector<'_> {
             BinaryOp::Mul => match (self.number(a), self.number(b)) {
                 (None, Some(by)) => {
                     let x = self.integer(a);
-                    self.times(raw, x, by, ty);
+                    self.times(raw, x, by);
                 }
                 (Some(by), None) => {
                     let x = self.integer(b);
-                    self.times(raw, x, by, ty);
+                    self.times(raw, x, by);
                 }
                 _ => {
                     let (x, y) = (self.integer(a), self.integer(b));
@@ -207,7 +211,7 @@ impl Selector<'_> {
                     self.product(mnemonic, raw, x, y);
                 } else {
                     if !signed {
-                        (x, y) = (self.zero_extended(x, ty), self.zero_extended(y, ty));
+                        (x, y) = (self.plain_integer(a), self.plain_integer(b));
                     }
                     let both = self.general();
                     self.product("xmpy.l", both, x, y);
@@ -269,8 +273,7 @@ impl Selector<'_> {
                 self.shift(op, a, b, raw)
             }
             BinaryOp::RotateLeft => {
-                let x = self.integer(a);
-                let plain = self.zero_extended(x, ty);
+                let plain = self.plain_integer(a);
                 let count = self.integer(b);
                 let (by, back) = (self.general(), self.general());
                 put!(self, "and", [by] = [bits - 1, count]);
@@ -385,86 +388,48 @@ impl Selector<'_> {
         put!(self, "getf.sig", [to] = [h]);
     }
 
-    /// A product with a constant: shifts and sums where at most three of them do, else the multiplier.
-    fn times(&mut self, to: Virtual, x: Name, by: i64, ty: Type) {
+    /// A product with a constant: shifts and sums where few of them do, else the multiplier, to which the way is long.
+    fn times(&mut self, to: Virtual, x: Name, by: i64) {
         let (size, negative) = (by.unsigned_abs(), by < 0);
-        let shift = size.trailing_zeros();
-        let odd = if size == 0 { 0 } else { size >> shift };
-        // Odd factors of one or two operations.
-        enum Plan {
-            Zero,
-            One,
-            /// (x << k) + x
-            Plus(u32),
-            /// (x << k) - x
-            Minus(u32),
-            /// ((x << k) + x) << j) + x
-            Twice(u32, u32),
+        if size == 0 {
+            return put!(self, "mov", [to] = [Reg::R0]);
         }
-        let plan = match odd {
-            0 => Plan::Zero,
-            1 => Plan::One,
-            3 | 5 | 9 | 17 => Plan::Plus((odd - 1).trailing_zeros()),
-            _ if (odd - 1).is_power_of_two() && odd < 1 << 40 => {
-                Plan::Plus((odd - 1).trailing_zeros())
-            }
-            _ if (odd + 1).is_power_of_two() && odd < 1 << 40 => {
-                Plan::Minus((odd + 1).trailing_zeros())
-            }
-            _ => {
-                let found = (1..=4u32)
-                    .flat_map(|k| (1..=4u32).map(move |j| (k, j)))
-                    .find(|&(k, j)| (((1u64 << k) + 1) << j) + 1 == odd);
-                match found {
-                    Some((k, j)) => Plan::Twice(k, j),
-                    None => {
-                        let _ = ty;
-                        let y = self.constant(by);
-                        return self.product("xmpy.l", to, x, y);
-                    }
+        let most = OPERATIONS - u32::from(negative);
+        let Some(steps) = factor::steps(size, most) else {
+            let y = self.constant(by);
+            return self.product("xmpy.l", to, x, y);
+        };
+        let mut values = vec![x];
+        for (at, step) in steps.iter().enumerate() {
+            let last = at + 1 == steps.len() && !negative;
+            let made = if last { to } else { self.general() };
+            match *step {
+                Step::Shift(a, count) => {
+                    put!(self, "shl", [made] = [values[a], i64::from(count)]);
+                }
+                Step::Add(a, count @ 1..=4, b) => {
+                    put!(
+                        self,
+                        "shladd",
+                        [made] = [values[a], i64::from(count), values[b]]
+                    );
+                }
+                Step::Add(a, count, b) | Step::Subtract(a, count, b) => {
+                    let adds = matches!(step, Step::Add(..));
+                    let wide = self.general();
+                    put!(self, "shl", [wide] = [values[a], i64::from(count)]);
+                    let mnemonic = if adds { "add" } else { "sub" };
+                    put!(self, mnemonic, [made] = [wide.into_name(), values[b]]);
                 }
             }
-        };
-        let last = shift == 0 && !negative;
-        let mut value = match plan {
-            Plan::Zero => return put!(self, "mov", [to] = [Reg::R0]),
-            Plan::One => x,
-            Plan::Plus(k) => {
-                let made = if last { to } else { self.general() };
-                self.shift_add(made, x, k, x);
-                made.into_name()
-            }
-            Plan::Minus(k) => {
-                let (wide, made) = (self.general(), if last { to } else { self.general() });
-                put!(self, "shl", [wide] = [x, i64::from(k)]);
-                put!(self, "sub", [made] = [wide, x]);
-                made.into_name()
-            }
-            Plan::Twice(k, j) => {
-                let (first, made) = (self.general(), if last { to } else { self.general() });
-                self.shift_add(first, x, k, x);
-                self.shift_add(made, first.into_name(), j, x);
-                made.into_name()
-            }
-        };
-        if shift > 0 {
-            let made = if negative { self.general() } else { to };
-            put!(self, "shl", [made] = [value, i64::from(shift)]);
-            value = made.into_name();
+            values.push(made.into_name());
         }
+        let value = values[steps.len()];
         if negative {
             put!(self, "sub", [to] = [Reg::R0, value]);
-        } else if value != to.into_name() {
+        } else if steps.is_empty() {
             put!(self, "mov", [to] = [value]);
         }
-    }
-    fn shift_add(&mut self, to: Virtual, x: Name, count: u32, y: Name) {
-        if (1..=4).contains(&count) {
-            return put!(self, "shladd", [to] = [x, i64::from(count), y]);
-        }
-        let wide = self.general();
-        put!(self, "shl", [wide] = [x, i64::from(count)]);
-        put!(self, "add", [to] = [wide, y]);
     }
 
     fn shift(&mut self, op: BinaryOp, a: Value, b: Value, to: Virtual) {
@@ -501,7 +466,7 @@ impl Selector<'_> {
         match op {
             BinaryOp::Shl => put!(self, "shl", [to] = [x, count]),
             BinaryOp::ShrUnsigned => {
-                let plain = self.zero_extended(x, ty);
+                let plain = self.plain_integer(a);
                 put!(self, "shr.u", [to] = [plain, count]);
             }
             _ => put!(self, "shr", [to] = [x, count]),

@@ -1,14 +1,11 @@
 //! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
 
+use super::super::prepare::origin::{Origin, origin};
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
-use ir::{
-    AtomicOp, Convert, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type,
-    Value, ValueDef,
-};
-use rustc_hash::FxHashSet;
+use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
 
 impl Selector<'_> {
     /// What the memory operation just written touches.
@@ -167,65 +164,16 @@ impl Selector<'_> {
         });
     }
 
-    /// What an address points into, as far as its definitions tell.
     fn object(&mut self, address: Value) -> Object {
-        let source = self.source;
-        let mut found: Option<Object> = None;
-        let mut seen: FxHashSet<Value> = FxHashSet::default();
-        let mut work = vec![address];
-        while let Some(value) = work.pop() {
-            if !seen.insert(value) {
-                continue;
-            }
-            if seen.len() > 64 {
-                return Object::Unknown;
-            }
-            let one = match source.values[value].def {
-                ValueDef::Param(block, index) if block == source.entry() => {
-                    let own = source
-                        .parameters
-                        .iter()
-                        .position(|info| info.values.contains(&value));
-                    match own {
-                        Some(at) if source.parameters[at].no_alias => Object::Restrict(index),
-                        _ => return Object::Unknown,
-                    }
-                }
-                ValueDef::Param(block, index) => {
-                    for &from in &source.layout {
-                        for edge in source.blocks[from].terminator.edges() {
-                            if edge.block == block {
-                                work.extend(edge.args.get(index as usize));
-                            }
-                        }
-                    }
-                    continue;
-                }
-                ValueDef::Result(inst, _) => {
-                    let data = &source.insts[inst];
-                    match &data.op {
-                        Op::PtrAdd | Op::Convert(Convert::SpaceCast) => {
-                            work.push(data.args[0]);
-                            continue;
-                        }
-                        Op::Select => {
-                            work.extend(&data.args[1..]);
-                            continue;
-                        }
-                        Op::Alloca { size, align } => Object::Slot(self.slot(inst, *size, *align)),
-                        Op::SymbolAddress(symbol) => {
-                            Object::Symbol(source.symbols[*symbol].name.clone())
-                        }
-                        _ => return Object::Unknown,
-                    }
-                }
-            };
-            match &found {
-                Some(known) if *known != one => return Object::Unknown,
-                _ => found = Some(one),
-            }
+        match origin(self.source, address) {
+            Origin::Unknown => Object::Unknown,
+            Origin::Restrict(index) => Object::Restrict(index),
+            Origin::Symbol(name) => Object::Symbol(name),
+            Origin::Slot(inst) => match self.source.insts[inst].op {
+                Op::Alloca { size, align } => Object::Slot(self.slot(inst, size, align)),
+                _ => Object::Unknown,
+            },
         }
-        found.unwrap_or(Object::Unknown)
     }
 
     pub(super) fn atomic(&mut self, data: &InstData, op: AtomicOp) {

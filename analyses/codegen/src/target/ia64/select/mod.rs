@@ -21,6 +21,7 @@ mod call;
 mod compare;
 mod control;
 mod divide;
+mod factor;
 mod float;
 mod integer;
 mod memory;
@@ -300,14 +301,10 @@ impl Selector<'_> {
         self.sign_extend(to, name, ty);
         to.into_name()
     }
-    /// An integer without anything above its width: as a load leaves it, or extended here.
+    /// An integer without anything above its width: as it is, or extended here.
     pub(super) fn plain_integer(&mut self, value: Value) -> Name {
         let name = self.integer(value);
-        let loaded = self
-            .source
-            .defining(value)
-            .is_some_and(|data| matches!(data.op, Op::Load(_)) && data.guard.is_none());
-        if loaded && !self.widths.extends(self.source, value) {
+        if self.widths.is_plain(value) {
             return name;
         }
         let ty = self.ty(value);

@@ -7,7 +7,8 @@
 //! d = u / 3                      wants u extended where it is defined
 //! ```
 //!
-//! Demand goes backwards from uses through block parameters; what is extended anyway goes forwards, optimistically.
+//! Demand goes backwards from uses through block parameters; what is extended anyway, by its sign or by zeros, goes forwards,
+//! optimistically.
 //! Linear in the instructions for each round, and a round only ever takes something away.
 
 use ir::*;
@@ -16,6 +17,8 @@ pub(super) struct Widths {
     pub(super) needed: EntityVec<Value, bool>,
     demanded: EntityVec<Value, bool>,
     natural: EntityVec<Value, bool>,
+    /// Nothing but zeros stands above the width.
+    plain: EntityVec<Value, bool>,
 }
 
 pub(super) const fn narrow(ty: Type) -> bool {
@@ -29,14 +32,20 @@ impl Widths {
             needed: needed(function),
             demanded: EntityVec::with_len(false, count),
             natural: EntityVec::with_len(true, count),
+            plain: EntityVec::with_len(true, count),
         };
         widths.demand(function);
         widths.forward(function, trust);
+        widths.zeros(function);
         widths
     }
     /// Whether the value's register holds it sign-extended to 64 bits.
     pub(super) fn extended(&self, value: Value) -> bool {
         self.demanded[value] || self.natural[value]
+    }
+    /// Whether the value's register holds it with zeros above its width.
+    pub(super) fn is_plain(&self, value: Value) -> bool {
+        self.plain[value]
     }
     /// Whether an extension follows its definition.
     pub(super) fn extends(&self, function: &Function, value: Value) -> bool {
@@ -109,6 +118,62 @@ impl Widths {
         }
     }
 
+    /// Behind `forward`: an extension by the sign would put other bits there.
+    fn zeros(&mut self, function: &Function) {
+        for &value in &function.blocks[function.entry()].params {
+            self.plain[value] = false;
+        }
+        loop {
+            let mut changed = false;
+            for &block in &function.layout {
+                for &inst in &function.blocks[block].insts {
+                    let data = &function.insts[inst];
+                    for &result in &data.results {
+                        let narrow = narrow(function.ty(result));
+                        let plain =
+                            narrow && !self.extends(function, result) && self.zero(function, data);
+                        if self.plain[result] && !plain {
+                            self.plain[result] = false;
+                            changed = true;
+                        }
+                    }
+                }
+                for edge in function.blocks[block].terminator.edges() {
+                    let params = &function.blocks[edge.block].params;
+                    for (&arg, &param) in edge.args.iter().zip(params) {
+                        if self.plain[param] && !self.plain[arg] {
+                            self.plain[param] = false;
+                            changed = true;
+                        }
+                    }
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    fn zero(&self, function: &Function, data: &InstData) -> bool {
+        let mut args = data.args.iter().map(|&arg| self.plain[arg]);
+        match &data.op {
+            // As the registers have it: with its sign.
+            Op::Const(bits) => *bits as i64 >= 0,
+            Op::Load(_) => data.guard.is_none(),
+            Op::Binary(op, _) => match op {
+                BinaryOp::And => args.any(|plain| plain) || masked(function, data),
+                BinaryOp::Or | BinaryOp::Xor => args.all(|plain| plain),
+                BinaryOp::ShrUnsigned => {
+                    function.int_constant(data.args[1]).is_some_and(|by| by > 0)
+                }
+                _ => false,
+            },
+            Op::Select => args.skip(1).all(|plain| plain),
+            Op::Convert(Convert::ZeroExtend) => true,
+            _ => false,
+        }
+    }
+
     fn result(&self, function: &Function, data: &InstData, trust: bool) -> bool {
         let all = || data.args.iter().all(|&arg| self.extended(arg));
         match &data.op {
@@ -122,7 +187,8 @@ impl Widths {
             },
             Op::Binary(op, wrap) => match op {
                 BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul => trust && wrap.no_signed && all(),
-                BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => all(),
+                BinaryOp::And => all() || masked(function, data),
+                BinaryOp::Or | BinaryOp::Xor => all(),
                 BinaryOp::Shl => trust && wrap.no_signed && self.extended(data.args[0]),
                 BinaryOp::ShrUnsigned => {
                     function.int_constant(data.args[1]).is_some_and(|by| by > 0)
@@ -150,6 +216,15 @@ impl Widths {
             _ => false,
         }
     }
+}
+
+/// Whether a constant without a sign leaves nothing but zeros above its own bits.
+fn masked(function: &Function, data: &InstData) -> bool {
+    let mut numbers = data
+        .args
+        .iter()
+        .filter_map(|&arg| function.int_constant(arg));
+    numbers.any(|mask| mask >= 0)
 }
 
 /// Whether an operand is read beyond its width.

@@ -1,0 +1,272 @@
+//! Loads of what a register holds already: what was loaded from there or stored there, with nothing between that may have
+//! written there.
+//!
+//! ```text
+//! if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;      two loads, not four
+//! ```
+//!
+//! Forward over the blocks, as far as all ways to a place agree. A place in memory is a linear form and a type (`linear`);
+//! places of one form differ by their constants, others by the object that they lie in (`origin`) and by the type that C
+//! accesses them by. On the way back to a loop's header everything is forgotten that was computed in the loop: the next iteration
+//! computes it anew. Volatile accesses are left alone; calls and whatever else may write forget all.
+
+use super::linear::{Forms, Linear};
+use super::origin::{Origin, origin};
+use super::{is_pure, rewrite};
+use ir::cfg::ControlFlow;
+use ir::entity::Entity;
+use ir::loops::LoopForest;
+use ir::{Block, EntityVec, Function, Inst, Language, Op, Type, Value};
+use rustc_hash::FxHashMap;
+
+/// Places that are remembered at a time.
+const MOST: usize = 48;
+/// Visits of blocks, for each of them; what has not come to rest then is left as it is.
+const ROUNDS: usize = 8;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Place {
+    form: Linear,
+    ty: Type,
+}
+
+struct About {
+    place: Place,
+    origin: Origin,
+    /// The type that the language accesses it by, where it may not be any.
+    accessed_as: Option<Type>,
+}
+
+/// What registers hold of memory: places, by number, with the value that stands there. Ascending.
+type State = Vec<(u32, Value)>;
+
+struct Memory<'f> {
+    function: &'f Function,
+    forms: Forms<'f>,
+    numbers: FxHashMap<Place, u32>,
+    places: Vec<About>,
+    /// By block: what it is entered with; `None` as long as it was not.
+    entered: EntityVec<Block, Option<State>>,
+    defined: EntityVec<Value, Option<Block>>,
+}
+
+/// Whether a load was replaced.
+pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
+    let flow = ControlFlow::new(function);
+    let forest = LoopForest::new(&flow);
+    let accesses = |data: &ir::InstData| matches!(data.op, Op::Load(_) | Op::Store(_));
+    let all = function
+        .layout
+        .iter()
+        .flat_map(|&block| &function.blocks[block].insts);
+    if all.filter(|&&inst| accesses(&function.insts[inst])).count() < 2 {
+        return false;
+    }
+    let mut memory = Memory {
+        function,
+        forms: Forms::new(function, wraps),
+        numbers: FxHashMap::default(),
+        places: Vec::new(),
+        entered: EntityVec::with_len(None, function.blocks.len()),
+        defined: function.definition_blocks(),
+    };
+    memory.entered[function.entry()] = Some(State::new());
+    let mut waiting: EntityVec<Block, bool> = EntityVec::with_len(false, function.blocks.len());
+    waiting[function.entry()] = true;
+    for round in 0.. {
+        let mut quiet = true;
+        for &block in &flow.order {
+            if !std::mem::take(&mut waiting[block]) {
+                continue;
+            }
+            quiet = false;
+            let state = memory.entered[block].clone().unwrap_or_default();
+            let state = memory.through(block, state, &mut |_, _, _| {});
+            for &next in &flow.successors[block] {
+                let mut state = state.clone();
+                if flow.position[next] <= flow.position[block] {
+                    memory.forget_iteration(&forest, next, &mut state);
+                }
+                waiting[next] |= memory.enter(next, state);
+            }
+        }
+        if quiet {
+            break;
+        }
+        if round >= ROUNDS {
+            return false;
+        }
+    }
+    let mut same: Vec<Value> = function.values.keys().collect();
+    let mut gone: Vec<Inst> = Vec::new();
+    for &block in &flow.order {
+        let Some(state) = memory.entered[block].clone() else {
+            continue;
+        };
+        memory.through(block, state, &mut |inst, result, held| {
+            same[result.index()] = held;
+            if gone.last() != Some(&inst) {
+                gone.push(inst);
+            }
+        });
+    }
+    // Of a load of several elements all must be known.
+    let known = |inst: &Inst| {
+        let results = &function.insts[*inst].results;
+        results.iter().all(|one| same[one.index()] != *one)
+    };
+    let gone: Vec<Inst> = gone.into_iter().filter(known).collect();
+    if gone.is_empty() {
+        return false;
+    }
+    let mut replaced: Vec<Value> = function.values.keys().collect();
+    for &inst in &gone {
+        for &result in &function.insts[inst].results {
+            replaced[result.index()] = same[result.index()];
+        }
+    }
+    // What stands for a load may be a load that another stands for.
+    let last = |mut value: Value| {
+        while replaced[value.index()] != value {
+            value = replaced[value.index()];
+        }
+        value
+    };
+    let to: Vec<Value> = function.values.keys().map(last).collect();
+    for block in function.layout.clone() {
+        function.blocks[block]
+            .insts
+            .retain(|inst| !gone.contains(inst));
+    }
+    rewrite(function, &|value| to[value.index()]);
+    true
+}
+
+impl Memory<'_> {
+    /// Takes a way into a block; whether it knows less now than before.
+    fn enter(&mut self, block: Block, state: State) -> bool {
+        match &mut self.entered[block] {
+            Some(known) => {
+                let before = known.len();
+                known.retain(|one| state.binary_search(one).is_ok());
+                known.len() != before
+            }
+            unknown => {
+                *unknown = Some(state);
+                true
+            }
+        }
+    }
+
+    fn forget_iteration(&self, forest: &LoopForest, header: Block, state: &mut State) {
+        let own = forest
+            .of(header)
+            .filter(|&own| forest.is_header(header) && forest.loops[own].reducible);
+        let Some(own) = own else {
+            return state.clear();
+        };
+        let stays =
+            |value: Value| self.defined[value].is_some_and(|block| !forest.contains(own, block));
+        state.retain(|&(place, held)| {
+            let terms = &self.places[place as usize].place.form.terms;
+            stays(held) && terms.iter().all(|((value, _), _)| stays(*value))
+        });
+    }
+
+    /// What is known behind a block; `found` is told the load, its result and what stands for it.
+    fn through(
+        &mut self,
+        block: Block,
+        mut state: State,
+        found: &mut dyn FnMut(Inst, Value, Value),
+    ) -> State {
+        let function = self.function;
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            match data.op {
+                Op::Load(access) if !(access.volatile || access.checked) => {
+                    let mut offset = 0;
+                    for &result in &data.results {
+                        let ty = function.ty(result);
+                        let place = self.place(data.args[0], offset, ty);
+                        offset += i64::from(ty.bytes());
+                        if data.guard.is_some() {
+                            continue;
+                        }
+                        match state.binary_search_by_key(&place, |one| one.0) {
+                            Ok(at) => found(inst, result, state[at].1),
+                            Err(at) if state.len() < MOST => state.insert(at, (place, result)),
+                            Err(_) => {}
+                        }
+                    }
+                }
+                Op::Load(_) => {}
+                Op::Store(access) => {
+                    let mut offset = 0;
+                    for &value in &data.args[1..] {
+                        let ty = function.ty(value);
+                        let place = self.place(data.args[0], offset, ty);
+                        offset += i64::from(ty.bytes());
+                        state.retain(|one| !self.meet(place, one.0));
+                        let kept = data.guard.is_none() && !(access.volatile || access.checked);
+                        if !kept || state.len() >= MOST {
+                            continue;
+                        }
+                        let at = state.partition_point(|one| one.0 < place);
+                        state.insert(at, (place, value));
+                    }
+                }
+                Op::Const(_)
+                | Op::Undef
+                | Op::Special(_)
+                | Op::StageInput(_)
+                | Op::Parameter(_)
+                | Op::Alloca { .. }
+                | Op::CallUnknown { pure: true, .. } => {}
+                _ if is_pure(data) => {}
+                _ => state.clear(),
+            }
+        }
+        state
+    }
+
+    fn place(&mut self, address: Value, offset: i64, ty: Type) -> u32 {
+        let mut form = self.forms.form(address);
+        form.constant = form.constant.wrapping_add(offset);
+        let place = Place { form, ty };
+        if let Some(&known) = self.numbers.get(&place) {
+            return known;
+        }
+        let number = self.places.len() as u32;
+        let origin = origin(self.function, address);
+        let typed = self.function.language == Language::C
+            && !matches!(origin, Origin::Slot(_))
+            && !matches!(ty, Type::I8 | Type::Bool);
+        self.numbers.insert(place.clone(), number);
+        self.places.push(About {
+            place,
+            origin,
+            accessed_as: typed.then_some(ty),
+        });
+        number
+    }
+
+    /// Whether a store to one place may change the other.
+    fn meet(&self, one: u32, other: u32) -> bool {
+        let (one, other) = (&self.places[one as usize], &self.places[other as usize]);
+        if one.place.form.terms == other.place.form.terms {
+            let apart = other
+                .place
+                .form
+                .constant
+                .wrapping_sub(one.place.form.constant);
+            return apart < i64::from(one.place.ty.bytes())
+                && apart > -i64::from(other.place.ty.bytes());
+        }
+        let types = matches!(
+            (one.accessed_as, other.accessed_as),
+            (Some(one), Some(other)) if one != other
+        );
+        !(types || one.origin.is_apart(&other.origin))
+    }
+}
