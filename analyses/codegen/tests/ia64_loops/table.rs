@@ -223,3 +223,35 @@ fn loops_of_the_case_study_are_as_short_as_its_compiler_made_them() {
         assert!(ii < rounds * interval || own <= stages, "{told}");
     }
 }
+
+/// The estimate that the speed-up is a ratio to, against plain code in the simulator.
+#[test]
+fn plain_code_takes_about_as_long_as_is_said() {
+    let all = loops::loops();
+    for machine in MACHINES {
+        let (mut near, mut count) = (0, 0);
+        let mut off: Vec<String> = Vec::new();
+        for of in all.iter().filter(|of| of.is_single()) {
+            let report = emitted(of, machine, Some(None))
+                .functions
+                .remove(0)
+                .loops
+                .remove(0);
+            let plain = emitted(of, machine, None);
+            let cycles = |n: u64| of.cycles(machine, &plain.text, n) as f64;
+            let measured = (cycles(2200) - cycles(1000)) * of.step as f64 / 1200.0;
+            let said = f64::from(report.unpipelined) / f64::from(report.unrolled);
+            count += 1;
+            // Those that leave early take no whole run.
+            if (said - measured).abs() <= (0.15 * measured).max(1.0) {
+                near += 1;
+            } else {
+                off.push(format!("{} {said} for {measured:.1}", of.name));
+            }
+        }
+        println!(
+            "{machine}: of {count} loops {near} take as long without pipelining as is said, within 15 % or a cycle; not: {off:?}"
+        );
+        assert!(near * 10 >= count * 8);
+    }
+}

@@ -289,13 +289,15 @@ fn renamed(operation: &mut Operation, from: Virtual, to: Virtual) {
 /// Leaves out what nothing reads any more: the steps of addresses that are not loaded from.
 pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
     loop {
+        // What stays in one register may be read behind the loop.
         let read = |one: Virtual, by: usize| {
             let items = given.items.iter().enumerate();
             let mut others = items.filter(|(at, _)| *at != by);
             let left = |exit: &super::body::LoopExit| {
                 exit.predicate == one || exit.live.iter().any(|(_, name, _)| *name == one)
             };
-            others.any(|(_, item)| item.operation.reads().any(|name| name == one))
+            given.statics.contains(&one)
+                || others.any(|(_, item)| item.operation.reads().any(|name| name == one))
                 || given.exits.iter().any(left)
         };
         let dead = given.items.iter().enumerate().position(|(at, item)| {

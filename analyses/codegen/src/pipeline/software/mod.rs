@@ -37,7 +37,7 @@ pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBou
 use super::Limits;
 use super::bounds::bounds;
 use super::graph::{Graph, Schedule};
-use super::iterative::{iterative, varied};
+use super::iterative::varied;
 use super::lifetime::{aligned, shorten};
 use super::rows::Load;
 use crate::machine::epic::Epic;
@@ -307,6 +307,8 @@ fn attempt(
     options: &Options,
     report: &mut LoopReport,
 ) -> Result<(), Reason> {
+    let once = straight::cycles(function, region, machine);
+    report.unpipelined = once;
     let liveness = Liveness::of(function);
     let mut body = convert(function, region, &liveness).map_err(Reason::Form)?;
     let mut form = Form::of(function, region, &body, &liveness, false)?;
@@ -335,13 +337,6 @@ fn attempt(
         function, region, &body, &form, &liveness, &methods, machine, options, report,
     )?;
     bound(&best.plan, &best.view, report);
-    let once = match form.given.exits.len() {
-        0 | 1 => alone(&best.view, options),
-        _ => straight::cycles(&form.given, &form.described, machine),
-    };
-    // One iteration after the other waits for what the one before left, too.
-    let once = once.max(report.rec_mii);
-    report.unpipelined = once;
     let times = options.unroll.unwrap_or(report.unroll).min(4);
     let size = form.given.items.len() * times as usize;
     if times > 1
@@ -742,22 +737,6 @@ fn first_stage(graph: &Graph, mut schedule: Schedule, made: &[u32]) -> Option<Sc
         }
     }
     Some(schedule)
-}
-
-/// Cycles of an iteration that overlaps with no other.
-fn alone(view: &View, options: &Options) -> u32 {
-    let longest: i64 = view
-        .graph
-        .edges
-        .iter()
-        .map(|edge| i64::from(edge.latency.max(1)))
-        .sum();
-    let ii = (longest + view.graph.operations.len() as i64).clamp(1, 4096) as u32;
-    let budget = view.graph.operations.len() * options.limits.placements;
-    match iterative(&view.graph, ii, budget) {
-        Some(found) => found.start.iter().max().map_or(1, |last| last + 1),
-        None => ii,
-    }
 }
 
 fn bound(plan: &Plan, view: &View, report: &mut LoopReport) {

@@ -1,46 +1,80 @@
-//! Cycles of an iteration whose exits are branches, one behind the other: what a loop takes that is not pipelined.
+//! Cycles of an iteration of a loop as its blocks stand, one iteration behind the other: what a loop takes that is not
+//! pipelined.
 //!
 //! ```text
-//! ld1 c = [s]; | cmp p = c, 0; (p) br ... | cmp q = c, 200; (q) br ... | add s = s, 1; br         5 cycles
+//! b1: ld1 c = [s]; cmp p = c, 0; (p) br ... | b2: cmp q = c, 200; (q) br ... | b3: add s = s, 1; br b1         4 cycles
 //! ```
 //!
-//! A branch ends its group, so what stands behind an exit begins a cycle later at least. Between exits operations wait for
-//! what they read, and a cycle has so many slots; units are not counted. One pass in the order of the program.
+//! Within a block operations issue as soon as what they read is there and units let them; a block that ends in a branch ends its
+//! cycle. What is read as another block, or the iteration before, left it is waited for. A block that only some iterations execute
+//! counts for its share. The second of two iterations is the answer. That registers are shared makes real code wait a little
+//! longer; nothing is said of caches and of branches that are predicted wrong.
 
-use super::body::Loop;
 use super::depend::latency;
 use crate::machine::epic::Epic;
-use crate::mir::function::Virtual;
-use crate::target::ia64::operation::Described;
+use crate::mir::function::{Function, Virtual};
+use crate::pipeline::rows::{Kind, Load, Rows};
+use crate::predicate::loops::Region;
+use crate::target::ia64::operation::{Described, describe};
 use rustc_hash::FxHashMap;
 
-pub(super) fn cycles(given: &Loop, described: &[Described], machine: &Epic) -> u32 {
-    let width = machine.width().slots.max(1);
-    let mut written: FxHashMap<Virtual, usize> = FxHashMap::default();
-    let mut start: Vec<u32> = Vec::with_capacity(given.items.len());
-    // The piece between two exits: where it begins, its operations, and the cycle of the last one.
-    let (mut fence, mut count, mut last, mut passed) = (0u32, 0u32, 0u32, 0usize);
-    for (at, item) in given.items.iter().enumerate() {
-        while passed < item.passed {
-            fence = last.max(fence + count.div_ceil(width).saturating_sub(1)) + 1;
-            (count, last, passed) = (0, fence, passed + 1);
-        }
-        let mut now = fence;
-        for one in item.operation.reads() {
-            let Some(&from) = written.get(&one) else {
-                continue;
+pub(super) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u32 {
+    let rows = Rows::new(machine);
+    let header = function.blocks[region.header as usize].weight;
+    // From the header on, as they stand.
+    let from_header = region.blocks.iter().filter(|&&one| one >= region.header);
+    let order: Vec<u32> = from_header
+        .chain(region.blocks.iter().filter(|&&one| one < region.header))
+        .copied()
+        .collect();
+    let described: Vec<Vec<Described>> = order
+        .iter()
+        .map(|&block| {
+            let operations = &function.blocks[block as usize].operations;
+            operations
+                .iter()
+                .map(|one| describe(function, one))
+                .collect()
+        })
+        .collect();
+    // By register: who writes it, in block and place, and when.
+    let mut written: FxHashMap<Virtual, (usize, usize, f64)> = FxHashMap::default();
+    let mut now = 0.0;
+    let mut first = 0.0;
+    for round in 0..2 {
+        for (at, &block) in order.iter().enumerate() {
+            let share = match header > 0.0 {
+                true => (function.blocks[block as usize].weight / header).clamp(0.0, 1.0),
+                false => 1.0,
             };
-            if !item.before.contains(&one) {
-                let wait = latency(machine, &described[from], &described[at], one);
-                now = now.max(start[from] + wait);
+            let operations = &function.blocks[block as usize].operations;
+            let mut last = now;
+            let mut load = Load::default();
+            for (index, operation) in operations.iter().enumerate() {
+                let own = &described[at][index];
+                let mut start: f64 = now;
+                for one in operation.reads() {
+                    let Some(&(block, place, then)) = written.get(&one) else {
+                        continue;
+                    };
+                    let wait = latency(machine, &described[block][place], own, one);
+                    start = start.max(then + f64::from(wait));
+                }
+                last = last.max(start);
+                load.add(Kind::of(&own.inst));
+                for one in operation.writes() {
+                    written.insert(one, (at, index, start));
+                }
+                if operation.base() == "br" || index + 1 == operations.len() {
+                    let least = rows.shortages(&load).first().map_or(1, |one| one.cycles());
+                    now += share * (last - now + 1.0).max(f64::from(least));
+                    (last, load) = (now, Load::default());
+                }
             }
         }
-        start.push(now);
-        (count, last) = (count + 1, last.max(now));
-        for one in item.operation.writes() {
-            written.insert(one, at);
+        if round == 0 {
+            first = now;
         }
     }
-    let left = (given.exits.len() - passed) as u32;
-    last.max(fence + count.div_ceil(width).saturating_sub(1)) + left.max(1)
+    (now - first).round().max(1.0) as u32
 }
