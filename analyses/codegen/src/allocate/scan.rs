@@ -57,6 +57,11 @@ pub(super) const ADDRESS_AWAY: Reg = Reg::general(2);
 /// Stacked registers that the prologue may need.
 pub(crate) const SAVES: u32 = 8;
 
+/// Registers of each file that take turns: those that cost nothing to use.
+const TURN: [usize; 3] = [34, 96, 7];
+/// Positions for which a register that was just free is left alone.
+const RECENT: u32 = 48;
+
 /// Registers of one file in the order in which they are tried: for what no call happens to, and for what one does.
 struct Pool {
     free: Vec<u8>,
@@ -231,8 +236,9 @@ pub(super) fn scan(
     for &(register, place) in &function.pinned {
         places[register.0 as usize] = Place::Register(place);
     }
-    // By file: those that have a register now.
+    // By file: those that have a register now, and when registers were free again.
     let mut active: [Vec<(Interval, u8)>; 3] = Default::default();
+    let mut freed = [[0u32; 256]; 3];
     // Where parameters arrive.
     let inputs = function.parameters.len().min(8) as u8;
     let own = |register: Virtual| {
@@ -253,8 +259,14 @@ pub(super) fn scan(
                 target: "IA-64",
             });
         };
-        let active = &mut active[class];
-        active.retain(|(other, _)| other.end >= interval.start);
+        let (active, freed) = (&mut active[class], &mut freed[class]);
+        active.retain(|(other, number)| {
+            let stays = other.end >= interval.start;
+            if !stays {
+                freed[*number as usize] = other.end;
+            }
+            stays
+        });
         let pool = pools[class].of(&interval);
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
@@ -266,7 +278,21 @@ pub(super) fn scan(
         let free = |number: u8| active.iter().all(|(_, taken)| *taken != number);
         let chosen = arrives
             .filter(|&number| free(number) && pool.clone().any(|one| one == number))
-            .or_else(|| pool.clone().find(|&number| usable(number) && free(number)));
+            .or_else(|| {
+                let mut open = pool
+                    .clone()
+                    .filter(|&number| usable(number) && free(number));
+                // What was free for long makes nothing wait that is moved up.
+                let rested = |number: &u8| match freed[*number as usize] {
+                    0 => true,
+                    since => since + RECENT <= interval.start,
+                };
+                let early = pool.clone().take(TURN[class]);
+                let early = early.filter(|&number| usable(number) && free(number));
+                let found = early.clone().find(rested);
+                let oldest = || early.clone().min_by_key(|&number| freed[number as usize]);
+                found.or_else(oldest).or_else(|| open.next())
+            });
         if let Some(number) = chosen {
             places[interval.register.0 as usize] = Place::Register(Reg { file, number });
             active.push((interval, number));
