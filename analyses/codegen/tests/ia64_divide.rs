@@ -106,13 +106,8 @@ fn executed(
         .collect()
 }
 
-#[test]
-fn quotients_and_roots_are_those_of_the_host() {
-    let count: usize = std::env::var("LOCKSTEP_DIVISIONS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(20_000);
-    let items: Vec<Arc<_>> = parse_text(TEXT, Dialect::C)
+fn program(text: &str) -> Program {
+    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
         .into_iter()
         .map(Arc::new)
         .collect();
@@ -127,6 +122,120 @@ fn quotients_and_roots_are_those_of_the_host() {
     let document = syntax::ia64::parse(&emitted.text);
     let (program, problems) = Program::new(&document, &emitted.text);
     assert_eq!(problems, []);
+    program
+}
+
+/// Quotients, remainders and products with numbers that the code knows, by the inverse and by shifts and sums.
+#[test]
+fn quotients_and_products_with_constants_are_those_of_the_host() {
+    let signed: [i32; 20] = [
+        3,
+        5,
+        6,
+        7,
+        9,
+        10,
+        11,
+        100,
+        641,
+        1_000_003,
+        i32::MAX,
+        i32::MIN,
+        1,
+        -1,
+        -2,
+        -3,
+        -7,
+        -10,
+        2,
+        4096,
+    ];
+    let unsigned: [u32; 12] = [
+        3,
+        7,
+        10,
+        12,
+        641,
+        1_000_003,
+        0x7fff_ffff,
+        0x8000_0000,
+        0xffff_fffb,
+        u32::MAX,
+        1,
+        16_777_619,
+    ];
+    let mut text = String::new();
+    for (at, by) in signed.iter().enumerate() {
+        let by = if *by == i32::MIN {
+            "(-2147483647 - 1)".to_owned()
+        } else {
+            by.to_string()
+        };
+        text += &format!(
+            "void s{at}(int *q, int *r, int *p, const int *a, const int *b, int n) {{\n  for (int i = 0; i < n; i++) {{ q[i] = a[i] / {by}; r[i] = a[i] % {by}; p[i] = (int)((unsigned)a[i] * (unsigned){by}); }}\n}}\n"
+        );
+    }
+    for (at, by) in unsigned.iter().enumerate() {
+        text += &format!(
+            "void u{at}(unsigned *q, unsigned *r, unsigned *p, const unsigned *a, const unsigned *b, int n) {{\n  for (int i = 0; i < n; i++) {{ q[i] = a[i] / {by}u; r[i] = a[i] % {by}u; p[i] = a[i] * {by}u; }}\n}}\n"
+        );
+    }
+    let program = program(&text);
+    let mut rng = StdRng::seed_from_u64(11);
+    let mut a = words(&mut rng, 400);
+    // Multiples and their neighbours are where a quotient that is a little off shows.
+    for by in signed.iter().map(|&by| by as u32).chain(unsigned) {
+        for times in [1u32, 2, 3, 0x7fff_ffff / by.max(1), u32::MAX / by.max(1)] {
+            let number = by.wrapping_mul(times);
+            let pair = |x: u32, y: u32| u64::from(x) | u64::from(y) << 32;
+            a.push(pair(number.wrapping_sub(1), number));
+            a.push(pair(number.wrapping_add(1), number.wrapping_neg()));
+        }
+    }
+    let count = 2 * a.len();
+    for (at, &by) in signed.iter().enumerate() {
+        let found = executed(&program, &format!("s{at}"), 3, [&a, &a], count);
+        for (place, &word) in a.iter().enumerate() {
+            for shift in [0, 32] {
+                let of = |word: u64| (word >> shift) as i32;
+                let x = of(word);
+                // What C leaves open stays out.
+                if by == -1 && x == i32::MIN {
+                    continue;
+                }
+                let left = (
+                    of(found[0][place]),
+                    of(found[1][place]),
+                    of(found[2][place]),
+                );
+                assert_eq!(left, (x / by, x % by, x.wrapping_mul(by)), "{x} by {by}");
+            }
+        }
+    }
+    for (at, &by) in unsigned.iter().enumerate() {
+        let found = executed(&program, &format!("u{at}"), 3, [&a, &a], count);
+        for (place, &word) in a.iter().enumerate() {
+            for shift in [0, 32] {
+                let of = |word: u64| (word >> shift) as u32;
+                let x = of(word);
+                let left = (
+                    of(found[0][place]),
+                    of(found[1][place]),
+                    of(found[2][place]),
+                );
+                assert_eq!(left, (x / by, x % by, x.wrapping_mul(by)), "{x} by {by}");
+            }
+        }
+    }
+}
+
+#[test]
+fn quotients_and_roots_are_those_of_the_host() {
+    let count: usize = std::env::var("LOCKSTEP_DIVISIONS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_000);
+    let program = program(TEXT);
     let mut rng = StdRng::seed_from_u64(7);
     let (a, b) = (words(&mut rng, count), words(&mut rng, count));
     let pairs = || a.iter().zip(&b).enumerate();

@@ -5,6 +5,7 @@
 //! The branch stands behind the compares of the predicate that it reads.
 
 use super::address::{Touch, meeting};
+use super::body::Item;
 use super::exits::Plan;
 use super::report::Reason;
 use super::speculate::Check;
@@ -80,6 +81,7 @@ pub(super) fn view(
         });
     };
     let registers = occurrences(plan, &described);
+    let apart = Apart::of(plan, &described);
     let (mut names, mut values) = (Vec::new(), Vec::new());
     let mut order: Vec<&Virtual> = registers.keys().collect();
     order.sort_unstable();
@@ -112,7 +114,8 @@ pub(super) fn view(
                     true => u32::from(reader <= first),
                     false => ago,
                 };
-                if stays || ago > 0 || reader > first {
+                let never = ago == 0 && apart.are(plan, first, reader);
+                if (stays || ago > 0 || reader > first) && !never {
                     edge(first, reader, wait(first, reader), ago);
                 }
                 match stays {
@@ -253,6 +256,43 @@ pub(super) fn view(
         values,
         aliases,
         checks: checks.iter().map(|(at, _)| *at).collect(),
+    }
+}
+
+/// Predicates of which at most one is true, and what they are written by: both targets of one compare, and nothing else.
+struct Apart(FxHashMap<Virtual, u32>);
+
+impl Apart {
+    fn of(plan: &Plan, described: &[Described]) -> Apart {
+        let mut by: FxHashMap<Virtual, Option<u32>> = FxHashMap::default();
+        for (at, (item, described)) in (0..).zip(plan.items.iter().zip(described)) {
+            let pair = item.operation.is_certain() && item.operation.targets.len() == 2;
+            for def in &described.inst.defs {
+                if let Some(one) = described.virtual_register(def.register) {
+                    let known = by.entry(one).or_insert(Some(at).filter(|_| pair));
+                    *known = known.filter(|&known| known == at && pair);
+                }
+            }
+        }
+        Apart(
+            by.into_iter()
+                .filter_map(|(one, at)| Some((one, at?)))
+                .collect(),
+        )
+    }
+
+    /// Whether at most one of two items of an iteration executes.
+    fn are(&self, plan: &Plan, one: u32, other: u32) -> bool {
+        let (one, other) = (&plan.items[one as usize], &plan.items[other as usize]);
+        let known = |item: &Item| {
+            let predicate = item.operation.predicate?;
+            let own = !item.before.contains(&predicate) && !item.speculative;
+            Some((predicate, *self.0.get(&predicate).filter(|_| own)?))
+        };
+        match (known(one), known(other)) {
+            (Some((one, first)), Some((other, second))) => one != other && first == second,
+            _ => false,
+        }
     }
 }
 

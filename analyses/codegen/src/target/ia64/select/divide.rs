@@ -104,6 +104,17 @@ impl Selector<'_> {
         {
             return self.divide_power(op, x, by.trailing_zeros(), to);
         }
+        if let Some(by) = self.number(b)
+            && by != 0
+            && ty.bits() <= 32
+            && !(signed && by < -1 && by.unsigned_abs().is_power_of_two())
+        {
+            let by = match signed {
+                true => by,
+                false => by & ((1 << ty.bits()) - 1),
+            };
+            return self.divide_constant(x, by, signed, remainder, to);
+        }
         if !signed {
             y = self.plain_integer(b);
         }
@@ -168,6 +179,42 @@ impl Selector<'_> {
             if self.options.total {
                 put_if!(self, zero, "mov", [to] = [-1]);
             }
+        }
+    }
+
+    /// Numbers of up to 32 bits by a constant: the high half of the product with `M = floor(2^64 / c) + 1`.
+    ///
+    /// `M c = 2^64 + e` with `0 < e <= c`, so that `x M / 2^64` lies above `x / c` by less than `1 / c`: its floor is the quotient
+    /// of what is not negative, and one less than that of what is. Granlund and Montgomery, *Division by Invariant Integers
+    /// using Multiplication*, 1994.
+    fn divide_constant(&mut self, x: Name, by: i64, signed: bool, remainder: bool, to: Virtual) {
+        let size = by.unsigned_abs();
+        if size == 1 {
+            return match (remainder, by < 0) {
+                (true, _) => put!(self, "mov", [to] = [Reg::R0]),
+                (false, true) => put!(self, "sub", [to] = [Reg::R0, x]),
+                (false, false) => put!(self, "mov", [to] = [x]),
+            };
+        }
+        let inverse =
+            self.constant((u64::MAX / size + 1 + u64::from(size.is_power_of_two())) as i64);
+        let high = self.general();
+        self.product(if signed { "xmpy.h" } else { "xmpy.hu" }, high, x, inverse);
+        let mut quotient = high;
+        if signed {
+            let (sign, sum) = (self.general(), self.general());
+            put!(self, "extr.u", [sign] = [x, 63, 1]);
+            put!(self, "add", [sum] = [high, sign]);
+            quotient = sum;
+        }
+        if remainder {
+            let product = self.general();
+            self.times(product, quotient.into_name(), size as i64);
+            put!(self, "sub", [to] = [x, product.into_name()]);
+        } else if by < 0 {
+            put!(self, "sub", [to] = [Reg::R0, quotient.into_name()]);
+        } else {
+            put!(self, "mov", [to] = [quotient]);
         }
     }
 

@@ -389,7 +389,7 @@ impl Selector<'_> {
     }
 
     /// A product with a constant: shifts and sums where few of them do, else the multiplier, to which the way is long.
-    fn times(&mut self, to: Virtual, x: Name, by: i64) {
+    pub(super) fn times(&mut self, to: Virtual, x: Name, by: i64) {
         let (size, negative) = (by.unsigned_abs(), by < 0);
         if size == 0 {
             return put!(self, "mov", [to] = [Reg::R0]);
@@ -404,9 +404,7 @@ impl Selector<'_> {
             let last = at + 1 == steps.len() && !negative;
             let made = if last { to } else { self.general() };
             match *step {
-                Step::Shift(a, count) => {
-                    put!(self, "shl", [made] = [values[a], i64::from(count)]);
-                }
+                Step::Shift(a, count) => self.shift_left(made, values[a], i64::from(count)),
                 Step::Add(a, count @ 1..=4, b) => {
                     put!(
                         self,
@@ -432,6 +430,14 @@ impl Selector<'_> {
         }
     }
 
+    /// By a few places without the one unit that shifts.
+    fn shift_left(&mut self, to: Virtual, x: Name, count: i64) {
+        match count {
+            1..=4 => put!(self, "shladd", [to] = [x, count, Name::Fixed(Reg::R0)]),
+            _ => put!(self, "shl", [to] = [x, count]),
+        }
+    }
+
     fn shift(&mut self, op: BinaryOp, a: Value, b: Value, to: Virtual) {
         let ty = self.ty(a);
         let bits = i64::from(ty.bits());
@@ -447,7 +453,7 @@ impl Selector<'_> {
                 _ if count == 0 => put!(self, "mov", [to] = [x]),
                 BinaryOp::Shl if count == bits => put!(self, "mov", [to] = [Reg::R0]),
                 BinaryOp::ShrUnsigned if count == bits => put!(self, "mov", [to] = [Reg::R0]),
-                BinaryOp::Shl => put!(self, "shl", [to] = [x, count]),
+                BinaryOp::Shl => self.shift_left(to, x, count),
                 BinaryOp::ShrUnsigned => put!(self, "extr.u", [to] = [x, count, bits - count]),
                 _ => {
                     let count = count.min(bits - 1);
