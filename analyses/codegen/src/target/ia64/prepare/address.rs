@@ -1,11 +1,13 @@
-//! Addresses of loads and stores that grow by a constant in every iteration become parameters of the loop.
+//! Addresses of loads and stores that grow by the same in every iteration become parameters of the loop.
 //!
 //! ```text
 //! loop(i): load a + 8*sext(i) ... loop(i + 1)    ->    loop(i, q): load q ... loop(i + 1, q + 8)      q starts at a + 8*sext(i0)
+//! load a + 8*sext(i*n)                           ->    q + 8*sext(n), which is computed once
 //! ```
 //!
-//! Sums and products with constants are followed from the address to the counter; 64-bit arithmetic is exact modulo 2^64,
-//! narrow arithmetic below an extension must not wrap. Loads and stores of one address get parameters of their own, so that
+//! Sums and products with what does not change are followed from the address to the counter; 64-bit arithmetic is exact modulo
+//! 2^64, narrow arithmetic below an extension must not wrap: signed sums by the promise of the program, an unsigned counter
+//! because a test against some other number lets each of its steps through. Loads and stores of one address get parameters of their own, so that
 //! the next load need not wait for the store to step. Only what every iteration executes, of innermost loops with one latch.
 
 use super::{headers, preheader};
@@ -14,8 +16,8 @@ use ir::dominators::DominatorTree;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
 use ir::{
-    BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value,
-    ValueData, ValueDef,
+    BinaryOp, Block, Convert, Edge, Function, Inst, InstData, IntCondition, Op, Terminator, Type,
+    Value, ValueData, ValueDef,
 };
 use rustc_hash::FxHashSet;
 
@@ -27,11 +29,64 @@ const DEPTH: u32 = 16;
 struct Counter {
     param: Value,
     start: Value,
-    step: i64,
+    step: Growth,
+    /// It is an exact number: of 64 bits, an address, or signed and not wrapping.
+    exact: bool,
+    /// As an unsigned number it does not wrap.
+    rises: bool,
+}
+
+/// A constant times a value that does not change in the loop, which may have to be extended by its sign.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Growth {
+    factor: i64,
+    of: Option<(Value, bool)>,
+}
+
+impl Growth {
+    const NONE: Growth = Growth::number(0);
+
+    const fn number(factor: i64) -> Growth {
+        Growth { factor, of: None }
+    }
+
+    fn plus(self, other: Growth, sign: i64) -> Option<Growth> {
+        let added = other.factor.checked_mul(sign)?;
+        if added == 0 {
+            return Some(self);
+        }
+        if self.factor != 0 && self.of != other.of {
+            return None;
+        }
+        Some(Growth {
+            factor: self.factor.checked_add(added)?,
+            of: other.of,
+        })
+    }
+
+    fn times(self, other: Growth) -> Option<Growth> {
+        let of = match (self.of, other.of) {
+            (of, None) | (None, of) => of,
+            _ => return None,
+        };
+        Some(Growth {
+            factor: self.factor.checked_mul(other.factor)?,
+            of,
+        })
+    }
+}
+
+/// How a value is read: as it is, or below an extension of 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    Whole,
+    Signed,
+    Unsigned,
 }
 
 struct Loop<'f> {
     function: &'f Function,
+    blocks: Vec<Block>,
     inside: FxHashSet<Value>,
     counters: Vec<Counter>,
     wraps: bool,
@@ -89,12 +144,13 @@ fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
     }
     let mut own = Loop {
         function,
+        blocks: blocks.clone(),
         inside: values,
         counters: Vec::new(),
         wraps,
     };
     own.find_counters(header, &enter, back);
-    let mut wanted: Vec<(Value, bool, usize, i64, Vec<Inst>)> = Vec::new();
+    let mut wanted: Vec<(Value, bool, usize, Growth, Vec<Inst>)> = Vec::new();
     for &block in blocks
         .iter()
         .filter(|&&block| tree.dominates(block, *latch))
@@ -120,9 +176,9 @@ fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
                 continue;
             }
             let found = (0..own.counters.len()).find_map(|at| {
-                let scale = own.scale(address, &own.counters[at], false, DEPTH)?;
-                let by = scale.checked_mul(own.counters[at].step)?;
-                (scale != 0 && i32::try_from(by).is_ok()).then_some((at, by))
+                let scale = own.scale(address, &own.counters[at], Read::Whole, DEPTH)?;
+                let by = scale.times(own.counters[at].step)?;
+                (by.factor != 0 && i32::try_from(by.factor).is_ok()).then_some((at, by))
             });
             if let (Some((at, by)), true) = (found, wanted.len() < MOST) {
                 wanted.push((address, store, at, by, vec![inst]));
@@ -142,7 +198,7 @@ fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
             def: ValueDef::Param(header, function.blocks[header].params.len() as u32),
         });
         function.blocks[header].params.push(param);
-        let step = add(function, before, Op::Const(by as u64), &[], Type::I64);
+        let step = grown(function, before, by);
         let next = add(function, latch, Op::PtrAdd, &[param, step], ty);
         for inst in users {
             function.insts[inst].args[0] = param;
@@ -155,6 +211,25 @@ fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
             }
         }
     }
+}
+
+/// What is added in each iteration, computed at the end of a block.
+fn grown(function: &mut Function, block: Block, by: Growth) -> Value {
+    let factor =
+        |function: &mut Function| add(function, block, Op::Const(by.factor as u64), &[], Type::I64);
+    let Some((mut value, narrow)) = by.of else {
+        return factor(function);
+    };
+    if narrow {
+        let extend = Op::Convert(Convert::SignExtend);
+        value = add(function, block, extend, &[value], Type::I64);
+    }
+    if by.factor == 1 {
+        return value;
+    }
+    let factor = factor(function);
+    let product = Op::Binary(BinaryOp::Mul, ir::Wrap::MAY);
+    add(function, block, product, &[value, factor], Type::I64)
 }
 
 /// A new instruction at the end of a block.
@@ -223,79 +298,156 @@ impl Loop<'_> {
             let Some(data) = self.function.defining(next) else {
                 continue;
             };
-            let constant = |value: Value| self.function.int_constant(value);
             let narrow = self.function.ty(param) != Type::I64;
-            let step = match data.op {
-                Op::Binary(BinaryOp::Add, wrap) if !narrow || self.fixed(param, wrap.no_signed) => {
+            // What is added, if it is the same in all iterations.
+            let fixed = |value: Value| match self.function.int_constant(value) {
+                Some(number) => Some(Growth::number(number)),
+                None if self.inside.contains(&value) => None,
+                None => Some(Growth {
+                    factor: 1,
+                    of: Some((
+                        value,
+                        narrow && matches!(self.function.ty(value), Type::I32),
+                    )),
+                }),
+            };
+            let by = match data.op {
+                Op::Binary(BinaryOp::Add, _) => {
                     match (data.args[0] == param, data.args[1] == param) {
-                        (true, false) => constant(data.args[1]),
-                        (false, true) => constant(data.args[0]),
+                        (true, false) => fixed(data.args[1]),
+                        (false, true) => fixed(data.args[0]),
                         _ => None,
                     }
                 }
-                Op::Binary(BinaryOp::Sub, wrap) if !narrow || self.fixed(param, wrap.no_signed) => {
-                    (data.args[0] == param)
-                        .then(|| constant(data.args[1]))
-                        .flatten()
-                        .and_then(i64::checked_neg)
+                Op::Binary(BinaryOp::Sub, _) if data.args[0] == param => {
+                    fixed(data.args[1]).and_then(|by| Growth::NONE.plus(by, -1))
                 }
-                Op::PtrAdd if data.args[0] == param => constant(data.args[1]),
+                Op::PtrAdd if data.args[0] == param => fixed(data.args[1]),
                 _ => None,
             };
-            if let Some(step) = step {
-                self.counters.push(Counter { param, start, step });
+            let Some(step) = by else { continue };
+            let exact = match data.op {
+                Op::Binary(_, wrap) => !narrow || self.fixed(param, wrap.no_signed),
+                _ => true,
+            };
+            let rises = step == Growth::number(1)
+                && self.function.ty(param) == Type::I32
+                && self.stays_below(header, param, start);
+            if exact || rises {
+                self.counters.push(Counter {
+                    param,
+                    start,
+                    step,
+                    exact,
+                    rises,
+                });
             }
         }
     }
+
+    /// Whether the test at the loop's head lets an iteration through only where the counter is not the largest number.
+    fn stays_below(&self, header: Block, param: Value, start: Value) -> bool {
+        let Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } = &self.function.blocks[header].terminator
+        else {
+            return false;
+        };
+        let Some(data) = self.function.defining(*condition) else {
+            return false;
+        };
+        let Op::IntCompare(test) = data.op else {
+            return false;
+        };
+        let goes_on = |edge: &Edge| self.blocks.contains(&edge.block);
+        let test = match (goes_on(then), goes_on(otherwise)) {
+            (true, false) => test,
+            (false, true) => test.negated(),
+            _ => return false,
+        };
+        let (first, second) = (data.args[0], data.args[1]);
+        match test {
+            IntCondition::LessUnsigned => first == param,
+            IntCondition::GreaterUnsigned => second == param,
+            // From 0 on it meets the other number before it wraps.
+            IntCondition::NotEqual => {
+                let other = if first == param { second } else { first };
+                (first == param || second == param)
+                    && other != param
+                    && !self.inside.contains(&other)
+                    && self.function.int_constant(start) == Some(0)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether a narrow value is its exact number.
     fn fixed(&self, value: Value, no_signed: bool) -> bool {
         self.function.ty(value) == Type::I32 && no_signed && !self.wraps
     }
 
-    /// How much the value grows with the counter; 0 where it does not change in the loop. `narrow`: below an extension.
-    fn scale(&self, value: Value, counter: &Counter, narrow: bool, depth: u32) -> Option<i64> {
+    /// How much the value grows with the counter.
+    fn scale(&self, value: Value, counter: &Counter, read: Read, depth: u32) -> Option<Growth> {
+        let function = self.function;
         if value == counter.param {
-            return Some(1);
+            let exact = match read {
+                Read::Whole | Read::Signed => counter.exact,
+                Read::Unsigned => counter.rises,
+            };
+            return exact.then_some(Growth::number(1));
         }
         if !self.inside.contains(&value) {
-            return Some(0);
+            return Some(Growth::NONE);
         }
-        let data = self.function.defining(value)?;
+        let data = function.defining(value)?;
         let depth = depth.checked_sub(1)?;
-        let of = |value: Value| self.scale(value, counter, narrow, depth);
-        let exact = |no_signed: bool| !narrow || self.fixed(value, no_signed);
+        let of = |value: Value| self.scale(value, counter, read, depth);
+        let exact = |no_signed: bool| match read {
+            Read::Whole => function.ty(value) == Type::I64,
+            Read::Signed => self.fixed(value, no_signed),
+            Read::Unsigned => false,
+        };
+        let narrow = |value: Value| function.ty(value) == Type::I32;
         match data.op {
-            Op::Convert(Convert::SignExtend)
-                if !narrow && self.function.ty(data.args[0]) == Type::I32 =>
-            {
-                self.scale(data.args[0], counter, true, depth)
+            Op::Convert(Convert::SignExtend) if read == Read::Whole && narrow(data.args[0]) => {
+                self.scale(data.args[0], counter, Read::Signed, depth)
+            }
+            Op::Convert(Convert::ZeroExtend) if read == Read::Whole && narrow(data.args[0]) => {
+                self.scale(data.args[0], counter, Read::Unsigned, depth)
             }
             Op::Convert(Convert::SpaceCast) => of(data.args[0]),
-            Op::PtrAdd if !narrow => of(data.args[0])?.checked_add(of(data.args[1])?),
-            Op::Binary(op, wrap)
-                if exact(wrap.no_signed) && (narrow || self.function.ty(value) == Type::I64) =>
-            {
-                match op {
-                    BinaryOp::Add => of(data.args[0])?.checked_add(of(data.args[1])?),
-                    BinaryOp::Sub => of(data.args[0])?.checked_sub(of(data.args[1])?),
-                    BinaryOp::Mul => match (
-                        self.function.int_constant(data.args[0]),
-                        self.function.int_constant(data.args[1]),
-                    ) {
-                        (_, Some(by)) => of(data.args[0])?.checked_mul(by),
-                        (Some(by), _) => of(data.args[1])?.checked_mul(by),
-                        _ => None,
-                    },
-                    BinaryOp::Shl => {
-                        let by = self
-                            .function
-                            .int_constant(data.args[1])
-                            .filter(|by| (0..32).contains(by))?;
-                        of(data.args[0])?.checked_mul(1 << by)
-                    }
-                    _ => None,
+            Op::PtrAdd if read == Read::Whole => of(data.args[0])?.plus(of(data.args[1])?, 1),
+            Op::Binary(op, wrap) if exact(wrap.no_signed) => match op {
+                BinaryOp::Add => of(data.args[0])?.plus(of(data.args[1])?, 1),
+                BinaryOp::Sub => of(data.args[0])?.plus(of(data.args[1])?, -1),
+                BinaryOp::Mul => {
+                    let (first, second) = (data.args[0], data.args[1]);
+                    let (changes, by) = match self.inside.contains(&second) {
+                        // A constant stands in the loop, too.
+                        true if function.int_constant(second).is_none() => (second, first),
+                        _ => (first, second),
+                    };
+                    let by = match function.int_constant(by) {
+                        Some(number) => Growth::number(number),
+                        None if self.inside.contains(&by) => return None,
+                        None => Growth {
+                            factor: 1,
+                            of: Some((by, read == Read::Signed)),
+                        },
+                    };
+                    of(changes)?.times(by)
                 }
-            }
+                BinaryOp::Shl => {
+                    let by = function
+                        .int_constant(data.args[1])
+                        .filter(|by| (0..32).contains(by))?;
+                    of(data.args[0])?.times(Growth::number(1 << by))
+                }
+                _ => None,
+            },
             _ => None,
         }
     }
