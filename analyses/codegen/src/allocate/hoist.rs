@@ -27,6 +27,16 @@ pub(super) fn hoist(function: &mut Function) {
             writes[one.0 as usize] += 1;
         }
     }
+    // Arguments are written in front of everything, and what is decided may be by anything.
+    let decided = function.pinned.iter().map(|(one, _)| one);
+    for one in function
+        .parameters
+        .iter()
+        .chain(&function.outputs)
+        .chain(decided)
+    {
+        writes[one.0 as usize] += 1;
+    }
     let mut before: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
     for block in 0..function.blocks.len() as u32 {
         for next in function.successors(block) {
