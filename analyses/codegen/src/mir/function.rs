@@ -41,12 +41,31 @@ pub enum Operand {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Object {
     Unknown,
+    /// Whatever this parameter points to.
+    Parameter(u32),
     /// What only this parameter's pointer reaches while the function runs.
     Restrict(u32),
-    /// An index into `Function::slots`.
+    /// An index into `Function::slots`; and one that no other pointer leads to.
     Slot(u32),
-    /// A variable of the file or of another one.
+    Private(u32),
+    /// A variable of the file or of another one; and one that nothing writes.
     Symbol(SmolStr),
+    Constant(SmolStr),
+}
+
+impl Object {
+    /// Whether no access to one meets a store to the other.
+    #[must_use]
+    pub fn is_apart(&self, other: &Object) -> bool {
+        use Object::{Constant, Parameter, Private, Restrict, Unknown};
+        match (self, other) {
+            (one, other) if one == other => matches!(one, Constant(_)),
+            (Restrict(_) | Private(_) | Constant(_), _)
+            | (_, Restrict(_) | Private(_) | Constant(_)) => true,
+            (Unknown | Parameter(_), _) | (_, Unknown | Parameter(_)) => false,
+            _ => true,
+        }
+    }
 }
 
 /// The memory that an operation touches.

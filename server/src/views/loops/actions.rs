@@ -181,7 +181,7 @@ impl At<'_> {
             let title = format!(
                 "Software-pipeline: {} instead of {} cycles an iteration (estimate for {processor})",
                 told(&report),
-                report.unpipelined
+                report.unpipelined / report.unrolled.max(1)
             );
             out.push(self.request(PIPELINE, title, Asked::Best));
         }
@@ -243,7 +243,10 @@ impl At<'_> {
                 }
                 _ => String::new(),
             };
-            let compared = format!(" ({compared}unpipelined {})", report.unpipelined);
+            let compared = format!(
+                " ({compared}unpipelined {})",
+                report.unpipelined / report.unrolled.max(1)
+            );
             let best = if report.method == Some(method) && report.pipelined {
                 ", the best"
             } else {

@@ -13,6 +13,7 @@ use super::body::Item;
 use super::report::Alias;
 use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::mir::inst::Access;
+use crate::predicate::Set;
 use crate::predicate::loops::Region;
 use crate::target::ia64::operation::Described;
 use rustc_hash::FxHashMap;
@@ -71,13 +72,15 @@ impl Linear {
 /// What is known of values.
 pub(super) struct Values<'a> {
     items: &'a [Item],
+    /// What stays in one register, and may be of an iteration before.
+    statics: &'a Set,
     /// By name: who writes it.
     writers: FxHashMap<Virtual, Vec<usize>>,
     steps: FxHashMap<Virtual, Option<i64>>,
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn new(items: &'a [Item], described: &[Described]) -> Values<'a> {
+    pub(super) fn new(items: &'a [Item], described: &[Described], statics: &'a Set) -> Values<'a> {
         let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
         for (at, described) in described.iter().enumerate() {
             for def in &described.inst.defs {
@@ -88,6 +91,7 @@ impl<'a> Values<'a> {
         }
         Values {
             items,
+            statics,
             writers,
             steps: FxHashMap::default(),
         }
@@ -156,7 +160,10 @@ impl<'a> Values<'a> {
     /// What a certain operation writes, where it is linear.
     fn written(&mut self, at: usize, depth: usize) -> Option<Linear> {
         let operation = &self.items[at].operation;
-        let plain = operation.is_certain() && operation.targets.len() == 1;
+        // What is written under a predicate and does not stay is read where that was true.
+        let certain =
+            operation.is_certain() || operation.writes().all(|one| !self.statics.contains(&one));
+        let plain = certain && operation.targets.len() == 1;
         if !plain || depth >= DEPTH || operation.memory.is_some() {
             return None;
         }
@@ -281,8 +288,8 @@ pub(super) struct Meeting {
 }
 
 /// Accesses of the items, prefetches left out.
-pub(super) fn touches(items: &[Item], described: &[Described]) -> Vec<Touch> {
-    let mut values = Values::new(items, described);
+pub(super) fn touches(items: &[Item], described: &[Described], statics: &Set) -> Vec<Touch> {
+    let mut values = Values::new(items, described, statics);
     let mut out = Vec::new();
     for (item, described) in described.iter().enumerate() {
         let Some(memory) = described.inst.memory else {
@@ -314,12 +321,16 @@ fn disjoint(one: &Touch, other: &Touch) -> bool {
     let (Some(one), Some(other)) = (&one.reference, &other.reference) else {
         return false;
     };
-    match (&one.object, &other.object) {
-        (one, other) if one == other => false,
-        (Object::Restrict(_), _) | (_, Object::Restrict(_)) => true,
-        (Object::Unknown, _) | (_, Object::Unknown) => false,
-        _ => true,
-    }
+    one.object.is_apart(&other.object)
+}
+
+/// Whether they lie in one object for certain: no promise about pointers tells them apart.
+fn same(one: &Touch, other: &Touch) -> bool {
+    let of = |touch: &Touch| {
+        let object = touch.reference.as_ref().map(|one| one.object.clone());
+        object.filter(|one| *one != Object::Unknown)
+    };
+    of(one).is_some_and(|one| of(other) == Some(one))
 }
 
 /// Whether the language accesses them by types that never name one object. Members of a union at one address do, so that it
@@ -357,10 +368,17 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
     }
     if !regular {
         // The same value of one iteration tells what is within it apart, and nothing else.
-        return always(Alias::Address);
+        return always(match same(one, other) {
+            true => Alias::Within,
+            false => Alias::Address,
+        });
     }
     if !comparable {
-        return always(Alias::Base);
+        return always(match same(one, other) {
+            _ if one.address.terms == other.address.terms => Alias::Steps,
+            true => Alias::Within,
+            false => Alias::Base,
+        });
     }
     let between = other.address.constant.wrapping_sub(one.address.constant);
     let step = one.address.step;
@@ -406,6 +424,12 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
 }
 
 /// The linear form of what an operation reads.
-pub(super) fn linear(items: &[Item], described: &[Described], at: usize, name: Virtual) -> Linear {
-    Values::new(items, described).read(at, name, 0)
+pub(super) fn linear(
+    items: &[Item],
+    described: &[Described],
+    statics: &Set,
+    at: usize,
+    name: Virtual,
+) -> Linear {
+    Values::new(items, described, statics).read(at, name, 0)
 }

@@ -255,7 +255,7 @@ impl Form {
             .iter()
             .map(|item| describe(function, &item.operation))
             .collect();
-        let mut touches = address::touches(&given.items, &described);
+        let mut touches = address::touches(&given.items, &described, &given.statics);
         address::from_above(function, region, &mut touches);
         Ok(Form {
             given,
@@ -524,7 +524,7 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     }
     let items = &given.items;
     trips(compare, !leaves, &mut |name| {
-        address::linear(items, described, at, name)
+        address::linear(items, described, &given.statics, at, name)
     })
 }
 

@@ -106,6 +106,10 @@ pub enum Alias {
     Address,
     /// Their addresses start from different values.
     Base,
+    /// They lie in one object, at places that nothing tells apart.
+    Within,
+    /// They start from one place and step differently.
+    Steps,
     /// One of them is volatile.
     Volatile,
 }
@@ -177,6 +181,12 @@ impl fmt::Display for Reason {
                 ),
                 Alias::Base => f.write_str(
                     "a store may meet another access: their addresses start from different values; `restrict` would tell them apart",
+                ),
+                Alias::Within => f.write_str(
+                    "a store may meet another access of the same object: their addresses can't be compared",
+                ),
+                Alias::Steps => f.write_str(
+                    "a store may meet another access of the same object: their addresses step differently",
                 ),
                 Alias::Volatile => f.write_str("volatile accesses stay in order"),
             },

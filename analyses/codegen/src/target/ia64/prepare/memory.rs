@@ -11,7 +11,7 @@
 //! computes it anew. Volatile accesses are left alone; calls and whatever else may write forget all.
 
 use super::linear::{Forms, Linear};
-use super::origin::{Origin, origin};
+use super::origin::{Origin, Origins};
 use super::{is_pure, rewrite};
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
@@ -43,6 +43,7 @@ type State = Vec<(u32, Value)>;
 struct Memory<'f> {
     function: &'f Function,
     forms: Forms<'f>,
+    origins: Origins,
     numbers: FxHashMap<Place, u32>,
     places: Vec<About>,
     /// By block: what it is entered with; `None` as long as it was not.
@@ -65,6 +66,7 @@ pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
     let mut memory = Memory {
         function,
         forms: Forms::new(function, wraps),
+        origins: Origins::of(function),
         numbers: FxHashMap::default(),
         places: Vec::new(),
         entered: EntityVec::with_len(None, function.blocks.len()),
@@ -238,9 +240,9 @@ impl Memory<'_> {
             return known;
         }
         let number = self.places.len() as u32;
-        let origin = origin(self.function, address);
+        let origin = self.origins.origin(self.function, address);
         let typed = self.function.language == Language::C
-            && !matches!(origin, Origin::Slot(_))
+            && !matches!(origin, Origin::Slot(_) | Origin::Private(_))
             && !matches!(ty, Type::I8 | Type::Bool);
         self.numbers.insert(place.clone(), number);
         self.places.push(About {

@@ -1,6 +1,13 @@
 //! What an address points into, as far as its definitions tell.
+//!
+//! ```text
+//! int t[8]; t[a[i] & 7]++;      nothing but `t` itself leads into it: `a` does not, wherever it points
+//! ```
+//!
+//! An address is followed through sums, choices and block parameters; all that it may be must agree. A variable of the frame is
+//! private where its address is only ever followed by loads and stores, and never mixed with another.
 
-use ir::{Convert, Function, Inst, Op, Value, ValueDef};
+use ir::{Convert, EntityVec, Function, Inst, Op, Terminator, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
@@ -10,27 +17,124 @@ const MOST: usize = 64;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(in super::super) enum Origin {
     Unknown,
-    /// What only this parameter's pointer reaches while the function runs: the entry's parameter.
+    /// Whatever an argument points to: the entry's parameter.
+    Parameter(u32),
+    /// What only this parameter's pointer reaches while the function runs.
     Restrict(u32),
-    /// A variable of the frame: its `Alloca`.
+    /// A variable of the frame: its `Alloca`; and one that no other pointer leads to.
     Slot(Inst),
-    /// A variable of the file or of another one.
+    Private(Inst),
+    /// A variable of the file or of another one; and one that nothing writes.
     Symbol(SmolStr),
+    Constant(SmolStr),
 }
 
 impl Origin {
-    /// Whether no access through one meets one through the other.
+    /// Whether no access through one meets a store through the other.
     pub(super) fn is_apart(&self, other: &Origin) -> bool {
+        use Origin::{Constant, Parameter, Private, Restrict, Unknown};
         match (self, other) {
-            (one, other) if one == other => false,
-            (Origin::Restrict(_), _) | (_, Origin::Restrict(_)) => true,
-            (Origin::Unknown, _) | (_, Origin::Unknown) => false,
+            (one, other) if one == other => matches!(one, Constant(_)),
+            (Restrict(_) | Private(_) | Constant(_), _)
+            | (_, Restrict(_) | Private(_) | Constant(_)) => true,
+            (Unknown | Parameter(_), _) | (_, Unknown | Parameter(_)) => false,
             _ => true,
         }
     }
 }
 
-pub(in super::super) fn origin(source: &Function, address: Value) -> Origin {
+/// What the addresses of a function point into.
+pub(in super::super) struct Origins {
+    private: FxHashSet<Inst>,
+}
+
+impl Origins {
+    pub(in super::super) fn of(function: &Function) -> Origins {
+        let mut private: FxHashSet<Inst> = FxHashSet::default();
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                if matches!(function.insts[inst].op, Op::Alloca { .. }) {
+                    private.insert(inst);
+                }
+            }
+        }
+        if !private.is_empty() {
+            escapes(function, &mut private);
+        }
+        Origins { private }
+    }
+
+    pub(in super::super) fn origin(&self, source: &Function, address: Value) -> Origin {
+        match origin(source, address) {
+            Origin::Slot(inst) if self.private.contains(&inst) => Origin::Private(inst),
+            other => other,
+        }
+    }
+}
+
+/// Takes out of `private` what its address may leave the function's own loads and stores.
+fn escapes(function: &Function, private: &mut FxHashSet<Inst>) {
+    // By value: the variable that it is derived from.
+    let mut from: EntityVec<Value, Option<Inst>> = EntityVec::with_len(None, function.values.len());
+    let mut changed = true;
+    let derive = |from: &mut EntityVec<Value, Option<Inst>>, value: Value, inst: Inst| {
+        let new = from[value].is_none();
+        from[value] = Some(inst);
+        new
+    };
+    while std::mem::take(&mut changed) {
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                let of = match data.op {
+                    Op::Alloca { .. } => Some(inst),
+                    Op::PtrAdd | Op::Convert(Convert::SpaceCast) => from[data.args[0]],
+                    Op::Select => from[data.args[1]].or(from[data.args[2]]),
+                    _ => None,
+                };
+                if let Some(of) = of {
+                    changed |= derive(&mut from, data.results[0], of);
+                }
+            }
+            for edge in function.blocks[block].terminator.edges() {
+                for (&arg, &param) in edge.args.iter().zip(&function.blocks[edge.block].params) {
+                    if let Some(of) = from[arg] {
+                        changed |= derive(&mut from, param, of);
+                    }
+                }
+            }
+        }
+    }
+    let mut leave = |value: Value| {
+        if let Some(inst) = from[value] {
+            private.remove(&inst);
+        }
+    };
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let followed = match data.op {
+                Op::Load(_) | Op::Store(_) | Op::PtrAdd => 1,
+                Op::Convert(Convert::SpaceCast) | Op::IntCompare(_) | Op::Select => usize::MAX,
+                _ => 0,
+            };
+            data.args.iter().skip(followed).for_each(|&arg| leave(arg));
+        }
+        if let Terminator::Return(values) = &function.blocks[block].terminator {
+            values.iter().for_each(|&value| leave(value));
+        }
+    }
+    // What may be this variable's address or another one: an access through it tells of neither.
+    for (value, known) in from.iter() {
+        if let Some(inst) = *known
+            && origin(function, value) != Origin::Slot(inst)
+        {
+            private.remove(&inst);
+        }
+    }
+}
+
+fn origin(source: &Function, address: Value) -> Origin {
     let mut found: Option<Origin> = None;
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = vec![address];
@@ -46,7 +150,7 @@ pub(in super::super) fn origin(source: &Function, address: Value) -> Origin {
                 let mut infos = source.parameters.iter();
                 match infos.find(|info| info.values.contains(&value)) {
                     Some(info) if info.no_alias => Origin::Restrict(index),
-                    _ => return Origin::Unknown,
+                    _ => Origin::Parameter(index),
                 }
             }
             ValueDef::Param(block, index) => {
@@ -72,7 +176,11 @@ pub(in super::super) fn origin(source: &Function, address: Value) -> Origin {
                     }
                     Op::Alloca { .. } => Origin::Slot(inst),
                     Op::SymbolAddress(symbol) => {
-                        Origin::Symbol(source.symbols[*symbol].name.clone())
+                        let symbol = &source.symbols[*symbol];
+                        match symbol.read_only {
+                            true => Origin::Constant(symbol.name.clone()),
+                            false => Origin::Symbol(symbol.name.clone()),
+                        }
                     }
                     _ => return Origin::Unknown,
                 }

@@ -1,6 +1,6 @@
 //! Loads, stores, frame slots, symbols, atomic operations, and what an address points into.
 
-use super::super::prepare::origin::{Origin, origin};
+use super::super::prepare::origin::Origin;
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
@@ -39,7 +39,7 @@ impl Selector<'_> {
             };
             // Unions read a slot as other types than it was written by.
             let typed = self.source.language == Language::C
-                && !matches!(object, Object::Slot(_))
+                && !matches!(object, Object::Slot(_) | Object::Private(_))
                 && !matches!(ty, Type::I8 | Type::Bool);
             out.push((
                 address,
@@ -157,7 +157,7 @@ impl Selector<'_> {
         );
         put!(self, "ld8", [to] = [Operand::Address(entry.into_name())]);
         self.touches(Reference {
-            object: Object::Symbol(".got".into()),
+            object: Object::Constant(".got".into()),
             bytes: 8,
             volatile: false,
             accessed_as: None,
@@ -165,12 +165,21 @@ impl Selector<'_> {
     }
 
     fn object(&mut self, address: Value) -> Object {
-        match origin(self.source, address) {
+        let found = self.origins.origin(self.source, address);
+        match found {
             Origin::Unknown => Object::Unknown,
+            Origin::Parameter(index) => Object::Parameter(index),
             Origin::Restrict(index) => Object::Restrict(index),
             Origin::Symbol(name) => Object::Symbol(name),
-            Origin::Slot(inst) => match self.source.insts[inst].op {
-                Op::Alloca { size, align } => Object::Slot(self.slot(inst, size, align)),
+            Origin::Constant(name) => Object::Constant(name),
+            Origin::Slot(inst) | Origin::Private(inst) => match self.source.insts[inst].op {
+                Op::Alloca { size, align } => {
+                    let slot = self.slot(inst, size, align);
+                    match found {
+                        Origin::Private(_) => Object::Private(slot),
+                        _ => Object::Slot(slot),
+                    }
+                }
                 _ => Object::Unknown,
             },
         }

@@ -28,6 +28,7 @@ mod memory;
 mod widths;
 
 use super::emit::Options;
+use super::prepare::origin::Origins;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
@@ -92,6 +93,7 @@ pub(super) struct Selector<'m> {
     /// Where each block of the IR begins.
     pub(super) starts: FxHashMap<ir::Block, u32>,
     widths: Widths,
+    origins: Origins,
     pub(super) forest: ir::loops::LoopForest,
     pub(super) predicate: Option<Virtual>,
     values: EntityVec<Value, Option<Virtual>>,
@@ -132,6 +134,7 @@ pub fn select(
         here: source.entry(),
         starts: FxHashMap::default(),
         widths: Widths::of(source, !options.wraps),
+        origins: Origins::of(source),
         forest: ir::loops::LoopForest::new(&flow),
         predicate: None,
         values: EntityVec::with_len(None, source.values.len()),
