@@ -6,7 +6,7 @@ use smol_str::SmolStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// The operation has no counterpart in the target language, or not for this type.
-    #[error("`{operation}` has no form for `{ty}` in {target}")]
+    #[error("`{operation}` has no form for {} in {target}", of(.ty))]
     NoForm {
         operation: SmolStr,
         ty: SmolStr,
@@ -33,4 +33,12 @@ pub enum Refusal {
 pub struct Refused {
     pub reason: Refusal,
     pub loc: ir::Loc,
+}
+
+/// A type for people.
+fn of(ty: &str) -> String {
+    match ty {
+        "opaque" => "a value whose type is not known (a header may be missing, or a class stands where C has none)".to_owned(),
+        other => format!("`{other}`"),
+    }
 }

@@ -114,9 +114,13 @@ pub(super) fn view(
                     true => u32::from(reader <= first),
                     false => ago,
                 };
-                let never = ago == 0 && apart.are(plan, first, reader);
-                if (stays || ago > 0 || reader > first) && !never {
-                    edge(first, reader, wait(first, reader), ago);
+                if stays || ago > 0 || reader > first {
+                    // Of two sides of one compare one executes: another group is all that the assembler asks for.
+                    let wait = match ago == 0 && apart.are(plan, first, reader) {
+                        true => wait(first, reader).min(1),
+                        false => wait(first, reader),
+                    };
+                    edge(first, reader, wait, ago);
                 }
                 match stays {
                     // Read before it is written again.

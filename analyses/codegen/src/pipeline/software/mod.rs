@@ -54,6 +54,7 @@ use depend::{View, link, view};
 use exits::{Plan, plan};
 use ir::Loc;
 use kernel::{Allocation, Kernel, allocate, rows};
+use smol_str::SmolStr;
 use speculate::Ahead;
 use unroll::Rest;
 
@@ -105,17 +106,20 @@ pub fn pipeline_loops(
         Some(Request {
             options: *options,
             head: Loc::NONE,
+            unknown: None,
         })
     };
     pipeline_each(function, machine, &request)
 }
 
 /// What is wanted of a loop.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Request {
     pub options: Options,
     /// The head of the loop in the source, for the report.
     pub head: Loc,
+    /// A word of the source that is no method.
+    pub unknown: Option<SmolStr>,
 }
 
 /// The same with a request for each loop, by the places of its operations; nothing is looked at or told of others.
@@ -132,6 +136,7 @@ pub fn pipeline_each(
         if let Some(request) = request(&places) {
             let mut report = one(function, &region, machine, &request.options);
             report.head = request.head;
+            report.reasons.extend(request.unknown.map(Reason::Word));
             out.push(report);
         }
     }

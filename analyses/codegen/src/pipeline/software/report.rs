@@ -152,6 +152,8 @@ pub enum Reason {
     },
     /// The source asks that the loop stays as it is.
     Left,
+    /// The source asks for a method that there is none of.
+    Word(SmolStr),
     /// An explicit epilogue is asked for, and there is none.
     Epilogue(Undrained),
     /// No schedule was found up to this interval.
@@ -219,6 +221,14 @@ impl fmt::Display for Reason {
                 cycles(*ii)
             ),
             Reason::Left => f.write_str("the source asks that it stays as it is"),
+            Reason::Word(word) => {
+                let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
+                write!(
+                    f,
+                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, {}",
+                    all.join(", ")
+                )
+            }
             Reason::Epilogue(why) => {
                 write!(f, "the kernel finishes its iterations itself: {why}")
             }

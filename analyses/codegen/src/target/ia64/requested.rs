@@ -76,9 +76,11 @@ pub(super) fn request(
             ..given()
         },
     };
+    let word = own.and_then(|one| one.pipeline.clone());
     Some(Request {
         options,
         head: own.map_or(Loc::NONE, |one| one.loc),
+        unknown: word.filter(|word| Asked::of(word).is_none()),
     })
 }
 
