@@ -19,26 +19,23 @@ pub(crate) fn agree(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) {
         let emitted = lockstep(&arguments);
         assert!(emitted.status.success(), "{}", errors(&emitted));
         for ((name, given), expected) in calls.iter().zip(&expected) {
-            let found = simulated(&out, name, given);
+            let words: Vec<String> = given.iter().map(i64::to_string).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let found = simulated(&out, name, &words);
             assert_eq!(found, *expected, "{name}({given:?}) with {how:?}");
         }
     }
 }
 
 /// What the simulator returns.
-pub(crate) fn simulated(assembly: &str, name: &str, given: &[i64]) -> i64 {
-    let given: Vec<String> = given.iter().map(i64::to_string).collect();
+pub(crate) fn simulated(assembly: &str, name: &str, given: &[&str]) -> i64 {
     let mut arguments = vec!["sim", assembly, "--item", name, "--format", "json"];
-    for one in &given {
+    for &one in given {
         arguments.push("--arg");
         arguments.push(one);
     }
     let run = lockstep(&arguments);
-    assert!(
-        run.status.success(),
-        "{name}({given:?}): {}",
-        errors(&run)
-    );
+    assert!(run.status.success(), "{name}({given:?}): {}", errors(&run));
     let run = json(&run);
     let value = &run["r8"];
     value
@@ -50,26 +47,41 @@ pub(crate) fn simulated(assembly: &str, name: &str, given: &[i64]) -> i64 {
 fn of_host(place: &Place, source: &str, calls: &[(&str, Vec<i64>)]) -> Option<Vec<i64>> {
     let compiler = std::env::var("LOCKSTEP_CC").unwrap_or_else(|_| "cc".into());
     Command::new(&compiler).arg("--version").output().ok()?;
-    let mut text = format!("{source}\nextern int printf(const char *, ...);\nint main(void) {{\n");
-    for (name, given) in calls {
+    let mut text = format!(
+        "{source}\nextern int printf(const char *, ...), atoi(const char *);\n\
+         int main(int count, char **words) {{ int k = atoi(words[1]);\n"
+    );
+    for (number, (name, given)) in calls.iter().enumerate() {
         let list: Vec<String> = given.iter().map(|one| format!("{one}l")).collect();
-        let _ = writeln!(text, "printf(\"%ld\\n\", (long){name}({}));", list.join(", "));
+        let list = list.join(", ");
+        let _ = writeln!(
+            text,
+            "if (k == {number}) printf(\"%ld\\n\", (long){name}({list}));"
+        );
     }
     text.push_str("return 0; }\n");
     let program = place.path("host");
     let source = place.file("host.c", &text);
     let built = Command::new(&compiler)
-        .args(["-std=gnu11", "-O1", "-fwrapv", "-w", "-o", &program, &source])
+        .args([
+            "-std=gnu11",
+            "-O1",
+            "-fwrapv",
+            "-w",
+            "-o",
+            &program,
+            &source,
+        ])
         .output()
         .expect("the compiler runs");
     assert!(built.status.success(), "{}", errors(&built));
-    let ran = Command::new(&program).output().expect("the program runs");
-    assert!(ran.status.success(), "{}", errors(&ran));
-    let lines = String::from_utf8_lossy(&ran.stdout).into_owned();
-    let found: Vec<i64> = lines
-        .lines()
-        .map(|line| line.parse().expect("a number"))
-        .collect();
-    assert_eq!(found.len(), calls.len());
-    Some(found)
+    // A process a call, for every call on the simulator begins with fresh memory.
+    let run = |number: usize| {
+        let ran = Command::new(&program).arg(number.to_string()).output();
+        let ran = ran.expect("the program runs");
+        assert!(ran.status.success(), "{}", errors(&ran));
+        let line = String::from_utf8_lossy(&ran.stdout).trim().parse();
+        line.expect("a number")
+    };
+    Some((0..calls.len()).map(run).collect())
 }
