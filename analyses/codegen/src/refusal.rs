@@ -18,6 +18,12 @@ pub enum Refusal {
     /// A construct that was not understood when the program was read.
     #[error("not understood: {reason}")]
     Unknown { reason: String },
+    /// A function reads arguments that it does not name.
+    #[error("arguments behind `...` are not read in {target}: `{operation}`")]
+    Variadic {
+        operation: SmolStr,
+        target: &'static str,
+    },
     /// A loop whose cycles are decided needs more registers at once.
     #[error(
         "more than the {available} registers that are left of the file `{file}` are needed at once"

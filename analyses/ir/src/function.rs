@@ -18,6 +18,10 @@ pub struct Function {
     pub name: SmolStr,
     pub kind: FunctionKind,
     pub language: Language,
+    /// No other file may name it: `static`.
+    pub internal: bool,
+    /// Takes further arguments, `...`, which nothing here reads.
+    pub variadic: bool,
     /// Entry-block parameters correspond to these one to one after flattening: see `ParameterInfo::values`.
     pub parameters: Vec<ParameterInfo>,
     pub returns: Vec<Type>,
@@ -276,6 +280,36 @@ pub struct SymbolData {
     pub initial: Option<Vec<u8>>,
     /// Elements of an array of resources: `Some(None)` is unbounded.
     pub resource_array: Option<Option<u32>>,
+    pub definition: Definition,
+}
+
+/// Who defines a symbol, and what of its contents is no number.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Definition {
+    pub linkage: Linkage,
+    /// Addresses that stand among the initial bytes, which are zero there; by offset, 8 bytes each.
+    pub addresses: Vec<Address>,
+    /// There is an initial value, and it is not known here.
+    pub opaque: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Linkage {
+    /// Other files may name it.
+    #[default]
+    Global,
+    /// `static`, and what has no name.
+    Local,
+    /// Another file defines it.
+    Elsewhere,
+}
+
+/// The address of a symbol of the same function, or so many bytes behind it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Address {
+    pub offset: u32,
+    pub symbol: SmolStr,
+    pub addend: i64,
 }
 
 /// The symbol of a buffer's hidden counter, which no source can name.
@@ -300,6 +334,8 @@ pub enum SymbolKind {
     Buffer,
     Texture,
     Sampler,
+    /// A function of C whose address is taken.
+    Function,
     Other,
 }
 

@@ -30,6 +30,9 @@ pub struct Guard {
 /// The size of private memory for a type whose size depends on what is not known.
 pub const UNKNOWN_SIZE: u32 = 4099;
 
+/// What the name of a call through a pointer begins with.
+pub const THROUGH: char = '*';
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// A literal of the result's type: integers sign-extended to 64 bits, floats as their own bit pattern (an f32's
@@ -89,7 +92,8 @@ pub enum Op {
     Fence,
     /// A call of a function of the same module (recursion, or too deep to inline): index into `Module::functions`.
     Call(u32),
-    /// A call of a function that is not visible: any result, any effect on memory that it can reach.
+    /// A call of a function that is not visible: any result, any effect on memory that it can reach. A name that begins
+    /// with `THROUGH` is that of a pointer, `args[0]`, to the function that is called.
     CallUnknown {
         name: SmolStr,
         pure: bool,

@@ -7,6 +7,7 @@ use codegen::bundle::block::Choice;
 use codegen::machine;
 use codegen::target::ia64::listing::listing;
 use codegen::target::ia64::rebundle::{Measure, Options, Outcome, Rebundled, rebundle};
+use codegen::target::ia64::sim::Program;
 use serde_json::{Value, json};
 use std::io::Write;
 use syntax::{LineIndex, Span};
@@ -23,7 +24,8 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
     let document = syntax::ia64::parse(&text);
     let lines = LineIndex::new(&text);
     let name = args.file.display();
-    for problem in &document.problems {
+    let malformed = Program::malformed_bundles(&document, &text);
+    for problem in document.problems.iter().chain(&malformed) {
         let (line, column) = line_column(&text, &lines, problem.span.start);
         eprintln!("{name}:{line}:{column}: {}", problem.message);
     }
@@ -74,7 +76,9 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
         _ => out.write_all(changed.as_bytes())?,
     }
     summary(&blocks, &line, args.verbose);
-    Ok(u8::from(!document.problems.is_empty()))
+    Ok(u8::from(
+        !document.problems.is_empty() || !malformed.is_empty(),
+    ))
 }
 
 fn measure(of: &Measure) -> Value {

@@ -13,7 +13,7 @@ use ir::{Loc, Module};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
-use syntax::FileId;
+use syntax::{FileId, ProblemKind};
 
 const DEFAULT: &str = "ia64:itanium2";
 
@@ -59,10 +59,19 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         }),
         ..Options::default()
     };
-    let mut refused = false;
+    if broken(&db, file, args, &chosen) {
+        return Ok(1);
+    }
+    let mut left_out = 0;
+    let mut emitted_items = Vec::new();
     for (item, module) in &chosen {
-        for reason in emit_ia64(module, epic, &options).err().unwrap_or_default() {
-            refused = true;
+        let reasons = emit_ia64(module, epic, &options).err().unwrap_or_default();
+        if reasons.is_empty() {
+            emitted_items.push((*item, *module));
+        } else {
+            left_out += 1;
+        }
+        for reason in reasons {
             let place = module
                 .functions
                 .iter()
@@ -82,8 +91,17 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
             }
         }
     }
-    if refused {
-        return Ok(1);
+    let complete = u8::from(left_out > 0);
+    let chosen = emitted_items;
+    if chosen.is_empty() {
+        return Ok(complete);
+    }
+    if left_out > 0 {
+        eprintln!(
+            "{}: {left_out} of {} functions are left out",
+            args.file.display(),
+            left_out + chosen.len()
+        );
     }
     let module = merged(chosen.iter().map(|(_, module)| *module));
     let emitted = match emit_ia64(&module, epic, &options) {
@@ -119,7 +137,34 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     } else {
         std::fs::write(&args.output, text)?;
     }
-    Ok(0)
+    Ok(complete)
+}
+
+/// Says what breaks the grammar where code is wanted: in the chosen functions, and without a choice anywhere in the file,
+/// for what is broken there may be a function. There is no code of a file that holds an error.
+fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Module)]) -> bool {
+    let mut found: Vec<(u32, u32, String)> = Vec::new();
+    for (place, item) in crate::views::own_items(db, file) {
+        let wanted = args.item.is_none() || chosen.iter().any(|(one, _)| *one == item);
+        if !wanted || place.file != FileId::MAIN {
+            continue;
+        }
+        for problem in &db::parsed(db, item).problems {
+            if problem.kind == ProblemKind::Syntax {
+                let at = problem.span.start + place.start;
+                let text = program::text(file.source(db));
+                let (line, column) = line_column(text, db::line_index(db, file), at);
+                found.push((line, column, problem.message.clone()));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    for (line, column, message) in &found {
+        let name = args.file.display();
+        eprintln!("{name}:{line}:{column}: {message}");
+    }
+    !found.is_empty()
 }
 
 /// Functions with a body in the file itself, with their modules.

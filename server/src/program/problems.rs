@@ -59,7 +59,8 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         problems.push((limit, String::new()));
     }
     if file.language(db) == Language::Ia64 {
-        let told = db::assembly(db, file).document.problems.iter();
+        let assembly = db::assembly(db, file);
+        let told = assembly.document.problems.iter().chain(&assembly.malformed);
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
         let opaque = crate::views::assembly::opaque(db, file).into_iter();
         problems.extend(

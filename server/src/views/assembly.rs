@@ -19,9 +19,10 @@ use codegen::mir::dependence::Kind;
 use codegen::mir::{self, Access, Class, Inst};
 use codegen::target::ia64::listing::{Item, Listing, listing};
 use codegen::target::ia64::rebundle::{Options, Outcome, Rebundled, rebundle};
+use codegen::target::ia64::sim::Program;
 use std::sync::Arc;
-use syntax::Span;
 use syntax::ia64::{Document, StatementKind};
+use syntax::{Problem, Span};
 
 const BLOCK: &str = "re-bundle";
 const FILE: &str = "re-bundle-file";
@@ -35,6 +36,8 @@ const NAMED: usize = 4;
 pub struct Assembly {
     pub document: Document,
     pub listing: Listing,
+    /// Bundles that no processor has.
+    pub malformed: Vec<Problem>,
 }
 
 /// The file's instructions; nothing of a file in another language.
@@ -45,7 +48,12 @@ pub fn assembly(db: &dyn Db, file: File) -> Assembly {
     let text = program::text(file.source(db));
     let document = syntax::ia64::parse(text);
     let listing = listing(&document, text);
-    Assembly { document, listing }
+    let malformed = Program::malformed_bundles(&document, text);
+    Assembly {
+        document,
+        listing,
+        malformed,
+    }
 }
 
 /// The processor that assembly is packed for.
@@ -55,7 +63,9 @@ fn processor(db: &dyn Db, file: File) -> Arc<Table> {
 
 /// The blocks of a file, re-bundled where that gains something.
 pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
-    let Assembly { document, listing } = &**db::assembly(db, file);
+    let Assembly {
+        document, listing, ..
+    } = &**db::assembly(db, file);
     match processor(db, file).epic() {
         Some(epic) => rebundle(
             document,

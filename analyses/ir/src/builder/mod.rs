@@ -49,6 +49,8 @@ impl FunctionBuilder {
                 name: name.into(),
                 kind,
                 language,
+                internal: false,
+                variadic: false,
                 parameters: Vec::new(),
                 returns: Vec::new(),
                 launch: LaunchShape::default(),
@@ -362,7 +364,7 @@ impl FunctionBuilder {
     pub fn symbol_address(&mut self, symbol: crate::entity::Symbol) -> Value {
         let data = &self.function.symbols[symbol];
         let ty = match data.kind {
-            SymbolKind::Memory | SymbolKind::Buffer => Type::Ptr(data.space),
+            SymbolKind::Memory | SymbolKind::Buffer | SymbolKind::Function => Type::Ptr(data.space),
             _ => Type::Handle,
         };
         self.value(Op::SymbolAddress(symbol), &[], ty)

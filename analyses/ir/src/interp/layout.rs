@@ -106,12 +106,26 @@ impl SymbolSource for Layout<'_> {
                     let count = initial.len().min(bytes.len());
                     bytes[..count].copy_from_slice(&initial[..count]);
                 }
-                self.names.push((data.name.clone(), self.buffers.len()));
+                let buffer = self.buffers.len();
+                self.names.push((data.name.clone(), buffer));
                 self.buffers.push(BufferState {
                     bytes,
                     writable: !data.read_only && space != Space::Constant,
                 });
-                buffer_address(self.buffers.len() - 1, 0)
+                for one in &data.definition.addresses {
+                    let mut symbols = function.symbols.values();
+                    let Some(symbol) = symbols.position(|other| other.name == one.symbol) else {
+                        continue;
+                    };
+                    let address = self
+                        .address(function, symbol)
+                        .wrapping_add_signed(one.addend);
+                    let at = one.offset as usize;
+                    if let Some(place) = self.buffers[buffer].bytes.get_mut(at..at + 8) {
+                        place.copy_from_slice(&address.to_le_bytes());
+                    }
+                }
+                buffer_address(buffer, 0)
             }
         }
     }

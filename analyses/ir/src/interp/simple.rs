@@ -67,12 +67,7 @@ impl std::str::FromStr for DescribedArgument {
 }
 
 fn parse_value(text: &str) -> Option<DescribedValue> {
-    if let Some(hex) = text.strip_prefix("0x") {
-        return Some(DescribedValue::Int(
-            u64::from_str_radix(hex, 16).ok()? as i64
-        ));
-    }
-    if let Ok(value) = text.parse() {
+    if let Some(value) = integer(text) {
         return Some(DescribedValue::Int(value));
     }
     // A list: integers, or floats where one of them has a point.
@@ -96,13 +91,35 @@ fn parse_value(text: &str) -> Option<DescribedValue> {
     text.parse().ok().map(DescribedValue::Float)
 }
 
+/// An integer of 64 bits, signed or not, decimal or with `0x`.
+fn integer(text: &str) -> Option<i64> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !digits.starts_with(|one: char| one.is_ascii_digit()) {
+        return None;
+    }
+    let hex = digits.strip_prefix("0x").or(digits.strip_prefix("0X"));
+    let size = match hex {
+        Some(hex) if hex.starts_with(['+', '-']) => return None,
+        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
+        None => digits.parse::<u64>().ok()?,
+    };
+    match negative {
+        true if size <= 1 << 63 => Some((size as i64).wrapping_neg()),
+        true => None,
+        false => Some(size as i64),
+    }
+}
+
 fn elements(ty: Type, list: &str) -> Option<DescribedValue> {
     let mut bytes = Vec::new();
     for part in list.split(',').map(str::trim) {
         let bits = if ty.is_float() {
             scalar::from_f64(ty, part.parse().ok()?)
         } else {
-            part.parse::<i64>().ok()? as u64
+            integer(part)? as u64
         };
         bytes.extend_from_slice(&bits.to_le_bytes()[..ty.bytes() as usize]);
     }

@@ -81,6 +81,7 @@ fn shared(b: &mut FunctionBuilder, name: &str, size: u32) -> Value {
         read_only: false,
         initial: None,
         resource_array: None,
+        definition: Default::default(),
     });
     b.symbol_address(symbol)
 }

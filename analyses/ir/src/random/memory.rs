@@ -51,6 +51,7 @@ fn memory_symbol(e: &mut Emitter<'_>, name: &str, space: Space, size: u32) -> Va
                 .collect()
         }),
         resource_array: None,
+        definition: Default::default(),
     });
     e.b.symbol_address(symbol)
 }

@@ -90,7 +90,8 @@ names! {
     }
     Language { Cuda "cuda", Hlsl "hlsl", Ptx "ptx", MicroSimd "musimd", C "c", Text "text", }
     SymbolKind {
-        Memory "memory", Buffer "buffer", Texture "texture", Sampler "sampler", Other "other",
+        Memory "memory", Buffer "buffer", Texture "texture", Sampler "sampler",
+        Function "function", Other "other",
     }
     Interpolation { Perspective "perspective", Linear "linear", Flat "flat", }
     VariableKind { Parameter "parameter", Local "local", Register "register", Global "global", }

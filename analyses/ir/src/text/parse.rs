@@ -268,6 +268,8 @@ impl<'s, 't> Parser<'s, 't> {
         let mut function = builder::FunctionBuilder::new(name, kind, language).function;
         function.blocks = EntityVec::new();
         function.layout.clear();
+        function.internal = self.keyword("internal");
+        function.variadic = self.keyword("variadic");
         if self.mark('>') {
             function.returns.push(self.ty()?);
             while self.mark(',') {
@@ -443,6 +445,7 @@ impl<'s, 't> Parser<'s, 't> {
             read_only: false,
             initial: None,
             resource_array: None,
+            definition: Default::default(),
         };
         if self.keyword("size") {
             symbol.size = Some(self.count()?);
@@ -457,6 +460,19 @@ impl<'s, 't> Parser<'s, 't> {
                 Some(bytes) => symbol.initial = Some(bytes),
                 None => return self.fail_at(at, "expected pairs of hexadecimal digits".into()),
             }
+        }
+        symbol.definition.linkage = match () {
+            () if self.keyword("internal") => Linkage::Local,
+            () if self.keyword("elsewhere") => Linkage::Elsewhere,
+            () => Linkage::Global,
+        };
+        symbol.definition.opaque = self.keyword("opaque");
+        while self.keyword("at") {
+            symbol.definition.addresses.push(Address {
+                offset: self.count()?,
+                symbol: self.text()?.into(),
+                addend: self.integer()?,
+            });
         }
         if self.keyword("array") {
             let unbounded = self.keyword("unbounded");

@@ -59,6 +59,8 @@ impl Printer<'_, '_> {
             names::kind_name(f.kind),
             f.language.name()
         );
+        self.flag(f.internal, "internal");
+        self.flag(f.variadic, "variadic");
         for (number, ty) in f.returns.iter().enumerate() {
             put!(self, "{} {ty}", if number == 0 { " ->" } else { "," });
         }
@@ -99,6 +101,16 @@ impl Printer<'_, '_> {
                     put!(self, "{byte:02x}");
                 }
                 self.out.push('"');
+            }
+            match symbol.definition.linkage {
+                Linkage::Global => {}
+                Linkage::Local => self.out.push_str(" internal"),
+                Linkage::Elsewhere => self.out.push_str(" elsewhere"),
+            }
+            self.flag(symbol.definition.opaque, "opaque");
+            for one in &symbol.definition.addresses {
+                put!(self, " at {} {}", one.offset, quoted(&one.symbol));
+                put!(self, " {}", one.addend);
             }
             match symbol.resource_array {
                 None => {}

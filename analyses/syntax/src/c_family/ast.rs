@@ -297,6 +297,9 @@ pub enum TypeKind {
     FunctionPointer {
         return_type: Box<Type>,
         parameters: Vec<Type>,
+        variadic: bool,
+        /// `int (*)(int)`; without it the function itself, `int (int)`.
+        pointer: bool,
     },
     MemberPointer,
     /// A struct, union or enum that is defined where it is used.

@@ -19,7 +19,7 @@ use super::operation;
 use super::rebundle::{self, Outcome};
 use super::requested::request;
 use super::select::select;
-use super::symbols::{plain, reference};
+use super::symbols::reference;
 use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
@@ -28,7 +28,7 @@ use crate::mir::{File, Reg};
 use crate::pipeline::rows::Rows;
 use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
-use ir::{Loc, Module, Space, SymbolKind};
+use ir::{Loc, Module};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
@@ -171,7 +171,7 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
             Err(mut reasons) => refused.append(&mut reasons),
         }
     }
-    data(module, &mut printer);
+    printer.text.push_str(&super::data::data(module));
     refused.extend(
         functions
             .iter()
@@ -199,6 +199,8 @@ struct Lowered {
     allocation: Allocation,
     loops: Vec<LoopReport>,
     fallen_back: Option<Refusal>,
+    /// Other files do not name it.
+    internal: bool,
 }
 
 fn lowered(
@@ -242,58 +244,8 @@ fn lowered(
         allocation,
         loops,
         fallen_back,
+        internal: source.internal,
     })
-}
-
-fn data(module: &Module, printer: &mut Printer) {
-    let mut known: Vec<&SmolStr> = Vec::new();
-    for symbol in module
-        .functions
-        .iter()
-        .flat_map(|function| function.symbols.values())
-    {
-        let memory = symbol.kind == SymbolKind::Memory
-            && matches!(
-                symbol.space,
-                Space::Global | Space::Constant | Space::Generic
-            );
-        let Some(size) = symbol.size.filter(|_| memory) else {
-            continue;
-        };
-        if known.contains(&&symbol.name) {
-            continue;
-        }
-        known.push(&symbol.name);
-        let zeros = symbol
-            .initial
-            .as_ref()
-            .is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0));
-        printer.line(match (zeros, symbol.read_only) {
-            (_, true) => "\t.section .rodata",
-            (true, false) => "\t.section .bss, \"aw\", @nobits",
-            (false, false) => "\t.section .data",
-        });
-        let name = plain(&symbol.name);
-        printer.line(&format!(
-            "\t.align {}",
-            symbol.align.max(1).next_power_of_two()
-        ));
-        printer.line(&format!("\t.global {}", reference(&name)));
-        printer.line(&format!("{name}:"));
-        match &symbol.initial {
-            Some(bytes) if !zeros => {
-                for row in bytes.chunks(16) {
-                    let list: Vec<String> = row.iter().map(u8::to_string).collect();
-                    printer.line(&format!("\tdata1 {}", list.join(", ")));
-                }
-                let rest = (size as usize).saturating_sub(bytes.len());
-                if rest > 0 {
-                    printer.line(&format!("\t.skip {rest}"));
-                }
-            }
-            _ => printer.line(&format!("\t.skip {}", size.max(1))),
-        }
-    }
 }
 
 /// The text with a mark behind every instruction, `// #3`: the place and cycle that it comes from.
@@ -425,13 +377,17 @@ impl Printer {
             allocation,
             loops,
             fallen_back,
+            internal,
         } = lowered;
         let (function, allocation) = (&function, &allocation);
         let frame = Frame::of(function, allocation);
         let name = &function.name;
         let own = reference(name);
         self.line("\t.align 32");
-        self.line(&format!("\t.global {own}"));
+        // What is not global is the file's own.
+        if !internal {
+            self.line(&format!("\t.global {own}"));
+        }
         self.line(&format!("\t.type {own}, @function"));
         self.line(&format!("\t.proc {own}"));
         self.line(&format!("{name}:"));

@@ -7,8 +7,7 @@ use ir::Module;
 pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
     let mut out = Module::default();
     for module in modules {
-        let before = out.functions.len() as u32;
-        let numbers: Vec<u32> = module
+        let numbers: Vec<(u32, bool)> = module
             .functions
             .iter()
             .map(|function| {
@@ -18,23 +17,26 @@ pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
                         && one.span == function.span
                         && one.parameters.len() == function.parameters.len()
                 };
-                let known = out.functions.iter().position(same);
-                known.unwrap_or_else(|| {
-                    // Its calls are numbered when all have their numbers.
-                    out.functions.push(function.clone());
-                    out.functions.len() - 1
-                }) as u32
+                match out.functions.iter().position(same) {
+                    Some(known) => (known as u32, false),
+                    None => {
+                        // Its calls are numbered when all have their numbers.
+                        out.functions.push(function.clone());
+                        (out.functions.len() as u32 - 1, true)
+                    }
+                }
             })
             .collect();
-        for (function, &number) in module.functions.iter().zip(&numbers) {
-            // Those that were there have calls with numbers of the whole already.
-            if number < before {
+        for &(number, taken) in &numbers {
+            // Of one that was there, in this module or one before, the copy that stays has its numbers already, and its
+            // instructions are not those of the other copy: a function that calls itself is in its module twice.
+            if !taken {
                 continue;
             }
             let own = &mut out.functions[number as usize];
-            for inst in function.insts.keys() {
-                if let ir::Op::Call(callee) = function.insts[inst].op
-                    && let Some(&callee) = numbers.get(callee as usize)
+            for inst in own.insts.keys() {
+                if let ir::Op::Call(callee) = own.insts[inst].op
+                    && let Some(&(callee, _)) = numbers.get(callee as usize)
                 {
                     own.insts[inst].op = ir::Op::Call(callee);
                 }

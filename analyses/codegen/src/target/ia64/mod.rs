@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod contract;
+mod data;
 mod decided;
 pub mod decode;
 pub mod emit;

@@ -286,6 +286,7 @@ fn symbols_have_their_contents_and_names() {
             read_only: true,
             initial: Some(vec![5, 0, 0, 0, 6, 0, 0, 0]),
             resource_array: None,
+            definition: Default::default(),
         });
         let table = b.symbol_address(symbol);
         returns(b, |b| {

@@ -91,6 +91,7 @@ fn texture(b: &mut FunctionBuilder, name: &str) -> Value {
         read_only: false,
         initial: None,
         resource_array: None,
+        definition: Default::default(),
     });
     b.symbol_address(symbol)
 }

@@ -78,6 +78,7 @@ fn huge_objects_are_refused_before_they_are_made() {
                 read_only: false,
                 initial: None,
                 resource_array: None,
+                definition: Default::default(),
             });
             b.symbol_address(symbol);
             b.alloca(64, 8);

@@ -5,14 +5,15 @@
 //! struct { int a[2]; struct { int b, c; } in; } x = { 1, 2, .in.c = 3 };     a[0] = 1, a[1] = 2, in.c = 3, the rest 0
 //! ```
 //! A list is first resolved to pieces: a path of members and elements, and the expression that it is initialised with.
-//! Not done: after a designator with several parts, an entry without one goes on at the outermost of them. A value of
-//! static storage that is an address makes the object's contents unknown.
+//! Not done: after a designator with several parts, an entry without one goes on at the outermost of them. What of a
+//! static object is an address is found in `static_addresses`.
 
 use super::context::*;
+use super::static_addresses::Contents;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
-use crate::function::BranchKind;
+use crate::function::{Address, BranchKind};
 use crate::inst::*;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
@@ -161,19 +162,30 @@ impl Context<'_> {
         CType::array((**element).clone(), ArraySize::Fixed(count))
     }
 
-    /// The bytes of an object of static storage; `None`: not all of them are known here.
-    pub(super) fn static_bytes(
+    /// What an object of static storage holds; `None`: not all of it is known here.
+    pub(super) fn static_contents(
         &mut self,
+        name: &SmolStr,
         ty: &CType,
         initializer: &Initializer,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<Contents> {
+        let outer = self.initialised.replace((name.clone(), 0));
+        let contents = self.contents_of(ty, initializer);
+        self.initialised = outer;
+        contents
+    }
+
+    fn contents_of(&mut self, ty: &CType, initializer: &Initializer) -> Option<Contents> {
         let size = self.structs.size_of(ty).filter(|size| *size <= MAX_BYTES)?;
         if !self.structs.is_exact(ty) {
             return None;
         }
         let mut bytes = vec![0u8; size as usize];
+        let mut addresses: Vec<Address> = Vec::new();
         let e = match initializer {
-            Initializer::None => return Some(bytes),
+            Initializer::None => {
+                return Some(Contents { bytes, addresses });
+            }
             Initializer::Copy(e) => e,
             Initializer::Paren(_) | Initializer::Brace(_) => return None,
         };
@@ -208,6 +220,7 @@ impl Context<'_> {
                     _ => return None,
                 };
             }
+            let mut address = None;
             let content = match (&piece.value.kind, &at) {
                 (ExprKind::String(text), CType::Array { element, .. }) if is_char(element) => {
                     let room = self.structs.size_of(&at)? as usize;
@@ -215,17 +228,40 @@ impl Context<'_> {
                     content.truncate(room);
                     content
                 }
-                _ => self.static_scalar(&at, piece.value)?,
+                _ => match self.static_scalar(&at, piece.value) {
+                    Some(content) => content,
+                    None => {
+                        let (symbol, addend) = self.static_address(&at, piece.value)?;
+                        address = Some(Address {
+                            offset: u32::try_from(offset).ok()?,
+                            symbol,
+                            addend,
+                        });
+                        vec![0; 8]
+                    }
+                },
             };
+            // What is initialised twice has the later value.
+            let end = offset.checked_add(content.len() as u64)?;
+            addresses.retain(|one| {
+                let before = u64::from(one.offset);
+                before + 8 <= offset || end <= before
+            });
+            addresses.extend(address);
             let start = usize::try_from(offset).ok()?;
             let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
             place.copy_from_slice(&content);
         }
-        Some(bytes)
+        addresses.sort_by_key(|one| one.offset);
+        Some(Contents { bytes, addresses })
     }
 
     fn static_scalar(&mut self, ty: &CType, e: &Expr) -> Option<Vec<u8>> {
         let number = self.constant(peeled(e))?;
+        // A function's name is no number.
+        if let CType::Function(..) = number.ty {
+            return None;
+        }
         let bits = match (ty, number.value) {
             (CType::Float(FloatKind::Single), _) => u64::from((number.as_float() as f32).to_bits()),
             (CType::Float(FloatKind::Double), _) => number.as_float().to_bits(),

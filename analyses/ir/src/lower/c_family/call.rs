@@ -111,13 +111,7 @@ impl Context<'_> {
                 false => format!("{own}{bindings:?}"),
             }
         });
-        let id = format!(
-            "{:?}{}{:?}{:?}",
-            callee.item,
-            name,
-            class,
-            bindings_text(&scopes, function)
-        );
+        let id = callee_id(&callee, class, &scopes, function);
         let recursive = self.callees.contains(&id);
         // A function of the module does not repeat what the others have.
         let known = self.of_module && self.outlined.iter().any(|o| o.id == id);
@@ -345,6 +339,17 @@ impl Context<'_> {
         }
         found
     }
+}
+
+/// Identity of a function with its template arguments.
+pub(super) fn callee_id(
+    callee: &Callee,
+    class: Option<String>,
+    scopes: &[Scope],
+    function: &ast::Function,
+) -> super::outlined::CalleeId {
+    let arguments = bindings_text(scopes, function);
+    format!("{:?}{}{class:?}{arguments:?}", callee.item, callee.name)
 }
 
 /// The template arguments of a call, as text that tells instances apart.

@@ -220,6 +220,8 @@ pub struct Context<'a> {
     /// Problems reported once: message.
     said: FxHashSet<String>,
     pub(super) counter: u32,
+    /// The object of static storage whose initial value is looked at, and how many strings that has so far.
+    pub(super) initialised: Option<(SmolStr, u32)>,
     pub(super) global_variables: FxHashMap<SmolStr, (Variable, LValue)>,
     pub(super) resolving_struct: u32,
     pub(super) substitution_failed: bool,
@@ -301,6 +303,7 @@ impl<'a> Context<'a> {
             made_of_guess: false,
             said: FxHashSet::default(),
             counter: 0,
+            initialised: None,
             global_variables: FxHashMap::default(),
             resolving_struct: 0,
             substitution_failed: false,

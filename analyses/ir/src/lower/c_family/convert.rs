@@ -22,6 +22,10 @@ impl Context<'_> {
         if value.ty == *to {
             return value;
         }
+        if self.is_c() && matches!(value.ty, CType::Function(..)) && !to.is_void() {
+            let value = self.code_address(value, span);
+            return self.convert(value, to, span);
+        }
         self.here(span);
         if !matches!(to, CType::Void | CType::Unknown)
             && (to.components() != value.ty.components() || !to.is_numeric() && !to.is_pointer())

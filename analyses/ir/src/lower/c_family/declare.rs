@@ -419,9 +419,11 @@ impl Context<'_> {
             let label = self.frames.last().map(|frame| frame.label.clone());
             let name = smol_str::format_smolstr!("{}.{}", label.unwrap_or_default(), ident.name);
             let place = self.symbol_place(&name, ty, space, is_const, ident.span);
-            let bytes = self.static_bytes(ty, &declarator.initializer);
-            self.set_contents(bytes);
+            let symbol = self.newest_symbol();
             self.globals.insert(key, place);
+            self.set_linkage(symbol, Linkage::Local);
+            let contents = self.static_contents(&name, ty, &declarator.initializer);
+            self.set_contents(symbol, contents);
         }
         self.memory_variable(ident, ty, Space::Global, volatile, None);
     }

@@ -108,6 +108,16 @@ impl Context<'_> {
         callee_span: Span,
         span: Span,
     ) -> Operand {
+        if self.is_c()
+            && (target.ty().signature().is_some()
+                || matches!(target.ty().value_type(), CType::Signature(_)))
+        {
+            let called = self.call_pointer(target, arguments, callee_span, span);
+            return called.unwrap_or_else(|| {
+                let unknown = self.unknown("call through a pointer", &[], &CType::INT, span);
+                Operand::Value(unknown)
+            });
+        }
         match target.ty().value_type().clone() {
             CType::Lambda(id) => {
                 let lambda = self.closures[id.0 as usize].lambda.clone();
@@ -244,6 +254,13 @@ impl Context<'_> {
             name.segments.iter().map(|s| s.ident.name.clone()).collect();
         let candidates = self.functions_named(&path);
         let full = joined(name);
+        // A variable that holds the address of a function.
+        if self.is_c()
+            && candidates.is_empty()
+            && let Some(target) = self.global_name(name)
+        {
+            return self.call_value(target, &explicit, arguments, name.span, span);
+        }
         // A definition outside of its class is a method all the same.
         if !single
             && let Some(CType::Struct(id)) = self.type_at(&name.segments[..name.segments.len() - 1])

@@ -5,6 +5,7 @@
 
 use super::call::Operand;
 use super::context::*;
+use super::static_addresses::Contents;
 use super::types::*;
 use super::value::*;
 use crate::function::*;
@@ -26,6 +27,7 @@ impl Context<'_> {
     /// The value of an expression.
     pub fn rvalue(&mut self, e: &Expr) -> RValue {
         match self.expr(e) {
+            Operand::Value(value) if self.is_c() => self.code_address(value, e.span),
             Operand::Value(value) => value,
             Operand::Place(place) => self.load(&place, e.span),
         }
@@ -291,6 +293,7 @@ impl Context<'_> {
             read_only: true,
             initial: None,
             resource_array: None,
+            definition: Default::default(),
         });
         let address = self.builder.symbol_address(symbol);
         RValue::scalar(
@@ -310,21 +313,26 @@ impl Context<'_> {
         self.counter += 1;
         bytes.push(0);
         let ty = CType::array(CType::CHAR, ArraySize::Fixed(bytes.len() as u64));
-        // Functions of one module have their own.
-        let name =
-            smol_str::format_smolstr!("${}.string{}", self.builder.function.name, self.counter);
+        // Functions of one module have their own; those of an object's initial value are the object's in all of them.
+        let name = match &mut self.initialised {
+            Some((object, counter)) => {
+                *counter += 1;
+                smol_str::format_smolstr!("{object}.string{counter}")
+            }
+            None => {
+                smol_str::format_smolstr!("${}.string{}", self.builder.function.name, self.counter)
+            }
+        };
         let mut place = self.symbol_place(&name, &ty, Space::Constant, true, Span::default());
-        self.set_contents(Some(bytes));
+        let symbol = self.newest_symbol();
+        let contents = Contents {
+            bytes,
+            addresses: Vec::new(),
+        };
+        self.set_contents(symbol, Some(contents));
+        self.set_linkage(symbol, Linkage::Local);
         place.is_const = false;
         place
-    }
-
-    /// Gives the symbol that was made last its bytes.
-    pub(super) fn set_contents(&mut self, bytes: Option<Vec<u8>>) {
-        let symbols = &mut self.builder.function.symbols;
-        if let Some(last) = symbols.len().checked_sub(1) {
-            symbols[crate::entity::Symbol(last as u32)].initial = bytes;
-        }
     }
 
     /// A call without effects on anything that is visible, with a result of its own kind.

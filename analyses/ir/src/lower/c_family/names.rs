@@ -54,7 +54,11 @@ impl Context<'_> {
             }
         }
         if let Some(found) = self.global_name(name) {
-            return found;
+            // `double sin(double), cos(double);` declares a function behind another.
+            return match found.ty() {
+                CType::Signature(_) => Operand::Value(RValue::new(CType::Function(text, 0), [])),
+                _ => found,
+            };
         }
         if let Some(number) = self.constant_name(name) {
             return Operand::Value(self.number(&number));
@@ -86,6 +90,10 @@ impl Context<'_> {
         let full = joined(name);
         if let Some(value) = super::builtins::named_value(self, &full, ident.span) {
             return Operand::Value(value);
+        }
+        // The address of a library's function whose header is known and not read.
+        if self.is_c() && super::builtins::is_builtin(self.language, &full) {
+            return Operand::Value(RValue::new(CType::Function(full, 0), []));
         }
         let message = format!("`{full}` is not declared here");
         let value = self.unknown(message, &[], &CType::INT, ident.span);
@@ -178,6 +186,7 @@ impl Context<'_> {
                 read_only: true,
                 initial: None,
                 resource_array: None,
+                definition: Default::default(),
             });
             let value = self.at_entry(Op::SymbolAddress(symbol), Type::Handle);
             let mut place = LValue::value(RValue::scalar(ty.clone(), value));
@@ -194,6 +203,7 @@ impl Context<'_> {
             read_only,
             initial: None,
             resource_array: None,
+            definition: Default::default(),
         });
         let address = self.at_entry(Op::SymbolAddress(symbol), Type::Ptr(space));
         let mut access = MemoryAccess::in_space(space);
@@ -265,11 +275,18 @@ impl Context<'_> {
             _ => false,
         };
         let defined = entries.iter().find(|entry| self.is_c() && defines(entry));
-        let entry = *defined.or_else(|| {
-            entries
-                .iter()
-                .find(|e| matches!(e.what, EntryKind::Variable(_)))
-        })?;
+        let variable = |entry: &&super::env::Entry| matches!(entry.what, EntryKind::Variable(_));
+        // `extern` in front of a definition without a value only announces it.
+        let here = |entry: &&super::env::Entry| match &env.item(**entry).kind {
+            ItemKind::Variables(declaration) => {
+                let words = declaration.specifiers.words;
+                self.is_c() && variable(entry) && !words.has(ast::SpecifierSet::EXTERN)
+            }
+            _ => false,
+        };
+        let entry = *defined
+            .or_else(|| entries.iter().find(here))
+            .or_else(|| entries.iter().find(variable))?;
         let EntryKind::Variable(number) = entry.what else {
             return None;
         };
@@ -335,14 +352,7 @@ impl Context<'_> {
                 } else {
                     self.symbol_place(ident, &ty, space, read_only, last.ident.span)
                 };
-                if self.is_c() && !words.has(S::EXTERN) {
-                    let mut frame = Frame::outside(item.key.clone());
-                    frame.site = self.site();
-                    self.frames.push(frame);
-                    let bytes = self.static_bytes(&ty, &declarator.initializer);
-                    self.frames.pop();
-                    self.set_contents(bytes);
-                }
+                let symbol = self.newest_symbol().filter(|_| self.is_c());
                 let mut place = place;
                 place.make_volatile(
                     words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),
@@ -353,7 +363,23 @@ impl Context<'_> {
                     self.builder
                         .variable(ident.clone(), text, VariableKind::Global, Loc::NONE);
                 let known = (variable, place);
+                // An initial value may name the object itself.
                 self.global_variables.insert(key, known.clone());
+                let valued = !matches!(declarator.initializer, ast::Initializer::None);
+                if words.has(S::STATIC) {
+                    self.set_linkage(symbol, Linkage::Local);
+                } else if words.has(S::EXTERN) && !valued {
+                    self.set_linkage(symbol, Linkage::Elsewhere);
+                }
+                if symbol.is_some() && (valued || !words.has(S::EXTERN)) {
+                    let mut frame = Frame::outside(item.key.clone());
+                    frame.site = self.site();
+                    self.frames.push(frame);
+                    let name = last.ident.name.clone();
+                    let contents = self.static_contents(&name, &ty, &declarator.initializer);
+                    self.frames.pop();
+                    self.set_contents(symbol, contents);
+                }
                 known
             }
         };

@@ -22,6 +22,10 @@ impl Context<'_> {
             UnaryOp::AddressOf => {
                 let place = match self.bound(operand) {
                     Operand::Place(place) => place,
+                    // `&*f` of a pointer to a function.
+                    Operand::Value(value) if value.ty.signature().is_some() => {
+                        return Operand::Value(value);
+                    }
                     Operand::Value(value) if matches!(value.ty, CType::Function(..)) => {
                         return Operand::Value(value);
                     }
@@ -60,6 +64,12 @@ impl Context<'_> {
                         });
                 }
                 let value = self.take(pointer, operand.span);
+                // A function is its address again.
+                if self.is_c()
+                    && (value.ty.signature().is_some() || matches!(value.ty, CType::Function(..)))
+                {
+                    return Operand::Value(value);
+                }
                 Operand::Place(self.dereference(&value, span))
             }
             UnaryOp::PreIncrement
@@ -442,6 +452,9 @@ impl Context<'_> {
 
     /// An array without scalars as the address of its first element.
     pub fn decay(&mut self, value: RValue) -> RValue {
+        if self.is_c() && matches!(value.ty, CType::Function(..)) {
+            return self.code_address(value, Span::default());
+        }
         if let CType::Array { element, .. } = &value.ty
             && !self.is_hlsl()
         {

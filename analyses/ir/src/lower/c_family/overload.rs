@@ -226,6 +226,9 @@ impl Context<'_> {
                 continue;
             }
             let mut ty = self.resolve_type(&parameter.ty);
+            if let CType::Signature(_) = ty {
+                ty = ty.of_parameter();
+            }
             if let CType::Array { element, .. } = &ty
                 && !self.is_hlsl()
             {

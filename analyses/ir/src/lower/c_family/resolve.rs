@@ -63,7 +63,15 @@ impl Context<'_> {
                 };
                 CType::array(element, size)
             }
-            TypeKind::FunctionPointer { parameters, .. } => self.function_pointer(parameters),
+            TypeKind::FunctionPointer {
+                return_type,
+                parameters,
+                variadic,
+                pointer,
+            } => match self.is_c() {
+                true => self.code_type(return_type, parameters, *variadic, *pointer),
+                false => self.function_pointer(parameters),
+            },
             TypeKind::MemberPointer => CType::opaque("member pointer"),
             TypeKind::InlineStruct(inner) => self.local_struct(inner),
             TypeKind::InlineEnum(inner) => self.local_enum(inner),

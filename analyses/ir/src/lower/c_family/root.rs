@@ -273,6 +273,8 @@ impl Context<'_> {
         let Some(function) = function_ref.function() else {
             return;
         };
+        self.builder.function.internal = self.is_c() && self.is_internal(&callee.name);
+        self.builder.function.variadic = function.variadic;
         self.builder.function.span = function.span;
         self.builder.function.name_span = name_span(&function.name);
         let mut frame = Frame::outside(callee.item.clone());
@@ -511,6 +513,9 @@ impl Context<'_> {
         let span = parameter.name.as_ref().map_or(parameter.span, |n| n.span);
         self.here(span);
         let mut ty = self.resolve_type(&parameter.ty);
+        if let CType::Signature(_) = ty {
+            ty = ty.of_parameter();
+        }
         if let CType::Array { element, .. } = &ty
             && !self.is_hlsl()
         {

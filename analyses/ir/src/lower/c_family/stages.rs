@@ -457,6 +457,7 @@ fn group_parameter(
         read_only: false,
         initial: None,
         resource_array: None,
+        definition: Default::default(),
     });
     let address = cx.builder.symbol_address(symbol);
     let variable = cx.new_variable(ident, ty, VariableKind::Parameter);

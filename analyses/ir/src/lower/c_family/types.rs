@@ -96,11 +96,22 @@ pub enum CType {
     Lambda(ClosureId),
     /// A function named as a value, and the number of its explicit template arguments: see `Context::function_type`.
     Function(SmolStr, u32),
+    /// What a pointer to a function of C points to.
+    Signature(Arc<Signature>),
     /// A type known by name only (matrix fragments, cooperative groups, pipelines): one `Opaque` value, except for
     /// empty tag types.
     Opaque(SmolStr),
     /// Not understood.
     Unknown,
+}
+
+/// How a function of C is called that is not known by name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Signature {
+    pub returns: CType,
+    pub parameters: Vec<CType>,
+    /// Takes further arguments, or has no prototype.
+    pub open: bool,
 }
 
 /// Opaque types: pointers to functions that take all arguments by value, and to others.
@@ -673,6 +684,7 @@ impl StructTable {
             CType::Resource(_) => "resource".into(),
             CType::Sampler { .. } => "SamplerState".into(),
             CType::Lambda(_) => "lambda".into(),
+            CType::Signature(_) => "function".into(),
             CType::Function(name, _) | CType::Opaque(name) => name.clone(),
             CType::Unknown => "?".into(),
         }

@@ -35,6 +35,11 @@ pub enum Unseen {
     Budget,
 }
 
+/// Functions of C's library that take arguments behind `...`, as they are called where no header says so.
+const PRINTING: [&str; 6] = [
+    "printf", "fprintf", "sprintf", "snprintf", "dprintf", "syslog",
+];
+
 /// What is known of a callee's signature.
 pub(super) struct Prototype<'a> {
     pub(super) function: &'a ast::Function,
@@ -177,12 +182,17 @@ impl Context<'_> {
             });
             let value = match &argument.operand {
                 Operand::Place(place) => {
-                    if !by_value {
+                    // C has no references.
+                    if !by_value && !self.is_c() {
                         self.reached(place, &mut values, &mut written);
                     }
                     self.load(place, argument.span)
                 }
                 Operand::Value(value) => value.clone(),
+            };
+            let value = match self.is_c() {
+                true => self.decay(value),
+                false => value,
             };
             if value.ty.element().is_float() && guess == CType::INT {
                 guess = value.ty.clone();
@@ -195,6 +205,13 @@ impl Context<'_> {
                     if by_value && convertible(&value.ty) && convertible(&bound.ty) =>
                 {
                     self.convert(value, &bound.ty, argument.span)
+                }
+                None if self.is_c() => {
+                    let variadic = match prototype {
+                        Some(prototype) => prototype.function.variadic,
+                        None => PRINTING.contains(&name),
+                    };
+                    self.undeclared_argument(value, variadic, argument.span)
                 }
                 _ => value,
             };

@@ -240,6 +240,7 @@ impl<'a> Lowering<'a> {
                     read_only: false,
                     initial: None,
                     resource_array: None,
+                    definition: Default::default(),
                 });
                 let current = self.b.current();
                 let entry = self.b.function.entry();

@@ -243,6 +243,7 @@ impl<'a> Lowering<'a> {
                 read_only: true,
                 initial: None,
                 resource_array: None,
+                definition: Default::default(),
             });
             self.frames[0].declare(name, Named::Symbol(symbol));
             return;

@@ -341,6 +341,7 @@ impl<'a> Lowering<'a> {
             read_only: space == Space::Constant || kind != SymbolKind::Memory,
             initial: initial_bytes(declaration, declarator, size),
             resource_array: None,
+            definition: Default::default(),
         });
         self.symbols.insert(key, symbol);
         symbol

@@ -209,6 +209,7 @@ pub(super) fn ty(inner: &Type, out: &mut String) {
         TypeKind::FunctionPointer {
             return_type,
             parameters,
+            ..
         } => {
             out.push_str("(fn ");
             ty(return_type, out);

@@ -162,19 +162,7 @@ impl Parser<'_> {
                     self.function(start, template, specified, declared, suffix),
                 ));
             }
-            let parameters = suffix
-                .parameters
-                .into_iter()
-                .map(|parameter| parameter.ty)
-                .collect();
-            let span = declared.ty.span;
-            declared.ty = plain(
-                TypeKind::FunctionPointer {
-                    return_type: Box::new(declared.ty),
-                    parameters,
-                },
-                span,
-            );
+            declared.ty = suffix.of(declared.ty, false);
         }
         if matches!(
             declared.name,
@@ -199,19 +187,7 @@ impl Parser<'_> {
             }
             next = self.declarator(self.named_again(&base, None), place);
             if let Some(suffix) = next.function.take() {
-                let parameters = suffix
-                    .parameters
-                    .into_iter()
-                    .map(|parameter| parameter.ty)
-                    .collect();
-                let span = next.ty.span;
-                next.ty = plain(
-                    TypeKind::FunctionPointer {
-                        return_type: Box::new(next.ty),
-                        parameters,
-                    },
-                    span,
-                );
+                next.ty = suffix.of(next.ty, false);
             }
         }
         self.declaration_end();
@@ -247,22 +223,8 @@ impl Parser<'_> {
         let mut aliases = Vec::new();
         let mut next = first;
         loop {
-            let span = next.ty.span;
             let ty = match next.function {
-                Some(function) => {
-                    let parameters = function
-                        .parameters
-                        .into_iter()
-                        .map(|parameter| parameter.ty)
-                        .collect();
-                    plain(
-                        TypeKind::FunctionPointer {
-                            return_type: Box::new(next.ty),
-                            parameters,
-                        },
-                        span,
-                    )
-                }
+                Some(function) => function.of(next.ty, false),
                 None => next.ty,
             };
             if let DeclaredName::Plain(name) = next.name

@@ -45,6 +45,21 @@ pub(super) struct FunctionSuffix {
     pub(super) variadic: bool,
 }
 
+impl FunctionSuffix {
+    /// The type of a function that returns this, or of a pointer to it.
+    pub(super) fn of(self, returns: Type, pointer: bool) -> Type {
+        let span = returns.span;
+        let parameters = self.parameters.into_iter().map(|one| one.ty).collect();
+        let kind = TypeKind::FunctionPointer {
+            return_type: Box::new(returns),
+            parameters,
+            variadic: self.variadic,
+            pointer,
+        };
+        plain(kind, span)
+    }
+}
+
 /// `*const restrict`
 struct Operator {
     token: T,
@@ -258,21 +273,13 @@ impl Parser<'_> {
                     start,
                 };
             }
-            let parameters = suffix
-                .parameters
-                .into_iter()
-                .map(|parameter| parameter.ty)
-                .collect();
-            let span = self.span_from(start).to(span);
             ty = match member {
-                true => plain(TypeKind::MemberPointer, span),
-                false => plain(
-                    TypeKind::FunctionPointer {
-                        return_type: Box::new(ty),
-                        parameters,
-                    },
-                    span,
-                ),
+                true => plain(TypeKind::MemberPointer, self.span_from(start).to(span)),
+                false => {
+                    let mut ty = suffix.of(ty, true);
+                    ty.span = self.span_from(start).to(span);
+                    ty
+                }
             };
             operators.remove(0);
         } else {

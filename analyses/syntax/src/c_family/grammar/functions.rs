@@ -84,19 +84,8 @@ impl Parser<'_> {
         };
         let mut declared = self.declarator(base, Place::Parameter);
         if let Some(function) = declared.function.take() {
-            let parameters = function
-                .parameters
-                .into_iter()
-                .map(|parameter| parameter.ty)
-                .collect();
-            let span = declared.ty.span;
-            declared.ty = plain(
-                TypeKind::FunctionPointer {
-                    return_type: Box::new(declared.ty),
-                    parameters,
-                },
-                span,
-            );
+            // As a parameter a function is its address.
+            declared.ty = function.of(declared.ty, true);
         }
         let mut specifiers = specified.specifiers;
         while self.at_bracket_attribute() {

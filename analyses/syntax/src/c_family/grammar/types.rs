@@ -102,19 +102,7 @@ impl Parser<'_> {
         self.leave();
         let mut ty = declared.ty;
         if let Some(function) = declared.function {
-            let parameters = function
-                .parameters
-                .into_iter()
-                .map(|parameter| parameter.ty)
-                .collect();
-            let span = ty.span;
-            ty = plain(
-                TypeKind::FunctionPointer {
-                    return_type: Box::new(ty),
-                    parameters,
-                },
-                span,
-            );
+            ty = function.of(ty, false);
         }
         ty
     }

@@ -3,12 +3,20 @@
 
 use super::super::symbols::reference;
 use super::{Selector, put};
-use crate::mir::function::Operand;
+use crate::mir::function::{Name, Object, Operand, Reference};
 use crate::mir::{File, Reg};
-use ir::{InstData, Type, Value};
+use ir::{InstData, Op, SymbolKind, Type, Value};
+use smol_str::SmolStr;
 
 /// Bytes that a callee may write above its caller's stack pointer.
 pub(crate) const SCRATCH: i64 = 16;
+
+/// What is called.
+enum Callee {
+    Name(SmolStr),
+    /// The address of a descriptor.
+    Pointer(Name),
+}
 
 impl Selector<'_> {
     pub(super) fn call_own(&mut self, data: &InstData, callee: u32) {
@@ -23,9 +31,36 @@ impl Selector<'_> {
         }
     }
 
+    /// A call through a pointer, `args[0]`: of the function itself where the pointer is its address.
+    fn call_pointer(&mut self, args: &[Value], results: &[Value]) {
+        let Some((&pointer, args)) = args.split_first() else {
+            return self.no_form("call through a pointer", Type::I64);
+        };
+        let known = match self.source.defining(pointer).map(|data| &data.op) {
+            Some(&Op::SymbolAddress(symbol)) => Some(&self.source.symbols[symbol]),
+            _ => None,
+        };
+        match known.filter(|data| data.kind == SymbolKind::Function) {
+            Some(data) => self.call_to(Callee::Name(data.name.clone()), args, results),
+            None => {
+                let pointer = self.integer(pointer);
+                self.call_to(Callee::Pointer(pointer), args, results);
+            }
+        }
+    }
+
     pub(super) fn call(&mut self, name: &str, args: &[Value], results: &[Value]) {
+        if name.starts_with(ir::THROUGH) {
+            return self.call_pointer(args, results);
+        }
+        self.call_to(Callee::Name(name.into()), args, results);
+    }
+
+    fn call_to(&mut self, callee: Callee, args: &[Value], results: &[Value]) {
         let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
-        if name.is_empty() || !name.chars().all(plain) {
+        if let Callee::Name(name) = &callee
+            && (name.is_empty() || !name.chars().all(plain))
+        {
             return self.no_form(&format!("call of {name}"), Type::I64);
         }
         let general = results
@@ -79,11 +114,11 @@ impl Selector<'_> {
         for (to, from) in moves {
             put!(self, "mov", [to] = [from]);
         }
-        put!(
-            self,
-            "br.call.sptk.many",
-            [Reg::branch(0)] = [Operand::Symbol(reference(name))]
-        );
+        let target = match &callee {
+            Callee::Name(name) => Operand::Symbol(reference(name)),
+            Callee::Pointer(pointer) => self.entry_of(*pointer),
+        };
+        put!(self, "br.call.sptk.many", [Reg::branch(0)] = [target]);
         put!(self, "mov", [Reg::general(1)] = [saved]);
         let (mut next, mut float) = (8u8, 8u8);
         for &result in results {
@@ -105,6 +140,30 @@ impl Selector<'_> {
                 self.settle(result, raw);
             }
         }
+    }
+
+    /// Loads a function's entry and its `gp` from the descriptor that a pointer is the address of.
+    fn entry_of(&mut self, pointer: Name) -> Operand {
+        let read = |this: &mut Self| {
+            this.touches(Reference {
+                object: Object::Unknown,
+                bytes: 8,
+                volatile: false,
+                accessed_as: None,
+            });
+        };
+        let (entry, second) = (self.general(), self.general());
+        put!(self, "adds", [second] = [8i64, pointer]);
+        put!(self, "ld8", [entry] = [Operand::Address(pointer)]);
+        read(self);
+        put!(
+            self,
+            "ld8",
+            [Reg::general(1)] = [Operand::Address(second.into_name())]
+        );
+        read(self);
+        put!(self, "mov", [Reg::branch(6)] = [entry]);
+        Operand::from(Reg::branch(6))
     }
 
     pub(super) fn results(&mut self, values: &[Value]) {

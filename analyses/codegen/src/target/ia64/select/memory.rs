@@ -5,11 +5,12 @@ use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
+use crate::refusal::Refusal;
 use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
 
 impl Selector<'_> {
     /// What the memory operation just written touches.
-    fn touches(&mut self, reference: Reference) {
+    pub(super) fn touches(&mut self, reference: Reference) {
         if let Some(last) = self.drafts[self.now].operations.last_mut() {
             last.memory = Some(reference);
         }
@@ -142,14 +143,27 @@ impl Selector<'_> {
 
     pub(super) fn symbol(&mut self, symbol: Symbol, result: Value) {
         let data = &self.source.symbols[symbol];
-        if data.kind != SymbolKind::Memory
-            || !matches!(data.space, Space::Global | Space::Constant | Space::Generic)
-        {
+        let placed = match data.kind {
+            SymbolKind::Memory => {
+                matches!(data.space, Space::Global | Space::Constant | Space::Generic)
+            }
+            kind => kind == SymbolKind::Function,
+        };
+        if !placed {
             return self.no_form(&format!("address of {}", data.name), self.ty(result));
+        }
+        if let Some(name) = opaque_behind(self.source, symbol) {
+            let reason = format!("the initial value of `{name}` is no constant that is understood");
+            return self.refuse(Refusal::Unknown { reason });
         }
         let to = self.home(result);
         let entry = self.general();
-        let text = smol_str::format_smolstr!("@ltoff({})", reference(&plain(&data.name)));
+        let name = reference(&plain(&data.name));
+        let text = match data.kind {
+            // A function's address is that of its descriptor.
+            SymbolKind::Function => smol_str::format_smolstr!("@ltoff(@fptr({name}))"),
+            _ => smol_str::format_smolstr!("@ltoff({name})"),
+        };
         put!(
             self,
             "addl",
@@ -302,4 +316,26 @@ impl Selector<'_> {
         };
         self.now = behind as usize;
     }
+}
+
+/// Of a symbol and those whose addresses it holds, one whose initial value is not known.
+fn opaque_behind(function: &ir::Function, symbol: Symbol) -> Option<&str> {
+    let mut open = vec![symbol];
+    let mut at = 0;
+    while let Some(&next) = open.get(at) {
+        at += 1;
+        let data = &function.symbols[next];
+        if data.definition.opaque {
+            return Some(&data.name);
+        }
+        for one in &data.definition.addresses {
+            let mut all = function.symbols.iter();
+            if let Some((found, _)) = all.find(|(_, data)| data.name == one.symbol)
+                && !open.contains(&found)
+            {
+                open.push(found);
+            }
+        }
+    }
+    None
 }

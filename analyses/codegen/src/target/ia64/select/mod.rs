@@ -34,7 +34,7 @@ use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
 use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, format_smolstr};
 use widths::Widths;
 
 /// `put!(selector, "add", [to] = [a, b])`
@@ -189,7 +189,7 @@ impl Selector<'_> {
         self.refuse(Refusal::NoForm {
             operation: operation.into(),
             ty: smol_str::format_smolstr!("{ty}"),
-            target: "IA-64",
+            target: TARGET,
         });
     }
 
@@ -485,6 +485,15 @@ impl Selector<'_> {
             (Op::Atomic(op, _), _) => self.atomic(data, *op),
             (Op::Fence, _) => put!(self, "mf", [] = []),
             (Op::Call(callee), _) => self.call_own(data, *callee),
+            (Op::CallUnknown { name, .. }, _) if name.starts_with(VARIADIC) => {
+                // `va_arg` is read as a step of the list.
+                let operation = match &name[VARIADIC.len()..] {
+                    "next" => "va_arg".into(),
+                    other => format_smolstr!("va_{other}"),
+                };
+                let target = TARGET;
+                self.refuse(Refusal::Variadic { operation, target });
+            }
             (Op::CallUnknown { name, .. }, _) => self.call(name, &data.args, &data.results),
             (Op::Parameter(name), _) => {
                 self.refuse(Refusal::SymbolicParameter { name: name.clone() })
@@ -538,6 +547,10 @@ impl Selector<'_> {
         }
     }
 }
+
+/// Calls that `va_start`, `va_arg`, `va_copy` and `va_end` are read as.
+const VARIADIC: &str = "__builtin_va_";
+const TARGET: &str = "IA-64";
 
 impl Virtual {
     pub(super) const fn into_name(self) -> Name {

@@ -150,6 +150,10 @@ impl Data {
         statement: usize,
         number: &dyn Fn(&Expr) -> Option<i64>,
     ) {
+        let (name, aligned) = match name.strip_suffix(".ua") {
+            Some(name) => (name, false),
+            None => (name, name.starts_with("data")),
+        };
         let size = match value_size(name) {
             Some((size, false)) => size,
             Some((size, true)) => return self.reals(values, size),
@@ -157,7 +161,7 @@ impl Data {
         };
         let Some(now) = self.now else { return };
         // Data is aligned to its size unless the name says otherwise.
-        if name.starts_with("data") {
+        if aligned {
             self.align(now, size as i64);
         }
         for value in values {

@@ -61,9 +61,15 @@ enum Item {
     Label(SmolStr),
     Inst(usize),
     Stop,
-    Open,
-    Template(SmolStr),
-    Close,
+    Open(Span),
+    Template(SmolStr, Span),
+    Close(Span),
+}
+
+/// A bundle that is open: where, and its template.
+struct Braces {
+    at: Span,
+    template: Option<SmolStr>,
 }
 
 struct Source {
@@ -93,12 +99,26 @@ struct Builder<'a> {
     /// Source of each instruction, `None` for a nop that fills, with its bundle, slot and stop.
     placed: Vec<(Option<usize>, u32, u8, bool)>,
     problems: Vec<Problem>,
+    /// Those of them that are about bundles.
+    malformed: Vec<Problem>,
 }
 
 impl Program {
     /// Never fails: what can't be run is a problem here and a fault where it is reached.
     #[must_use]
     pub fn new(document: &Document, text: &str) -> (Program, Vec<Problem>) {
+        Program::bundled(document, text).finish()
+    }
+
+    /// Bundles that no processor has: of a template that does not exist, or with what has no slot in it.
+    #[must_use]
+    pub fn malformed_bundles(document: &Document, text: &str) -> Vec<Problem> {
+        let mut found = Program::bundled(document, text).malformed;
+        found.truncate(MOST);
+        found
+    }
+
+    fn bundled<'a>(document: &'a Document, text: &'a str) -> Builder<'a> {
         let mut lines = vec![0];
         lines.extend(
             text.bytes()
@@ -121,10 +141,11 @@ impl Program {
             bundles: Vec::new(),
             placed: Vec::new(),
             problems: Vec::new(),
+            malformed: Vec::new(),
         };
         builder.walk();
         builder.bundle();
-        builder.finish()
+        builder
     }
 
     /// Functions of the file: names of `.proc`, or global labels where there are none.
@@ -178,6 +199,16 @@ impl Builder<'_> {
                     self.data.label(name);
                 }
             }
+            // Where a template stands, a word that is none.
+            StatementKind::Directive(directive)
+                if text
+                    && directive.arguments.is_empty()
+                    && matches!(self.items.last(), Some(Item::Open(_)))
+                    && !matches!(&*directive.name, ".prologue" | ".body") =>
+            {
+                let name = directive.name.trim_start_matches('.').into();
+                self.items.push(Item::Template(name, statement.span));
+            }
             StatementKind::Directive(directive) => {
                 if matches!(&*directive.name, ".proc" | ".global" | ".globl") {
                     let list = if directive.name == ".proc" {
@@ -206,12 +237,12 @@ impl Builder<'_> {
                     self.data.inline(false);
                 }
             }
-            StatementKind::Open if text => self.items.push(Item::Open),
+            StatementKind::Open if text => self.items.push(Item::Open(statement.span)),
             StatementKind::Template(name) if text => {
-                self.items
-                    .push(Item::Template(name.trim_start_matches('.').into()));
+                let name = name.trim_start_matches('.').into();
+                self.items.push(Item::Template(name, statement.span));
             }
-            StatementKind::Close if text => self.items.push(Item::Close),
+            StatementKind::Close if text => self.items.push(Item::Close(statement.span)),
             StatementKind::Stop if text => self.items.push(Item::Stop),
             StatementKind::Instruction(one) => self.instruction(at, statement.span, one),
             StatementKind::Macro { name } => {
@@ -316,7 +347,7 @@ impl Builder<'_> {
 
     fn bundle(&mut self) {
         let mut open: Vec<(usize, Placed)> = Vec::new();
-        let mut braces: Option<Option<SmolStr>> = None;
+        let mut braces: Option<Braces> = None;
         let mut label_statements = std::mem::take(&mut self.label_statements).into_iter();
         for item in std::mem::take(&mut self.items) {
             match item {
@@ -338,24 +369,45 @@ impl Builder<'_> {
                         }
                     }
                 },
-                Item::Open => {
+                Item::Open(span) => {
+                    if let Some(before) = &braces {
+                        self.malformed(before.at, "the bundle that begins here is not closed");
+                    }
                     self.flush(&mut open);
-                    braces = Some(None);
+                    braces = Some(Braces {
+                        at: span,
+                        template: None,
+                    });
                 }
-                Item::Template(name) => match &mut braces {
-                    Some(template) => *template = Some(name),
-                    // Without braces a template is advice for one bundle; packing does without.
-                    None => self.flush(&mut open),
-                },
-                Item::Close => {
-                    let Some(template) = braces.take() else {
+                Item::Template(name, span) => {
+                    if !SHAPES.iter().any(|shape| shape.name == name) {
+                        self.malformed(span, format!("there is no template `.{name}`"));
+                    }
+                    match &mut braces {
+                        Some(braces) => braces.template = Some(name),
+                        // Without braces a template is advice for one bundle; packing does without.
+                        None => self.flush(&mut open),
+                    }
+                }
+                Item::Close(span) => {
+                    let Some(braces) = braces.take() else {
+                        self.malformed(span, "no bundle is open that this would close");
                         continue;
                     };
-                    self.close(template.as_deref(), &mut open);
+                    self.close(braces.template.as_deref(), &mut open);
                 }
             }
         }
+        if let Some(braces) = &braces {
+            self.malformed(braces.at, "the bundle that begins here is not closed");
+        }
         self.flush(&mut open);
+    }
+
+    fn malformed(&mut self, span: Span, message: impl Into<String>) {
+        let problem = Problem::syntax(span, message.into());
+        self.malformed.push(problem.clone());
+        self.problem(problem);
     }
 
     fn close(&mut self, template: Option<&str>, open: &mut Vec<(usize, Placed)>) {
@@ -363,19 +415,60 @@ impl Builder<'_> {
         match braced(template, &content) {
             Some(filled) => self.push(&filled, open),
             None => {
-                let span = open.first().map_or_else(Span::default, |first| {
-                    let last = open.last().map_or(first.0, |one| one.0);
-                    self.sources[first.0].span.to(self.sources[last].span)
-                });
-                let message = match template {
-                    Some(name) => format!("a bundle of template `.{name}` can't hold these"),
-                    None => "no template holds these in one bundle".to_owned(),
-                };
-                self.problem(Problem::syntax(span, message));
+                if template.is_none_or(|name| SHAPES.iter().any(|shape| shape.name == name)) {
+                    self.not_held(template, open);
+                }
                 return self.flush(open);
             }
         }
         open.clear();
+    }
+
+    /// Says what of a bundle's content has no place in it.
+    fn not_held(&mut self, template: Option<&str>, open: &[(usize, Placed)]) {
+        let span = |this: &Self, at: usize| this.sources[open[at].0].span;
+        let content: Vec<Placed> = open.iter().map(|one| one.1).collect();
+        let wide = |one: &Placed| if one.slot == Slot::Long { 2 } else { 1 };
+        let slots: usize = content.iter().map(wide).sum();
+        if slots > 3 {
+            let mut used = 0;
+            let beyond = content.iter().position(|one| {
+                used += wide(one);
+                used > 3
+            });
+            let at = span(self, beyond.unwrap_or(content.len() - 1));
+            let message = format!("a bundle has three slots, and these instructions take {slots}");
+            return self.malformed(at, message);
+        }
+        let all = span(self, 0).to(span(self, content.len() - 1));
+        let Some(name) = template else {
+            return self.malformed(all, "no template holds these in one bundle");
+        };
+        // The first that no slot is left for, stops aside.
+        let plain: Vec<Placed> = content
+            .iter()
+            .map(|one| Placed {
+                stop: false,
+                ..*one
+            })
+            .collect();
+        let most = (0..=plain.len())
+            .rev()
+            .find(|&count| braced(template, &plain[..count]).is_some())
+            .unwrap_or(0);
+        match open.get(most) {
+            Some(&(source, _)) => {
+                let mnemonic = self.sources[source].raw.mnemonic.clone();
+                let message =
+                    format!("a bundle of template `.{name}` has no slot for `{mnemonic}` here");
+                self.malformed(span(self, most), message);
+            }
+            None => {
+                let message =
+                    format!("a bundle of template `.{name}` has no stop where these have one");
+                self.malformed(all, message);
+            }
+        }
     }
 
     fn flush(&mut self, open: &mut Vec<(usize, Placed)>) {

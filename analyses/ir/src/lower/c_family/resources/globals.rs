@@ -178,6 +178,7 @@ pub(super) fn symbol(
         read_only: space == Space::Constant,
         initial: None,
         resource_array: None,
+        definition: Default::default(),
     })
 }
 

@@ -1,0 +1,99 @@
+//! Static storage as directives.
+//!
+//! ```text
+//! static const char *names[] = { "a", f };   .section .data.rel.ro   names: data8 names.string1, @fptr(f)
+//! ```
+//! Only what other files may name is global. What another file defines is named in the code and nothing else; a table of
+//! constants that holds addresses is written once, by whoever loads the program, and is no `.rodata` for that.
+
+use super::symbols::{plain, reference};
+use ir::{Function, Linkage, Module, Space, SymbolData, SymbolKind};
+use smol_str::SmolStr;
+use std::fmt::Write;
+
+/// Bytes of an address.
+const ADDRESS: usize = 8;
+
+/// The directives of everything that the functions of a module name and that this file defines.
+pub(super) fn data(module: &Module) -> String {
+    let mut out = String::new();
+    let mut known: Vec<&SmolStr> = Vec::new();
+    for function in &module.functions {
+        for symbol in function.symbols.values() {
+            let memory = symbol.kind == SymbolKind::Memory
+                && matches!(
+                    symbol.space,
+                    Space::Global | Space::Constant | Space::Generic
+                );
+            let elsewhere = symbol.definition.linkage == Linkage::Elsewhere;
+            let Some(size) = symbol.size.filter(|_| memory && !elsewhere) else {
+                continue;
+            };
+            // One of its names has its contents in every function.
+            if !known.contains(&&symbol.name) {
+                known.push(&symbol.name);
+                object(function, symbol, size, &mut out);
+            }
+        }
+    }
+    out
+}
+
+fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String) {
+    let addresses = &symbol.definition.addresses;
+    let bytes = symbol.initial.as_deref().unwrap_or_default();
+    let zeros = bytes.iter().all(|&byte| byte == 0) && addresses.is_empty();
+    let section = match (zeros, symbol.read_only, addresses.is_empty()) {
+        (_, true, true) => ".rodata",
+        (_, true, false) => ".data.rel.ro, \"aw\", @progbits",
+        (true, false, _) => ".bss, \"aw\", @nobits",
+        (false, false, _) => ".data",
+    };
+    let name = plain(&symbol.name);
+    // Directives align what they hold to its size.
+    let least = if addresses.is_empty() {
+        1
+    } else {
+        ADDRESS as u32
+    };
+    let align = symbol.align.max(least).next_power_of_two();
+    let _ = writeln!(out, "\t.section {section}\n\t.align {align}");
+    if symbol.definition.linkage == Linkage::Global {
+        let _ = writeln!(out, "\t.global {}", reference(&name));
+    }
+    let _ = writeln!(out, "{name}:");
+    if zeros {
+        let _ = writeln!(out, "\t.skip {}", size.max(1));
+        return;
+    }
+    let mut at = 0;
+    for one in addresses {
+        let offset = one.offset as usize;
+        numbers(bytes.get(at..offset).unwrap_or_default(), out);
+        let target = reference(&plain(&one.symbol));
+        let mut all = function.symbols.values();
+        let code = all.any(|other| other.name == one.symbol && other.kind == SymbolKind::Function);
+        let directive = match offset % ADDRESS {
+            0 => "data8",
+            _ => "data8.ua",
+        };
+        let _ = match (code, one.addend) {
+            (true, _) => writeln!(out, "\t{directive} @fptr({target})"),
+            (false, 0) => writeln!(out, "\t{directive} {target}"),
+            (false, addend) => writeln!(out, "\t{directive} {target}{addend:+}"),
+        };
+        at = offset + ADDRESS;
+    }
+    numbers(bytes.get(at..).unwrap_or_default(), out);
+    let rest = (size as usize).saturating_sub(bytes.len().max(at));
+    if rest > 0 {
+        let _ = writeln!(out, "\t.skip {rest}");
+    }
+}
+
+fn numbers(bytes: &[u8], out: &mut String) {
+    for row in bytes.chunks(16) {
+        let list: Vec<String> = row.iter().map(u8::to_string).collect();
+        let _ = writeln!(out, "\tdata1 {}", list.join(", "));
+    }
+}

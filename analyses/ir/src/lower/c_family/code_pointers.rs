@@ -1,0 +1,287 @@
+//! Pointers to functions of C: a number like that of any pointer, from the function's name to the call.
+//!
+//! ```text
+//! int (*f)(int) = k ? f1 : f2; return f(a);      f = select k, symbol f1, symbol f2;  call `*f` (f, a)
+//! ```
+//! A pointer whose function is known where it is called is that function's call. Functions whose address is taken are
+//! functions of the module, so that the address leads somewhere. In CUDA and HLSL such pointers stay opaque.
+
+use super::call::{Arg, Operand};
+use super::classes::{Callee, FunctionRef};
+use super::context::*;
+use super::outlined::{MAX_OUTLINED, Outlined};
+use super::types::*;
+use super::value::*;
+use crate::entity::Value;
+use crate::function::{SymbolData, SymbolKind};
+use crate::inst::*;
+use crate::types::{Space, Type};
+use smallvec::SmallVec;
+use smol_str::SmolStr;
+use std::sync::Arc;
+use syntax::Span;
+use syntax::c_family::ast::{self, FunctionBody, SpecifierSet};
+
+impl CType {
+    /// What a pointer to a function calls.
+    pub(super) fn signature(&self) -> Option<&Arc<Signature>> {
+        match self.value_type() {
+            CType::Pointer { to, .. } => match &**to {
+                CType::Signature(signature) => Some(signature),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A parameter's type: functions and arrays are their addresses.
+    pub(super) fn of_parameter(self) -> CType {
+        match self {
+            CType::Signature(_) => CType::pointer(self, Space::Generic),
+            CType::Array { element, .. } => CType::pointer((*element).clone(), Space::Generic),
+            other => other,
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The type of a function, or of a pointer to one.
+    pub(super) fn code_type(
+        &mut self,
+        returns: &ast::Type,
+        parameters: &[ast::Type],
+        variadic: bool,
+        pointer: bool,
+    ) -> CType {
+        let returns = self.resolve_type(returns);
+        let parameters: Vec<CType> = parameters
+            .iter()
+            .map(|ty| self.resolve_type(ty).of_parameter())
+            .collect();
+        let ty = CType::Signature(Arc::new(Signature {
+            open: variadic || parameters.is_empty(),
+            returns,
+            parameters,
+        }));
+        match pointer {
+            true => CType::pointer(ty, Space::Generic),
+            false => ty,
+        }
+    }
+
+    /// A function that is named as a value, as its address.
+    pub(super) fn code_address(&mut self, value: RValue, span: Span) -> RValue {
+        let CType::Function(name, _) = &value.ty else {
+            return value;
+        };
+        let name = name.clone();
+        let ty = match self.definition_named(&name) {
+            Some(callee) => {
+                let ty = self.pointer_type_of(&callee);
+                self.in_module(callee);
+                ty
+            }
+            None => CType::pointer(CType::Void, Space::Generic),
+        };
+        self.here(span);
+        let same = |data: &SymbolData| data.kind == SymbolKind::Function && data.name == name;
+        let symbols = &self.builder.function.symbols;
+        let known = symbols.keys().find(|&symbol| same(&symbols[symbol]));
+        let symbol = match known {
+            Some(symbol) => symbol,
+            None => self.builder.symbol(SymbolData {
+                name,
+                space: Space::Generic,
+                kind: SymbolKind::Function,
+                // Its entry and its `gp`.
+                size: Some(16),
+                align: 16,
+                read_only: true,
+                initial: None,
+                resource_array: None,
+                definition: Default::default(),
+            }),
+        };
+        let address = self.builder.symbol_address(symbol);
+        RValue::scalar(ty, address)
+    }
+
+    /// The definition of a function, or else a declaration.
+    fn definition_named(&mut self, name: &SmolStr) -> Option<Callee> {
+        let found = self.functions_named(std::slice::from_ref(name));
+        let body = |callee: &&Callee| {
+            let function = callee.function.function();
+            function.is_some_and(|f| matches!(f.body, FunctionBody::Block(_)))
+        };
+        found.iter().find(body).or(found.first()).cloned()
+    }
+
+    fn pointer_type_of(&mut self, callee: &Callee) -> CType {
+        let returns = self.return_type_of(callee, &[]).unwrap_or(CType::Unknown);
+        let function = callee.function.function();
+        let mut frame = Frame::outside(callee.item.clone());
+        frame.site = self.site();
+        self.frames.push(frame);
+        let parameters: Vec<CType> = function
+            .iter()
+            .flat_map(|f| &f.parameters)
+            .map(|parameter| self.resolve_type(&parameter.ty).of_parameter())
+            .collect();
+        self.frames.pop();
+        let signature = Signature {
+            open: parameters.is_empty() || function.is_some_and(|f| f.variadic),
+            returns,
+            parameters,
+        };
+        CType::pointer(CType::Signature(Arc::new(signature)), Space::Generic)
+    }
+
+    /// Makes a function one of the module, where it has a body in sight and there is room.
+    fn in_module(&mut self, callee: Callee) {
+        let FunctionRef::Item(_) = &callee.function else {
+            return;
+        };
+        let Some(full) = self.with_body(&callee) else {
+            return;
+        };
+        let Some(function) = full.function.function() else {
+            return;
+        };
+        let id = super::call::callee_id(&full, None, &[], function);
+        if self.outlined.len() < MAX_OUTLINED && !self.outlined.iter().any(|one| one.id == id) {
+            self.outlined.push(Outlined {
+                id,
+                callee: full,
+                template: Vec::new(),
+            });
+        }
+    }
+
+    /// Calls what a pointer to a function holds, or a function that only a declaration inside a block tells of.
+    pub(super) fn call_pointer(
+        &mut self,
+        target: Operand,
+        arguments: &[ast::Expr],
+        callee_span: Span,
+        span: Span,
+    ) -> Option<Operand> {
+        let named = match &target {
+            Operand::Place(LValue {
+                name: Some(named), ..
+            }) => Some(self.builder.function.variables[named.variable].name.clone()),
+            _ => None,
+        };
+        if let CType::Signature(signature) = target.ty().value_type().clone() {
+            let name = named?;
+            let list = self.arguments(arguments);
+            if let Some(found) = self.call_known(&name, &list, span) {
+                return Some(found);
+            }
+            return Some(self.call_signature(name, None, &signature, &list, span));
+        }
+        let signature = target.ty().signature()?.clone();
+        let value = self.take(target, callee_span);
+        let value = self.with_address(value, callee_span);
+        let pointer = value.first()?;
+        let list = self.arguments(arguments);
+        if let Some(&Op::SymbolAddress(symbol)) =
+            self.builder.function.defining(pointer).map(|data| &data.op)
+            && let data = &self.builder.function.symbols[symbol]
+            && data.kind == SymbolKind::Function
+        {
+            let name = data.name.clone();
+            if let Some(found) = self.call_known(&name, &list, span) {
+                return Some(found);
+            }
+        }
+        let name = named.unwrap_or_else(|| "function pointer".into());
+        let name = smol_str::format_smolstr!("{THROUGH}{name}");
+        let message = format!(
+            "a call through `{}` may reach any function: what it returns and writes is not known",
+            &name[THROUGH.len_utf8()..]
+        );
+        self.remark(span, message);
+        Some(self.call_signature(name, Some(pointer), &signature, &list, span))
+    }
+
+    /// An argument that no parameter is declared for: promoted, and behind `...` a number of floating point is passed as
+    /// its bits, for the callee reads it as it reads integers.
+    pub(super) fn undeclared_argument(
+        &mut self,
+        value: RValue,
+        variadic: bool,
+        span: Span,
+    ) -> RValue {
+        let to = match &value.ty {
+            ty if ty.is_float() => CType::DOUBLE,
+            ty if ty.is_integer() => self.promote(ty),
+            other => other.clone(),
+        };
+        let value = self.convert(value, &to, span);
+        match value.first() {
+            Some(number) if variadic && to == CType::DOUBLE => {
+                let bits = self.builder.convert(Convert::Bitcast, number, Type::I64);
+                RValue::scalar(CType::LONG, bits)
+            }
+            _ => value,
+        }
+    }
+
+    /// A function that other files cannot name, by all its declarations: one of them is `static`, or each is `inline`.
+    pub(super) fn is_internal(&mut self, name: &SmolStr) -> bool {
+        let all = self.functions_named(std::slice::from_ref(name));
+        let words = || {
+            let functions = all.iter().filter_map(|callee| callee.function.function());
+            functions.map(|function| function.specifiers.words)
+        };
+        let inline = |words: SpecifierSet| {
+            words.has(SpecifierSet::INLINE) && !words.has(SpecifierSet::EXTERN)
+        };
+        words().any(|words| words.has(SpecifierSet::STATIC)) || words().all(inline)
+    }
+
+    fn call_known(&mut self, name: &SmolStr, list: &[Arg<'_>], span: Span) -> Option<Operand> {
+        let candidates = self.functions_named(std::slice::from_ref(name));
+        self.call_overloaded(candidates, &[], None, list, span, u32::MAX)
+    }
+
+    /// A call of what is not entered, arguments converted as the signature says.
+    fn call_signature(
+        &mut self,
+        name: SmolStr,
+        pointer: Option<Value>,
+        signature: &Signature,
+        list: &[Arg<'_>],
+        span: Span,
+    ) -> Operand {
+        let mut values: Parts = pointer.into_iter().collect();
+        let mut copies = Vec::new();
+        for (number, argument) in list.iter().enumerate() {
+            let value = match &argument.operand {
+                Operand::Place(place) => self.load(place, argument.span),
+                Operand::Value(value) => value.clone(),
+            };
+            let value = self.decay(value);
+            let value = match signature.parameters.get(number) {
+                Some(ty) if !ty.is_unknown() => {
+                    let ty = ty.clone();
+                    self.convert(value, &ty, argument.span)
+                }
+                _ => {
+                    let variadic = signature.open && !signature.parameters.is_empty();
+                    self.undeclared_argument(value, variadic, argument.span)
+                }
+            };
+            let value = self.given_address(value, &mut copies, argument.span);
+            values.extend(value.parts.iter().copied());
+        }
+        let returns = signature.returns.clone();
+        let types: SmallVec<[Type; 4]> = self.structs.parts(&returns).unwrap_or_default();
+        self.here(span);
+        let op = Op::CallUnknown { name, pure: false };
+        let inst = self.builder.inst(op, &values, &types);
+        let results: Parts = self.builder.results(inst).iter().copied().collect();
+        self.bring_back(copies, span);
+        Operand::Value(RValue::new(returns, results))
+    }
+}
