@@ -182,6 +182,21 @@ fn inner_edges(graph: &Graph, components: &Components, component: &[u32]) -> Opt
     (!edges.is_empty()).then_some(edges)
 }
 
+/// Rounds after which it is looked whether a cycle is known already.
+const EARLY: usize = 64;
+
+/// Whether the walk backwards from an operation of the component comes to no end.
+fn winds(graph: &Graph, place: &[u32], through: &[Option<u32>], from: u32) -> bool {
+    let mut at = from;
+    for _ in 0..=through.len() {
+        let Some(edge) = through[at as usize] else {
+            return false;
+        };
+        at = place[graph.edges[edge as usize].from as usize];
+    }
+    true
+}
+
 /// Edges of a cycle that is longer than `ii` allows.
 fn positive_cycle(graph: &Graph, component: &[u32], edges: &[u32], ii: u32) -> Option<Vec<u32>> {
     let mut place = vec![u32::MAX; graph.operations.len()];
@@ -191,7 +206,7 @@ fn positive_cycle(graph: &Graph, component: &[u32], edges: &[u32], ii: u32) -> O
     let mut longest = vec![0i64; component.len()];
     let mut through: Vec<Option<u32>> = vec![None; component.len()];
     let mut last = None;
-    for _ in 0..=component.len() {
+    for round in 0..=component.len() {
         last = None;
         for &number in edges {
             let edge = &graph.edges[number as usize];
@@ -204,6 +219,10 @@ fn positive_cycle(graph: &Graph, component: &[u32], edges: &[u32], ii: u32) -> O
             }
         }
         last?;
+        // Where what came last leads back into itself a cycle is known long before all rounds are over.
+        if round > 0 && round.is_multiple_of(EARLY) && winds(graph, &place, &through, last?) {
+            break;
+        }
     }
     // Backwards so often that the walk is on a cycle, then once around.
     let before = |at: u32| {

@@ -124,7 +124,10 @@ impl Schedule {
 
     /// Stages: how many iterations are under way at once.
     pub fn stages(&self) -> u32 {
-        self.start.iter().max().map_or(0, |last| last / self.ii + 1)
+        match self.start.is_empty() {
+            true => 0,
+            false => self.start.iter().copied().fold(0, u32::max) / self.ii + 1,
+        }
     }
 
     /// Judges by the definition alone.

@@ -55,7 +55,7 @@ pub fn aligned(schedule: &Schedule, branch: u32) -> Schedule {
     let by = ii - 1 - schedule.start[branch as usize] % ii;
     let start: Vec<u32> = schedule.start.iter().map(|at| at + by).collect();
     // Whole stages in front of the first operation are nothing.
-    let empty = start.iter().min().map_or(0, |first| first / ii * ii);
+    let empty = least(&start) / ii * ii;
     Schedule {
         ii,
         start: start.iter().map(|at| at - empty).collect(),
@@ -111,6 +111,14 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
     now.schedule
 }
 
+/// The first cycle in which something starts.
+fn least(start: &[u32]) -> u32 {
+    match start.is_empty() {
+        true => 0,
+        false => start.iter().copied().fold(u32::MAX, u32::min),
+    }
+}
+
 /// A schedule, and what its cost and its rows are made of.
 struct State {
     schedule: Schedule,
@@ -119,6 +127,8 @@ struct State {
     cost: i64,
     /// By slot of the interval.
     rows: Vec<Load>,
+    /// Room for the start cycles of a schedule that is tried.
+    tried: Vec<u32>,
 }
 
 impl State {
@@ -136,6 +146,7 @@ impl State {
         let mut out = State {
             cost: cost(&schedule, values),
             rows: Vec::new(),
+            tried: Vec::new(),
             schedule,
             of,
         };
@@ -187,12 +198,7 @@ impl State {
         let with = lives(&self.schedule, stages);
         if operation != branch && at >= 0 {
             self.schedule.start[own] = at as u32;
-            let first = self
-                .schedule
-                .start
-                .iter()
-                .min()
-                .is_some_and(|&one| one < ii);
+            let first = least(&self.schedule.start) < ii;
             // Where the stages stay as they are, other values do too.
             if first && self.schedule.stages() == stages {
                 let cost = self.cost - with + lives(&self.schedule, stages);
@@ -208,10 +214,15 @@ impl State {
         }
         // Shifted so that all stay at or behind 0.
         let shift = if at < 0 { i64::from(ii) * 2 } else { 0 };
-        let start = self.schedule.start.iter().map(|one| one + shift as u32);
-        let mut start: Vec<u32> = start.collect();
+        let mut start = std::mem::take(&mut self.tried);
+        start.clear();
+        start.extend(self.schedule.start.iter().map(|one| one + shift as u32));
         start[own] = (at + shift) as u32;
-        let moved = aligned(&Schedule { ii, start }, branch);
+        // Aligned, as `aligned` does it.
+        let by = ii - 1 - start[branch as usize] % ii;
+        let empty = (least(&start) + by) / ii * ii;
+        start.iter_mut().for_each(|at| *at = *at + by - empty);
+        let mut moved = Schedule { ii, start };
         // Where all others stay or move up by whole stages, of which there are no fewer, no other value lives shorter.
         let other = usize::from(own == 0);
         let up = moved.start.get(other) >= self.schedule.start.get(other);
@@ -219,15 +230,18 @@ impl State {
         if operation != branch && up && more >= 0 {
             let least = lives(&moved, moved.stages()) - with + 4 * i64::from(ii) * more;
             if least >= 0 {
+                self.tried = moved.start;
                 return false;
             }
         }
         let cost = cost(&moved, values);
         let better = cost < self.cost && moved.check(graph).is_ok();
         if better {
-            (self.schedule, self.cost) = (moved, cost);
+            std::mem::swap(&mut self.schedule, &mut moved);
+            self.cost = cost;
             self.fill(graph);
         }
+        self.tried = moved.start;
         better
     }
 }

@@ -4,6 +4,7 @@
 //! block that dominates it; innermost, if no other such block is in it.
 
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where control goes from a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,83 +46,119 @@ pub fn innermost(function: &Function) -> Vec<Region> {
             next
         })
         .collect();
-    let dominates = dominators(&next);
     let mut before = vec![Vec::new(); count];
     for (from, next) in (0..).zip(&next) {
         for &to in next {
             before[to as usize].push(from);
         }
     }
+    let dominators = Dominators::of(&next, &before);
     let mut regions: Vec<Region> = Vec::new();
+    let mut is_header = vec![false; count];
     for header in 0..count as u32 {
         let latches: Vec<u32> = before[header as usize]
             .iter()
             .copied()
-            .filter(|&latch| dominates[latch as usize].get(header as usize) == Some(&true))
+            .filter(|&latch| dominators.dominates(header, latch))
             .collect();
         if latches.is_empty() {
             continue;
         }
-        let mut inside = vec![false; count];
-        inside[header as usize] = true;
+        is_header[header as usize] = true;
+        let mut inside = FxHashSet::from_iter([header]);
         let mut open = latches;
         while let Some(block) = open.pop() {
-            if !std::mem::replace(&mut inside[block as usize], true) {
+            if inside.insert(block) {
                 open.extend(before[block as usize].iter().copied());
             }
         }
-        let blocks = (0..count as u32).filter(|&one| inside[one as usize]);
-        regions.push(Region {
-            header,
-            blocks: blocks.collect(),
-        });
+        let mut blocks: Vec<u32> = inside.into_iter().collect();
+        blocks.sort_unstable();
+        regions.push(Region { header, blocks });
     }
-    let headers: Vec<u32> = regions.iter().map(|one| one.header).collect();
     regions.retain(|one| {
-        let mut others = headers.iter().filter(|&&header| header != one.header);
-        !others.any(|header| one.blocks.binary_search(header).is_ok())
+        let mut others = one.blocks.iter().filter(|&&block| block != one.header);
+        !others.any(|&block| is_header[block as usize])
     });
     regions
 }
 
-/// By block: which blocks dominate it; empty where nothing reaches it.
-fn dominators(next: &[Vec<u32>]) -> Vec<Vec<bool>> {
-    let count = next.len();
-    let mut out: Vec<Vec<bool>> = vec![Vec::new(); count];
-    let Some(entry) = out.first_mut() else {
-        return out;
-    };
-    *entry = vec![false; count];
-    entry[0] = true;
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for from in 0..count {
-            if out[from].is_empty() {
+/// Who dominates whom.
+///
+/// Source: Cooper, Harvey and Kennedy, *A Simple, Fast Dominance Algorithm*, 2001, figure 3.
+struct Dominators {
+    /// By block: the place among those that are reached, behind all that dominate it; `u32::MAX` where nothing reaches it.
+    place: Vec<u32>,
+    /// By place: the place of its immediate dominator; the entry's own is its.
+    above: Vec<u32>,
+}
+
+impl Dominators {
+    fn of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Dominators {
+        let mut place = vec![u32::MAX; next.len()];
+        let mut order: Vec<u32> = Vec::new();
+        let mut seen = vec![false; next.len()];
+        let mut path: Vec<(u32, usize)> = Vec::new();
+        if let Some(entry) = seen.first_mut() {
+            *entry = true;
+            path.push((0, 0));
+        }
+        while let Some((block, at)) = path.last_mut() {
+            let Some(&to) = next[*block as usize].get(*at) else {
+                order.push(*block);
+                path.pop();
                 continue;
-            }
-            for &to in &next[from] {
-                let to = to as usize;
-                if to == 0 {
-                    continue;
-                }
-                let known = out[from].clone();
-                let target = &mut out[to];
-                if target.is_empty() {
-                    *target = known;
-                    target[to] = true;
-                    changed = true;
-                    continue;
-                }
-                for (at, (mine, theirs)) in target.iter_mut().zip(known).enumerate() {
-                    if *mine && !theirs && at != to {
-                        *mine = false;
-                        changed = true;
-                    }
-                }
+            };
+            *at += 1;
+            if !std::mem::replace(&mut seen[to as usize], true) {
+                path.push((to, 0));
             }
         }
+        order.reverse();
+        for (at, &block) in (0..).zip(&order) {
+            place[block as usize] = at;
+        }
+        let mut above = vec![u32::MAX; order.len()];
+        if let Some(entry) = above.first_mut() {
+            *entry = 0;
+        }
+        // Places only go up, towards the entry.
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for (at, &block) in order.iter().enumerate().skip(1) {
+                let known = before[block as usize]
+                    .iter()
+                    .map(|&from| place[from as usize])
+                    .filter(|&from| above.get(from as usize).is_some_and(|&up| up != u32::MAX));
+                let Some(common) = known.reduce(|mut one, mut other| {
+                    while one != other {
+                        if one > other {
+                            one = above[one as usize];
+                        } else {
+                            other = above[other as usize];
+                        }
+                    }
+                    one
+                }) else {
+                    continue;
+                };
+                changed |= std::mem::replace(&mut above[at], common) != common;
+            }
+        }
+        Dominators { place, above }
     }
-    out
+
+    /// Whether all ways to a block that is reached lead through the first.
+    fn dominates(&self, first: u32, block: u32) -> bool {
+        let (first, mut at) = (self.place[first as usize], self.place[block as usize]);
+        if first == u32::MAX || at == u32::MAX {
+            return false;
+        }
+        while at > first {
+            at = self.above[at as usize];
+        }
+        at == first
+    }
 }
 
 /// Whether control always leaves behind it.
@@ -133,13 +170,13 @@ fn always(operation: &Operation) -> bool {
 pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Operation>> {
     let mut out: Vec<Piece> = Vec::new();
     // By block: its first piece.
-    let mut first: Vec<(u32, usize)> = Vec::new();
+    let mut first: FxHashMap<u32, usize> = FxHashMap::default();
     let mut order = vec![region.header];
     order.extend(region.blocks.iter().filter(|&&one| one != region.header));
     // Where control goes, with blocks of the loop still by number.
     let mut targets: Vec<(Option<u32>, Option<u32>)> = Vec::new();
     for &block in &order {
-        first.push((block, out.len()));
+        first.insert(block, out.len());
         let operations = &function.blocks[block as usize].operations;
         let mut from = 0;
         let mut ended = false;
@@ -178,9 +215,9 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
             targets.push((None, Some(block + 1)));
         }
     }
-    let resolve = |target: u32| match first.iter().find(|(block, _)| *block == target) {
+    let resolve = |target: u32| match first.get(&target) {
         _ if target == region.header => Next::Back,
-        Some((_, piece)) => Next::Piece(*piece),
+        Some(piece) => Next::Piece(*piece),
         None => Next::Exit(target),
     };
     for (piece, (taken, next)) in out.iter_mut().zip(targets) {

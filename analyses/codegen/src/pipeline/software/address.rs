@@ -287,6 +287,31 @@ pub(super) struct Meeting {
     pub(super) why: Alias,
 }
 
+/// Two accesses, by place among those of an iteration, that meet in a way that matters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Met {
+    pub(super) first: u32,
+    pub(super) second: u32,
+    pub(super) how: Meeting,
+}
+
+/// All that meet, by the first and then the second; `None`: more than `most`.
+pub(super) fn meetings(touches: &[Touch], most: usize) -> Option<Vec<Met>> {
+    let mut out = Vec::new();
+    for (first, one) in (0..).zip(touches) {
+        for (second, other) in (first + 1..).zip(&touches[first as usize + 1..]) {
+            let Some(how) = meeting(one, other) else {
+                continue;
+            };
+            if out.len() >= most {
+                return None;
+            }
+            out.push(Met { first, second, how });
+        }
+    }
+    Some(out)
+}
+
 /// Accesses of the items, prefetches left out.
 pub(super) fn touches(items: &[Item], described: &[Described], statics: &Set) -> Vec<Touch> {
     let mut values = Values::new(items, described, statics);

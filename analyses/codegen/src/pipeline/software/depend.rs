@@ -4,7 +4,7 @@
 //! stays is read before the next iteration writes it, and written in order. Accesses keep their order where they may meet.
 //! The branch stands behind the compares of the predicate that it reads.
 
-use super::address::{Touch, meeting};
+use super::address::{Met, Touch};
 use super::body::Item;
 use super::exits::Plan;
 use super::report::Reason;
@@ -61,7 +61,7 @@ struct Occurrences {
 pub(super) fn view(
     function: &Function,
     plan: &Plan,
-    touches: &[Touch],
+    (touches, meetings): (&[Touch], &[Met]),
     live: &[(Virtual, u32)],
     machine: &Epic,
 ) -> View {
@@ -197,11 +197,13 @@ pub(super) fn view(
         .map(|(at, _)| at)
         .collect();
     let mut aliases = Vec::new();
-    for (at, (&first, one)) in accesses.iter().zip(touches).enumerate() {
-        for (&second, other) in accesses.iter().zip(touches).skip(at + 1) {
-            let Some(meeting) = meeting(one, other) else {
+    let mut meetings = meetings.iter().peekable();
+    for (at, (&first, one)) in (0..).zip(accesses.iter().zip(touches)) {
+        while let Some(met) = meetings.next_if(|met| met.first == at) {
+            let Some(&second) = accesses.get(met.second as usize) else {
                 continue;
             };
+            let (other, meeting) = (&touches[met.second as usize], &met.how);
             // A load behind a store sees it a cycle later; everything else keeps its order in one cycle.
             let cycles = |from: &Touch, to: &Touch| {
                 u32::from(from.access.writes() && !to.access.writes() || from.ordered)

@@ -18,6 +18,7 @@ use crate::mir::inst::Access;
 use crate::mir::liveness::Liveness;
 use crate::predicate::Body;
 use crate::target::ia64::operation::describe;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The loop without such loads, and how many there were; `touches` are those of its accesses in their order.
 pub(super) fn forwarded(
@@ -288,26 +289,36 @@ fn renamed(operation: &mut Operation, from: Virtual, to: Virtual) {
 
 /// Leaves out what nothing reads any more: the steps of addresses that are not loaded from.
 pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
+    // What stays in one register may be read behind the loop.
+    let mut left: FxHashSet<Virtual> = given.statics.clone();
+    for exit in &given.exits {
+        left.insert(exit.predicate);
+        left.extend(exit.live.iter().map(|(_, name, _)| *name));
+    }
     loop {
-        // What stays in one register may be read behind the loop.
-        let read = |one: Virtual, by: usize| {
-            let items = given.items.iter().enumerate();
-            let mut others = items.filter(|(at, _)| *at != by);
-            let left = |exit: &super::body::LoopExit| {
-                exit.predicate == one || exit.live.iter().any(|(_, name, _)| *name == one)
+        // By register: an item that reads it, and whether there is another one.
+        let mut read: FxHashMap<Virtual, (usize, bool)> = FxHashMap::default();
+        for (at, item) in given.items.iter().enumerate() {
+            for one in item.operation.reads() {
+                let known = read.entry(one).or_insert((at, false));
+                known.1 |= known.0 != at;
+            }
+        }
+        let before = given.items.len();
+        let mut next = 0..;
+        given.items.retain(|item| {
+            let at = next.next();
+            let used = |one: Virtual| {
+                let others = read.get(&one);
+                left.contains(&one) || others.is_some_and(|&(by, more)| more || Some(by) != at)
             };
-            given.statics.contains(&one)
-                || others.any(|(_, item)| item.operation.reads().any(|name| name == one))
-                || given.exits.iter().any(left)
-        };
-        let dead = given.items.iter().enumerate().position(|(at, item)| {
-            let memory = item.operation.memory.is_some()
-                || describe(function, &item.operation).inst.memory.is_some();
-            !memory && item.check.is_none() && item.operation.writes().all(|one| !read(one, at))
+            item.operation.writes().any(used)
+                || item.check.is_some()
+                || item.operation.memory.is_some()
+                || describe(function, &item.operation).inst.memory.is_some()
         });
-        match dead {
-            Some(at) => given.items.remove(at),
-            None => return,
-        };
+        if given.items.len() == before {
+            return;
+        }
     }
 }

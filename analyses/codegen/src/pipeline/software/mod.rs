@@ -27,6 +27,7 @@ mod exits;
 mod forward;
 mod kernel;
 mod report;
+mod search;
 mod speculate;
 mod straight;
 mod unroll;
@@ -36,26 +37,21 @@ pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBou
 
 use super::Limits;
 use super::bounds::bounds;
-use super::graph::{Graph, Schedule};
-use super::iterative::varied;
-use super::lifetime::{aligned, shorten};
 use super::rows::Load;
 use crate::machine::epic::Epic;
-use crate::mir::File;
-use crate::mir::function::{Function, Operand, Virtual};
+use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::register::Reg;
 use crate::predicate::loops::{Region, innermost};
-use crate::predicate::{Body, constant_compare, convert, is_compare, unconditional};
-use crate::target::ia64::operation::{Described, describe};
-use body::{Item, Loop, LoopExit, normalise};
+use crate::predicate::{Body, convert};
+use crate::target::ia64::operation::Described;
+use body::Loop;
 use counted::{Trips, trips};
-use depend::{View, link, view};
-use exits::{Plan, plan};
+use depend::{View, link};
+use exits::Plan;
 use ir::Loc;
-use kernel::{Allocation, Kernel, allocate, rows};
+use kernel::Kernel;
+use search::{Form, Found, Told, ahead_of_exits, build};
 use smol_str::SmolStr;
-use speculate::Ahead;
 use unroll::Rest;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -130,13 +126,18 @@ pub fn pipeline_each(
 ) -> Vec<LoopReport> {
     let mut out = Vec::new();
     let mut regions = innermost(function);
+    // What is live, as long as no loop has changed.
+    let mut live: Option<Liveness> = None;
     // From the last on: blocks in front keep their numbers.
     while let Some(region) = regions.pop() {
         let places: Vec<Loc> = places(function, &region).collect();
         if let Some(request) = request(&places) {
-            let mut report = one(function, &region, machine, &request.options);
+            let mut report = one(function, &region, &mut live, machine, &request.options);
             report.head = request.head;
             report.reasons.extend(request.unknown.map(Reason::Word));
+            if report.pipelined {
+                live = None;
+            }
             out.push(report);
         }
     }
@@ -155,7 +156,13 @@ fn places<'f>(function: &'f Function, region: &'f Region) -> impl Iterator<Item 
     locs.filter(|&loc| loc != Loc::NONE)
 }
 
-fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Options) -> LoopReport {
+fn one(
+    function: &mut Function,
+    region: &Region,
+    live: &mut Option<Liveness>,
+    machine: &Epic,
+    options: &Options,
+) -> LoopReport {
     let mut report = LoopReport {
         loc: places(function, region).next().unwrap_or(Loc::NONE),
         head: Loc::NONE,
@@ -179,7 +186,11 @@ fn one(function: &mut Function, region: &Region, machine: &Epic, options: &Optio
         reasons: Vec::new(),
         pipelined: false,
     };
-    if let Err(reason) = attempt(function, region, machine, options, &mut report) {
+    let attempted = bounded(function, region).and_then(|()| {
+        let live = live.get_or_insert_with(|| Liveness::of(function));
+        attempt(function, region, live, machine, options, &mut report)
+    });
+    if let Err(reason) = attempted {
         report.reasons.push(reason);
     }
     report
@@ -191,140 +202,60 @@ const CHAINS: usize = 3;
 /// Operations of a loop above which methods are not compared.
 const LARGE: usize = 80;
 
-/// Intervals above the first that are tried where registers run out.
-const WIDER: u32 = 8;
+/// Operations of a loop above which it is left as it is: a round of the kernel takes so long that overlapping it gains nothing.
+const OPERATIONS: usize = 2000;
 
-/// Orders in which the scheduler begins, at each interval.
-const VARIANTS: u32 = 6;
+/// The same for branches and exits.
+const BRANCHES: usize = 512;
+const EXITS: usize = 128;
 
-/// Rows that are taken apart, at each interval.
-const TURNS: usize = 4;
-
-/// A method's way, as far as it goes.
-struct Found {
-    method: Method,
-    plan: Plan,
-    view: View,
-    schedule: Schedule,
-    allocation: Allocation,
-    rows: Vec<Vec<u32>>,
-    exits: Vec<LoopExit>,
-    /// Iterations of one of the kernel.
-    times: u32,
-}
-
-impl Found {
-    fn rank(&self) -> (u32, usize, u32) {
-        let Found { schedule, plan, .. } = self;
-        (schedule.ii, plan.items.len(), schedule.stages())
-    }
-    /// Whether something else than resources holds it back, and another schedule of this interval, too.
-    fn waits(&self, known: u32) -> bool {
-        let packing = self.view.graph.packing.as_ref();
-        let least = packing.map_or(1, super::graph::Packing::res_mii);
-        self.schedule.ii.min(known) > least
-    }
-    /// When the predicate of an iteration is there, from the iteration's own start.
-    fn valid(&self) -> i64 {
-        let Found { schedule, view, .. } = self;
-        let values = view.names.iter().zip(&view.values);
-        let mut own = values.filter(|(name, _)| **name == self.plan.valid);
-        let writers = own.next().map_or(&[][..], |(_, value)| &value.writers);
-        let written = writers.iter().map(|&one| schedule.start[one as usize]);
-        i64::from(written.max().unwrap_or(0)) + 1 - i64::from(schedule.ii)
-    }
-}
-
-/// An iteration and what is known of it.
-struct Form {
-    given: Loop,
-    described: Vec<Described>,
-    touches: Vec<address::Touch>,
-}
-
-impl Form {
-    fn of(
-        function: &mut Function,
-        region: &Region,
-        body: &Body,
-        liveness: &Liveness,
-        separate: bool,
-    ) -> Result<Form, Reason> {
-        let mut given = normalise(function, body, liveness, separate)?;
-        unroll::fold(&mut given);
-        if !body.preload.is_empty() {
-            forward::trim(function, &mut given);
-        }
-        let described: Vec<Described> = given
-            .items
+/// Whether the loop is small enough to be looked at.
+fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
+    let blocks = || {
+        region
+            .blocks
             .iter()
-            .map(|item| describe(function, &item.operation))
-            .collect();
-        let mut touches = address::touches(&given.items, &described, &given.statics);
-        address::from_above(function, region, &mut touches);
-        Ok(Form {
-            given,
-            described,
-            touches,
-        })
-    }
-}
-
-/// The best schedule with loads ahead of the exits that guard them, only as many as are ahead in it.
-fn ahead_of_exits(
-    function: &mut Function,
-    form: &Form,
-    loads: &[Virtual],
-    method: Method,
-    machine: &Epic,
-    options: &Options,
-) -> Option<Found> {
-    let mut best: Option<Found> = None;
-    for how in [Ahead::Everything, Ahead::Addresses] {
-        let mut loads = loads.to_vec();
-        while !loads.is_empty() {
-            let given = speculate::speculated(function, &form.given, &form.described, &loads, how);
-            let form = Form {
-                given,
-                described: Vec::new(),
-                touches: form.touches.clone(),
-            };
-            let Ok(found) = build(function, &form, method, machine, options, None) else {
-                break;
-            };
-            let early = speculate::early(&found.plan.items, &found.schedule.start, found.valid());
-            if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
-                best = Some(found);
-            }
-            if early.len() == loads.len() {
-                break;
-            }
-            loads = early;
+            .map(|&at| &function.blocks[at as usize])
+    };
+    let operations = || blocks().flat_map(|block| &block.operations);
+    let branches = operations().filter(|one| one.base() == "br").count();
+    for (what, found, most) in [
+        ("operations", operations().count(), OPERATIONS),
+        ("branches", branches, BRANCHES),
+    ] {
+        if found > most {
+            return Err(Reason::Large { what, most });
         }
     }
-    best
+    Ok(())
 }
 
 fn attempt(
     function: &mut Function,
     region: &Region,
+    liveness: &Liveness,
     machine: &Epic,
     options: &Options,
     report: &mut LoopReport,
 ) -> Result<(), Reason> {
-    let once = straight::cycles(function, region, machine);
-    report.unpipelined = once;
-    let liveness = Liveness::of(function);
-    let mut body = convert(function, region, &liveness).map_err(Reason::Form)?;
-    let mut form = Form::of(function, region, &body, &liveness, false)?;
+    report.unpipelined = straight::cycles(function, region, machine);
+    let once = report.unpipelined;
+    let mut body = convert(function, region, liveness).map_err(Reason::Form)?;
+    if body.exits.len() > EXITS {
+        return Err(Reason::Large {
+            what: "exits",
+            most: EXITS,
+        });
+    }
+    let mut form = Form::of(function, region, &body, liveness, false)?;
     // A load that is known makes addresses regular that were loaded.
     for _ in 0..CHAINS {
-        let Some((without, loads)) = forward::forwarded(function, &body, &form.touches, &liveness)
+        let Some((without, loads)) = forward::forwarded(function, &body, &form.touches, liveness)
         else {
             break;
         };
         body = without;
-        form = Form::of(function, region, &body, &liveness, false)?;
+        form = Form::of(function, region, &body, liveness, false)?;
         report.forwarded += loads;
     }
     let trips = count(&form.given, &form.described);
@@ -339,7 +270,7 @@ fn attempt(
     }
     let counted = methods == [Method::Counted];
     let mut best = candidate(
-        function, region, &body, &form, &liveness, &methods, machine, options, report,
+        function, region, &body, &form, liveness, &methods, machine, options, report,
     )?;
     bound(&best.plan, &best.view, report);
     let times = options.unroll.unwrap_or(report.unroll).min(4);
@@ -352,9 +283,9 @@ fn attempt(
         // Of the methods, only those that do best where nothing is unrolled.
         let methods = [best.method];
         let mut other = report.clone();
-        let found = Form::of(function, region, &body, &liveness, false).and_then(|form| {
+        let found = Form::of(function, region, &body, liveness, false).and_then(|form| {
             candidate(
-                function, region, &body, &form, &liveness, &methods, machine, options, &mut other,
+                function, region, &body, &form, liveness, &methods, machine, options, &mut other,
             )
         });
         if let Ok(mut found) = found
@@ -465,7 +396,10 @@ fn candidate(
             method,
             machine,
             options,
-            Some(&mut *report).filter(|_| best.is_none()),
+            match best {
+                None => Told::Bounds(&mut *report),
+                Some(_) => Told::Nothing,
+            },
         );
         // Methods with more compares gain nothing by it that these don't.
         let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
@@ -474,7 +408,8 @@ fn candidate(
         if options.speculation
             && short
             && method != Method::Counted
-            && own.as_ref().is_ok_and(|own| own.waits(known))
+            && let Ok(alone) = &own
+            && alone.waits(known)
         {
             if ahead.is_none() {
                 let form = Form::of(function, region, body, liveness, true)?;
@@ -482,8 +417,8 @@ fn candidate(
                 ahead = Some((form, loads));
             }
             if let Some((form, loads)) = &ahead
-                && let Some(found) = ahead_of_exits(function, form, loads, method, machine, options)
-                && own.as_ref().is_ok_and(|own| found.rank() < own.rank())
+                && let Some(found) =
+                    ahead_of_exits(function, form, loads, method, machine, options, alone)
             {
                 own = Ok(found);
             }
@@ -531,217 +466,6 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     trips(compare, !leaves, &mut |name| {
         address::linear(items, described, &given.statics, at, name)
     })
-}
-
-/// A schedule by this method; its bounds are told in the report.
-fn build(
-    function: &mut Function,
-    form: &Form,
-    method: Method,
-    machine: &Epic,
-    options: &Options,
-    mut report: Option<&mut LoopReport>,
-) -> Result<Found, Reason> {
-    let Form { given, touches, .. } = form;
-    let mut plan = plan(function, given, method)?;
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    let mut live: Vec<(Virtual, u32)> = left.map(|(_, name, ago)| (*name, *ago)).collect();
-    live.sort_unstable();
-    live.dedup();
-    for taken in &plan.taken {
-        if let exits::Taken::Predicate(one) = taken {
-            live.push((*one, 0));
-        }
-    }
-    let mut started = None;
-    // After too many registers: the next interval, at which fewer iterations are under way.
-    let (mut least, mut wider) = (0, WIDER);
-    let mut again = true;
-    loop {
-        let mut seen = view(function, &plan, touches, &live, machine);
-        if let Some(report) = report.take() {
-            bound(&plan, &seen, report);
-        }
-        let made = started.and_then(|started| {
-            let makes = |item: &Item| item.operation.writes().any(|one| one == started);
-            plan.items.iter().position(makes)
-        });
-        let made: Vec<u32> = made.map(|made| made as u32).into_iter().collect();
-        let (mut schedule, mut rows) = scheduled(&mut seen, &made, least, options)?;
-        // What runs ahead writes into what the first iteration finds, from the second stage on.
-        let late = overwriting(&plan, &seen, &schedule);
-        if started.is_none() && !plan.counted && !late.is_empty() {
-            // Those that may stand in the first stage.
-            let exact = Options {
-                limits: Limits {
-                    intervals: 0,
-                    ..options.limits
-                },
-                ..*options
-            };
-            let all = writers_of_initials(&plan, &seen);
-            let moved = match std::mem::take(&mut again) {
-                true => scheduled(&mut seen, &all, least, &exact).ok(),
-                false => None,
-            };
-            match moved.filter(|(moved, _)| moved.ii <= schedule.ii) {
-                Some(moved) => (schedule, rows) = moved,
-                None => {
-                    started = Some(start(function, &mut plan, &seen));
-                    continue;
-                }
-            }
-        }
-        let stages = schedule.stages();
-        if stages > options.stages {
-            return Err(Reason::Stages {
-                stages,
-                most: options.stages,
-            });
-        }
-        let allocation = match allocate(function, &plan, &seen, &schedule, machine) {
-            Err(Reason::Registers { .. }) if wider > 0 => {
-                (least, wider) = (schedule.ii + 1, wider - 1);
-                continue;
-            }
-            other => other?,
-        };
-        return Ok(Found {
-            method,
-            plan,
-            view: seen,
-            schedule,
-            allocation,
-            rows,
-            exits: given.exits.clone(),
-            times: 1,
-        });
-    }
-}
-
-/// Operations without the iteration's predicate that write what was there before the first iteration, too.
-fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
-    let initial = view.values.iter().filter(|value| value.initial);
-    let writers = initial.flat_map(|value| &value.writers).copied();
-    let mut out: Vec<u32> = writers
-        .filter(|&one| plan.items[one as usize].free)
-        .collect();
-    out.sort_unstable();
-    out.dedup();
-    out
-}
-
-/// Those of them that do so before the first iteration begins.
-fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
-    let mut out = writers_of_initials(plan, view);
-    out.retain(|&one| schedule.start[one as usize] >= schedule.ii);
-    out
-}
-
-/// Puts what runs ahead and computes predicates, or what the first iteration finds, under a predicate that is true from
-/// the first iteration on, and that the first stage makes.
-fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
-    let started = function.register(File::Predicate);
-    let mut kept: Vec<Virtual> = Vec::new();
-    for (&name, value) in view.names.iter().zip(&view.values) {
-        if value.initial {
-            kept.push(name);
-        }
-    }
-    for item in &mut plan.items {
-        let operation = &mut item.operation;
-        if !item.free || operation.predicate.is_some() {
-            continue;
-        }
-        let compare = is_compare(operation);
-        if compare || operation.writes().any(|one| kept.contains(&one)) {
-            if compare && operation.is_certain() {
-                operation.mnemonic = unconditional(&operation.mnemonic);
-            }
-            operation.predicate = Some(started);
-        }
-    }
-    let targets = [Operand::register(started), Operand::fixed(Reg::P0)];
-    let item = Item {
-        operation: constant_compare("cmp.eq", None, targets, Loc::NONE),
-        before: Vec::new(),
-        passed: 0,
-        free: true,
-        speculative: false,
-        check: None,
-    };
-    plan.items.insert(0, item);
-    started
-}
-
-/// The least interval that is found, and its rows; `made` in the first stage. Where a row has no order in which its
-/// bundles hold, its operations that only follow each other in turn wait for the next one.
-fn scheduled(
-    view: &mut View,
-    made: &[u32],
-    least: u32,
-    options: &Options,
-) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
-    let bounds = bounds(&view.graph).map_err(|_| Reason::Impossible)?;
-    let packing = view.graph.packing.as_ref();
-    let least = bounds
-        .min_ii()
-        .max(packing.map_or(0, super::graph::Packing::res_mii))
-        .max(least);
-    let most = least.saturating_add(options.limits.intervals);
-    for ii in least..=most {
-        let budget = view.graph.operations.len() * options.limits.placements;
-        let mut apart = view.graph.clone();
-        let mut variant = 0;
-        for _ in 0..TURNS {
-            let mut found = None;
-            while found.is_none() && variant < VARIANTS {
-                found = varied(&apart, ii, budget, variant);
-                variant += u32::from(found.is_none());
-            }
-            let Some(found) = found else {
-                break;
-            };
-            let aligned = aligned(&found, view.branch);
-            let mut bad = None;
-            for found in [shorten(&apart, &found, &view.values, view.branch), aligned] {
-                let Some(found) = first_stage(&apart, found, made) else {
-                    continue;
-                };
-                match rows(view, &found) {
-                    Ok(rows) => return Ok((found, rows)),
-                    Err(row) => bad = Some((row, found)),
-                }
-            }
-            let Some((row, found)) = bad else { break };
-            for edge in &mut apart.edges {
-                let at = |one: u32| found.start[one as usize];
-                let between = i64::from(at(edge.to)) + i64::from(edge.distance) * i64::from(ii)
-                    - i64::from(at(edge.from));
-                if at(edge.from) % ii == row && between == 0 && edge.from != edge.to {
-                    edge.latency = edge.latency.max(1);
-                }
-            }
-        }
-    }
-    Err(Reason::Schedule { tried: most })
-}
-
-/// With these operations in the first stage, each as late as that lets it.
-fn first_stage(graph: &Graph, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
-    for &made in made {
-        if schedule.start[made as usize] < schedule.ii {
-            continue;
-        }
-        let found = (0..schedule.ii).rev().any(|at| {
-            schedule.start[made as usize] = at;
-            schedule.check(graph).is_ok()
-        });
-        if !found {
-            return None;
-        }
-    }
-    Some(schedule)
 }
 
 fn bound(plan: &Plan, view: &View, report: &mut LoopReport) {

@@ -160,6 +160,11 @@ pub enum Reason {
     Schedule {
         tried: u32,
     },
+    /// More of it is not looked at.
+    Large {
+        what: &'static str,
+        most: usize,
+    },
     Impossible,
 }
 
@@ -233,6 +238,7 @@ impl fmt::Display for Reason {
                 write!(f, "the kernel finishes its iterations itself: {why}")
             }
             Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
+            Reason::Large { what, most } => write!(f, "it has more than {most} {what}"),
             Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
         }
     }

@@ -1,0 +1,401 @@
+//! The search for a schedule of an iteration: by one method, with what runs ahead where that gains something, at the least
+//! interval at which rows and registers are found.
+//!
+//! ```text
+//! interval 4: six orders, each with rows that hold and shorter lives; none holds, interval 5: .. registers run out, 6: ..
+//! ```
+//!
+//! Why it stops: intervals go up from the bound, `Limits::intervals` of them, and registers are waited for `WIDER` times. A
+//! schedule with loads ahead of their guards is looked for only up to the interval of the one without, which it must beat.
+//! It proves nothing: where it finds none there may be one.
+
+use super::address::{self, Met};
+use super::body::{Item, Loop, LoopExit, normalise};
+use super::depend::{View, view};
+use super::exits::{self, Plan, plan};
+use super::kernel::{Allocation, allocate, rows};
+use super::report::{LoopReport, Method, Reason};
+use super::speculate::{self, Ahead};
+use super::{Options, bound, forward, unroll};
+use crate::machine::epic::Epic;
+use crate::mir::File;
+use crate::mir::function::{Function, Operand, Virtual};
+use crate::mir::liveness::Liveness;
+use crate::mir::register::Reg;
+use crate::pipeline::Limits;
+use crate::pipeline::bounds::bounds;
+use crate::pipeline::graph::{Graph, Packing, Schedule};
+use crate::pipeline::iterative::varied;
+use crate::pipeline::lifetime::{aligned, shorten};
+use crate::predicate::loops::Region;
+use crate::predicate::{Body, constant_compare, is_compare, unconditional};
+use crate::target::ia64::operation::{Described, describe};
+use ir::Loc;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
+/// Pairs of accesses that may meet; a loop with more of them is left as it is.
+const MEETINGS: usize = 20_000;
+
+/// Intervals above the first that are tried where registers run out.
+const WIDER: u32 = 8;
+
+/// Orders in which the scheduler begins, at each interval.
+const VARIANTS: u32 = 6;
+
+/// Rows that are taken apart, at each interval.
+const TURNS: usize = 4;
+
+/// A method's way, as far as it goes.
+pub(super) struct Found {
+    pub(super) method: Method,
+    pub(super) plan: Plan,
+    pub(super) view: View,
+    pub(super) schedule: Schedule,
+    pub(super) allocation: Allocation,
+    pub(super) rows: Vec<Vec<u32>>,
+    pub(super) exits: Vec<LoopExit>,
+    /// Iterations of one of the kernel.
+    pub(super) times: u32,
+}
+
+impl Found {
+    pub(super) fn rank(&self) -> (u32, usize, u32) {
+        let Found { schedule, plan, .. } = self;
+        (schedule.ii, plan.items.len(), schedule.stages())
+    }
+    /// Whether something else than resources holds it back, and another schedule of this interval, too.
+    pub(super) fn waits(&self, known: u32) -> bool {
+        let packing = self.view.graph.packing.as_ref();
+        let least = packing.map_or(1, Packing::res_mii);
+        self.schedule.ii.min(known) > least
+    }
+    /// When the predicate of an iteration is there, from the iteration's own start.
+    fn valid(&self) -> i64 {
+        let Found { schedule, view, .. } = self;
+        let values = view.names.iter().zip(&view.values);
+        let mut own = values.filter(|(name, _)| **name == self.plan.valid);
+        let writers = own.next().map_or(&[][..], |(_, value)| &value.writers);
+        let written = writers.iter().map(|&one| schedule.start[one as usize]);
+        i64::from(written.max().unwrap_or(0)) + 1 - i64::from(schedule.ii)
+    }
+}
+
+/// An iteration and what is known of it.
+pub(super) struct Form {
+    pub(super) given: Loop,
+    pub(super) described: Vec<Described>,
+    pub(super) touches: Rc<[address::Touch]>,
+    pub(super) meetings: Rc<[Met]>,
+}
+
+impl Form {
+    pub(super) fn of(
+        function: &mut Function,
+        region: &Region,
+        body: &Body,
+        liveness: &Liveness,
+        separate: bool,
+    ) -> Result<Form, Reason> {
+        let mut given = normalise(function, body, liveness, separate)?;
+        unroll::fold(&mut given);
+        if !body.preload.is_empty() {
+            forward::trim(function, &mut given);
+        }
+        let described: Vec<Described> = given
+            .items
+            .iter()
+            .map(|item| describe(function, &item.operation))
+            .collect();
+        let mut touches = address::touches(&given.items, &described, &given.statics);
+        address::from_above(function, region, &mut touches);
+        let meetings = address::meetings(&touches, MEETINGS).ok_or(Reason::Large {
+            what: "pairs of accesses that may meet",
+            most: MEETINGS,
+        })?;
+        Ok(Form {
+            given,
+            described,
+            touches: touches.into(),
+            meetings: meetings.into(),
+        })
+    }
+}
+
+/// The best schedule with loads ahead of the exits that guard them, only as many as are ahead in it.
+pub(super) fn ahead_of_exits(
+    function: &mut Function,
+    form: &Form,
+    loads: &[Virtual],
+    method: Method,
+    machine: &Epic,
+    options: &Options,
+    own: &Found,
+) -> Option<Found> {
+    let mut best: Option<Found> = None;
+    for how in [Ahead::Everything, Ahead::Addresses] {
+        let mut loads = loads.to_vec();
+        while !loads.is_empty() {
+            let given = speculate::speculated(function, &form.given, &form.described, &loads, how);
+            let form = Form {
+                given,
+                described: Vec::new(),
+                touches: Rc::clone(&form.touches),
+                meetings: Rc::clone(&form.meetings),
+            };
+            let Ok(found) = build(function, &form, method, machine, options, Told::Better(own))
+            else {
+                break;
+            };
+            let early = speculate::early(&found.plan.items, &found.schedule.start, found.valid());
+            let known = best.as_ref().unwrap_or(own);
+            if found.rank() < known.rank() {
+                best = Some(found);
+            }
+            if early.len() == loads.len() {
+                break;
+            }
+            loads = early;
+        }
+    }
+    best
+}
+
+/// What a schedule is for.
+pub(super) enum Told<'a> {
+    /// Its bounds are told in the report.
+    Bounds(&'a mut LoopReport),
+    Nothing,
+    /// It is wanted only if it is better than this one.
+    Better(&'a Found),
+}
+
+impl Told<'_> {
+    /// The last interval that is of use for so many items.
+    fn most(&self, items: usize) -> u32 {
+        match self {
+            Told::Better(known) if items > known.plan.items.len() => known.schedule.ii - 1,
+            Told::Better(known) => known.schedule.ii,
+            Told::Bounds(_) | Told::Nothing => u32::MAX,
+        }
+    }
+}
+
+/// A schedule by this method.
+pub(super) fn build(
+    function: &mut Function,
+    form: &Form,
+    method: Method,
+    machine: &Epic,
+    options: &Options,
+    mut told: Told<'_>,
+) -> Result<Found, Reason> {
+    let Form {
+        given,
+        touches,
+        meetings,
+        ..
+    } = form;
+    let mut plan = plan(function, given, method)?;
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    let mut live: Vec<(Virtual, u32)> = left.map(|(_, name, ago)| (*name, *ago)).collect();
+    live.sort_unstable();
+    live.dedup();
+    for taken in &plan.taken {
+        if let exits::Taken::Predicate(one) = taken {
+            live.push((*one, 0));
+        }
+    }
+    let mut started = None;
+    // After too many registers: the next interval, at which fewer iterations are under way.
+    let (mut least, mut wider) = (0, WIDER);
+    let mut again = true;
+    loop {
+        let mut seen = view(function, &plan, (touches, meetings), &live, machine);
+        if let Told::Bounds(report) = &mut told {
+            bound(&plan, &seen, report);
+            told = Told::Nothing;
+        }
+        let most = told.most(plan.items.len());
+        let made = started.and_then(|started| {
+            let makes = |item: &Item| item.operation.writes().any(|one| one == started);
+            plan.items.iter().position(makes)
+        });
+        let made: Vec<u32> = made.map(|made| made as u32).into_iter().collect();
+        let (mut schedule, mut rows) = scheduled(&mut seen, &made, least..=most, options)?;
+        // What runs ahead writes into what the first iteration finds, from the second stage on.
+        let late = overwriting(&plan, &seen, &schedule);
+        if started.is_none() && !plan.counted && !late.is_empty() {
+            // Those that may stand in the first stage.
+            let exact = Options {
+                limits: Limits {
+                    intervals: 0,
+                    ..options.limits
+                },
+                ..*options
+            };
+            let all = writers_of_initials(&plan, &seen);
+            let moved = match std::mem::take(&mut again) {
+                true => scheduled(&mut seen, &all, least..=most, &exact).ok(),
+                false => None,
+            };
+            match moved.filter(|(moved, _)| moved.ii <= schedule.ii) {
+                Some(moved) => (schedule, rows) = moved,
+                None => {
+                    started = Some(start(function, &mut plan, &seen));
+                    continue;
+                }
+            }
+        }
+        let stages = schedule.stages();
+        if stages > options.stages {
+            return Err(Reason::Stages {
+                stages,
+                most: options.stages,
+            });
+        }
+        let allocation = match allocate(function, &plan, &seen, &schedule, machine) {
+            Err(Reason::Registers { .. }) if wider > 0 => {
+                (least, wider) = (schedule.ii + 1, wider - 1);
+                continue;
+            }
+            other => other?,
+        };
+        return Ok(Found {
+            method,
+            plan,
+            view: seen,
+            schedule,
+            allocation,
+            rows,
+            exits: given.exits.clone(),
+            times: 1,
+        });
+    }
+}
+
+/// Operations without the iteration's predicate that write what was there before the first iteration, too.
+fn writers_of_initials(plan: &Plan, view: &View) -> Vec<u32> {
+    let initial = view.values.iter().filter(|value| value.initial);
+    let writers = initial.flat_map(|value| &value.writers).copied();
+    let mut out: Vec<u32> = writers
+        .filter(|&one| plan.items[one as usize].free)
+        .collect();
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Those of them that do so before the first iteration begins.
+fn overwriting(plan: &Plan, view: &View, schedule: &Schedule) -> Vec<u32> {
+    let mut out = writers_of_initials(plan, view);
+    out.retain(|&one| schedule.start[one as usize] >= schedule.ii);
+    out
+}
+
+/// Puts what runs ahead and computes predicates, or what the first iteration finds, under a predicate that is true from
+/// the first iteration on, and that the first stage makes.
+fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
+    let started = function.register(File::Predicate);
+    let mut kept: Vec<Virtual> = Vec::new();
+    for (&name, value) in view.names.iter().zip(&view.values) {
+        if value.initial {
+            kept.push(name);
+        }
+    }
+    for item in &mut plan.items {
+        let operation = &mut item.operation;
+        if !item.free || operation.predicate.is_some() {
+            continue;
+        }
+        let compare = is_compare(operation);
+        if compare || operation.writes().any(|one| kept.contains(&one)) {
+            if compare && operation.is_certain() {
+                operation.mnemonic = unconditional(&operation.mnemonic);
+            }
+            operation.predicate = Some(started);
+        }
+    }
+    let targets = [Operand::register(started), Operand::fixed(Reg::P0)];
+    let item = Item {
+        operation: constant_compare("cmp.eq", None, targets, Loc::NONE),
+        before: Vec::new(),
+        passed: 0,
+        free: true,
+        speculative: false,
+        check: None,
+    };
+    plan.items.insert(0, item);
+    started
+}
+
+/// The least interval of these that is found, and its rows; `made` in the first stage. Where a row has no order in which its
+/// bundles hold, its operations that only follow each other in turn wait for the next one.
+fn scheduled(
+    view: &mut View,
+    made: &[u32],
+    intervals: RangeInclusive<u32>,
+    options: &Options,
+) -> Result<(Schedule, Vec<Vec<u32>>), Reason> {
+    let bounds = bounds(&view.graph).map_err(|_| Reason::Impossible)?;
+    let packing = view.graph.packing.as_ref();
+    let least = bounds
+        .min_ii()
+        .max(packing.map_or(0, Packing::res_mii))
+        .max(*intervals.start());
+    let most = least.saturating_add(options.limits.intervals);
+    let most = most.min(*intervals.end());
+    for ii in least..=most {
+        let budget = view.graph.operations.len() * options.limits.placements;
+        let mut apart = view.graph.clone();
+        let mut variant = 0;
+        for _ in 0..TURNS {
+            let mut found = None;
+            while found.is_none() && variant < VARIANTS {
+                found = varied(&apart, ii, budget, variant);
+                variant += u32::from(found.is_none());
+            }
+            let Some(found) = found else {
+                break;
+            };
+            let aligned = aligned(&found, view.branch);
+            let mut bad = None;
+            for found in [shorten(&apart, &found, &view.values, view.branch), aligned] {
+                let Some(found) = first_stage(&apart, found, made) else {
+                    continue;
+                };
+                match rows(view, &found) {
+                    Ok(rows) => return Ok((found, rows)),
+                    Err(row) => bad = Some((row, found)),
+                }
+            }
+            let Some((row, found)) = bad else { break };
+            for edge in &mut apart.edges {
+                let at = |one: u32| found.start[one as usize];
+                let between = i64::from(at(edge.to)) + i64::from(edge.distance) * i64::from(ii)
+                    - i64::from(at(edge.from));
+                if at(edge.from) % ii == row && between == 0 && edge.from != edge.to {
+                    edge.latency = edge.latency.max(1);
+                }
+            }
+        }
+    }
+    Err(Reason::Schedule { tried: most })
+}
+
+/// With these operations in the first stage, each as late as that lets it.
+fn first_stage(graph: &Graph, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
+    for &made in made {
+        if schedule.start[made as usize] < schedule.ii {
+            continue;
+        }
+        let found = (0..schedule.ii).rev().any(|at| {
+            schedule.start[made as usize] = at;
+            schedule.check(graph).is_ok()
+        });
+        if !found {
+            return None;
+        }
+    }
+    Some(schedule)
+}
