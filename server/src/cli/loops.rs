@@ -39,8 +39,14 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
                 let (line, column) = place(&db, file, row.span);
                 let title = loops::title(&row.report, processor);
                 writeln!(out, "{path}:{line}:{column}: {}: {title}", row.item)?;
+                let mut told: Vec<String> = Vec::new();
                 for said in &row.reasons {
-                    writeln!(out, "    {}{}", said.text, at_lines(&db, file, said))?;
+                    let line = format!("{}{}", said.text, at_places(&db, file, said));
+                    // One for each pair of accesses of the same texts and lines is enough.
+                    if !told.contains(&line) {
+                        writeln!(out, "    {line}")?;
+                        told.push(line);
+                    }
                 }
             }
         }
@@ -58,18 +64,25 @@ fn place(db: &Database, file: File, span: Span) -> (u32, u32) {
     line_column(text, db::line_index(db, file), span.start)
 }
 
-fn at_lines(db: &Database, file: File, said: &Said) -> String {
-    let mut lines: Vec<u32> = said
-        .places
-        .iter()
-        .map(|&span| place(db, file, span).0)
-        .collect();
-    lines.dedup();
-    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-    match lines.len() {
-        0 => String::new(),
-        1 => format!(" (line {})", lines[0]),
-        _ => format!(" (lines {})", lines.join(" and ")),
+/// What a reason speaks of, as it is written, and where.
+fn at_places(db: &Database, file: File, said: &Said) -> String {
+    let text = program::text(file.source(db));
+    let mut places: Vec<String> = Vec::new();
+    for &span in &said.places {
+        let (line, _) = place(db, file, span);
+        let written = text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let short = !written.is_empty() && written.len() <= 40 && !written.contains('\n');
+        let place = match short {
+            true => format!("`{written}` in line {line}"),
+            false => format!("line {line}"),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    match places.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", places.join(" and ")),
     }
 }
 
@@ -145,6 +158,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "unrolled": report.unrolled,
         "speculative_loads": report.speculative,
         "checks": report.checks,
+        "forwarded_loads": report.forwarded,
         "epilogue": epilogue,
         "units": units,
         "critical": critical,

@@ -269,6 +269,11 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
+            parts.extend(counted(
+                report.forwarded as usize,
+                "load kept in a register",
+                "loads kept in registers",
+            ));
             if let Some(method) = report.method.filter(|one| *one != Method::Counted) {
                 parts.push(format!("exits by {method}"));
             }
@@ -333,14 +338,18 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         }
         for said in row.reasons.iter().filter(|_| report.pipelined) {
             if let Some(&span) = said.places.first() {
-                out.push(Note {
+                let note = Note {
                     level: Level::Hint,
                     other: None,
                     code: "loop-not-pipelined",
                     item: row.item.to_string(),
                     span,
                     message: format!("the loop could be faster: {}", said.text),
-                });
+                };
+                // Several accesses that one store may meet are one reason.
+                if !out.contains(&note) {
+                    out.push(note);
+                }
             }
         }
     }
