@@ -46,24 +46,19 @@ impl CType {
 
 impl Context<'_> {
     /// The type of a function, or of a pointer to one.
-    pub(super) fn code_type(
-        &mut self,
-        returns: &ast::Type,
-        parameters: &[ast::Type],
-        variadic: bool,
-        pointer: bool,
-    ) -> CType {
-        let returns = self.resolve_type(returns);
-        let parameters: Vec<CType> = parameters
+    pub(super) fn code_type(&mut self, function: &ast::FunctionType) -> CType {
+        let returns = self.resolve_type(&function.return_type);
+        let parameters: Vec<CType> = function
+            .parameters
             .iter()
             .map(|ty| self.resolve_type(ty).of_parameter())
             .collect();
         let ty = CType::Signature(Arc::new(Signature {
-            open: variadic || parameters.is_empty(),
+            open: function.variadic || parameters.is_empty(),
             returns,
             parameters,
         }));
-        match pointer {
+        match function.pointer {
             true => CType::pointer(ty, Space::Generic),
             false => ty,
         }
