@@ -338,7 +338,7 @@ int second(int a, int b) { return a * 5 - b; }
     let declared = std::fs::read_to_string(&caller).expect("the source");
     let caller = place.file(
         "caller.c",
-        format!("extern int first(int, int), second(int, int);\n{declared}"),
+        format!("extern int first(int, int);\nextern int second(int, int);\n{declared}"),
     );
     let texts: Vec<String> = [&caller, &callee]
         .iter()
@@ -355,4 +355,41 @@ int second(int a, int b) { return a * 5 - b; }
     // 2.5 as a double begins with 0x4004.
     let run = simulated(&both, "four", &["i32:3,4", "2.5", "7"]);
     assert_eq!(run, (3 * 100 + 7 * 10 + 4) * 65536 + 0x4004);
+}
+
+#[test]
+fn structures_that_conventions_pass_in_memory_are_refused() {
+    let place = Place::new("large");
+    let source = "\
+struct large { long a[400]; };
+extern int taken(struct large);
+extern struct large made(int);
+int give(struct large *p) { return taken(*p); }
+int take(struct large b) { return b.a[3]; }
+struct large back(struct large *p) { return *p; }
+long get(int k) { return made(k).a[1]; }
+int through(int (*f)(struct large, int), struct large *p) { return f(*p, 3); }
+static long inside(struct large b) { return b.a[3] + b.a[399]; }
+long here(long k) { struct large x = {{[3] = 5}}; x.a[399] = k; return inside(x); }
+";
+    let file = place.file("program.c", source);
+    let out = place.path("program.s");
+    let emitted = lockstep(&["emit", &file, "-o", &out]);
+    assert_eq!(emitted.status.code(), Some(1));
+    let told = errors(&emitted);
+    for (line, name) in [
+        (4, "give"),
+        (5, "take"),
+        (6, "back"),
+        (7, "get"),
+        (8, "through"),
+    ] {
+        let found = told.lines().any(|one| {
+            one.contains(&format!("program.c:{line}:"))
+                && one.contains(&format!("no code for `{name}`"))
+                && one.contains("too large to be passed by value")
+        });
+        assert!(found, "{name}: {told}");
+    }
+    assert_eq!(simulated(&out, "here", &["8"]), 13);
 }

@@ -43,6 +43,12 @@ fn open(source: &str, processor: bool) -> (Database, File) {
     (db, file)
 }
 
+/// The epilogue counter begins at one: the kernel finishes nothing. A stop may stand behind it.
+fn sets_one(code: &str) -> bool {
+    let mut lines = code.lines().map(|line| line.trim_end_matches(" ;;"));
+    lines.any(|line| line.trim() == "mov ar.ec = 1")
+}
+
 #[test]
 fn loops_say_what_bounds_them() {
     let place = Place::new("loops");
@@ -109,7 +115,7 @@ fn emitted_code_computes_the_same_pipelined_or_not_in_fewer_cycles() {
         assert_eq!(run["buffers"][0]["elements"][0], "0", "{run}");
         cycles.push(run["cycles"].as_u64().expect("cycles"));
         let code = std::fs::read_to_string(&out).expect("code");
-        counts.push(code.contains("mov ar.ec = 1 ;;\n"));
+        counts.push(sets_one(&code));
     }
     assert!(cycles[1] * 2 < cycles[0], "{cycles:?}");
     assert!(cycles[2] * 2 < cycles[0], "{cycles:?}");
@@ -143,7 +149,7 @@ fn an_explicit_epilogue_is_asked_for_in_the_source() {
         text(&told)
     );
     let emitted = lockstep(&["emit", &file, "--item", "add"]);
-    assert!(text(&emitted).contains("mov ar.ec = 1 ;;\n"));
+    assert!(sets_one(&text(&emitted)));
 }
 
 #[test]

@@ -285,7 +285,7 @@ struct SimArgs {
     #[arg(long)]
     item: String,
     /// By position: `7`, `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros), with i8 to i64, f32 and f64
-    #[arg(long = "arg", value_name = "VALUE")]
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
     /// Whose cycles are counted: `itanium` or `itanium2`
     #[arg(long, default_value = "itanium2")]
@@ -370,7 +370,7 @@ struct RunArgs {
     lanes: u32,
     /// An argument: `7`, `1.5`, a buffer `[1,2,3]`, `f32:1,2,3` or `i32[64]` (zeros), with i8 to i64, f32 and f64; by
     /// position or as NAME=VALUE. What is not given is chosen at random, the same each time
-    #[arg(long = "arg", value_name = "VALUE")]
+    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
     #[command(flatten)]
     analysis: AnalysisArgs,

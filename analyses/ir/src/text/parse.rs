@@ -461,11 +461,11 @@ impl<'s, 't> Parser<'s, 't> {
                 None => return self.fail_at(at, "expected pairs of hexadecimal digits".into()),
             }
         }
-        symbol.definition.linkage = match () {
-            () if self.keyword("internal") => Linkage::Local,
-            () if self.keyword("elsewhere") => Linkage::Elsewhere,
-            () => Linkage::Global,
-        };
+        if self.keyword("internal") {
+            symbol.definition.linkage = Linkage::Local;
+        } else if self.keyword("elsewhere") {
+            symbol.definition.linkage = Linkage::Elsewhere;
+        }
         symbol.definition.opaque = self.keyword("opaque");
         while self.keyword("at") {
             symbol.definition.addresses.push(Address {

@@ -273,6 +273,16 @@ pub struct Type {
     pub span: Span,
 }
 
+/// A function's type, or that of a pointer to one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FunctionType {
+    pub return_type: Type,
+    pub parameters: Vec<Type>,
+    pub variadic: bool,
+    /// `int (*)(int)`; without it the function itself, `int (int)`.
+    pub pointer: bool,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum TypeKind {
     /// Builtin words in canonical order and spelling: `int`, `unsigned int`, `unsigned long long`, `signed char`,
@@ -294,13 +304,7 @@ pub enum TypeKind {
         element: Box<Type>,
         size: Option<Box<Expr>>,
     },
-    FunctionPointer {
-        return_type: Box<Type>,
-        parameters: Vec<Type>,
-        variadic: bool,
-        /// `int (*)(int)`; without it the function itself, `int (int)`.
-        pointer: bool,
-    },
+    FunctionPointer(Box<FunctionType>),
     MemberPointer,
     /// A struct, union or enum that is defined where it is used.
     InlineStruct(Box<Struct>),

@@ -46,24 +46,19 @@ impl CType {
 
 impl Context<'_> {
     /// The type of a function, or of a pointer to one.
-    pub(super) fn code_type(
-        &mut self,
-        returns: &ast::Type,
-        parameters: &[ast::Type],
-        variadic: bool,
-        pointer: bool,
-    ) -> CType {
-        let returns = self.resolve_type(returns);
-        let parameters: Vec<CType> = parameters
+    pub(super) fn code_type(&mut self, function: &ast::FunctionType) -> CType {
+        let returns = self.resolve_type(&function.return_type);
+        let parameters: Vec<CType> = function
+            .parameters
             .iter()
             .map(|ty| self.resolve_type(ty).of_parameter())
             .collect();
         let ty = CType::Signature(Arc::new(Signature {
-            open: variadic || parameters.is_empty(),
+            open: function.variadic || parameters.is_empty(),
             returns,
             parameters,
         }));
-        match pointer {
+        match function.pointer {
             true => CType::pointer(ty, Space::Generic),
             false => ty,
         }
@@ -204,6 +199,23 @@ impl Context<'_> {
         Some(self.call_signature(name, Some(pointer), &signature, &list, span))
     }
 
+    /// What goes to or comes from a function in memory, by conventions that are not followed: said, and no code. Such a
+    /// structure has more members than values are kept of.
+    pub(super) fn not_passed(&mut self, ty: &CType, span: Span) {
+        if !self.is_c() || ty.is_void() || self.structs.parts(ty).is_some() {
+            return;
+        }
+        let name = self.structs.display(ty);
+        let message = format!("`{name}` is too large to be passed by value");
+        let unknown = self.unknown(message, &[], &CType::LONG, span);
+        let op = Op::CallUnknown {
+            name: "memory".into(),
+            pure: false,
+        };
+        self.here(span);
+        self.builder.inst(op, &unknown.parts, &[]);
+    }
+
     /// An argument that no parameter is declared for: promoted, and behind `...` a number of floating point is passed as
     /// its bits, for the callee reads it as it reads integers.
     pub(super) fn undeclared_argument(
@@ -273,9 +285,11 @@ impl Context<'_> {
                 }
             };
             let value = self.given_address(value, &mut copies, argument.span);
+            self.not_passed(&value.ty, argument.span);
             values.extend(value.parts.iter().copied());
         }
         let returns = signature.returns.clone();
+        self.not_passed(&returns, span);
         let types: SmallVec<[Type; 4]> = self.structs.parts(&returns).unwrap_or_default();
         self.here(span);
         let op = Op::CallUnknown { name, pure: false };

@@ -63,14 +63,9 @@ impl Context<'_> {
                 };
                 CType::array(element, size)
             }
-            TypeKind::FunctionPointer {
-                return_type,
-                parameters,
-                variadic,
-                pointer,
-            } => match self.is_c() {
-                true => self.code_type(return_type, parameters, *variadic, *pointer),
-                false => self.function_pointer(parameters),
+            TypeKind::FunctionPointer(function) => match self.is_c() {
+                true => self.code_type(function),
+                false => self.function_pointer(&function.parameters),
             },
             TypeKind::MemberPointer => CType::opaque("member pointer"),
             TypeKind::InlineStruct(inner) => self.local_struct(inner),

@@ -353,6 +353,9 @@ impl Context<'_> {
                 }
                 other => self.structs.parts(other),
             };
+            if flat.is_none() {
+                self.not_passed(&ty, self.builder.function.name_span);
+            }
             self.builder.function.returns = flat.unwrap_or_default().to_vec();
             self.frame().return_type = Some(ty);
         }
@@ -557,6 +560,7 @@ impl Context<'_> {
             return self.declare_in_memory(&ident, &target, place);
         }
         let Some(types) = self.structs.parts(&ty) else {
+            self.not_passed(&ty, span);
             // Too large for scalars: parameters lie in constant memory.
             self.builder.parameter(name.clone(), text, &[]);
             let Some(ident) = ident else { return };

@@ -216,6 +216,7 @@ impl Context<'_> {
                 _ => value,
             };
             let value = self.given_address(value, &mut copies, argument.span);
+            self.not_passed(&value.ty, argument.span);
             values.extend(value.parts.iter().copied());
         }
         if let Some(this) = this {
@@ -232,6 +233,7 @@ impl Context<'_> {
             CType::Reference { to, .. } => (**to).clone(),
             other => other.clone(),
         };
+        self.not_passed(&result_ty, span);
         let mut types: SmallVec<[Type; 4]> = self.structs.parts(&result_ty).unwrap_or_default();
         let own = types.len();
         for place in &written {

@@ -206,14 +206,10 @@ pub(super) fn ty(inner: &Type, out: &mut String) {
             }
             out.push(')');
         }
-        TypeKind::FunctionPointer {
-            return_type,
-            parameters,
-            ..
-        } => {
+        TypeKind::FunctionPointer(function) => {
             out.push_str("(fn ");
-            ty(return_type, out);
-            for parameter in parameters {
+            ty(&function.return_type, out);
+            for parameter in &function.parameters {
                 out.push(' ');
                 ty(parameter, out);
             }

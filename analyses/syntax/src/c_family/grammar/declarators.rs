@@ -3,7 +3,7 @@
 
 use super::types::plain;
 use super::{Parser, Place};
-use crate::c_family::ast::{Expr, Ident, Name, Parameter, Type, TypeKind};
+use crate::c_family::ast::{Expr, FunctionType, Ident, Name, Parameter, Type, TypeKind};
 use crate::c_family::token::TokenKind as T;
 use crate::source::Span;
 use smol_str::SmolStr;
@@ -50,13 +50,13 @@ impl FunctionSuffix {
     pub(super) fn of(self, returns: Type, pointer: bool) -> Type {
         let span = returns.span;
         let parameters = self.parameters.into_iter().map(|one| one.ty).collect();
-        let kind = TypeKind::FunctionPointer {
-            return_type: Box::new(returns),
+        let function = FunctionType {
+            return_type: returns,
             parameters,
             variadic: self.variadic,
             pointer,
         };
-        plain(kind, span)
+        plain(TypeKind::FunctionPointer(Box::new(function)), span)
     }
 }
 
