@@ -11,13 +11,13 @@
 //! computes it anew. Volatile accesses are left alone; calls and whatever else may write forget all.
 
 use super::linear::{Forms, Linear};
-use super::origin::{Origin, origin};
+use super::origin::{Entries, Origin, origin};
 use super::{is_pure, rewrite};
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, Inst, Language, Op, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Places that are remembered at a time.
 const MOST: usize = 48;
@@ -43,6 +43,7 @@ type State = Vec<(u32, Value)>;
 struct Memory<'f> {
     function: &'f Function,
     forms: Forms<'f>,
+    entries: Entries,
     numbers: FxHashMap<Place, u32>,
     places: Vec<About>,
     /// By block: what it is entered with; `None` as long as it was not.
@@ -65,6 +66,7 @@ pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
     let mut memory = Memory {
         function,
         forms: Forms::new(function, wraps),
+        entries: Entries::of(function),
         numbers: FxHashMap::default(),
         places: Vec::new(),
         entered: EntityVec::with_len(None, function.blocks.len()),
@@ -115,7 +117,7 @@ pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
         let results = &function.insts[*inst].results;
         results.iter().all(|one| same[one.index()] != *one)
     };
-    let gone: Vec<Inst> = gone.into_iter().filter(known).collect();
+    let gone: FxHashSet<Inst> = gone.into_iter().filter(known).collect();
     if gone.is_empty() {
         return false;
     }
@@ -238,7 +240,7 @@ impl Memory<'_> {
             return known;
         }
         let number = self.places.len() as u32;
-        let origin = origin(self.function, address);
+        let origin = origin(self.function, &self.entries, address);
         let typed = self.function.language == Language::C
             && !matches!(origin, Origin::Slot(_))
             && !matches!(ty, Type::I8 | Type::Bool);

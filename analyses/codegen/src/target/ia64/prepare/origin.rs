@@ -1,6 +1,6 @@
 //! What an address points into, as far as its definitions tell.
 
-use ir::{Convert, Function, Inst, Op, Value, ValueDef};
+use ir::{Block, Convert, EntityVec, Function, Inst, Op, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
@@ -30,7 +30,22 @@ impl Origin {
     }
 }
 
-pub(in super::super) fn origin(source: &Function, address: Value) -> Origin {
+/// From which blocks each block is entered: once for each edge.
+pub(in super::super) struct Entries(EntityVec<Block, Vec<Block>>);
+
+impl Entries {
+    pub(in super::super) fn of(source: &Function) -> Entries {
+        let mut out = EntityVec::with_len(Vec::new(), source.blocks.len());
+        for &from in &source.layout {
+            for edge in source.blocks[from].terminator.edges() {
+                out[edge.block].push(from);
+            }
+        }
+        Entries(out)
+    }
+}
+
+pub(in super::super) fn origin(source: &Function, entries: &Entries, address: Value) -> Origin {
     let mut found: Option<Origin> = None;
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = vec![address];
@@ -50,7 +65,7 @@ pub(in super::super) fn origin(source: &Function, address: Value) -> Origin {
                 }
             }
             ValueDef::Param(block, index) => {
-                for &from in &source.layout {
+                for &from in &entries.0[block] {
                     for edge in source.blocks[from].terminator.edges() {
                         if edge.block == block {
                             work.extend(edge.args.get(index as usize));

@@ -165,7 +165,7 @@ impl Selector<'_> {
     }
 
     fn object(&mut self, address: Value) -> Object {
-        match origin(self.source, address) {
+        match origin(self.source, &self.entries, address) {
             Origin::Unknown => Object::Unknown,
             Origin::Restrict(index) => Object::Restrict(index),
             Origin::Symbol(name) => Object::Symbol(name),

@@ -28,6 +28,7 @@ mod memory;
 mod widths;
 
 use super::emit::Options;
+use super::prepare::origin::Entries;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
@@ -93,6 +94,7 @@ pub(super) struct Selector<'m> {
     pub(super) starts: FxHashMap<ir::Block, u32>,
     widths: Widths,
     pub(super) forest: ir::loops::LoopForest,
+    pub(super) entries: Entries,
     pub(super) predicate: Option<Virtual>,
     values: EntityVec<Value, Option<Virtual>>,
     /// Complements of predicates.
@@ -132,6 +134,7 @@ pub fn select(
         here: source.entry(),
         starts: FxHashMap::default(),
         widths: Widths::of(source, !options.wraps),
+        entries: Entries::of(source),
         forest: ir::loops::LoopForest::new(&flow),
         predicate: None,
         values: EntityVec::with_len(None, source.values.len()),
