@@ -70,7 +70,9 @@ fn at_places(db: &Database, file: File, said: &Said) -> String {
     let mut places: Vec<String> = Vec::new();
     for &span in &said.places {
         let (line, _) = place(db, file, span);
-        let written = text.get(span.start as usize..span.end as usize).unwrap_or("");
+        let written = text
+            .get(span.start as usize..span.end as usize)
+            .unwrap_or("");
         let short = !written.is_empty() && written.len() <= 40 && !written.contains('\n');
         let place = match short {
             true => format!("`{written}` in line {line}"),

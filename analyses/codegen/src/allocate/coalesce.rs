@@ -2,7 +2,7 @@
 
 use crate::mir::Reg;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::liveness::Liveness;
+use crate::mir::liveness::{Liveness, Set};
 use rustc_hash::FxHashSet;
 
 /// `to = from` of two virtual registers, if the operation is nothing else.
@@ -57,6 +57,16 @@ pub(super) fn coalesce(function: &mut Function) {
         roots: (0..count as u32).collect(),
         meets: vec![FxHashSet::default(); count],
     };
+    // Only what a move names is ever merged with another: who meets whom is asked of those alone.
+    let mut related = Set::with(count);
+    let undecided = function.blocks.iter().filter(|one| one.cycles.is_empty());
+    for (to, from) in undecided
+        .flat_map(|block| &block.operations)
+        .filter_map(moved)
+    {
+        related.insert(to);
+        related.insert(from);
+    }
     let mut moves: Vec<(f64, u32, Virtual, Virtual)> = Vec::new();
     for (at, block) in function.blocks.iter().enumerate() {
         let mut walk = live.walk(function, at as u32);
@@ -69,9 +79,9 @@ pub(super) fn coalesce(function: &mut Function) {
         for (index, operation) in block.operations.iter().enumerate().rev() {
             walk.branch(operation);
             let copy = moved(operation);
-            for to in operation.writes() {
+            for to in operation.writes().filter(|&to| related.has(to)) {
                 let file = function.file(to);
-                for other in walk.live.iter() {
+                for other in walk.live.common(&related) {
                     if function.file(other) == file && copy.is_none_or(|(_, from)| from != other) {
                         graph.meet(to, other);
                     }
@@ -91,8 +101,9 @@ pub(super) fn coalesce(function: &mut Function) {
             walk.read(operation);
         }
         if at == 0 {
-            let entering: Vec<Virtual> = walk.live.iter().collect();
-            for &param in &function.parameters {
+            let entering: Vec<Virtual> = walk.live.common(&related).collect();
+            let parameters = function.parameters.iter();
+            for &param in parameters.filter(|&&one| related.has(one)) {
                 for &other in entering.iter().chain(&function.parameters) {
                     if function.file(other) == function.file(param) {
                         graph.meet(param, other);

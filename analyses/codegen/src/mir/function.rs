@@ -212,6 +212,9 @@ impl Operation {
     /// The base that a load, store or prefetch steps behind its access.
     #[must_use]
     pub fn stepped(&self) -> Option<Name> {
+        if self.sources.len() < 2 {
+            return None;
+        }
         let kind = self.base();
         let operands = if kind.starts_with("st") {
             &self.targets
@@ -224,7 +227,7 @@ impl Operation {
             Operand::Address(name) => Some(*name),
             _ => None,
         });
-        addresses.next().filter(|_| self.sources.len() > 1)
+        addresses.next()
     }
     /// Virtual registers that it writes, a stepped base included.
     pub fn writes(&self) -> impl Iterator<Item = Virtual> + '_ {

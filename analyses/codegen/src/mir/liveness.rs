@@ -40,18 +40,26 @@ impl Set {
     }
     /// Ascending.
     pub fn iter(&self) -> impl Iterator<Item = Virtual> + '_ {
-        self.0.iter().enumerate().flat_map(|(at, &word)| {
-            let mut left = word;
-            std::iter::from_fn(move || {
-                if left == 0 {
-                    return None;
-                }
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                Some(Virtual(at as u32 * 64 + bit))
-            })
-        })
+        members(self.0.iter().copied())
     }
+    /// What both hold, ascending.
+    pub(crate) fn common<'s>(&'s self, other: &'s Set) -> impl Iterator<Item = Virtual> + 's {
+        members(self.0.iter().zip(&other.0).map(|(one, other)| one & other))
+    }
+}
+
+fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = Virtual> {
+    words.enumerate().flat_map(|(at, word)| {
+        let mut left = word;
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let bit = left.trailing_zeros();
+            left &= left - 1;
+            Some(Virtual(at as u32 * 64 + bit))
+        })
+    })
 }
 
 /// Registers that are live at the ends of blocks.

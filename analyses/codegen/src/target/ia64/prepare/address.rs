@@ -94,22 +94,49 @@ struct Loop<'f> {
 
 pub(super) fn reduce(function: &mut Function, wraps: bool) {
     let forest = LoopForest::new(&ControlFlow::new(function));
-    let outer: Vec<Block> = forest
+    let outer: FxHashSet<Block> = forest
         .loops
         .values()
         .filter_map(|one| Some(forest.loops[one.parent?].header))
         .collect();
+    let mut shape = Shape::of(function);
     for header in headers(function) {
-        if !outer.contains(&header) {
-            reduce_loop(function, header, wraps);
+        if outer.contains(&header) {
+            continue;
+        }
+        // Nothing but a new block in front of a loop changes where control goes.
+        if function.blocks.len() != shape.blocks {
+            shape = Shape::of(function);
+        }
+        reduce_loop(function, &shape, header, wraps);
+    }
+}
+
+/// Where control goes.
+struct Shape {
+    /// Blocks of the function.
+    blocks: usize,
+    flow: ControlFlow,
+    forest: LoopForest,
+    tree: DominatorTree,
+}
+
+impl Shape {
+    fn of(function: &Function) -> Shape {
+        let flow = ControlFlow::new(function);
+        Shape {
+            blocks: function.blocks.len(),
+            forest: LoopForest::new(&flow),
+            tree: DominatorTree::dominators(&flow),
+            flow,
         }
     }
 }
 
-fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
-    let flow = ControlFlow::new(function);
-    let forest = LoopForest::new(&flow);
-    let tree = DominatorTree::dominators(&flow);
+fn reduce_loop(function: &mut Function, shape: &Shape, header: Block, wraps: bool) {
+    let Shape {
+        flow, forest, tree, ..
+    } = shape;
     let Some(own) = forest.of(header) else { return };
     let blocks: Vec<Block> = flow
         .order
@@ -128,7 +155,7 @@ fn reduce_loop(function: &mut Function, header: Block, wraps: bool) {
     let [(latch, back)] = &latches[..] else {
         return;
     };
-    let inside = |block: Block| blocks.contains(&block);
+    let inside = |block: Block| forest.contains(own, block);
     let Some(before) = preheader(function, header, &inside) else {
         return;
     };

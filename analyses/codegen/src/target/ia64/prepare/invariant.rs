@@ -6,11 +6,18 @@
 use super::{headers, is_pure, preheader};
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;
-use ir::{Block, EntityVec, Function, Type, Value};
+use ir::{Block, EntityVec, Function, Inst, Type, Value};
+use rustc_hash::FxHashSet;
 
 pub(super) fn hoist(function: &mut Function) {
+    let mut forest = LoopForest::new(&ControlFlow::new(function));
+    // Blocks that were there when it was made: nothing but a new block in front of a loop changes where control goes.
+    let mut blocks_then = function.blocks.len();
     for header in headers(function) {
-        let forest = LoopForest::new(&ControlFlow::new(function));
+        if function.blocks.len() != blocks_then {
+            forest = LoopForest::new(&ControlFlow::new(function));
+            blocks_then = function.blocks.len();
+        }
         let Some(own) = forest.of(header) else {
             continue;
         };
@@ -31,7 +38,7 @@ pub(super) fn hoist(function: &mut Function) {
                 }
             }
         }
-        let mut moved = Vec::new();
+        let mut moved: Vec<Inst> = Vec::new();
         for &block in &blocks {
             for &inst in &function.blocks[block].insts {
                 let data = &function.insts[inst];
@@ -47,14 +54,15 @@ pub(super) fn hoist(function: &mut Function) {
         if moved.is_empty() {
             continue;
         }
-        let inside = |block: Block| blocks.contains(&block);
+        let inside = |block: Block| forest.contains(own, block);
         let Some(before) = preheader(function, header, &inside) else {
             continue;
         };
+        let gone: FxHashSet<Inst> = moved.iter().copied().collect();
         for &block in &blocks {
             function.blocks[block]
                 .insts
-                .retain(|inst| !moved.contains(inst));
+                .retain(|inst| !gone.contains(inst));
         }
         function.blocks[before].insts.extend(moved);
     }

@@ -17,7 +17,7 @@ use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, Inst, Language, Op, Type, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Places that are remembered at a time.
 const MOST: usize = 48;
@@ -117,7 +117,7 @@ pub(super) fn forward(function: &mut Function, wraps: bool) -> bool {
         let results = &function.insts[*inst].results;
         results.iter().all(|one| same[one.index()] != *one)
     };
-    let gone: Vec<Inst> = gone.into_iter().filter(known).collect();
+    let gone: FxHashSet<Inst> = gone.into_iter().filter(known).collect();
     if gone.is_empty() {
         return false;
     }

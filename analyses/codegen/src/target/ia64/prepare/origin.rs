@@ -7,7 +7,7 @@
 //! An address is followed through sums, choices and block parameters; all that it may be must agree. A variable of the frame is
 //! private where its address is only ever followed by loads and stores, and never mixed with another.
 
-use ir::{Convert, EntityVec, Function, Inst, Op, Terminator, Value, ValueDef};
+use ir::{Block, Convert, EntityVec, Function, Inst, Op, Terminator, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
@@ -45,7 +45,21 @@ impl Origin {
 
 /// What the addresses of a function point into.
 pub(in super::super) struct Origins {
+    entries: Entries,
     private: FxHashSet<Inst>,
+}
+
+/// From which blocks each block is entered: once for each edge.
+type Entries = EntityVec<Block, Vec<Block>>;
+
+fn entries(source: &Function) -> Entries {
+    let mut out = EntityVec::with_len(Vec::new(), source.blocks.len());
+    for &from in &source.layout {
+        for edge in source.blocks[from].terminator.edges() {
+            out[edge.block].push(from);
+        }
+    }
+    out
 }
 
 impl Origins {
@@ -58,14 +72,15 @@ impl Origins {
                 }
             }
         }
+        let entries = entries(function);
         if !private.is_empty() {
-            escapes(function, &mut private);
+            escapes(function, &entries, &mut private);
         }
-        Origins { private }
+        Origins { entries, private }
     }
 
     pub(in super::super) fn origin(&self, source: &Function, address: Value) -> Origin {
-        match origin(source, address) {
+        match origin(source, &self.entries, address) {
             Origin::Slot(inst) if self.private.contains(&inst) => Origin::Private(inst),
             other => other,
         }
@@ -73,7 +88,7 @@ impl Origins {
 }
 
 /// Takes out of `private` what its address may leave the function's own loads and stores.
-fn escapes(function: &Function, private: &mut FxHashSet<Inst>) {
+fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>) {
     // By value: the variable that it is derived from.
     let mut from: EntityVec<Value, Option<Inst>> = EntityVec::with_len(None, function.values.len());
     let mut changed = true;
@@ -127,14 +142,14 @@ fn escapes(function: &Function, private: &mut FxHashSet<Inst>) {
     // What may be this variable's address or another one: an access through it tells of neither.
     for (value, known) in from.iter() {
         if let Some(inst) = *known
-            && origin(function, value) != Origin::Slot(inst)
+            && origin(function, entries, value) != Origin::Slot(inst)
         {
             private.remove(&inst);
         }
     }
 }
 
-fn origin(source: &Function, address: Value) -> Origin {
+fn origin(source: &Function, entries: &Entries, address: Value) -> Origin {
     let mut found: Option<Origin> = None;
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = vec![address];
@@ -154,7 +169,7 @@ fn origin(source: &Function, address: Value) -> Origin {
                 }
             }
             ValueDef::Param(block, index) => {
-                for &from in &source.layout {
+                for &from in &entries[block] {
                     for edge in source.blocks[from].terminator.edges() {
                         if edge.block == block {
                             work.extend(edge.args.get(index as usize));
