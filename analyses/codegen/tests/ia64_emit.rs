@@ -395,6 +395,19 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     texts.push_str(text);
 }
 
+/// Kernels that computed something else once: what recovery reads was written again in front of it (6015511), and a
+/// conditional sum was left out of a loop (5000139).
+#[test]
+fn kernels_that_once_differed_compute_the_same() {
+    let mut tally = Tally::default();
+    let mut batch = Batch::new();
+    for seed in [5_000_139, 6_015_511] {
+        judge_kernel(seed, true, &mut tally, &mut batch.texts);
+    }
+    batch.judge(true);
+    assert_eq!(tally.judged, 2);
+}
+
 #[test]
 fn random_kernels_compute_the_same() {
     // 0: none of the kernels, 1: all, else every third.

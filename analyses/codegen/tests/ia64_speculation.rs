@@ -110,7 +110,7 @@ fn a_byte_in_a_string() {
     let source = "long f(const unsigned char *p, int c) {\
         long i = 0; while (p[i] && p[i] != c) i++; return i; }";
     let arguments = [Arg::Integer(place), Arg::Integer(b'Z'.into())];
-    judge(source, (2, 4), &arguments, &memory, 600);
+    judge(source, (2, 3), &arguments, &memory, 600);
 }
 
 #[test]

@@ -78,8 +78,8 @@ pub(super) enum Ahead {
 
 /// Loads that may become speculative, by what they write.
 pub(super) fn candidates(given: &Loop) -> Vec<Virtual> {
-    let single = single(given);
-    let fits = |item: &&Item| {
+    let written = written(given);
+    let fits = |(at, item): &(usize, &Item)| {
         let operation = &item.operation;
         let plain = matches!(
             operation.mnemonic.as_str(),
@@ -87,27 +87,35 @@ pub(super) fn candidates(given: &Loop) -> Vec<Virtual> {
         );
         let volatile = operation.memory.as_ref().is_none_or(|one| one.volatile);
         let address = matches!(&operation.sources[..], [Operand::Address(Name::Virtual(_))]);
-        plain && !volatile && address && rotates(given, &single, item)
+        plain && !volatile && address && rotates(given, &written, *at)
     };
-    let loads = given.items.iter().filter(fits);
-    loads.flat_map(|item| item.operation.writes()).collect()
+    let loads = given.items.iter().enumerate().filter(fits);
+    loads
+        .flat_map(|(_, item)| item.operation.writes())
+        .collect()
 }
 
-/// Registers that one item of an iteration writes.
-fn single(given: &Loop) -> FxHashSet<Virtual> {
-    let mut count: FxHashMap<Virtual, u32> = FxHashMap::default();
-    for item in &given.items {
+/// By register: how many items of an iteration write it, and the last of them.
+fn written(given: &Loop) -> FxHashMap<Virtual, (u32, usize)> {
+    let mut out: FxHashMap<Virtual, (u32, usize)> = FxHashMap::default();
+    for (at, item) in given.items.iter().enumerate() {
         for one in item.operation.writes() {
-            *count.entry(one).or_default() += 1;
+            let known = out.entry(one).or_default();
+            *known = (known.0 + 1, at);
         }
     }
-    let once = count.into_iter().filter(|(_, count)| *count == 1);
-    once.map(|(one, _)| one).collect()
+    out
 }
 
-/// Whether everything that it reads and writes is of its iteration, or never changes.
-fn rotates(given: &Loop, single: &FxHashSet<Virtual>, item: &Item) -> bool {
+/// Whether everything that the item at `at` reads and writes is of its iteration, or never changes. What it reads must not be
+/// written again behind it: recovery reads it later.
+fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) -> bool {
+    let item = &given.items[at];
     let operation = &item.operation;
+    let again = |one: Virtual| {
+        let last = written.get(&one).map(|known| known.1);
+        !item.before.contains(&one) && last.is_some_and(|last| last > at)
+    };
     let kept = |one: Virtual| {
         let exits = given.exits.iter().take(item.passed);
         let mut left = exits.flat_map(|exit| &exit.live);
@@ -121,10 +129,14 @@ fn rotates(given: &Loop, single: &FxHashSet<Virtual>, item: &Item) -> bool {
     operation.predicate.is_none()
         && operation.targets.len() == 1
         && !fixed
+        && operation.writes().all(|one| {
+            written.get(&one).is_some_and(|known| known.0 == 1)
+                && !given.statics.contains(&one)
+                && !kept(one)
+        })
         && operation
-            .writes()
-            .all(|one| single.contains(&one) && !given.statics.contains(&one) && !kept(one))
-        && operation.reads().all(|one| !given.statics.contains(&one))
+            .reads()
+            .all(|one| !given.statics.contains(&one) && !again(one))
 }
 
 /// Whether what it computes is marked where an operand is.
@@ -153,13 +165,13 @@ pub(super) fn speculated(
     loads: &[Virtual],
     ahead: Ahead,
 ) -> Loop {
-    let single = single(given);
+    let written = written(given);
     let arithmetic = |at: usize| {
         let item = &given.items[at];
         item.free
             && item.operation.memory.is_none()
             && marks(described[at].inst.class)
-            && rotates(given, &single, item)
+            && rotates(given, &written, at)
             && item
                 .operation
                 .writes()
