@@ -44,6 +44,27 @@ int third(int k){ return k<1?3:first(k-1)-second(k/2); }
     agree(&Place::new("recursion"), source, &calls);
 }
 
+/// A store through a pointer to one of several variables changes whichever it points to.
+#[test]
+fn pointers_that_may_be_one_variable_or_another_reach_both() {
+    let source = "\
+int mix(int c, int k) { int x[4], y[4]; int *p = c ? x : y; x[k]=7; y[k]=9; p[k]=100; return x[k]*1000+y[k]; }
+int fixed(int c) { int x[4], y[4]; int *p = c ? x : y; x[0]=7; y[0]=9; p[0]=100; return x[0]*1000+y[0]; }
+int turns(int c, int k) { int x[4], y[4]; int *p = c ? x : y; for (int i=0;i<k;i++) p = p==x ? y : x; x[0]=7; y[0]=9; p[0]=100; return x[0]*1000+y[0]; }
+int sums(int c, int k) { int x[4]={1,2,3,4}, y[4]={5,6,7,8}; int *p = c ? x : y; int s=0; for (int i=0;i<k;i++) { s+=y[i&3]; p[(i+1)&3]=s; s+=x[i&3]; } return s; }
+";
+    let mut calls: Vec<(&str, Vec<i64>)> = Vec::new();
+    for c in 0..2 {
+        calls.push(("fixed", vec![c]));
+        for k in 0..4 {
+            calls.push(("mix", vec![c, k]));
+            calls.push(("turns", vec![c, k]));
+            calls.push(("sums", vec![c, 3 * k]));
+        }
+    }
+    agree(&Place::new("mixed"), source, &calls);
+}
+
 /// Functions with the arguments of several calls.
 type Calls = &'static [(&'static str, &'static [&'static [i64]])];
 

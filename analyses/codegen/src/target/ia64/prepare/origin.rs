@@ -92,22 +92,32 @@ fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>
     // By value: the variable that it is derived from.
     let mut from: EntityVec<Value, Option<Inst>> = EntityVec::with_len(None, function.values.len());
     let mut changed = true;
-    let derive = |from: &mut EntityVec<Value, Option<Inst>>, value: Value, inst: Inst| {
-        let new = from[value].is_none();
-        from[value] = Some(inst);
-        new
-    };
+    // What may be one variable's address or another's is told of neither.
+    let mut derive =
+        |from: &mut EntityVec<Value, Option<Inst>>, value: Value, inst: Inst| match from[value] {
+            Some(known) => {
+                if known != inst {
+                    private.remove(&known);
+                    private.remove(&inst);
+                }
+                false
+            }
+            None => {
+                from[value] = Some(inst);
+                true
+            }
+        };
     while std::mem::take(&mut changed) {
         for &block in &function.layout {
             for &inst in &function.blocks[block].insts {
                 let data = &function.insts[inst];
                 let of = match data.op {
-                    Op::Alloca { .. } => Some(inst),
-                    Op::PtrAdd | Op::Convert(Convert::SpaceCast) => from[data.args[0]],
-                    Op::Select => from[data.args[1]].or(from[data.args[2]]),
-                    _ => None,
+                    Op::Alloca { .. } => [Some(inst), None],
+                    Op::PtrAdd | Op::Convert(Convert::SpaceCast) => [from[data.args[0]], None],
+                    Op::Select => [from[data.args[1]], from[data.args[2]]],
+                    _ => [None, None],
                 };
-                if let Some(of) = of {
+                for of in of.into_iter().flatten() {
                     changed |= derive(&mut from, data.results[0], of);
                 }
             }
