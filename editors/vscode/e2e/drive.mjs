@@ -128,7 +128,7 @@ const browser = await chromium.launch({
   headless: true,
   args: ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
-const page = await (await browser.newContext({ viewport: { width: 1500, height: 900 }, locale: "en-US" })).newPage();
+const page = await (await browser.newContext({ viewport: { width: 1500, height: 900 }, locale: "en-US", colorScheme: "dark" })).newPage();
 // Nothing but our own server: every other request is refused.
 await page.context().route((url) => url.hostname !== "127.0.0.1" && /^(https?|wss?):/.test(url.protocol), (route) => route.abort());
 
@@ -181,12 +181,11 @@ async function open(file) {
   await editor.locator(".view-line").first().waitFor({ timeout: 60000 });
 }
 
-/** A workbench reads its settings when it opens; whether it notices a change of the file depends on the machine. */
-async function reopen(file, theme, seen) {
-  const settings = path.join(here, "run/user/User/settings.json");
-  fs.writeFileSync(settings, fs.readFileSync(settings, "utf8").replace(/"workbench.colorTheme": "[^"]*"/, `"workbench.colorTheme": "${theme}"`));
+/** The workbench follows the colour scheme of the browser (run.sh), so that no file has to be noticed in time. */
+async function reopen(file, scheme, seen) {
+  await page.emulateMedia({ colorScheme: scheme });
   await open(file);
-  await page.locator(theme.startsWith("Light") ? ".monaco-workbench.vs" : ".monaco-workbench.vs-dark").waitFor({ timeout: 15000 });
+  await page.locator(scheme === "light" ? ".monaco-workbench.vs" : ".monaco-workbench.vs-dark").waitFor({ timeout: 30000 });
   await seen().waitFor({ timeout: 30000 });
   await page.waitForTimeout(1500);
 }
@@ -226,11 +225,11 @@ try {
   await shot("3-diagnostic-dark");
   await page.mouse.move(900, 880);
 
-  await reopen("mirror.cu", "Light Modern", () => editor.locator(".squiggly-warning").first());
+  await reopen("mirror.cu", "light", () => editor.locator(".squiggly-warning").first());
   must(true, "the light theme");
   await shot("4-hints-light");
 
-  await reopen("bindless.hlsl", "Dark Modern", () => editor.locator(".squiggly-warning").first());
+  await reopen("bindless.hlsl", "dark", () => editor.locator(".squiggly-warning").first());
   const action = page.locator(".action-widget .monaco-list-row", { hasText: "NonUniformResourceIndex" }).first();
   await retry(
     async () => {
@@ -330,9 +329,9 @@ try {
   must(true, "a loop of C says its interval");
   await page.waitForTimeout(1500);
   await shot("13-loops-dark");
-  await reopen("loops.c", "Light Modern", () => lens(/II\s\d+/));
+  await reopen("loops.c", "light", () => lens(/II\s\d+/));
   await shot("14-loops-light");
-  await reopen("loops.c", "Dark Modern", () => lens(/II\s\d+/));
+  await reopen("loops.c", "dark", () => lens(/II\s\d+/));
   // Code beside the source opens where the cursor's line is computed, wherever in the window that comes to stand.
   const multiply = page.locator(".editor-instance .view-line").filter({ hasText: /fma\.d.*stage\s\d/ }).first();
   const press = async (words, part) => {
@@ -385,7 +384,7 @@ try {
   await shot("19-assembly-hover");
   await page.mouse.move(900, 880);
   await page.keyboard.press("Escape");
-  await reopen("distance.ia64.s", "Light Modern", () => editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first());
+  await reopen("distance.ia64.s", "light", () => editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first());
   await shot("20-assembly-light");
 } catch (error) {
   failed = 1;
