@@ -75,8 +75,8 @@ pub struct Body {
 /// Why a loop has no such form.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Unconvertible {
-    #[error("calls a function")]
-    Call(Loc),
+    #[error("calls {}", callee(.0.as_deref()))]
+    Call(Option<SmolStr>, Loc),
     #[error("has a branch `{0}` that is no plain jump")]
     Branch(SmolStr, Loc),
     #[error("has a condition that {0}")]
@@ -85,6 +85,13 @@ pub enum Unconvertible {
     Cyclic,
     #[error("has no end")]
     Endless,
+}
+
+fn callee(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!("`{name}`, whose code does not stand in its place"),
+        None => "a function through a pointer".to_owned(),
+    }
 }
 
 /// The branch sides of which one was taken; `None`: always.
@@ -116,7 +123,11 @@ pub fn convert(
 ) -> Result<Body, Unconvertible> {
     let pieces = pieces(function, region).map_err(|branch| match branch.mnemonic.as_str() {
         name if name.starts_with("br.call") || name.starts_with("brl.call") => {
-            Unconvertible::Call(branch.loc)
+            let callee = branch.sources.iter().find_map(|source| match source {
+                Operand::Symbol(name) => Some(name.clone()),
+                _ => None,
+            });
+            Unconvertible::Call(callee, branch.loc)
         }
         _ => Unconvertible::Branch(branch.mnemonic.clone(), branch.loc),
     })?;

@@ -19,12 +19,6 @@ use syntax::c_family::ast::{self, Expr, FunctionBody, ItemKind};
 
 /// Inlined calls on top of each other.
 pub const MAX_INLINE_DEPTH: usize = 40;
-/// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
-pub const MAX_INSTRUCTIONS: usize = 20_000;
-/// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
-const MAX_CALLS: usize = 4_000;
-/// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
-const OUTLINED_SHARE: usize = 8;
 
 /// An expression's result before it is known whether its value or its place is wanted.
 #[derive(Clone, Debug)]
@@ -115,7 +109,7 @@ impl Context<'_> {
         let recursive = self.callees.contains(&id);
         // A function of the module does not repeat what the others have.
         let known = self.of_module && self.outlined.iter().any(|o| o.id == id);
-        if recursive || known || self.budget_spent() {
+        if recursive || known || self.budget_spent() || self.is_better_called(&callee) {
             let kept = Kept {
                 callee: &callee,
                 id,
@@ -208,20 +202,6 @@ impl Context<'_> {
         };
         self.callees.pop();
         result
-    }
-
-    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
-    pub(super) fn budget_spent(&self) -> bool {
-        // A program of C has no entry whose callees matter most: each of its functions is looked at for itself.
-        let share = match self.of_module || self.is_c() {
-            true => OUTLINED_SHARE,
-            false => 1,
-        };
-        let function = &self.builder.function;
-        function.insts.len() > MAX_INSTRUCTIONS / share
-            || function.sites.len() > MAX_CALLS / share
-            || self.callees.len() >= MAX_INLINE_DEPTH
-            || self.depth > 150
     }
 
     pub(super) fn return_type_of(&mut self, callee: &Callee, scopes: &[Scope]) -> Option<CType> {

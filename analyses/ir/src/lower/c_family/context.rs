@@ -231,6 +231,7 @@ pub struct Context<'a> {
     pub(super) runtime_structs: FxHashMap<SmolStr, CType>,
     /// Instances of templates that have specialisations alone, by name and arguments.
     pub(super) undecided: FxHashMap<SmolStr, CType>,
+    pub(super) growths: super::inlining::Growths,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::arguments::Changed>>,
     /// Type parameters that were taken to be `float`.
     pub assumed_types: Vec<SmolStr>,
@@ -311,6 +312,7 @@ impl<'a> Context<'a> {
             function_arguments: Vec::new(),
             runtime_structs: FxHashMap::default(),
             undecided: FxHashMap::default(),
+            growths: Default::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
             assumed: super::assumed::Assumed::default(),

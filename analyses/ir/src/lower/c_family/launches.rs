@@ -211,6 +211,7 @@ impl Host {
         let mut changed: Vec<SmolStr> = Vec::new();
         let mut declarations: Vec<(SmolStr, Type, bool, Initializer)> = Vec::new();
         visit::nodes(body, &mut |node| match node {
+            Node::Loop(_) => {}
             Node::Declaration(declared) => {
                 let constant = declared.specifiers.words.has(SpecifierSet::CONST)
                     || declared.specifiers.words.has(SpecifierSet::CONSTEXPR);

@@ -25,6 +25,7 @@ pub mod env;
 pub mod expr;
 pub mod guesses;
 pub mod inline_asm;
+mod inlining;
 pub mod launches;
 pub mod leaving;
 pub mod library_types;

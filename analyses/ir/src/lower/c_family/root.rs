@@ -164,7 +164,7 @@ fn lower_function(
     callee: &Callee,
     kind: FunctionKind,
 ) -> Lowered {
-    let mut registry: Vec<super::outlined::Outlined> = Vec::new();
+    let mut registry = Registry::default();
     let (first, said) = attempts(env, bodies, options, callee, kind, None, &mut registry);
     let Said {
         mut problems,
@@ -175,8 +175,8 @@ fn lower_function(
         functions: vec![first],
     };
     let mut next = 0;
-    while next < registry.len() {
-        let outlined = registry[next].clone();
+    while next < registry.outlined.len() {
+        let outlined = registry.outlined[next].clone();
         next += 1;
         let (function, more) = attempts(
             env,
@@ -208,6 +208,13 @@ fn lower_function(
     }
 }
 
+/// What the functions of one module share.
+#[derive(Default)]
+struct Registry {
+    outlined: Vec<super::outlined::Outlined>,
+    growths: super::inlining::Growths,
+}
+
 /// What is said of a function beside its instructions.
 struct Said {
     problems: Vec<Problem>,
@@ -222,7 +229,7 @@ fn attempts(
     callee: &Callee,
     kind: FunctionKind,
     outlined: Option<&super::outlined::Outlined>,
-    registry: &mut Vec<super::outlined::Outlined>,
+    registry: &mut Registry,
 ) -> (Function, Said) {
     let mut demotions = Demotions::default();
     let mut attempt = 0;
@@ -231,8 +238,10 @@ fn attempts(
         demotions.all_generic = attempt + 2 > MAX_ATTEMPTS;
         let builder = FunctionBuilder::new(callee.name.clone(), kind, options.language);
         let mut cx = Context::new(builder, env, bodies, options, demotions.clone());
-        cx.outlined = registry.clone();
+        cx.outlined = registry.outlined.clone();
+        cx.growths = std::mem::take(&mut registry.growths);
         cx.lower_root(callee, kind, outlined);
+        registry.growths = std::mem::take(&mut cx.growths);
         if cx.again && attempt < MAX_ATTEMPTS {
             demotions = cx.demotions;
             continue;
@@ -245,7 +254,7 @@ fn attempts(
                 Span::default(),
             );
         }
-        *registry = cx.outlined;
+        registry.outlined = cx.outlined;
         let mut function = cx.builder.finish();
         if options.language == Language::Hlsl {
             resources::mark_non_uniform(&mut function);

@@ -101,7 +101,7 @@ impl Context<'_> {
                 format!("`{name}` calls itself in a way that is not followed: {effect}"),
             ),
             Unseen::Budget => {
-                let budget = super::call::MAX_INSTRUCTIONS;
+                let budget = super::inlining::MAX_INSTRUCTIONS;
                 let message = format!(
                     "`{name}` is not entered, for what is called before it has more than {budget} instructions or calls, or nests too deeply: {effect}"
                 );

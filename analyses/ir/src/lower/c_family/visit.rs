@@ -10,6 +10,7 @@ const MAX_DEPTH: u32 = 400;
 pub enum Node<'a> {
     Expr(&'a Expr),
     Declaration(&'a Declaration),
+    Loop(&'a Stmt),
 }
 
 /// Calls `f` for every expression below a block, nested lambdas included.
@@ -21,7 +22,7 @@ pub fn block(block: &Block, f: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// Calls `f` for every expression and declaration below a block, nested lambdas included.
+/// Calls `f` for every expression, declaration and loop below a block, nested lambdas included.
 pub fn nodes(block: &Block, f: &mut dyn FnMut(Node<'_>)) {
     for statement in &block.statements {
         stmt(statement, f, 0);
@@ -42,6 +43,15 @@ fn stmt(statement: &Stmt, f: &mut dyn FnMut(Node<'_>), depth: u32) {
         return;
     }
     let d = depth + 1;
+    if matches!(
+        statement.kind,
+        StmtKind::For { .. }
+            | StmtKind::RangeFor { .. }
+            | StmtKind::While { .. }
+            | StmtKind::DoWhile { .. }
+    ) {
+        f(Node::Loop(statement));
+    }
     match &statement.kind {
         StmtKind::Expr(e) => expr_at(e, f, d),
         StmtKind::Declaration(declared) => declaration(declared, f, d),

@@ -1,0 +1,182 @@
+//! Which calls are lowered in place.
+//!
+//! A kernel's callees are: no one calls a shader's functions but itself, and facts are of the whole. In a program of C
+//! each function is looked at for itself, so that a copy of it in each of its callers gains only what the call costs,
+//! which is dear in a loop: there a call is in the way of a pipeline.
+
+use super::builtins;
+use super::call::MAX_INLINE_DEPTH;
+use super::classes::Callee;
+use super::context::Context;
+use super::visit::{self, Node};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use syntax::ItemKey;
+use syntax::c_family::ast::{self, ExprKind, FunctionBody, SpecifierSet};
+
+/// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
+pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
+/// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
+const MAX_CALLS: usize = 4_000;
+/// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
+const OUTLINED_SHARE: usize = 8;
+/// Expressions of a function of C, subexpressions counted, up to which it is lowered in place: about the dozen
+/// instructions that a call with its moves and its frame takes.
+const SMALL: usize = 40;
+/// The same where the call stands in a loop.
+const SMALL_IN_LOOP: usize = 240;
+/// The same of a function that is declared `inline`.
+const ASKED_FOR: usize = 600;
+
+/// What the bodies of callees would add; `None` while it is being found.
+pub(super) type Growths = FxHashMap<ItemKey, Option<Growth>>;
+
+/// What a body adds to its caller, in expressions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Growth {
+    /// With the callees that are lowered in place in it.
+    size: usize,
+    /// With all its callees, when nothing below it is a call or a loop.
+    straight: Option<usize>,
+}
+
+impl Context<'_> {
+    /// Whether a call of C stays one though there is room for the body.
+    pub(super) fn is_better_called(&mut self, callee: &Callee) -> bool {
+        if !self.is_c() {
+            return false;
+        }
+        let Some(function) = callee.function.function() else {
+            return false;
+        };
+        match asked(function) {
+            Asked::Always => false,
+            Asked::Never => true,
+            Asked::Limit(limit) => {
+                let in_loop = self.frames.iter().any(|frame| !frame.loops.is_empty());
+                let growth = self.growth(callee, 0);
+                let straight = growth.straight.filter(|_| in_loop);
+                growth.size > limit && straight.is_none_or(|size| size > SMALL_IN_LOOP)
+            }
+        }
+    }
+
+    fn growth(&mut self, callee: &Callee, depth: usize) -> Growth {
+        // A function that calls itself stays a call, and so does one with long chains of calls below it.
+        let unknown = Growth {
+            size: usize::MAX,
+            straight: None,
+        };
+        if let Some(known) = self.growths.get(&callee.item) {
+            return known.unwrap_or(unknown);
+        }
+        if depth >= MAX_INLINE_DEPTH {
+            return unknown;
+        }
+        let Some(FunctionBody::Block(body)) = callee.function.function().map(|f| &f.body) else {
+            return unknown;
+        };
+        self.growths.insert(callee.item.clone(), None);
+        let mut growth = Growth {
+            size: 0,
+            straight: Some(0),
+        };
+        let mut called: Vec<Option<SmolStr>> = Vec::new();
+        visit::nodes(body, &mut |node| match node {
+            Node::Expr(e) => {
+                growth.size += 1;
+                growth.straight = growth.straight.map(|size| size + 1);
+                if let ExprKind::Call { callee, .. } = &e.kind {
+                    called.push(match &callee.kind {
+                        ExprKind::Name(name) => match name.segments.as_slice() {
+                            [only] => Some(only.ident.name.clone()),
+                            _ => None,
+                        },
+                        _ => None,
+                    });
+                }
+            }
+            Node::Loop(_) => growth.straight = None,
+            Node::Declaration(_) => {}
+        });
+        for name in called {
+            let below = name.and_then(|name| {
+                let candidates = self.functions_named(std::slice::from_ref(&name));
+                let bodies = candidates.iter().find_map(|c| self.with_body(c));
+                match bodies {
+                    Some(callee) => {
+                        let function = callee.function.function()?;
+                        let asked = asked(function);
+                        let growth = self.growth(&callee, depth + 1);
+                        Some((asked, growth))
+                    }
+                    None if builtins::is_builtin(self.language, &name) => {
+                        let nothing = Growth {
+                            size: 0,
+                            straight: Some(0),
+                        };
+                        Some((Asked::Always, nothing))
+                    }
+                    None => None,
+                }
+            });
+            let Some((asked, below)) = below else {
+                growth.straight = None;
+                continue;
+            };
+            let in_place = match asked {
+                Asked::Always => true,
+                Asked::Never => false,
+                Asked::Limit(limit) => below.size <= limit,
+            };
+            if in_place {
+                growth.size = growth.size.saturating_add(below.size);
+            }
+            growth.straight = match (growth.straight, below.straight) {
+                (Some(own), Some(below)) if !matches!(asked, Asked::Never) => Some(own + below),
+                _ => None,
+            };
+        }
+        self.growths.insert(callee.item.clone(), Some(growth));
+        growth
+    }
+
+    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
+    pub(super) fn budget_spent(&self) -> bool {
+        // A program of C has no entry whose callees matter most: each of its functions is looked at for itself.
+        let share = match self.of_module || self.is_c() {
+            true => OUTLINED_SHARE,
+            false => 1,
+        };
+        let function = &self.builder.function;
+        function.insts.len() > MAX_INSTRUCTIONS / share
+            || function.sites.len() > MAX_CALLS / share
+            || self.callees.len() >= MAX_INLINE_DEPTH
+            || self.depth > 150
+    }
+}
+
+/// What a declaration says of calls.
+enum Asked {
+    Always,
+    Never,
+    /// In place up to this size.
+    Limit(usize),
+}
+
+fn asked(function: &ast::Function) -> Asked {
+    let words = function.specifiers.words;
+    let attribute = |name: &str| {
+        let mut all = function.specifiers.attributes.iter();
+        all.any(|a| a.name.trim_matches('_') == name)
+    };
+    if words.has(SpecifierSet::NO_INLINE) || attribute("noinline") {
+        Asked::Never
+    } else if words.has(SpecifierSet::FORCE_INLINE) || attribute("always_inline") {
+        Asked::Always
+    } else if words.has(SpecifierSet::INLINE) {
+        Asked::Limit(ASKED_FOR)
+    } else {
+        Asked::Limit(SMALL)
+    }
+}
