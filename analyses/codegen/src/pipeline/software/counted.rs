@@ -4,9 +4,9 @@
 //! i = i + 4; leave unless i < n         LC = (n - i - 4 + 3) >> 2, or 0 if that is negative
 //! ```
 //!
-//! The compare is of an induction and of something that does not change: `lt` and `gt` with steps of powers of two, `ne`
-//! with steps of 1, unsigned and 32-bit ones with steps of 1. Where a counter would have to wrap around its range before
-//! it reaches its end, the count is not what the loop does; with steps of 1 it always reaches it.
+//! The compare is of an induction, whose steps are of a power of two, and of something that does not change. Such a
+//! counter that wraps around its range never ends: it meets the same numbers again. C takes it that a loop ends whose
+//! condition is no constant (C11, 6.8.5), so that the count need not be right where it would wrap: `i <= n` is `i < n + 1`.
 
 use super::address::{Linear, Term};
 use super::body::Item;
@@ -97,13 +97,27 @@ pub(super) fn trips(
         ("ne", false) => "eq",
         _ => return None,
     };
-    // Where one side is a number, `>=` is `>` of the number below it.
-    let known = |side: &(Operand, i64, i64)| side.0 == Operand::fixed(Reg::R0) && side.2 == 0;
+    // The side that does not move takes the one more or less: where it can't, the loop does not end.
+    let fixed = |side: &(Operand, i64, i64)| side.2 == 0;
+    let more = |side: (Operand, i64, i64), by: i64| {
+        let sum = side.1.checked_add(by)?;
+        Some((side.0, sum, side.2))
+    };
     let (relation, left, right) = match relation {
-        "ge" if known(&right) => ("gt", left, (right.0, right.1.checked_sub(1)?, 0)),
-        "ge" if known(&left) => ("gt", (left.0, left.1.checked_add(1)?, 0), right),
-        "le" if known(&right) => ("lt", left, (right.0, right.1.checked_add(1)?, 0)),
-        "le" if known(&left) => ("lt", (left.0, left.1.checked_sub(1)?, 0), right),
+        "le" | "leu" => {
+            let strict = if relation == "le" { "lt" } else { "ltu" };
+            match fixed(&right) {
+                true => (strict, left, more(right, 1)?),
+                false => (strict, more(left, -1)?, right),
+            }
+        }
+        "ge" | "geu" => {
+            let strict = if relation == "ge" { "gt" } else { "gtu" };
+            match fixed(&right) {
+                true => (strict, left, more(right, -1)?),
+                false => (strict, more(left, 1)?, right),
+            }
+        }
         _ => (relation, left, right),
     };
     let (upper, lower, test) = match relation {
@@ -112,7 +126,7 @@ pub(super) fn trips(
         "ltu" => (right, left, Test::Unsigned),
         "gtu" => (left, right, Test::Unsigned),
         "ne" => match (left.2, right.2) {
-            (1, 0) | (0, -1) => (right, left, Test::Differs),
+            (1.., 0) | (0, ..0) => (right, left, Test::Differs),
             _ => (left, right, Test::Differs),
         },
         _ => return None,
@@ -123,8 +137,7 @@ pub(super) fn trips(
         (0, step) if step < 0 => step.checked_neg()?,
         _ => return None,
     };
-    let simple = test == Test::Signed && whole;
-    if !(step == 1 || (simple && (step as u64).is_power_of_two())) {
+    if !(step as u64).is_power_of_two() {
         return None;
     }
     Some(Trips {
@@ -188,8 +201,10 @@ impl Trips {
         if self.width != Width::Whole && self.test == Test::Differs {
             count = put("zxt4", vec![Operand::register(count)], None, None);
         }
+        // Counters that are to meet do so after a whole number of steps.
         if self.shift > 0 {
             let rounded = match (1 << self.shift) - 1 {
+                _ if self.test == Test::Differs => count,
                 near @ 0..8192 => {
                     let sum = vec![Operand::Number(near), Operand::register(count)];
                     put("adds", sum, None, None)

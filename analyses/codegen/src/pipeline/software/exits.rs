@@ -121,48 +121,53 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
     Ok(plan)
 }
 
-/// What nothing reads any more, but for itself.
+/// What no access, no exit and nothing behind the loop is computed from; it may be computed from itself.
 fn drop_unused(plan: &mut Plan, given: &Loop) {
-    let mut kept: Vec<Virtual> = plan.statics.clone();
-    kept.push(plan.valid);
+    let mut kept: Set = plan.statics.iter().copied().collect();
+    kept.insert(plan.valid);
     kept.extend(plan.taken.iter().filter_map(|taken| match taken {
         Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
         Taken::Otherwise => None,
     }));
     let left = given.exits.iter().flat_map(|exit| &exit.live);
     kept.extend(left.map(|(_, name, _)| *name));
-    kept.sort_unstable();
-    loop {
-        // By register: a reader, and whether there is another one.
-        let mut read: FxHashMap<Virtual, (usize, bool)> = FxHashMap::default();
-        for (at, item) in plan.items.iter().enumerate() {
-            let again = item.check.as_ref();
-            let inputs = again.map(Check::inputs).unwrap_or_default();
-            let repeated = again.into_iter().flat_map(Check::writes);
-            let all = inputs.into_iter().map(|(one, _)| one).chain(repeated);
-            for one in item.operation.reads().chain(all) {
-                let known = read.entry(one).or_insert((at, false));
-                known.1 |= known.0 != at;
-            }
-        }
-        let before = plan.items.len();
-        let mut at = 0;
-        plan.items.retain(|item| {
-            let here = at;
-            at += 1;
-            let used = |one: Virtual| {
-                kept.binary_search(&one).is_ok()
-                    || read
-                        .get(&one)
-                        .is_some_and(|&(reader, more)| more || reader != here)
-            };
-            let writes = item.operation.writes().next().is_some();
-            item.operation.memory.is_some() || !writes || item.operation.writes().any(used)
-        });
-        if plan.items.len() == before {
-            return;
+    let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
+    for (at, item) in plan.items.iter().enumerate() {
+        for one in item.operation.writes() {
+            writers.entry(one).or_default().push(at);
         }
     }
+    let mut needed = vec![false; plan.items.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (at, item) in plan.items.iter().enumerate() {
+        let mut writes = item.operation.writes().peekable();
+        needed[at] = item.operation.memory.is_some()
+            || writes.peek().is_none()
+            || writes.any(|one| kept.contains(&one));
+        if needed[at] {
+            open.push(at);
+        }
+    }
+    while let Some(at) = open.pop() {
+        let item = &plan.items[at];
+        let again = item.check.as_ref();
+        let inputs = again.map(Check::inputs).unwrap_or_default();
+        let repeated = again.into_iter().flat_map(Check::writes);
+        let all = inputs.into_iter().map(|(one, _)| one).chain(repeated);
+        for one in item.operation.reads().chain(all) {
+            for &writer in writers.get(&one).into_iter().flatten() {
+                if !needed[writer] {
+                    needed[writer] = true;
+                    open.push(writer);
+                }
+            }
+        }
+    }
+    let mut at = 0;
+    plan.items.retain(|_| {
+        at += 1;
+        needed[at - 1]
+    });
 }
 
 const ZERO: Operand = Operand::fixed(Reg::P0);

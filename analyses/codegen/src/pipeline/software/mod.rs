@@ -444,6 +444,14 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     let [exit] = &given.exits[..] else {
         return None;
     };
+    // A loop that others watch may go on for ever.
+    let watched = |item: &body::Item| {
+        let memory = item.operation.memory.as_ref();
+        memory.is_some_and(|memory| memory.volatile)
+    };
+    if given.items.iter().any(watched) {
+        return None;
+    }
     // What stands behind the exit would execute once too often.
     if given.items.iter().any(|item| item.passed > 0) {
         return None;

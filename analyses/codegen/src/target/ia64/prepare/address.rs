@@ -32,8 +32,8 @@ struct Counter {
     step: Growth,
     /// It is an exact number: of 64 bits, an address, or signed and not wrapping.
     exact: bool,
-    /// As an unsigned number it does not wrap.
-    rises: bool,
+    /// As an unsigned number it does not wrap, nor does its sum with a number below this; 0: it may.
+    room: i64,
 }
 
 /// A constant times a value that does not change in the loop, which may have to be extended by its sign.
@@ -301,11 +301,21 @@ fn repeated(
         .collect();
     let ty = function.ty(value);
     let constants: Option<Vec<i64>> = args.iter().map(|&arg| function.int_constant(arg)).collect();
+    // Constants are kept extended by their sign.
+    let fits = |number: i64| match ty {
+        Type::I64 => Some(number),
+        Type::I32 => Some(i64::from(number as i32)),
+        _ => None,
+    };
+    let narrow = args
+        .first()
+        .is_some_and(|&arg| function.ty(arg) == Type::I32);
     let folded = match (&data.op, constants.as_deref()) {
         (Op::Convert(Convert::SignExtend), Some(&[x])) => Some(x),
-        (Op::Binary(BinaryOp::Add, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_add(y)),
-        (Op::Binary(BinaryOp::Sub, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_sub(y)),
-        (Op::Binary(BinaryOp::Mul, _), Some(&[x, y])) if ty == Type::I64 => Some(x.wrapping_mul(y)),
+        (Op::Convert(Convert::ZeroExtend), Some(&[x])) if narrow => Some(i64::from(x as u32)),
+        (Op::Binary(BinaryOp::Add, _), Some(&[x, y])) => fits(x.wrapping_add(y)),
+        (Op::Binary(BinaryOp::Sub, _), Some(&[x, y])) => fits(x.wrapping_sub(y)),
+        (Op::Binary(BinaryOp::Mul, _), Some(&[x, y])) => fits(x.wrapping_mul(y)),
         (Op::PtrAdd, _) if function.int_constant(args[1]) == Some(0) => return args[0],
         _ => None,
     };
@@ -357,23 +367,33 @@ impl Loop<'_> {
                 Op::Binary(_, wrap) => !narrow || self.fixed(param, wrap.no_signed),
                 _ => true,
             };
-            let rises = step == Growth::number(1)
-                && self.function.ty(param) == Type::I32
-                && self.stays_below(header, param, start);
-            if exact || rises {
+            let room = match step {
+                Growth { factor, of: None } if self.function.ty(param) == Type::I32 => {
+                    self.room(header, param, start, factor)
+                }
+                _ => 0,
+            };
+            if exact || room > 0 {
                 self.counters.push(Counter {
                     param,
                     start,
                     step,
                     exact,
-                    rises,
+                    room,
                 });
             }
         }
     }
 
-    /// Whether the test at the loop's head lets an iteration through only where the counter is not the largest number.
-    fn stays_below(&self, header: Block, param: Value, start: Value) -> bool {
+    /// How far an unsigned counter stays from the end of its range, by the test at the loop's head: as in [`Counter`].
+    ///
+    /// A step of 1 does not wrap behind a test against a greater number. With steps of another power of two a counter
+    /// that wraps meets all its numbers again, which have passed the test, and C takes it that the loop ends (C11,
+    /// 6.8.5), if there is no other way out.
+    fn room(&self, header: Block, param: Value, start: Value, step: i64) -> i64 {
+        if step <= 0 || !(step as u64).is_power_of_two() {
+            return 0;
+        }
         let Terminator::Branch {
             condition,
             then,
@@ -381,34 +401,81 @@ impl Loop<'_> {
             ..
         } = &self.function.blocks[header].terminator
         else {
-            return false;
+            return 0;
         };
         let Some(data) = self.function.defining(*condition) else {
-            return false;
+            return 0;
         };
         let Op::IntCompare(test) = data.op else {
-            return false;
+            return 0;
         };
         let goes_on = |edge: &Edge| self.blocks.contains(&edge.block);
         let test = match (goes_on(then), goes_on(otherwise)) {
             (true, false) => test,
             (false, true) => test.negated(),
-            _ => return false,
+            _ => return 0,
         };
-        let (first, second) = (data.args[0], data.args[1]);
-        match test {
-            IntCondition::LessUnsigned => first == param,
-            IntCondition::GreaterUnsigned => second == param,
+        let (test, first, second) = match test {
+            IntCondition::GreaterUnsigned => {
+                (IntCondition::LessUnsigned, data.args[1], data.args[0])
+            }
+            IntCondition::GreaterEqualUnsigned => {
+                (IntCondition::LessEqualUnsigned, data.args[1], data.args[0])
+            }
+            IntCondition::NotEqual if data.args[1] == param => (test, data.args[1], data.args[0]),
+            _ => (test, data.args[0], data.args[1]),
+        };
+        let begin = self.function.int_constant(start);
+        let below = match test {
+            IntCondition::LessUnsigned if step == 1 => first == param,
             // From 0 on it meets the other number before it wraps.
-            IntCondition::NotEqual => {
-                let other = if first == param { second } else { first };
-                (first == param || second == param)
-                    && other != param
-                    && !self.inside.contains(&other)
-                    && self.function.int_constant(start) == Some(0)
+            IntCondition::NotEqual if step == 1 => {
+                first == param
+                    && second != param
+                    && !self.inside.contains(&second)
+                    && begin == Some(0)
             }
             _ => false,
+        };
+        if below {
+            return 1;
         }
+        let tested = first == param
+            || self.function.defining(first).is_some_and(|sum| {
+                matches!(sum.op, Op::Binary(BinaryOp::Add, _))
+                    && sum.args[0] == param
+                    && self.function.int_constant(sum.args[1]).is_some()
+            });
+        let repeats = matches!(
+            test,
+            IntCondition::LessUnsigned | IntCondition::LessEqualUnsigned
+        ) && tested
+            && !self.inside.contains(&second)
+            && self.leaves_at(header);
+        match (repeats, begin) {
+            (true, Some(begin)) if begin % step == 0 => step,
+            (true, _) => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether the loop is left from this block alone, and does nothing that the outside sees before.
+    fn leaves_at(&self, header: Block) -> bool {
+        let quiet = |&inst: &Inst| match &self.function.insts[inst].op {
+            Op::Load(access) | Op::Store(access) => !access.volatile,
+            Op::Call(_) | Op::CallUnknown { .. } | Op::Atomic(..) | Op::Asm { pure: false, .. } => {
+                false
+            }
+            _ => true,
+        };
+        self.blocks.iter().all(|&block| {
+            let data = &self.function.blocks[block];
+            let terminator = &data.terminator;
+            let edges = terminator.edges();
+            let stays = |edge: &&Edge| self.blocks.contains(&edge.block);
+            data.insts.iter().all(quiet)
+                && (block == header || !edges.is_empty() && edges.iter().all(stays))
+        })
     }
 
     /// Whether a narrow value is its exact number.
@@ -422,7 +489,7 @@ impl Loop<'_> {
         if value == counter.param {
             let exact = match read {
                 Read::Whole | Read::Signed => counter.exact,
-                Read::Unsigned => counter.rises,
+                Read::Unsigned => counter.room > 0,
             };
             return exact.then_some(Growth::number(1));
         }
@@ -446,6 +513,15 @@ impl Loop<'_> {
                 self.scale(data.args[0], counter, Read::Unsigned, depth)
             }
             Op::Convert(Convert::SpaceCast) => of(data.args[0]),
+            Op::Binary(BinaryOp::Add, _)
+                if read == Read::Unsigned
+                    && data.args[0] == counter.param
+                    && function
+                        .int_constant(data.args[1])
+                        .is_some_and(|more| (0..counter.room).contains(&more)) =>
+            {
+                Some(Growth::number(1))
+            }
             Op::PtrAdd if read == Read::Whole => of(data.args[0])?.plus(of(data.args[1])?, 1),
             Op::Binary(op, wrap) if exact(wrap.no_signed) => match op {
                 BinaryOp::Add => of(data.args[0])?.plus(of(data.args[1])?, 1),
