@@ -327,8 +327,9 @@ impl Rows {
                             false if last && (last_i || shift) => return false,
                             _ => {}
                         }
-                        match kind.map(|kind| kind.ty) {
-                            Some(Type::A) => a += 1,
+                        // A check has forms for both slots, and each goes to ports of its own.
+                        match kind {
+                            Some(kind) if kind.ty == Type::A && kind.port != Port::Check => a += 1,
                             _ => i += 1,
                         }
                         last_i |= last;

@@ -75,6 +75,8 @@ struct Planner<'a> {
     statics: Vec<Virtual>,
     /// The exit variable.
     variable: Option<Virtual>,
+    /// Of `or.andcm`: the exit whose compare is the plain one; the others follow it.
+    leader: usize,
     /// Predicates that are false for iterations that don't happen.
     safe: Set,
 }
@@ -93,6 +95,7 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
         before: Vec::new(),
         statics: given.statics.iter().copied().collect(),
         variable: None,
+        leader: 0,
         safe: Set::default(),
     };
     planner.start();
@@ -230,6 +233,22 @@ impl Planner<'_> {
         if self.method == Method::ParallelCompare {
             self.set(several);
         }
+        if self.method == Method::DeMorgan {
+            self.leader = self.leader();
+        }
+    }
+
+    /// The first exit whose compare can't be a parallel one: as the plain one it needs no other; else the first that
+    /// nothing encloses.
+    fn leader(&self) -> usize {
+        let simple = |exit| self.simple(exit, exit);
+        let alone = |compare: Item| parallel_relation(&compare.operation).is_none();
+        let mut exits = 0..self.given.exits.len();
+        exits
+            .clone()
+            .find(|&exit| simple(exit).is_some_and(|(compare, _)| alone(compare)))
+            .or_else(|| exits.find(|&exit| simple(exit).is_some()))
+            .unwrap_or(0)
     }
 
     /// `(V) V' = 1`
@@ -246,9 +265,9 @@ impl Planner<'_> {
         self.push(operation, Some(predicate), passed, true);
     }
 
-    /// The compare of an exit, if nothing encloses it and its operands are still what they were; and whether the exit is
-    /// taken where the relation holds.
-    fn simple(&self, exit: usize) -> Option<(Item, bool)> {
+    /// The compare of an exit, if nothing encloses it and its operands are what they were where the exit `place` stands; and
+    /// whether the exit is taken where the relation holds.
+    fn simple(&self, exit: usize, place: usize) -> Option<(Item, bool)> {
         let predicate = self.given.exits[exit].predicate;
         let mut found = None;
         for (at, item) in self.given.items.iter().enumerate() {
@@ -270,7 +289,7 @@ impl Planner<'_> {
             .items
             .iter()
             .skip(at + 1)
-            .filter(|one| one.passed <= exit);
+            .filter(|one| one.passed <= place);
         let sources = same_iteration(item);
         let mut changed = false;
         for later in until {
@@ -294,7 +313,7 @@ impl Planner<'_> {
         }
         let from = self.reached(passed - 1);
         let behind = self.predicate();
-        match self.simple(passed - 1) {
+        match self.simple(passed - 1, passed - 1) {
             Some((compare, first)) => {
                 let targets = match first {
                     true => vec![ZERO, Operand::register(behind)],
@@ -326,11 +345,23 @@ impl Planner<'_> {
     fn exit(&mut self, exit: usize) -> Result<(), Reason> {
         let last = exit + 1 == self.given.exits.len();
         let predicate = self.given.exits[exit].predicate;
-        let simple = self.simple(exit);
+        let simple = self.simple(exit, exit);
         let valid = Operand::register(self.valid);
         match (self.method, simple) {
             (Method::Counted, _) => self.taken.push(Taken::Otherwise),
-            (Method::DeMorgan, simple) => self.de_morgan(exit, simple),
+            (Method::DeMorgan, _) if exit < self.leader => {}
+            (Method::DeMorgan, simple) if exit == self.leader => {
+                let own = self.lead(exit, simple);
+                for before in 0..exit {
+                    let taken = self.follow(before);
+                    self.taken.push(taken);
+                }
+                self.taken.push(own);
+            }
+            (Method::DeMorgan, _) => {
+                let taken = self.follow(exit);
+                self.taken.push(taken);
+            }
             (Method::PredicateRegisters, Some((compare, first))) => {
                 let from = self.reached(exit);
                 let taken = match last {
@@ -466,42 +497,48 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn de_morgan(&mut self, exit: usize, simple: Option<(Item, bool)>) {
+    /// `(V) cmp q, V'`: V' keeps the zero that rotation brought where V is false.
+    fn lead(&mut self, exit: usize, simple: Option<(Item, bool)>) -> Taken {
         let last = exit + 1 == self.given.exits.len();
         let predicate = self.given.exits[exit].predicate;
         let count = self.given.exits.len();
         let valid = Operand::register(self.valid);
-        if exit == 0 {
-            let Some((compare, first)) = simple else {
-                self.set(count);
-                self.clear_by_de_morgan(predicate, count);
-                self.taken.push(match last {
-                    true => Taken::Otherwise,
-                    false => Taken::Predicate(predicate),
-                });
-                return;
+        let Some((compare, first)) = simple else {
+            self.set(count);
+            self.clear_by_de_morgan(predicate, count);
+            return match last {
+                true => Taken::Otherwise,
+                false => Taken::Predicate(predicate),
             };
-            let taken = match last {
-                true => ZERO,
-                false => Operand::register(self.predicate()),
-            };
-            let targets = match first {
-                true => vec![taken.clone(), valid],
-                false => vec![valid, taken.clone()],
-            };
-            let guard = self.valid;
-            self.copied(
-                &compare,
-                |operation| operation.targets = targets,
-                Some(guard),
-                count,
-            );
-            self.taken.push(match taken.virtual_register() {
-                Some(one) => Taken::Predicate(one),
-                None => Taken::Otherwise,
-            });
-            return;
+        };
+        let taken = match last {
+            true => ZERO,
+            false => Operand::register(self.predicate()),
+        };
+        let targets = match first {
+            true => vec![taken.clone(), valid],
+            false => vec![valid, taken.clone()],
+        };
+        let guard = self.valid;
+        self.copied(
+            &compare,
+            |operation| operation.targets = targets,
+            Some(guard),
+            count,
+        );
+        match taken.virtual_register() {
+            Some(one) => Taken::Predicate(one),
+            None => Taken::Otherwise,
         }
+    }
+
+    /// `(V) or.andcm q, V'`, or what the exit's own predicate says. It stands behind the plain compare.
+    fn follow(&mut self, exit: usize) -> Taken {
+        let last = exit + 1 == self.given.exits.len();
+        let predicate = self.given.exits[exit].predicate;
+        let count = self.given.exits.len();
+        let valid = Operand::register(self.valid);
+        let simple = self.simple(exit, exit.max(self.leader));
         let parallel = simple.as_ref().and_then(|(compare, first)| {
             let (base, relation) = parallel_relation(&compare.operation)?;
             let relation = match (relation, first) {
@@ -533,17 +570,16 @@ impl Planner<'_> {
                 Some(guard),
                 count,
             );
-            self.taken.push(match taken.virtual_register() {
+            return match taken.virtual_register() {
                 Some(one) => Taken::Static(one),
                 None => Taken::Otherwise,
-            });
-            return;
+            };
         }
         self.clear_by_de_morgan(predicate, count);
-        self.taken.push(match last {
+        match last {
             true => Taken::Otherwise,
             false => Taken::Predicate(predicate),
-        });
+        }
     }
 
     /// `(q) or.andcm p0, V' = true`: of one kind with the other writers of V'.

@@ -269,11 +269,11 @@ fn attempt(
         report.reasons.push(Reason::TripCount);
     }
     let counted = methods == [Method::Counted];
-    let mut best = candidate(
+    let (mut best, fraction) = candidate(
         function, region, &body, &form, liveness, &methods, machine, options, report,
     )?;
     bound(&best.plan, &best.view, report);
-    let times = options.unroll.unwrap_or(report.unroll).min(4);
+    let times = options.unroll.unwrap_or(fraction).min(4);
     let size = form.given.items.len() * times as usize;
     if times > 1
         && (size <= LARGE || options.unroll.is_some())
@@ -281,14 +281,16 @@ fn attempt(
     {
         let body = unroll::repeated(&body, times, counted);
         // Of the methods, only those that do best where nothing is unrolled.
-        let methods = [best.method];
+        let least = Some(best.schedule.ii);
+        let methods = report.methods.iter().filter(|(_, ii)| *ii == least);
+        let methods: Vec<Method> = methods.map(|(method, _)| *method).collect();
         let mut other = report.clone();
         let found = Form::of(function, region, &body, liveness, false).and_then(|form| {
             candidate(
                 function, region, &body, &form, liveness, &methods, machine, options, &mut other,
             )
         });
-        if let Ok(mut found) = found
+        if let Ok((mut found, _)) = found
             && (options.unroll.is_some() || gains(found.schedule.ii, times * best.schedule.ii))
         {
             found.times = times;
@@ -381,9 +383,11 @@ fn candidate(
     machine: &Epic,
     options: &Options,
     report: &mut LoopReport,
-) -> Result<Found, Reason> {
+) -> Result<(Found, u32), Reason> {
     let mut ahead: Option<(Form, Vec<Virtual>)> = None;
     let mut best: Option<Found> = None;
+    // By method: its interval, and the iterations by which its bound is a whole number.
+    let mut fractions: Vec<(u32, u32)> = Vec::new();
     let mut refused = None;
     for &method in methods {
         // Of a large loop the first method that has a schedule is taken.
@@ -404,12 +408,11 @@ fn candidate(
         // Methods with more compares gain nothing by it that these don't.
         let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
             || options.method == Some(method);
-        let known = best.as_ref().map_or(u32::MAX, |best| best.schedule.ii);
         if options.speculation
             && short
             && method != Method::Counted
             && let Ok(alone) = &own
-            && alone.waits(known)
+            && alone.waits()
         {
             if ahead.is_none() {
                 let form = Form::of(function, region, body, liveness, true)?;
@@ -426,6 +429,9 @@ fn candidate(
         match own {
             Ok(found) => {
                 report.methods.push((method, Some(found.schedule.ii)));
+                let mut own = report.clone();
+                bound(&found.plan, &found.view, &mut own);
+                fractions.push((found.schedule.ii, own.unroll));
                 if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
                     best = Some(found);
                 }
@@ -436,7 +442,10 @@ fn candidate(
             }
         }
     }
-    best.ok_or(refused.unwrap_or(Reason::Impossible))
+    let best = best.ok_or(refused.unwrap_or(Reason::Impossible))?;
+    let least = fractions.iter().filter(|one| one.0 == best.schedule.ii);
+    let most = least.map(|one| one.1).max().unwrap_or(1);
+    Ok((best, most))
 }
 
 /// The trip count of a loop whose only exit is at its end.

@@ -64,11 +64,11 @@ impl Found {
         let Found { schedule, plan, .. } = self;
         (schedule.ii, plan.items.len(), schedule.stages())
     }
-    /// Whether something else than resources holds it back, and another schedule of this interval, too.
-    pub(super) fn waits(&self, known: u32) -> bool {
+    /// Whether something else than resources holds it back.
+    pub(super) fn waits(&self) -> bool {
         let packing = self.view.graph.packing.as_ref();
         let least = packing.map_or(1, Packing::res_mii);
-        self.schedule.ii.min(known) > least
+        self.schedule.ii > least
     }
     /// When the predicate of an iteration is there, from the iteration's own start.
     fn valid(&self) -> i64 {
