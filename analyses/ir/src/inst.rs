@@ -365,6 +365,9 @@ pub struct MemoryAccess {
     pub read_only: bool,
     /// Bounds are checked by the hardware: an access outside gives 0 or is dropped (HLSL resources).
     pub checked: bool,
+    /// In C: bytes of an object whatever types its members have (unions, bit-fields), so that types tell it apart from
+    /// no other access.
+    pub untyped: bool,
 }
 
 impl MemoryAccess {
@@ -374,6 +377,7 @@ impl MemoryAccess {
             volatile: false,
             read_only: matches!(space, Space::Constant),
             checked: false,
+            untyped: false,
         }
     }
 }

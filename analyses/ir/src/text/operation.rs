@@ -143,12 +143,14 @@ fn arithmetic(name: &str, rest: &[&str]) -> Option<Op> {
 fn memory_access(words: &[&str]) -> Option<MemoryAccess> {
     let (space, rest) = words.split_first()?;
     let space = Space::from_name(space)?;
-    let [volatile, read_only, checked] = modifiers(rest, ["volatile", "read_only", "checked"])?;
+    let known = ["volatile", "read_only", "checked", "untyped"];
+    let [volatile, read_only, checked, untyped] = modifiers(rest, known)?;
     Some(MemoryAccess {
         space,
         volatile,
         read_only,
         checked,
+        untyped,
     })
 }
 

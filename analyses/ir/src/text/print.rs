@@ -332,6 +332,7 @@ impl Printer<'_, '_> {
         self.modifier(access.volatile, "volatile");
         self.modifier(access.read_only, "read_only");
         self.modifier(access.checked, "checked");
+        self.modifier(access.untyped, "untyped");
     }
 
     fn terminator(&mut self, data: &BlockData) {

@@ -102,7 +102,8 @@ impl Context<'_> {
     pub(super) fn c_compound_literal(&mut self, ty: CType, list: &Expr, span: Span) -> LValue {
         let ty = self.c_sized(ty, &Initializer::Copy(list.clone()));
         let place = match &ty {
-            CType::Array { .. } => {
+            // An object whose address is asked for is one object.
+            CType::Array { .. } | CType::Struct(_) => {
                 let (size, align) = (
                     self.structs.size_of(&ty).unwrap_or(4096),
                     self.structs.align_of(&ty),
@@ -201,13 +202,15 @@ impl Context<'_> {
         for piece in pieces {
             let mut offset = 0u64;
             let mut at = ty.clone();
+            let mut bits = None;
             for step in &piece.path {
                 (at, offset) = match (step, &at) {
                     (Step::Member(name), CType::Struct(id)) => {
                         let field = self.structs.field(*id, name)?;
-                        if field.bits.is_some() || !field.exact {
+                        if !field.exact {
                             return None;
                         }
+                        bits = field.bits;
                         (field.ty, offset + field.offset)
                     }
                     (Step::Element(number), CType::Array { element, .. }) => {
@@ -241,6 +244,12 @@ impl Context<'_> {
                     }
                 },
             };
+            if let Some(bits) = bits {
+                let start = usize::try_from(offset).ok()?;
+                let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
+                super::bit_fields::merge(place, &content, bits);
+                continue;
+            }
             // What is initialised twice has the later value.
             let end = offset.checked_add(content.len() as u64)?;
             addresses.retain(|one| {

@@ -431,11 +431,13 @@ impl Context<'_> {
         let class_before = self.frame().class.replace(id);
         self.resolving_struct += 1;
         let mut fields = Vec::new();
-        // How bit-fields share their units is not modelled: the size is some number.
-        let bit_fields = declared.members.iter().any(|m| match m {
+        // How bit-fields share their units is modelled in C alone: elsewhere the size is some number.
+        let mut unknown = declared.members.iter().any(|m| match m {
             Member::Fields(f) => f.declarators.iter().any(|d| d.bit_width.is_some()),
             _ => false,
-        });
+        }) && !self.is_c();
+        // Members of such a structure are not aligned, which accesses have to be.
+        unknown |= self.is_c() && declared.attributes.iter().any(|a| a.name == "packed");
         for base in &declared.bases {
             let ty = self.resolve_type(base);
             if let CType::Struct(base) = ty
@@ -497,13 +499,21 @@ impl Context<'_> {
                             DeclaratorName::None if matches!(ty, CType::Struct(_)) => {
                                 SmolStr::default()
                             }
+                            DeclaratorName::None
+                                if self.is_c() && declarator.bit_width.is_some() =>
+                            {
+                                SmolStr::default()
+                            }
                             _ => continue,
                         };
-                        let bits = declarator.bit_width.as_ref().and_then(|e| {
-                            u8::try_from(self.constant(e)?.as_int())
-                                .ok()
-                                .filter(|b| (1..64).contains(b))
-                        });
+                        let bits = match &declarator.bit_width {
+                            Some(e) => {
+                                let bits = self.bits_of(e, &ty);
+                                unknown |= bits.is_none();
+                                bits
+                            }
+                            None => None,
+                        };
                         fields.push(Field {
                             name,
                             ty,
@@ -538,9 +548,10 @@ impl Context<'_> {
         }
         let union = declared.kind == StructKind::Union;
         let (size, align) = self.structs.lay_out(&mut fields, union, minimum);
-        let incomplete = bit_fields
-            || !declared.has_body
-            || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
+        // They have had their room.
+        fields.retain(|f| !(f.name.is_empty() && f.bits.is_some()));
+        let incomplete =
+            unknown || !declared.has_body || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
         let info = &mut self.structs.infos[id.0 as usize];
         info.fields = fields;
         info.size = size;
@@ -548,6 +559,15 @@ impl Context<'_> {
         info.incomplete = incomplete;
         self.resolving_struct -= 1;
         self.frame().class = class_before;
+    }
+
+    fn bits_of(&mut self, width: &ast::Expr, ty: &CType) -> Option<Bits> {
+        let width = u8::try_from(self.constant(width)?.as_int()).ok()?;
+        let fits = match self.is_c() {
+            true => u64::from(width) <= 8 * self.structs.size_of(ty)? && ty.is_integer(),
+            false => (1..64).contains(&width),
+        };
+        fits.then_some(Bits { width, first: 0 })
     }
 
     /// A structure inside a structure.

@@ -276,6 +276,7 @@ impl<'a> Context<'a> {
             language: options.language,
             structs: StructTable {
                 hlsl: options.language == Language::Hlsl,
+                c: options.language == Language::C,
                 ..StructTable::default()
             },
             frames: Vec::new(),
