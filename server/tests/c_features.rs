@@ -56,3 +56,8 @@ fn bit_fields_lie_where_the_host_has_them() {
 fn unions_and_compound_literals_are_objects() {
     judged("unions", include_str!("c_features/unions.c"));
 }
+
+#[test]
+fn structures_are_arguments_and_results() {
+    judged("structures", include_str!("c_features/structures.c"));
+}

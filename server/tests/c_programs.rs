@@ -379,10 +379,10 @@ int second(int a, int b) { return a * 5 - b; }
 }
 
 #[test]
-fn structures_that_conventions_pass_in_memory_are_refused() {
+fn structures_of_thousands_of_words_are_no_arguments() {
     let place = Place::new("large");
     let source = "\
-struct large { long a[400]; };
+struct large { long a[4000]; };
 extern int taken(struct large);
 extern struct large made(int);
 int give(struct large *p) { return taken(*p); }
@@ -390,21 +390,15 @@ int take(struct large b) { return b.a[3]; }
 struct large back(struct large *p) { return *p; }
 long get(int k) { return made(k).a[1]; }
 int through(int (*f)(struct large, int), struct large *p) { return f(*p, 3); }
-static long inside(struct large b) { return b.a[3] + b.a[399]; }
-long here(long k) { struct large x = {{[3] = 5}}; x.a[399] = k; return inside(x); }
+static long inside(struct large b) { return b.a[3] + b.a[3999]; }
+long here(long k) { struct large x = {{[3] = 5}}; x.a[3999] = k; return inside(x); }
 ";
     let file = place.file("program.c", source);
     let out = place.path("program.s");
     let emitted = lockstep(&["emit", &file, "-o", &out]);
     assert_eq!(emitted.status.code(), Some(1));
     let told = errors(&emitted);
-    for (line, name) in [
-        (4, "give"),
-        (5, "take"),
-        (6, "back"),
-        (7, "get"),
-        (8, "through"),
-    ] {
+    for (line, name) in [(4, "give"), (5, "take"), (8, "through")] {
         let found = told.lines().any(|one| {
             one.contains(&format!("program.c:{line}:"))
                 && one.contains(&format!("no code for `{name}`"))

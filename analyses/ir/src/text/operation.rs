@@ -82,13 +82,23 @@ impl Parser<'_, '_> {
             ("derivative", [name]) => Derivative::from_name(name).map(Op::Derivative),
             ("fence", []) => Some(Op::Fence),
             ("call", []) => Some(Op::Call(self.count()?)),
-            ("call_unknown", rest) => match modifiers(rest, ["pure"]) {
-                Some([pure]) => Some(Op::CallUnknown {
-                    name: self.text()?.into(),
-                    pure,
-                }),
-                None => None,
-            },
+            ("call_unknown", rest) => {
+                let half = |word: &&str| word.strip_prefix("half").map(str::parse::<u16>);
+                let plain: Vec<&str> = rest
+                    .iter()
+                    .copied()
+                    .filter(|word| half(word).is_none())
+                    .collect();
+                let halves: Result<_, _> = rest.iter().filter_map(half).collect();
+                match (modifiers(&plain, ["pure", "into"]), halves) {
+                    (Some([pure, into]), Ok(halves)) => Some(Op::CallUnknown {
+                        name: self.text()?.into(),
+                        pure,
+                        convention: Convention { into, halves },
+                    }),
+                    _ => None,
+                }
+            }
             ("asm", rest) => match modifiers(rest, ["pure"]) {
                 Some([pure]) => Some(Op::Asm {
                     template: self.text()?.into(),

@@ -581,15 +581,51 @@ impl Context<'_> {
             && size > MAX_STORES * 4
         {
             let align = self.structs.align_of(&place.ty);
-            return self.zeros(*address, *access, size, align);
+            let access = MemoryAccess {
+                untyped: self.is_c(),
+                ..*access
+            };
+            return self.zeros(*address, access, size, align);
         }
         self.zero_place(place, span);
     }
 
     fn zeros(&mut self, address: Value, access: MemoryAccess, size: u64, align: u64) {
+        self.each_word(size, align, &mut |cx, word, at| {
+            let element = cx.builder.ptr_add(address, at);
+            let zero = cx.builder.constant(word, 0);
+            cx.builder.store(access, element, &[zero]);
+        });
+    }
+
+    /// Copies an object whose values have no scalars.
+    pub(super) fn copied(
+        &mut self,
+        to: (Value, MemoryAccess),
+        from: (Value, MemoryAccess),
+        ty: &CType,
+    ) {
+        let size = self.structs.size_of(ty).unwrap_or(0);
+        let align = self.structs.align_of(ty);
+        self.each_word(size, align, &mut |cx, word, at| {
+            let element = cx.builder.ptr_add(from.0, at);
+            let value = cx.builder.load(from.1, element, word);
+            let element = cx.builder.ptr_add(to.0, at);
+            cx.builder.store(to.1, element, &[value]);
+        });
+    }
+
+    /// A loop over the words of so many bytes.
+    fn each_word(
+        &mut self,
+        size: u64,
+        align: u64,
+        body_of: &mut dyn FnMut(&mut Self, Type, Value),
+    ) {
         let word = match align {
             8.. if size.is_multiple_of(8) => Type::I64,
             4.. if size.is_multiple_of(4) => Type::I32,
+            2.. if size.is_multiple_of(2) => Type::I16,
             _ => Type::I8,
         };
         let slot = self.builder.slot(Type::I64);
@@ -607,9 +643,7 @@ impl Context<'_> {
         let more = self.builder.int_compare(IntCondition::LessSigned, at, end);
         self.builder.branch(more, body, exit, BranchKind::Implied);
         self.builder.switch_to(body);
-        let element = self.builder.ptr_add(address, at);
-        let zero = self.builder.constant(word, 0);
-        self.builder.store(access, element, &[zero]);
+        body_of(self, word, at);
         let step = self.builder.int(Type::I64, i64::from(word.bytes()));
         let next = self
             .builder

@@ -342,6 +342,7 @@ impl Context<'_> {
         let op = Op::CallUnknown {
             name: SmolStr::new(name),
             pure: false,
+            convention: Default::default(),
         };
         let inst = self.builder.inst(op, &[], &types);
         let parts: Parts = self.builder.results(inst).iter().copied().collect();

@@ -39,6 +39,7 @@ pub mod objects;
 pub mod operators;
 pub mod outlined;
 pub mod overload;
+pub mod passing;
 pub mod place;
 pub mod resolve;
 pub mod resources;

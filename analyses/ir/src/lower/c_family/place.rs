@@ -309,10 +309,29 @@ impl Context<'_> {
         let (Some(a), Some(b)) = (self.address(to, span), self.address(from, span)) else {
             return;
         };
+        if self.is_c() && self.structs.is_exact(&to.ty) {
+            let access = |place: &LValue, address| {
+                let mut access = match place.place {
+                    Place::Memory { access, .. } => access,
+                    _ => self.memory_of(address),
+                };
+                access.untyped = true;
+                (address, access)
+            };
+            let (to_at, from_at) = (access(to, a), access(from, b));
+            return self.copied(to_at, from_at, &to.ty);
+        }
         let size = self.size_value(&to.ty);
         let name = SmolStr::new_static("memcpy");
-        self.builder
-            .inst(Op::CallUnknown { name, pure: false }, &[a, b, size], &[]);
+        self.builder.inst(
+            Op::CallUnknown {
+                name,
+                pure: false,
+                convention: Default::default(),
+            },
+            &[a, b, size],
+            &[],
+        );
     }
 
     pub(super) fn scalarise(&mut self, target: &LValue, ty: &CType, span: Span) -> RValue {

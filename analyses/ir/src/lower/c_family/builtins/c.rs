@@ -150,6 +150,7 @@ pub fn call(
             let op = Op::CallUnknown {
                 name: "abort".into(),
                 pure: false,
+                convention: Default::default(),
             };
             cx.builder.inst(op, &[], &[]);
             return Some(RValue::void());
@@ -222,6 +223,7 @@ fn undeclared(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
     let op = Op::CallUnknown {
         name: name.into(),
         pure: true,
+        convention: Default::default(),
     };
     let value = cx.builder.value(op, &[], Type::I32);
     Some(RValue::scalar(CType::INT, value))
@@ -273,6 +275,7 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
             let op = Op::CallUnknown {
                 name: name.into(),
                 pure: true,
+                convention: Default::default(),
             };
             let value = cx
                 .builder
