@@ -6,7 +6,7 @@ mod command;
 #[path = "support/host.rs"]
 mod host;
 
-use command::{Place, errors};
+use command::{Place, errors, lockstep};
 use host::agree;
 use std::process::Command;
 
@@ -60,4 +60,57 @@ fn unions_and_compound_literals_are_objects() {
 #[test]
 fn structures_are_arguments_and_results() {
     judged("structures", include_str!("c_features/structures.c"));
+}
+
+#[test]
+fn arguments_without_names_are_read_one_behind_the_other() {
+    judged("variadic", include_str!("c_features/variadic.c"));
+}
+
+#[test]
+fn the_language_is_what_the_host_says() {
+    judged("language", include_str!("c_features/language.c"));
+}
+
+#[test]
+fn what_there_is_no_code_for_is_said_where_it_stands() {
+    let place = Place::new("refused");
+    let source = "\
+struct __attribute__((packed)) before { char c; int i; };
+struct behind { char c; int i; } __attribute__((packed));
+long packed(struct behind *p) { return p->i; }
+long sized(void) { return sizeof(struct before); }
+long double half(long double x) { return x / 2; }
+long double_(long double *x) { return *x > 1; }
+int wide(int k) { return L\"abc\"[k]; }
+int same(long k) { return _Generic(k, long: 1, long long: 2); }
+int none(int k) { return _Generic(k, long: 1); }
+long aligned(void) { _Alignas(32) char b[3]; return (long)b; }
+double literal(double x) { return x + 0.1L; }
+int fine(int k) { return k; }
+";
+    let file = place.file("program.c", source);
+    let out = place.path("program.s");
+    let emitted = lockstep(&["emit", &file, "-o", &out]);
+    assert_eq!(emitted.status.code(), Some(1));
+    let told = errors(&emitted);
+    for (line, name) in [
+        (3, "packed"),
+        (4, "sized"),
+        (5, "half"),
+        (6, "double_"),
+        (7, "wide"),
+        (8, "same"),
+        (9, "none"),
+        (10, "aligned"),
+        (11, "literal"),
+    ] {
+        let found = told.lines().any(|one| {
+            one.contains(&format!("program.c:{line}:"))
+                && one.contains(&format!("no code for `{name}`"))
+        });
+        assert!(found, "{name}: {told}");
+    }
+    assert!(told.contains("9 of 10 functions are left out"), "{told}");
+    assert_eq!(host::simulated(&out, "fine", &["4"]), 4);
 }

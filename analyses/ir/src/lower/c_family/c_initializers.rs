@@ -5,8 +5,7 @@
 //! struct { int a[2]; struct { int b, c; } in; } x = { 1, 2, .in.c = 3 };     a[0] = 1, a[1] = 2, in.c = 3, the rest 0
 //! ```
 //! A list is first resolved to pieces: a path of members and elements, and the expression that it is initialised with.
-//! Not done: after a designator with several parts, an entry without one goes on at the outermost of them. What of a
-//! static object is an address is found in `static_addresses`.
+//! What of a static object is an address is found in `static_addresses`.
 
 use super::context::*;
 use super::static_addresses::Contents;
@@ -182,6 +181,13 @@ impl Context<'_> {
             return None;
         }
         let mut bytes = vec![0u8; size as usize];
+        let flexible = match ty {
+            CType::Struct(id) => {
+                let last = self.structs[*id].fields.last();
+                last.is_some_and(|field| self.structs.is_flexible(&field.ty))
+            }
+            _ => false,
+        };
         let mut addresses: Vec<Address> = Vec::new();
         let e = match initializer {
             Initializer::None => {
@@ -258,6 +264,9 @@ impl Context<'_> {
             });
             addresses.extend(address);
             let start = usize::try_from(offset).ok()?;
+            if flexible && end > bytes.len() as u64 && end <= MAX_BYTES {
+                bytes.resize(end.next_multiple_of(self.structs.align_of(ty)) as usize, 0);
+            }
             let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
             place.copy_from_slice(&content);
         }
@@ -403,13 +412,42 @@ impl Context<'_> {
             (None, _) => return self.consume(ty, cursor, path, out, depth),
             _ => None,
         };
+        let whole = ty;
         let Some((step, ty)) = below.filter(|_| depth < MAX_DEPTH) else {
             cursor.at += 1;
             return;
         };
-        path.push(step);
+        path.push(step.clone());
         self.designated(&ty, &rest[1..], cursor, path, out, depth + 1);
         path.pop();
+        // Entries without designators go on behind the part that was designated.
+        match (step, whole) {
+            (Step::Member(name), CType::Struct(id)) if !self.structs[*id].union => {
+                let fields = self.structs[*id].fields.clone();
+                let next = self.number_of_field(&fields, &name) + 1;
+                for field in fields.iter().skip(next) {
+                    if !self.goes_on(cursor) {
+                        return;
+                    }
+                    self.field_pieces(field, cursor, path, out, depth + 1);
+                }
+            }
+            (Step::Element(number), CType::Array { element, size }) => {
+                let count = match size {
+                    ArraySize::Fixed(count) => *count,
+                    _ => 0,
+                };
+                for number in number + 1..count {
+                    if !self.goes_on(cursor) {
+                        return;
+                    }
+                    path.push(Step::Element(number));
+                    self.consume(element, cursor, path, out, depth + 1);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Takes as many entries as a part of type `ty` wants: one, or without braces of its own those of its parts.
@@ -658,9 +696,9 @@ impl Context<'_> {
 pub(super) fn string_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
-        match u8::try_from(u32::from(c)) {
-            Ok(byte) => bytes.push(byte),
-            Err(_) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        match u32::from(c) {
+            number @ ast::NUMBERED.. => bytes.push(number as u8),
+            _ => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
     bytes

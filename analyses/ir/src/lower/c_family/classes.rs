@@ -380,6 +380,7 @@ impl Context<'_> {
             size: 1,
             align: 1,
             incomplete: true,
+            scattered: false,
         });
         self.sources.push(Rc::new(origin));
         id
@@ -437,7 +438,8 @@ impl Context<'_> {
             _ => false,
         }) && !self.is_c();
         // Members of such a structure are not aligned, which accesses have to be.
-        unknown |= self.is_c() && declared.attributes.iter().any(|a| a.name == "packed");
+        let packed = self.is_c() && declared.attributes.iter().any(|a| a.name == "packed");
+        unknown |= packed;
         for base in &declared.bases {
             let ty = self.resolve_type(base);
             if let CType::Struct(base) = ty
@@ -448,6 +450,7 @@ impl Context<'_> {
                     ty: CType::Struct(base),
                     offset: 0,
                     base: true,
+                    align: 0,
                     bits: None,
                     row_major: None,
                 });
@@ -456,16 +459,7 @@ impl Context<'_> {
         // Types of members may be named in the bases.
         self.structs.infos[id.0 as usize].fields = fields.clone();
         let mut minimum = 1u64;
-        for attribute in &declared.attributes {
-            if (attribute.name == "align"
-                || attribute.name == "alignas"
-                || attribute.name == "aligned")
-                && let Some(e) = attribute.arguments.first()
-                && let Some(n) = self.constant(e)
-            {
-                minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
-            }
-        }
+        minimum = minimum.max(self.alignment(&declared.attributes));
         for (index, member) in declared.members.iter().enumerate() {
             let number = index as u32;
             match member {
@@ -475,6 +469,10 @@ impl Context<'_> {
                     }
                     let mut inline = None;
                     let words = declaration.specifiers.words;
+                    let asked = match self.is_c() {
+                        true => self.alignment(&declaration.specifiers.attributes),
+                        false => 0,
+                    };
                     let row_major = if words.has(SpecifierSet::ROW_MAJOR) {
                         Some(true)
                     } else {
@@ -519,17 +517,17 @@ impl Context<'_> {
                             ty,
                             offset: 0,
                             base: false,
+                            align: match self.is_c() {
+                                true => asked.max(self.alignment(&declarator.attributes)),
+                                false => 0,
+                            },
                             bits,
                             row_major,
                         });
                     }
-                    for attribute in &declaration.specifiers.attributes {
-                        if (attribute.name == "align" || attribute.name == "alignas")
-                            && let Some(e) = attribute.arguments.first()
-                            && let Some(n) = self.constant(e)
-                        {
-                            minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
-                        }
+                    if !self.is_c() {
+                        let asked = self.alignment(&declaration.specifiers.attributes);
+                        minimum = minimum.max(asked);
                     }
                 }
                 Member::Struct(inner) if inner.name.is_none() => {
@@ -539,6 +537,7 @@ impl Context<'_> {
                         ty,
                         offset: 0,
                         base: false,
+                        align: 0,
                         bits: None,
                         row_major: None,
                     });
@@ -550,15 +549,32 @@ impl Context<'_> {
         let (size, align) = self.structs.lay_out(&mut fields, union, minimum);
         // They have had their room.
         fields.retain(|f| !(f.name.is_empty() && f.bits.is_some()));
-        let incomplete =
-            unknown || !declared.has_body || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
+        let known = |ty: &CType| self.structs.is_exact(ty) || self.structs.is_flexible(ty);
+        let incomplete = unknown || !declared.has_body || fields.iter().any(|f| !known(&f.ty));
         let info = &mut self.structs.infos[id.0 as usize];
         info.fields = fields;
         info.size = size;
         info.align = align;
         info.incomplete = incomplete;
+        info.scattered = packed;
         self.resolving_struct -= 1;
         self.frame().class = class_before;
+    }
+
+    /// The strictest alignment that attributes ask for, 0 where none does.
+    pub(super) fn alignment(&mut self, attributes: &[ast::Attribute]) -> u64 {
+        let mut strictest = 0;
+        for attribute in attributes {
+            if matches!(attribute.name.as_str(), "align" | "alignas" | "aligned") {
+                let known = match attribute.arguments.first() {
+                    Some(e) => self.constant(e).map(|n| n.as_int()),
+                    // As much as any object needs.
+                    None => Some(16),
+                };
+                strictest = strictest.max(known.unwrap_or(0).clamp(0, 4096) as u64);
+            }
+        }
+        strictest
     }
 
     fn bits_of(&mut self, width: &ast::Expr, ty: &CType) -> Option<Bits> {

@@ -133,7 +133,7 @@ impl Context<'_> {
     }
 
     /// Makes a function one of the module, where it has a body in sight and there is room.
-    fn in_module(&mut self, callee: Callee) {
+    pub(super) fn in_module(&mut self, callee: Callee) {
         let FunctionRef::Item(_) = &callee.function else {
             return;
         };
@@ -207,7 +207,11 @@ impl Context<'_> {
             return;
         }
         let name = self.structs.display(ty);
-        let message = format!("`{name}` is too large to be passed by value");
+        self.refused(format!("`{name}` is too large to be passed by value"), span);
+    }
+
+    /// Says what there is no code for; the function has none then.
+    pub(super) fn refused(&mut self, message: String, span: Span) {
         let unknown = self.unknown(message, &[], &CType::LONG, span);
         let op = Op::CallUnknown {
             name: "memory".into(),

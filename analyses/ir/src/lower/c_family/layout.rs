@@ -55,7 +55,7 @@ impl StructTable {
                 continue;
             }
             left = 0;
-            let own = self.align_of(&field.ty).max(1);
+            let own = self.align_of(&field.ty).max(field.align).max(1);
             // A base without members takes no room of its own.
             let size = match field.base && self.is_empty(&field.ty, 0) {
                 true => 0,

@@ -25,6 +25,7 @@ pub mod dispatch;
 pub mod env;
 pub mod expr;
 pub mod fields;
+pub mod generic_selection;
 pub mod guesses;
 pub mod inline_asm;
 pub mod launches;

@@ -27,6 +27,9 @@ impl Context<'_> {
 
     pub fn load_silently(&mut self, place: &LValue, span: Span) -> RValue {
         self.here(span);
+        if self.is_c() && matches!(&place.ty, CType::Opaque(name) if name == "long double") {
+            self.refused("`long double`".into(), span);
+        }
         match &place.place {
             Place::Slots(slots) => {
                 let parts: Parts = slots.iter().map(|&s| self.builder.read(s)).collect();

@@ -353,6 +353,9 @@ pub struct Field {
     /// In bytes, C layout.
     pub offset: u64,
     pub base: bool,
+    /// That is asked for, 0 where none is.
+    pub align: u64,
+    /// Of a bit-field.
     pub bits: Option<Bits>,
     /// `row_major` or `column_major`, of HLSL's matrices.
     pub row_major: Option<bool>,
@@ -381,6 +384,8 @@ pub struct StructInfo {
     pub align: u64,
     /// The layout depends on something unknown.
     pub incomplete: bool,
+    /// Its members lie where nothing here says: it is packed.
+    pub scattered: bool,
 }
 
 /// The structures of one lowering.
@@ -443,6 +448,11 @@ impl StructTable {
             }
             _ => true,
         }
+    }
+
+    /// The last member of a structure of C, as many elements as there is memory for.
+    pub fn is_flexible(&self, ty: &CType) -> bool {
+        matches!(ty, CType::Array { element, size: ArraySize::Unknown } if self.c && self.is_exact(element))
     }
 
     pub fn align_of(&self, ty: &CType) -> u64 {
@@ -584,15 +594,15 @@ impl StructTable {
         let words = self.is_words(id);
         let mut first_part = 0usize;
         let mut inherited = None;
-        let mut exact = true;
+        let mut exact = !info.scattered;
         for (number, field) in info.fields.iter().enumerate() {
             // What follows a member of unknown size, and such a member itself, lies somewhere.
-            exact &= info.union || self.is_exact(&field.ty);
+            exact &= info.union || self.is_exact(&field.ty) || self.is_flexible(&field.ty);
             if field.name == name {
                 return Some(FieldPlace {
                     ty: field.ty.clone(),
                     offset: field.offset,
-                    exact: exact || number == 0,
+                    exact: exact || number == 0 && !info.scattered,
                     first_part: (!words).then_some(first_part),
                     bits: field.bits,
                 });
@@ -605,7 +615,7 @@ impl StructTable {
                 inherited = Some(FieldPlace {
                     ty: found.ty,
                     offset: field.offset + found.offset,
-                    exact: (exact || number == 0) && found.exact,
+                    exact: (exact || number == 0 && !info.scattered) && found.exact,
                     first_part: match (words, found.first_part) {
                         (false, Some(part)) => Some(first_part + part),
                         _ => None,
@@ -702,6 +712,7 @@ mod tests {
             ty,
             offset: 0,
             base: false,
+            align: 0,
             bits: None,
             row_major: None,
         };
@@ -720,6 +731,7 @@ mod tests {
             size,
             align,
             incomplete: false,
+            scattered: false,
         });
         let c = table.field(id, "c").map(|f| (f.offset, f.first_part));
         assert_eq!(c, Some((16, Some(4))));

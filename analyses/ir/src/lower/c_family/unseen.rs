@@ -30,6 +30,8 @@ pub enum Unseen {
     Functor,
     /// A pointer to a function whose value is not known.
     Pointer,
+    /// It reads arguments that have no names.
+    Variadic,
     /// It calls itself, and cannot be a function of the module.
     Recursive,
     /// What is entered already has reached the budget.
@@ -96,6 +98,10 @@ impl Context<'_> {
             Unseen::Overload => self.problem(
                 span,
                 format!("no `{name}` in sight is understood to take these arguments: {effect}"),
+            ),
+            Unseen::Variadic => self.remark(
+                span,
+                format!("`{name}` takes arguments behind `...` and is not entered: {effect}"),
             ),
             Unseen::Recursive => self.problem(
                 span,

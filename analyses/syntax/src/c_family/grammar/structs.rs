@@ -60,6 +60,12 @@ impl Parser<'_> {
             .and_then(|name| name.segments.last())
             .map(|last| last.ident.name.clone());
         let members = self.members(class);
+        while !self.dialect.has_templates()
+            && self.peek() == T::Ident
+            && let Some(SpecifierWord::Attribute(word)) = self.dialect.specifier_word(self.text())
+        {
+            self.word_attribute(word, &mut attributes);
+        }
         let definition = Struct {
             template: None,
             name,
