@@ -27,7 +27,7 @@ impl Context<'_> {
 
     pub fn load_silently(&mut self, place: &LValue, span: Span) -> RValue {
         self.here(span);
-        if self.is_c() && matches!(&place.ty, CType::Opaque(name) if name == "long double") {
+        if self.is_c() && matches!(&place.ty, CType::Opaque(name) if name == LONG_DOUBLE) {
             self.refused("`long double`".into(), span);
         }
         match &place.place {

@@ -33,7 +33,7 @@ impl Context<'_> {
             TypeKind::Builtin(word) if word == "half" && self.is_hlsl() => self.hlsl_half(),
             // 80 bits on IA-64, which nothing here computes with.
             TypeKind::Builtin(word) if word == "long double" && self.is_c() => {
-                CType::opaque("long double")
+                CType::opaque(LONG_DOUBLE)
             }
             TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
             TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {

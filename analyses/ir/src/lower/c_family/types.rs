@@ -118,6 +118,9 @@ pub struct Signature {
 pub(super) const FUNCTION_POINTER: &str = "function pointer";
 pub(super) const REFERRING_FUNCTION_POINTER: &str = "pointer to a function of references";
 
+/// `long double` of C: 16 bytes, and values that nothing here computes with.
+pub(super) const LONG_DOUBLE: &str = "long double";
+
 /// An HLSL resource object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceType {
@@ -433,6 +436,7 @@ impl StructTable {
             },
             CType::Reference { to, .. } => self.size_of(to)?,
             CType::Lambda(_) => 1,
+            CType::Opaque(name) if name == LONG_DOUBLE => 16,
             _ => 8,
         })
     }
@@ -440,7 +444,10 @@ impl StructTable {
     /// Whether a type's layout is the compiler's: not where it depends on a type or a number that is not known.
     pub fn is_exact(&self, ty: &CType) -> bool {
         match ty {
-            CType::Opaque(name) => name == FUNCTION_POINTER || name == REFERRING_FUNCTION_POINTER,
+            CType::Opaque(name) => {
+                let known = [FUNCTION_POINTER, REFERRING_FUNCTION_POINTER, LONG_DOUBLE];
+                known.contains(&name.as_str())
+            }
             CType::Unknown => false,
             CType::Struct(id) => !self[*id].incomplete,
             CType::Array { element, size } => {
@@ -470,6 +477,7 @@ impl StructTable {
             CType::Matrix { element, .. } => self.align_of(element),
             CType::Array { element, .. } => self.align_of(element),
             CType::Struct(id) => self[*id].align,
+            CType::Opaque(name) if name == LONG_DOUBLE => 16,
             other => self.size_of(other).unwrap_or(8).clamp(1, 8),
         }
     }
