@@ -168,34 +168,6 @@ int g(int i) { announced += later(i) + small(i); return hlp(i) + count++ + own++
 }
 
 #[test]
-fn arguments_without_names_are_refused_and_calls_with_them_are_not() {
-    let place = Place::new("variadic");
-    let file = place.file(
-        "program.c",
-        "#include <stdarg.h>\n#include <stdio.h>\n\
-         int sum(int k, ...) {\n  va_list ap;\n  va_start(ap, k);\n  int s = va_arg(ap, int);\n  va_end(ap);\n  return s;\n}\n\
-         int said(int k) { return printf(\"%d\\n\", k); }\n",
-    );
-    let out = place.path("program.s");
-    let emitted = lockstep(&["emit", &file, "-o", &out]);
-    assert_eq!(emitted.status.code(), Some(1));
-    let told = errors(&emitted);
-    for (line, what) in [(5, "va_start"), (6, "va_arg"), (7, "va_end")] {
-        let reason = format!("arguments behind `...` are not read in IA-64: `{what}`");
-        let found = told
-            .lines()
-            .any(|one| one.contains(&format!("program.c:{line}:")) && one.contains(&reason));
-        assert!(found, "{told}");
-    }
-    // What has code is there all the same.
-    let code = std::fs::read_to_string(&out).expect("code");
-    assert!(
-        !code.contains("va_") && code.contains("br.call.sptk.many b0 = printf"),
-        "{code}"
-    );
-}
-
-#[test]
 fn broken_source_has_no_code() {
     let place = Place::new("broken");
     let out = place.path("program.s");
@@ -233,7 +205,7 @@ fn functions_without_code_leave_the_others() {
     let place = Place::new("partly");
     let source = "\
 int ok(int n) { return n + 1; }
-int bad(int n, ...) { __builtin_va_list l; __builtin_va_start(l, n); return n; }
+long double bad(int n) { return n; }
 int ok2(int n) { return ok(n) * 2; }
 ";
     let file = place.file("program.c", source);
@@ -379,10 +351,10 @@ int second(int a, int b) { return a * 5 - b; }
 }
 
 #[test]
-fn structures_that_conventions_pass_in_memory_are_refused() {
+fn structures_of_thousands_of_words_are_no_arguments() {
     let place = Place::new("large");
     let source = "\
-struct large { long a[400]; };
+struct large { long a[4000]; };
 extern int taken(struct large);
 extern struct large made(int);
 int give(struct large *p) { return taken(*p); }
@@ -390,21 +362,15 @@ int take(struct large b) { return b.a[3]; }
 struct large back(struct large *p) { return *p; }
 long get(int k) { return made(k).a[1]; }
 int through(int (*f)(struct large, int), struct large *p) { return f(*p, 3); }
-static long inside(struct large b) { return b.a[3] + b.a[399]; }
-long here(long k) { struct large x = {{[3] = 5}}; x.a[399] = k; return inside(x); }
+static long inside(struct large b) { return b.a[3] + b.a[3999]; }
+long here(long k) { struct large x = {{[3] = 5}}; x.a[3999] = k; return inside(x); }
 ";
     let file = place.file("program.c", source);
     let out = place.path("program.s");
     let emitted = lockstep(&["emit", &file, "-o", &out]);
     assert_eq!(emitted.status.code(), Some(1));
     let told = errors(&emitted);
-    for (line, name) in [
-        (4, "give"),
-        (5, "take"),
-        (6, "back"),
-        (7, "get"),
-        (8, "through"),
-    ] {
+    for (line, name) in [(4, "give"), (5, "take"), (8, "through")] {
         let found = told.lines().any(|one| {
             one.contains(&format!("program.c:{line}:"))
                 && one.contains(&format!("no code for `{name}`"))

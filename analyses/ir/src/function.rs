@@ -1,7 +1,7 @@
 //! A function in SSA form, and what it remembers of its source: variables, vectors, positions, inlined calls.
 
 use crate::entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
-use crate::inst::InstData;
+use crate::inst::{Convention, InstData};
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -22,6 +22,7 @@ pub struct Function {
     pub internal: bool,
     /// Takes further arguments, `...`, which nothing here reads.
     pub variadic: bool,
+    pub convention: Convention,
     /// Entry-block parameters correspond to these one to one after flattening: see `ParameterInfo::values`.
     pub parameters: Vec<ParameterInfo>,
     pub returns: Vec<Type>,

@@ -33,6 +33,9 @@ pub const UNKNOWN_SIZE: u32 = 4099;
 /// What the name of a call through a pointer begins with.
 pub const THROUGH: char = '*';
 
+/// The call that gives the address of a function's arguments without names, which lie one behind the other.
+pub const UNNAMED: &str = "__builtin_va_area";
+
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
     /// A literal of the result's type: integers sign-extended to 64 bits, floats as their own bit pattern (an f32's
@@ -97,12 +100,44 @@ pub enum Op {
     CallUnknown {
         name: SmolStr,
         pure: bool,
+        convention: Convention,
     },
     /// Inline assembly, opaque: results depend on the operands and on anything else unless `pure`.
     Asm {
         template: SmolStr,
         pure: bool,
     },
+}
+
+/// How values go to a function of C and come back where it is not an argument a slot and a result a register.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Convention {
+    /// The first argument is the address where the result is written; it takes no slot.
+    pub into: bool,
+    /// Arguments, by number, that lie in the slot of the one before them: second elements of pairs of `float`.
+    pub halves: SmallVec<[u16; 2]>,
+}
+
+impl Convention {
+    /// The slot of each of so many arguments; `None` of the address where the result goes.
+    #[must_use]
+    pub fn slots(&self, count: usize) -> Vec<Option<usize>> {
+        let mut next = 0;
+        let slot = |at: usize| {
+            if at == 0 && self.into {
+                return None;
+            }
+            if !self.is_half(at) {
+                next += 1;
+            }
+            Some(next - 1)
+        };
+        (0..count).map(slot).collect()
+    }
+    #[must_use]
+    pub fn is_half(&self, argument: usize) -> bool {
+        self.halves.iter().any(|&one| usize::from(one) == argument)
+    }
 }
 
 /// Permission to assume that integer arithmetic does not wrap (language undefined behaviour or proved).
@@ -365,6 +400,9 @@ pub struct MemoryAccess {
     pub read_only: bool,
     /// Bounds are checked by the hardware: an access outside gives 0 or is dropped (HLSL resources).
     pub checked: bool,
+    /// In C: bytes of an object whatever types its members have (unions, bit-fields), so that types tell it apart from
+    /// no other access.
+    pub untyped: bool,
 }
 
 impl MemoryAccess {
@@ -374,6 +412,7 @@ impl MemoryAccess {
             volatile: false,
             read_only: matches!(space, Space::Constant),
             checked: false,
+            untyped: false,
         }
     }
 }

@@ -90,7 +90,7 @@ impl Pool {
 
 fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
     let rotating = function.rotating;
-    let inputs = function.parameters.len().min(8) as u32;
+    let inputs = function.inputs();
     let first = 32
         + rotating
             .general
@@ -240,15 +240,13 @@ pub(super) fn scan(
     let mut active: [Vec<(Interval, u8)>; 3] = Default::default();
     let mut freed = [[0u32; 256]; 3];
     // Where parameters arrive.
-    let inputs = function.parameters.len().min(8) as u8;
+    let inputs = function.inputs() as u8;
     let own = |register: Virtual| {
-        let slot = function
-            .parameters
-            .iter()
-            .position(|&one| one == register)?;
-        let stays =
-            function.file(register) == File::General && function.rotating.general == 0 && slot < 8;
-        stays.then_some(32 + slot as u8)
+        let (_, at) = function.arriving().find(|(one, _)| *one == register)?;
+        let stays = |at: &Reg| {
+            at.file == File::General && at.number >= 32 && function.rotating.general == 0
+        };
+        at.filter(stays).map(|at| at.number)
     };
     for interval in intervals(function, live) {
         let file = function.file(interval.register);
@@ -343,11 +341,7 @@ pub(super) fn scan(
 
 /// The first stacked register that nothing but the prologue may take.
 pub(super) fn behind(function: &Function, places: &[Place]) -> u32 {
-    let mut next = 32
-        + function
-            .rotating
-            .general
-            .max(function.parameters.len().min(8) as u32);
+    let mut next = 32 + function.rotating.general.max(function.inputs());
     for (at, place) in places.iter().enumerate() {
         let output = function.outputs.contains(&Virtual(at as u32));
         if let Place::Register(Reg {

@@ -128,20 +128,8 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
         speculative,
     };
     // Arguments come from where they arrive.
-    let mut floats = 0u8;
-    for (slot, &param) in function.parameters.iter().enumerate() {
-        let float = function.registers[param.0 as usize] == File::Float;
-        let from = if float {
-            floats += 1;
-            if floats > 8 {
-                continue;
-            }
-            Reg::float(7 + floats)
-        } else if slot < 8 {
-            Reg::general(32 + slot as u8)
-        } else {
-            continue;
-        };
+    for (param, from) in function.arriving() {
+        let Some(from) = from else { continue };
         match places[param.0 as usize] {
             Place::Register(to) if to != from => {
                 writer.push(None, "mov", vec![to.into()], vec![from.into()]);

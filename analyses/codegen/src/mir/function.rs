@@ -127,8 +127,15 @@ pub struct Function {
     pub name: SmolStr,
     /// The file of every virtual register.
     pub registers: Vec<File>,
-    /// By argument slot of the calling convention: the register that has the argument at the start.
+    /// The registers that have the arguments at the start.
     pub parameters: Vec<Virtual>,
+    /// Where each of them arrives, and `None` where the code itself takes it from memory. What this says nothing of: a slot
+    /// of the calling convention each, in order.
+    pub arrivals: Vec<Option<Reg>>,
+    /// General registers in which arguments arrive, where they are not as many as parameters.
+    pub inputs: Option<u32>,
+    /// Arguments behind those that have names lie in memory, one behind the other: from registers, too.
+    pub variadic: bool,
     /// In layout order; the first is the entry, to which nothing branches.
     pub blocks: Vec<Block>,
     pub slots: Vec<Slot>,
@@ -143,6 +150,30 @@ pub struct Function {
     pub outgoing: u32,
     /// Whether it calls: the return address and `gp` do not stay where they are.
     pub calls: bool,
+}
+
+impl Function {
+    /// General registers in which arguments arrive.
+    #[must_use]
+    pub fn inputs(&self) -> u32 {
+        let slots = self.parameters.len().min(8) as u32;
+        self.inputs.unwrap_or(slots)
+    }
+
+    /// Where each parameter arrives.
+    pub fn arriving(&self) -> impl Iterator<Item = (Virtual, Option<Reg>)> + '_ {
+        let mut floats = 0u8;
+        self.parameters.iter().enumerate().map(move |(at, &param)| {
+            let float = self.file(param) == File::Float;
+            floats += u8::from(float);
+            let plain = match (float, at) {
+                (true, _) if floats <= 8 => Some(Reg::float(7 + floats)),
+                (false, 0..8) => Some(Reg::general(32 + at as u8)),
+                _ => None,
+            };
+            (param, self.arrivals.get(at).copied().unwrap_or(plain))
+        })
+    }
 }
 
 impl From<Virtual> for Operand {

@@ -96,7 +96,7 @@ fn closes(kind: &Barrier) -> bool {
 fn is_unseen(op: &Op) -> bool {
     match op {
         Op::Call(_) | Op::Unknown(_) => true,
-        Op::CallUnknown { pure, name } => !pure || name.contains("map_shared_rank"),
+        Op::CallUnknown { pure, name, .. } => !pure || name.contains("map_shared_rank"),
         Op::Asm { pure, template } => !pure || template.contains("mapa"),
         _ => false,
     }

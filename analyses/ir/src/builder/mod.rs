@@ -51,6 +51,7 @@ impl FunctionBuilder {
                 language,
                 internal: false,
                 variadic: false,
+                convention: Convention::default(),
                 parameters: Vec::new(),
                 returns: Vec::new(),
                 launch: LaunchShape::default(),

@@ -502,7 +502,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
     ) {
         let data = &function.insts[inst];
         let (pure, name, what) = match &data.op {
-            Op::CallUnknown { name, pure } => (*pure, text(name), format!("call of {name}")),
+            Op::CallUnknown { name, pure, .. } => (*pure, text(name), format!("call of {name}")),
             Op::Asm { template, pure } => (*pure, text(template), "inline assembly".to_string()),
             Op::Unknown(id) => {
                 let reason = function.unknowns.get(*id).map(|u| u.reason.clone());

@@ -82,13 +82,23 @@ impl Parser<'_, '_> {
             ("derivative", [name]) => Derivative::from_name(name).map(Op::Derivative),
             ("fence", []) => Some(Op::Fence),
             ("call", []) => Some(Op::Call(self.count()?)),
-            ("call_unknown", rest) => match modifiers(rest, ["pure"]) {
-                Some([pure]) => Some(Op::CallUnknown {
-                    name: self.text()?.into(),
-                    pure,
-                }),
-                None => None,
-            },
+            ("call_unknown", rest) => {
+                let half = |word: &&str| word.strip_prefix("half").map(str::parse::<u16>);
+                let plain: Vec<&str> = rest
+                    .iter()
+                    .copied()
+                    .filter(|word| half(word).is_none())
+                    .collect();
+                let halves: Result<_, _> = rest.iter().filter_map(half).collect();
+                match (modifiers(&plain, ["pure", "into"]), halves) {
+                    (Some([pure, into]), Ok(halves)) => Some(Op::CallUnknown {
+                        name: self.text()?.into(),
+                        pure,
+                        convention: Convention { into, halves },
+                    }),
+                    _ => None,
+                }
+            }
             ("asm", rest) => match modifiers(rest, ["pure"]) {
                 Some([pure]) => Some(Op::Asm {
                     template: self.text()?.into(),
@@ -143,12 +153,14 @@ fn arithmetic(name: &str, rest: &[&str]) -> Option<Op> {
 fn memory_access(words: &[&str]) -> Option<MemoryAccess> {
     let (space, rest) = words.split_first()?;
     let space = Space::from_name(space)?;
-    let [volatile, read_only, checked] = modifiers(rest, ["volatile", "read_only", "checked"])?;
+    let known = ["volatile", "read_only", "checked", "untyped"];
+    let [volatile, read_only, checked, untyped] = modifiers(rest, known)?;
     Some(MemoryAccess {
         space,
         volatile,
         read_only,
         checked,
+        untyped,
     })
 }
 

@@ -270,6 +270,12 @@ impl<'s, 't> Parser<'s, 't> {
         function.layout.clear();
         function.internal = self.keyword("internal");
         function.variadic = self.keyword("variadic");
+        function.convention.into = self.keyword("into");
+        while self.keyword("half") {
+            let number: u32 = self.count()?;
+            let number = u16::try_from(number).unwrap_or(u16::MAX);
+            function.convention.halves.push(number);
+        }
         if self.mark('>') {
             function.returns.push(self.ty()?);
             while self.mark(',') {

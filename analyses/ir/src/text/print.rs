@@ -61,6 +61,10 @@ impl Printer<'_, '_> {
         );
         self.flag(f.internal, "internal");
         self.flag(f.variadic, "variadic");
+        self.flag(f.convention.into, "into");
+        for half in &f.convention.halves {
+            put!(self, " half {half}");
+        }
         for (number, ty) in f.returns.iter().enumerate() {
             put!(self, "{} {ty}", if number == 0 { " ->" } else { "," });
         }
@@ -314,9 +318,17 @@ impl Printer<'_, '_> {
             Op::Derivative(derivative) => put!(self, "derivative.{}", derivative.name()),
             Op::Fence => self.out.push_str("fence"),
             Op::Call(index) => put!(self, "call {index}"),
-            Op::CallUnknown { name, pure } => {
+            Op::CallUnknown {
+                name,
+                pure,
+                convention,
+            } => {
                 self.out.push_str("call_unknown");
                 self.modifier(*pure, "pure");
+                self.modifier(convention.into, "into");
+                for half in &convention.halves {
+                    put!(self, ".half{half}");
+                }
                 put!(self, " {}", quoted(name));
             }
             Op::Asm { template, pure } => {
@@ -332,6 +344,7 @@ impl Printer<'_, '_> {
         self.modifier(access.volatile, "volatile");
         self.modifier(access.read_only, "read_only");
         self.modifier(access.checked, "checked");
+        self.modifier(access.untyped, "untyped");
     }
 
     fn terminator(&mut self, data: &BlockData) {

@@ -312,6 +312,9 @@ pub enum TypeKind {
     Unknown,
 }
 
+/// In the text of a string: a byte that is written by its number stands this far behind it.
+pub const NUMBERED: u32 = 0x10_0000;
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct Struct {
     pub template: Option<TemplateParameters>,
@@ -568,6 +571,11 @@ pub enum ExprKind {
         left: Box<Expr>,
         right: Box<Expr>,
         op_span: Span,
+    },
+    /// `_Generic(control, T: value, default: value)`
+    Generic {
+        control: Box<Expr>,
+        cases: Vec<(Option<Type>, Expr)>,
     },
     Conditional {
         condition: Box<Expr>,

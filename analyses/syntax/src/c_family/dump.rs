@@ -332,6 +332,15 @@ pub(super) fn expr(value: &Expr, out: &mut String) {
             then,
             otherwise,
         } => form("?", &[condition, then, otherwise], out),
+        ExprKind::Generic { control, cases } => {
+            out.push_str("(generic ");
+            expr(control, out);
+            for (_, value) in cases {
+                out.push(' ');
+                expr(value, out);
+            }
+            out.push(')');
+        }
         ExprKind::Call { callee, arguments } => {
             out.push_str("(call ");
             expr(callee, out);

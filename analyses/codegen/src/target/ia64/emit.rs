@@ -112,8 +112,9 @@ pub(crate) fn slot(number: u32) -> SmolStr {
 pub(crate) fn spilled(offset: u32) -> SmolStr {
     format_smolstr!(".spill{offset}")
 }
-pub(crate) fn incoming(argument: usize) -> SmolStr {
-    format_smolstr!(".argument{argument}")
+/// So many bytes behind the first argument that arrives in memory.
+pub(crate) fn incoming(bytes: i64) -> SmolStr {
+    format_smolstr!(".argument{bytes}")
 }
 
 /// The name of a function in the text.
@@ -297,6 +298,11 @@ impl Frame {
                 bytes += 16;
             }
         }
+        // Below the scratch area: what arrives in registers behind the arguments that have names.
+        bytes += match function.variadic {
+            true => 48,
+            false => 0,
+        };
         let mut next = allocation.stacked;
         let mut give = |wanted: bool| {
             wanted.then(|| {
@@ -320,7 +326,7 @@ impl Frame {
         let predicates = give(predicates);
         let count = give(counted);
         let nats = give(spilled);
-        let inputs = function.parameters.len().min(8) as u32;
+        let inputs = function.inputs();
         // What passes arguments on has its place behind all that may be saved.
         let last = function.outputs.first().map_or(next, |one| {
             u32::from(allocation.registers[one.0 as usize].number)
@@ -346,13 +352,16 @@ impl Frame {
     }
     fn offset(&self, symbol: &str) -> Option<u64> {
         let number = |rest: &str| rest.parse::<u64>().ok();
+        if let Some(rest) = symbol.strip_prefix(".argument") {
+            return u64::try_from(self.bytes as i64 + 16 + rest.parse::<i64>().ok()?).ok();
+        }
         if let Some(rest) = symbol.strip_prefix(".slot") {
             return self.slots.get(number(rest)? as usize).copied();
         }
         if let Some(rest) = symbol.strip_prefix(".spill") {
             return Some(self.spills + number(rest)?);
         }
-        Some(self.bytes + 16 + 8 * number(symbol.strip_prefix(".argument")?)?)
+        None
     }
 }
 

@@ -169,6 +169,7 @@ fn unknowns_are_repeatable_and_pure_ones_depend_on_operands_alone() {
                     Op::CallUnknown {
                         name: "f".into(),
                         pure,
+                        convention: Default::default(),
                     },
                     &[arg],
                     Type::I64,

@@ -141,6 +141,7 @@ impl Context<'_> {
                     let op = crate::inst::Op::CallUnknown {
                         name: smol_str::format_smolstr!("{name}::{text}"),
                         pure: false,
+                        convention: Default::default(),
                     };
                     let value = self.builder.value(op, &object, Type::I32);
                     return Operand::Value(RValue::scalar(CType::INT, value));

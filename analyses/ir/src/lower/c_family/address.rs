@@ -35,6 +35,10 @@ impl Context<'_> {
             }
             Place::Value(value) => {
                 let value = (**value).clone();
+                // A parameter whose memory is written is a variable of its own; elsewhere that is known before.
+                if place.name.is_some() && self.is_c() && !value.parts.is_empty() {
+                    self.give_storage(place);
+                }
                 if value.parts.is_empty()
                     && !value.ty.is_pointer()
                     && let Some(target) = value.target.clone()

@@ -5,8 +5,7 @@
 //! struct { int a[2]; struct { int b, c; } in; } x = { 1, 2, .in.c = 3 };     a[0] = 1, a[1] = 2, in.c = 3, the rest 0
 //! ```
 //! A list is first resolved to pieces: a path of members and elements, and the expression that it is initialised with.
-//! Not done: after a designator with several parts, an entry without one goes on at the outermost of them. What of a
-//! static object is an address is found in `static_addresses`.
+//! What of a static object is an address is found in `static_addresses`.
 
 use super::context::*;
 use super::static_addresses::Contents;
@@ -102,7 +101,8 @@ impl Context<'_> {
     pub(super) fn c_compound_literal(&mut self, ty: CType, list: &Expr, span: Span) -> LValue {
         let ty = self.c_sized(ty, &Initializer::Copy(list.clone()));
         let place = match &ty {
-            CType::Array { .. } => {
+            // An object whose address is asked for is one object.
+            CType::Array { .. } | CType::Struct(_) => {
                 let (size, align) = (
                     self.structs.size_of(&ty).unwrap_or(4096),
                     self.structs.align_of(&ty),
@@ -181,6 +181,13 @@ impl Context<'_> {
             return None;
         }
         let mut bytes = vec![0u8; size as usize];
+        let flexible = match ty {
+            CType::Struct(id) => {
+                let last = self.structs[*id].fields.last();
+                last.is_some_and(|field| self.structs.is_flexible(&field.ty))
+            }
+            _ => false,
+        };
         let mut addresses: Vec<Address> = Vec::new();
         let e = match initializer {
             Initializer::None => {
@@ -201,13 +208,15 @@ impl Context<'_> {
         for piece in pieces {
             let mut offset = 0u64;
             let mut at = ty.clone();
+            let mut bits = None;
             for step in &piece.path {
                 (at, offset) = match (step, &at) {
                     (Step::Member(name), CType::Struct(id)) => {
                         let field = self.structs.field(*id, name)?;
-                        if field.bits.is_some() || !field.exact {
+                        if !field.exact {
                             return None;
                         }
+                        bits = field.bits;
                         (field.ty, offset + field.offset)
                     }
                     (Step::Element(number), CType::Array { element, .. }) => {
@@ -241,6 +250,12 @@ impl Context<'_> {
                     }
                 },
             };
+            if let Some(bits) = bits {
+                let start = usize::try_from(offset).ok()?;
+                let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
+                super::bit_fields::merge(place, &content, bits);
+                continue;
+            }
             // What is initialised twice has the later value.
             let end = offset.checked_add(content.len() as u64)?;
             addresses.retain(|one| {
@@ -249,6 +264,9 @@ impl Context<'_> {
             });
             addresses.extend(address);
             let start = usize::try_from(offset).ok()?;
+            if flexible && end > bytes.len() as u64 && end <= MAX_BYTES {
+                bytes.resize(end.next_multiple_of(self.structs.align_of(ty)) as usize, 0);
+            }
             let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
             place.copy_from_slice(&content);
         }
@@ -394,13 +412,42 @@ impl Context<'_> {
             (None, _) => return self.consume(ty, cursor, path, out, depth),
             _ => None,
         };
+        let whole = ty;
         let Some((step, ty)) = below.filter(|_| depth < MAX_DEPTH) else {
             cursor.at += 1;
             return;
         };
-        path.push(step);
+        path.push(step.clone());
         self.designated(&ty, &rest[1..], cursor, path, out, depth + 1);
         path.pop();
+        // Entries without designators go on behind the part that was designated.
+        match (step, whole) {
+            (Step::Member(name), CType::Struct(id)) if !self.structs[*id].union => {
+                let fields = self.structs[*id].fields.clone();
+                let next = self.number_of_field(&fields, &name) + 1;
+                for field in fields.iter().skip(next) {
+                    if !self.goes_on(cursor) {
+                        return;
+                    }
+                    self.field_pieces(field, cursor, path, out, depth + 1);
+                }
+            }
+            (Step::Element(number), CType::Array { element, size }) => {
+                let count = match size {
+                    ArraySize::Fixed(count) => *count,
+                    _ => 0,
+                };
+                for number in number + 1..count {
+                    if !self.goes_on(cursor) {
+                        return;
+                    }
+                    path.push(Step::Element(number));
+                    self.consume(element, cursor, path, out, depth + 1);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Takes as many entries as a part of type `ty` wants: one, or without braces of its own those of its parts.
@@ -572,15 +619,51 @@ impl Context<'_> {
             && size > MAX_STORES * 4
         {
             let align = self.structs.align_of(&place.ty);
-            return self.zeros(*address, *access, size, align);
+            let access = MemoryAccess {
+                untyped: self.is_c(),
+                ..*access
+            };
+            return self.zeros(*address, access, size, align);
         }
         self.zero_place(place, span);
     }
 
     fn zeros(&mut self, address: Value, access: MemoryAccess, size: u64, align: u64) {
+        self.each_word(size, align, &mut |cx, word, at| {
+            let element = cx.builder.ptr_add(address, at);
+            let zero = cx.builder.constant(word, 0);
+            cx.builder.store(access, element, &[zero]);
+        });
+    }
+
+    /// Copies an object whose values have no scalars.
+    pub(super) fn copied(
+        &mut self,
+        to: (Value, MemoryAccess),
+        from: (Value, MemoryAccess),
+        ty: &CType,
+    ) {
+        let size = self.structs.size_of(ty).unwrap_or(0);
+        let align = self.structs.align_of(ty);
+        self.each_word(size, align, &mut |cx, word, at| {
+            let element = cx.builder.ptr_add(from.0, at);
+            let value = cx.builder.load(from.1, element, word);
+            let element = cx.builder.ptr_add(to.0, at);
+            cx.builder.store(to.1, element, &[value]);
+        });
+    }
+
+    /// A loop over the words of so many bytes.
+    fn each_word(
+        &mut self,
+        size: u64,
+        align: u64,
+        body_of: &mut dyn FnMut(&mut Self, Type, Value),
+    ) {
         let word = match align {
             8.. if size.is_multiple_of(8) => Type::I64,
             4.. if size.is_multiple_of(4) => Type::I32,
+            2.. if size.is_multiple_of(2) => Type::I16,
             _ => Type::I8,
         };
         let slot = self.builder.slot(Type::I64);
@@ -598,9 +681,7 @@ impl Context<'_> {
         let more = self.builder.int_compare(IntCondition::LessSigned, at, end);
         self.builder.branch(more, body, exit, BranchKind::Implied);
         self.builder.switch_to(body);
-        let element = self.builder.ptr_add(address, at);
-        let zero = self.builder.constant(word, 0);
-        self.builder.store(access, element, &[zero]);
+        body_of(self, word, at);
         let step = self.builder.int(Type::I64, i64::from(word.bytes()));
         let next = self
             .builder
@@ -615,9 +696,9 @@ impl Context<'_> {
 pub(super) fn string_bytes(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
-        match u8::try_from(u32::from(c)) {
-            Ok(byte) => bytes.push(byte),
-            Err(_) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        match u32::from(c) {
+            number @ ast::NUMBERED.. => bytes.push(number as u8),
+            _ => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
     bytes

@@ -94,6 +94,17 @@ impl Context<'_> {
         let Some(function) = callee.function.function() else {
             return self.unknown_call(&name, this, arguments, None, span);
         };
+        if function.variadic && self.is_c() {
+            let return_type = self.return_type_of(&callee, &scopes);
+            self.in_module(callee.clone());
+            let prototype = Prototype {
+                function,
+                parameters: &parameters,
+                return_type,
+            };
+            let why = Unseen::Variadic;
+            return self.prototype_call(&name, why, this, arguments, &prototype, span);
+        }
         let class = callee.class.map(|id| {
             let bindings = &self.sources[id.0 as usize].bindings;
             let own = self.structs.display(&CType::Struct(id));

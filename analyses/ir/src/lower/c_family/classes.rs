@@ -380,6 +380,7 @@ impl Context<'_> {
             size: 1,
             align: 1,
             incomplete: true,
+            scattered: false,
         });
         self.sources.push(Rc::new(origin));
         id
@@ -431,11 +432,14 @@ impl Context<'_> {
         let class_before = self.frame().class.replace(id);
         self.resolving_struct += 1;
         let mut fields = Vec::new();
-        // How bit-fields share their units is not modelled: the size is some number.
-        let bit_fields = declared.members.iter().any(|m| match m {
+        // How bit-fields share their units is modelled in C alone: elsewhere the size is some number.
+        let mut unknown = declared.members.iter().any(|m| match m {
             Member::Fields(f) => f.declarators.iter().any(|d| d.bit_width.is_some()),
             _ => false,
-        });
+        }) && !self.is_c();
+        // Members of such a structure are not aligned, which accesses have to be.
+        let packed = self.is_c() && declared.attributes.iter().any(|a| a.name == "packed");
+        unknown |= packed;
         for base in &declared.bases {
             let ty = self.resolve_type(base);
             if let CType::Struct(base) = ty
@@ -446,6 +450,7 @@ impl Context<'_> {
                     ty: CType::Struct(base),
                     offset: 0,
                     base: true,
+                    align: 0,
                     bits: None,
                     row_major: None,
                 });
@@ -454,16 +459,7 @@ impl Context<'_> {
         // Types of members may be named in the bases.
         self.structs.infos[id.0 as usize].fields = fields.clone();
         let mut minimum = 1u64;
-        for attribute in &declared.attributes {
-            if (attribute.name == "align"
-                || attribute.name == "alignas"
-                || attribute.name == "aligned")
-                && let Some(e) = attribute.arguments.first()
-                && let Some(n) = self.constant(e)
-            {
-                minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
-            }
-        }
+        minimum = minimum.max(self.alignment(&declared.attributes));
         for (index, member) in declared.members.iter().enumerate() {
             let number = index as u32;
             match member {
@@ -473,6 +469,10 @@ impl Context<'_> {
                     }
                     let mut inline = None;
                     let words = declaration.specifiers.words;
+                    let asked = match self.is_c() {
+                        true => self.alignment(&declaration.specifiers.attributes),
+                        false => 0,
+                    };
                     let row_major = if words.has(SpecifierSet::ROW_MAJOR) {
                         Some(true)
                     } else {
@@ -497,29 +497,37 @@ impl Context<'_> {
                             DeclaratorName::None if matches!(ty, CType::Struct(_)) => {
                                 SmolStr::default()
                             }
+                            DeclaratorName::None
+                                if self.is_c() && declarator.bit_width.is_some() =>
+                            {
+                                SmolStr::default()
+                            }
                             _ => continue,
                         };
-                        let bits = declarator.bit_width.as_ref().and_then(|e| {
-                            u8::try_from(self.constant(e)?.as_int())
-                                .ok()
-                                .filter(|b| (1..64).contains(b))
-                        });
+                        let bits = match &declarator.bit_width {
+                            Some(e) => {
+                                let bits = self.bits_of(e, &ty);
+                                unknown |= bits.is_none();
+                                bits
+                            }
+                            None => None,
+                        };
                         fields.push(Field {
                             name,
                             ty,
                             offset: 0,
                             base: false,
+                            align: match self.is_c() {
+                                true => asked.max(self.alignment(&declarator.attributes)),
+                                false => 0,
+                            },
                             bits,
                             row_major,
                         });
                     }
-                    for attribute in &declaration.specifiers.attributes {
-                        if (attribute.name == "align" || attribute.name == "alignas")
-                            && let Some(e) = attribute.arguments.first()
-                            && let Some(n) = self.constant(e)
-                        {
-                            minimum = minimum.max(n.as_int().clamp(1, 4096) as u64);
-                        }
+                    if !self.is_c() {
+                        let asked = self.alignment(&declaration.specifiers.attributes);
+                        minimum = minimum.max(asked);
                     }
                 }
                 Member::Struct(inner) if inner.name.is_none() => {
@@ -529,6 +537,7 @@ impl Context<'_> {
                         ty,
                         offset: 0,
                         base: false,
+                        align: 0,
                         bits: None,
                         row_major: None,
                     });
@@ -538,16 +547,43 @@ impl Context<'_> {
         }
         let union = declared.kind == StructKind::Union;
         let (size, align) = self.structs.lay_out(&mut fields, union, minimum);
-        let incomplete = bit_fields
-            || !declared.has_body
-            || fields.iter().any(|f| !self.structs.is_exact(&f.ty));
+        // They have had their room.
+        fields.retain(|f| !(f.name.is_empty() && f.bits.is_some()));
+        let known = |ty: &CType| self.structs.is_exact(ty) || self.structs.is_flexible(ty);
+        let incomplete = unknown || !declared.has_body || fields.iter().any(|f| !known(&f.ty));
         let info = &mut self.structs.infos[id.0 as usize];
         info.fields = fields;
         info.size = size;
         info.align = align;
         info.incomplete = incomplete;
+        info.scattered = packed;
         self.resolving_struct -= 1;
         self.frame().class = class_before;
+    }
+
+    /// The strictest alignment that attributes ask for, 0 where none does.
+    pub(super) fn alignment(&mut self, attributes: &[ast::Attribute]) -> u64 {
+        let mut strictest = 0;
+        for attribute in attributes {
+            if matches!(attribute.name.as_str(), "align" | "alignas" | "aligned") {
+                let known = match attribute.arguments.first() {
+                    Some(e) => self.constant(e).map(|n| n.as_int()),
+                    // As much as any object needs.
+                    None => Some(16),
+                };
+                strictest = strictest.max(known.unwrap_or(0).clamp(0, 4096) as u64);
+            }
+        }
+        strictest
+    }
+
+    fn bits_of(&mut self, width: &ast::Expr, ty: &CType) -> Option<Bits> {
+        let width = u8::try_from(self.constant(width)?.as_int()).ok()?;
+        let fits = match self.is_c() {
+            true => u64::from(width) <= 8 * self.structs.size_of(ty)? && ty.is_integer(),
+            false => (1..64).contains(&width),
+        };
+        fits.then_some(Bits { width, first: 0 })
     }
 
     /// A structure inside a structure.

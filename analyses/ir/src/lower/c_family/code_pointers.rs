@@ -10,6 +10,7 @@ use super::call::{Arg, Operand};
 use super::classes::{Callee, FunctionRef};
 use super::context::*;
 use super::outlined::{MAX_OUTLINED, Outlined};
+use super::passing::Given;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
@@ -132,7 +133,7 @@ impl Context<'_> {
     }
 
     /// Makes a function one of the module, where it has a body in sight and there is room.
-    fn in_module(&mut self, callee: Callee) {
+    pub(super) fn in_module(&mut self, callee: Callee) {
         let FunctionRef::Item(_) = &callee.function else {
             return;
         };
@@ -201,16 +202,21 @@ impl Context<'_> {
 
     /// What goes to or comes from a function in memory, by conventions that are not followed: said, and no code. Such a
     /// structure has more members than values are kept of.
-    pub(super) fn not_passed(&mut self, ty: &CType, span: Span) {
-        if !self.is_c() || ty.is_void() || self.structs.parts(ty).is_some() {
+    pub(super) fn not_passed(&mut self, ty: &CType, result: bool, span: Span) {
+        if !self.is_c() || self.structs.is_passed(ty, result) {
             return;
         }
         let name = self.structs.display(ty);
-        let message = format!("`{name}` is too large to be passed by value");
+        self.refused(format!("`{name}` is too large to be passed by value"), span);
+    }
+
+    /// Says what there is no code for; the function has none then.
+    pub(super) fn refused(&mut self, message: String, span: Span) {
         let unknown = self.unknown(message, &[], &CType::LONG, span);
         let op = Op::CallUnknown {
             name: "memory".into(),
             pure: false,
+            convention: Default::default(),
         };
         self.here(span);
         self.builder.inst(op, &unknown.parts, &[]);
@@ -266,7 +272,9 @@ impl Context<'_> {
         list: &[Arg<'_>],
         span: Span,
     ) -> Operand {
-        let mut values: Parts = pointer.into_iter().collect();
+        let returns = signature.returns.clone();
+        let mut given = Given::default();
+        self.give_room(&mut given, &returns);
         let mut copies = Vec::new();
         for (number, argument) in list.iter().enumerate() {
             let value = match &argument.operand {
@@ -285,17 +293,26 @@ impl Context<'_> {
                 }
             };
             let value = self.given_address(value, &mut copies, argument.span);
-            self.not_passed(&value.ty, argument.span);
-            values.extend(value.parts.iter().copied());
+            self.not_passed(&value.ty, false, argument.span);
+            let named = number < signature.parameters.len() || !signature.open;
+            self.give(&mut given, &value, named, argument.span);
         }
-        let returns = signature.returns.clone();
-        self.not_passed(&returns, span);
-        let types: SmallVec<[Type; 4]> = self.structs.parts(&returns).unwrap_or_default();
+        self.not_passed(&returns, true, span);
+        let types: SmallVec<[Type; 4]> = self.structs.returned(&returns).unwrap_or_default();
         self.here(span);
-        let op = Op::CallUnknown { name, pure: false };
+        let values: Parts = pointer
+            .into_iter()
+            .chain(given.values.iter().copied())
+            .collect();
+        let op = Op::CallUnknown {
+            name,
+            pure: false,
+            convention: given.convention.clone(),
+        };
         let inst = self.builder.inst(op, &values, &types);
         let results: Parts = self.builder.results(inst).iter().copied().collect();
+        let value = self.taken(&returns, &given, &results);
         self.bring_back(copies, span);
-        Operand::Value(RValue::new(returns, results))
+        Operand::Value(value)
     }
 }

@@ -29,11 +29,14 @@ impl Context<'_> {
     fn constant_at(&mut self, e: &Expr) -> Option<Const> {
         match &e.kind {
             ExprKind::Int(literal) => Some(self.int_literal(literal)),
+            // Of 80 bits.
+            ExprKind::Float(literal) if self.is_c() && literal.suffix == Some('l') => None,
             ExprKind::Float(literal) => Some(Const {
                 ty: self.float_literal_type(literal),
                 value: Number::Float(literal.value),
             }),
             ExprKind::Bool(value) => Some(Const::bool(*value)),
+            ExprKind::Char(c) if self.is_c() => Some(Const::int(i64::from(*c as i32), CType::INT)),
             ExprKind::Char(c) => Some(Const::int(*c as i64, CType::CHAR)),
             ExprKind::Paren(inner) => self.constant(inner),
             ExprKind::Name(name) => self.constant_name(name),
@@ -63,6 +66,10 @@ impl Context<'_> {
                 }
                 let b = self.constant(right)?;
                 self.constant_binary(*op, &a, &b)
+            }
+            ExprKind::Generic { control, cases } => {
+                let value = self.chosen(control, cases).ok()?;
+                self.constant(value)
             }
             ExprKind::Conditional {
                 condition,

@@ -193,6 +193,8 @@ pub struct Context<'a> {
     pub demotions: Demotions,
     /// Something was added to `demotions`: lower again.
     pub again: bool,
+    /// Where the function that is built writes a result that no registers hold.
+    pub result_place: Option<LValue>,
     pub closures: Vec<Rc<Closure>>,
     /// Nesting of expressions and statements.
     pub depth: u32,
@@ -277,6 +279,7 @@ impl<'a> Context<'a> {
             language: options.language,
             structs: StructTable {
                 hlsl: options.language == Language::Hlsl,
+                c: options.language == Language::C,
                 ..StructTable::default()
             },
             frames: Vec::new(),
@@ -285,6 +288,7 @@ impl<'a> Context<'a> {
             reaches_globals: Vec::new(),
             demotions,
             again: false,
+            result_place: None,
             closures: Vec::new(),
             symbols_computed: 0,
             types_asked: 0,

@@ -71,6 +71,16 @@ impl Context<'_> {
             let operand = self.bound(place);
             return self.bind_reference(ident, CType::Unknown, operand);
         }
+        let asked = match self.is_c() {
+            true => self
+                .alignment(&declarator.attributes)
+                .max(self.alignment(&declaration.specifiers.attributes)),
+            false => 0,
+        };
+        if asked > self.structs.align_of(&written) {
+            let message = format!("a variable that is aligned to {asked} bytes");
+            self.refused(message, span);
+        }
         let mut ty = match self.is_c() {
             true => self.c_sized(written, &declarator.initializer),
             false => written,
@@ -417,7 +427,13 @@ impl Context<'_> {
             };
             // Functions have variables of one name each for itself.
             let label = self.frames.last().map(|frame| frame.label.clone());
-            let name = smol_str::format_smolstr!("{}.{}", label.unwrap_or_default(), ident.name);
+            let mut name =
+                smol_str::format_smolstr!("{}.{}", label.unwrap_or_default(), ident.name);
+            // Blocks of one function, too, have their own.
+            let symbols = &self.builder.function.symbols;
+            if symbols.values().any(|known| known.name == name) {
+                name = smol_str::format_smolstr!("{name}.{}", ident.span.start);
+            }
             let place = self.symbol_place(&name, ty, space, is_const, ident.span);
             let symbol = self.newest_symbol();
             self.globals.insert(key, place);

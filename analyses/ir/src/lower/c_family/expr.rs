@@ -180,6 +180,10 @@ impl Context<'_> {
                 then,
                 otherwise,
             } => return self.conditional(condition, then, otherwise, e.span),
+            ExprKind::Generic { control, cases } => match self.chosen(control, cases) {
+                Ok(value) => return self.expr(value),
+                Err(reason) => self.unknown(reason, &[], &CType::INT, e.span),
+            },
             ExprKind::Call { callee, arguments } => return self.call(callee, arguments, e.span),
             ExprKind::Launch {
                 configuration,
@@ -342,6 +346,7 @@ impl Context<'_> {
         let op = Op::CallUnknown {
             name: SmolStr::new(name),
             pure: false,
+            convention: Default::default(),
         };
         let inst = self.builder.inst(op, &[], &types);
         let parts: Parts = self.builder.results(inst).iter().copied().collect();

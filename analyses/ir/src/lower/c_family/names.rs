@@ -353,6 +353,12 @@ impl Context<'_> {
                     self.symbol_place(ident, &ty, space, read_only, last.ident.span)
                 };
                 let symbol = self.newest_symbol().filter(|_| self.is_c());
+                if let Some(symbol) = symbol {
+                    let own = self.alignment(&declaration.specifiers.attributes);
+                    let own = own.max(self.alignment(&declarator.attributes)) as u32;
+                    let data = &mut self.builder.function.symbols[symbol];
+                    data.align = data.align.max(own);
+                }
                 let mut place = place;
                 place.make_volatile(
                     words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),

@@ -198,7 +198,11 @@ impl Context<'_> {
             CType::Opaque(name) => name.clone(),
             _ => SmolStr::new_static("object"),
         };
-        let op = crate::inst::Op::CallUnknown { name, pure: true };
+        let op = crate::inst::Op::CallUnknown {
+            name,
+            pure: true,
+            convention: Default::default(),
+        };
         let value = self.builder.value(op, parts, Type::Opaque);
         RValue::scalar(ty.clone(), value)
     }

@@ -486,6 +486,7 @@ impl Context<'_> {
         let op = Op::CallUnknown {
             name: "texture object".into(),
             pure: true,
+            convention: Default::default(),
         };
         let bits = self.builder.value(op, &value.parts, Type::I64);
         RValue::scalar(CType::ULONG, bits)

@@ -7,6 +7,7 @@
 use super::call::{Arg, Bound, Operand};
 use super::classes::Callee;
 use super::context::*;
+use super::passing::Given;
 use super::templates::same_type;
 use super::types::*;
 use super::unseen::{Prototype, Unseen};
@@ -82,21 +83,25 @@ impl Context<'_> {
         if self.is_hlsl() {
             return None;
         }
-        let flat = |cx: &Self, ty: &CType| match ty {
+        let flat = |cx: &Self, ty: &CType, result: bool| match ty {
             CType::Reference { to, .. } => !matches!(**to, CType::Lambda(_) | CType::Unknown),
             CType::Lambda(_) | CType::Function(..) | CType::Unknown => false,
             CType::Pointer { to, .. } => !matches!(**to, CType::Lambda(_) | CType::Function(..)),
+            other if cx.is_c() => cx.structs.is_passed(other, result),
             other => cx.structs.parts(other).is_some(),
         };
         let plain = callee.bindings.is_empty()
             && callee.scopes.is_none()
             && kept.this.is_some() == callee.class.is_some()
             && kept.arguments.len() == kept.parameters.len()
-            && kept.parameters.iter().all(|p| flat(self, &p.ty) && !p.pack)
+            && kept
+                .parameters
+                .iter()
+                .all(|p| flat(self, &p.ty, false) && !p.pack)
             && kept.arguments.iter().all(|a| a.list.is_none());
         let return_type = return_type?.clone();
         let returns = return_type.is_void()
-            || !matches!(return_type, CType::Reference { .. }) && flat(self, &return_type);
+            || !matches!(return_type, CType::Reference { .. }) && flat(self, &return_type, true);
         if !plain || !returns {
             return None;
         }
@@ -136,10 +141,11 @@ impl Context<'_> {
         return_type: CType,
         span: Span,
     ) -> Operand {
-        let mut values = Parts::new();
+        let mut given = Given::default();
+        self.give_room(&mut given, &return_type);
         if let Some(this) = kept.this {
             let this = self.generic_address(this, span);
-            values.push(this);
+            given.scalar(this);
         }
         for (argument, bound) in kept.arguments.iter().zip(kept.parameters) {
             if let CType::Reference { to, .. } = &bound.ty {
@@ -156,7 +162,7 @@ impl Context<'_> {
                     }
                 };
                 let address = self.generic_address(&place, argument.span);
-                values.push(address);
+                given.scalar(address);
                 continue;
             }
             let value = match &argument.operand {
@@ -165,23 +171,27 @@ impl Context<'_> {
             };
             let value = self.convert(value, &bound.ty, argument.span);
             let value = self.with_address(value, argument.span);
+            if self.is_c() && matches!(bound.ty, CType::Struct(_)) {
+                self.give(&mut given, &value, true, argument.span);
+                continue;
+            }
             let types = self.structs.parts(&bound.ty).unwrap_or_default();
             for (number, &ty) in types.iter().enumerate() {
                 let part = match value.parts.get(number) {
                     Some(&part) => self.adapt(part, ty),
                     None => self.builder.undef(ty),
                 };
-                values.push(part);
+                given.scalar(part);
             }
         }
         self.here(span);
-        let types: SmallVec<[Type; 4]> = self.structs.parts(&return_type).unwrap_or_default();
+        let types: SmallVec<[Type; 4]> = self.structs.returned(&return_type).unwrap_or_default();
         // Function 0 of the module is the item itself.
         let inst = self
             .builder
-            .inst(Op::Call(index as u32 + 1), &values, &types);
+            .inst(Op::Call(index as u32 + 1), &given.values, &types);
         let results: Parts = self.builder.results(inst).iter().copied().collect();
-        Operand::Value(RValue::new(return_type, results))
+        Operand::Value(self.taken(&return_type, &given, &results))
     }
 
     /// The address of a place for a reference parameter; a value gets memory of its own.

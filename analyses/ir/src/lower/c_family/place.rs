@@ -1,9 +1,9 @@
 //! Reading and writing places, members and elements of them, and their addresses.
 
 use super::context::Context;
+use super::resources;
 use super::types::*;
 use super::value::*;
-use super::{classes, resources};
 use crate::entity::Value;
 use crate::function::BindingKind;
 use crate::inst::*;
@@ -27,6 +27,9 @@ impl Context<'_> {
 
     pub fn load_silently(&mut self, place: &LValue, span: Span) -> RValue {
         self.here(span);
+        if self.is_c() && matches!(&place.ty, CType::Opaque(name) if name == LONG_DOUBLE) {
+            self.refused("`long double`".into(), span);
+        }
         match &place.place {
             Place::Slots(slots) => {
                 let parts: Parts = slots.iter().map(|&s| self.builder.read(s)).collect();
@@ -65,6 +68,7 @@ impl Context<'_> {
                     };
                 };
                 let offsets = self.structs.part_offsets(&place.ty).unwrap_or_default();
+                let access = self.whatever(access, &place.ty);
                 let parts = self.load_parts(address, access, &types, &offsets);
                 if parts.len() > 1 && !matches!(place.ty, CType::Struct(_)) {
                     self.builder.vector(&parts);
@@ -87,6 +91,14 @@ impl Context<'_> {
                 }
                 self.builder.vector(&parts);
                 RValue::new(place.ty.clone(), parts)
+            }
+            Place::BitField {
+                inner,
+                bits,
+                unit: Some(unit),
+            } => {
+                let (inner, bits, unit) = ((**inner).clone(), *bits, *unit);
+                self.load_bits(&place.ty, &inner, bits, unit)
             }
             Place::BitField { inner, .. } => {
                 let whole = whole_of(place, inner);
@@ -191,6 +203,7 @@ impl Context<'_> {
                 }
                 let types = self.structs.parts(&value.ty).unwrap_or_default();
                 let offsets = self.structs.part_offsets(&value.ty).unwrap_or_default();
+                let access = self.whatever(access, &value.ty);
                 self.store_parts(address, access, &types, &offsets, &value.parts);
                 value
             }
@@ -235,8 +248,16 @@ impl Context<'_> {
                 self.store_parts(address, access, &types, &offsets, &value.parts);
                 value
             }
-            Place::BitField { inner, bits } => {
-                let (whole, bits) = (whole_of(place, inner), *bits);
+            Place::BitField {
+                inner,
+                bits,
+                unit: Some(unit),
+            } => {
+                let (inner, bits, unit) = ((**inner).clone(), *bits, *unit);
+                self.store_bits(value, &inner, bits, unit)
+            }
+            Place::BitField { inner, bits, .. } => {
+                let (whole, bits) = (whole_of(place, inner), bits.width);
                 let value = self.cut(value, bits);
                 self.store_silently(&whole, value, span)
             }
@@ -248,7 +269,7 @@ impl Context<'_> {
     }
 
     /// The low bits of an integer, extended again as its type asks.
-    fn cut(&mut self, mut value: RValue, bits: u8) -> RValue {
+    pub(super) fn cut(&mut self, mut value: RValue, bits: u8) -> RValue {
         let signed = value.ty.is_signed();
         if matches!(value.ty, CType::Bool) {
             return value;
@@ -291,10 +312,29 @@ impl Context<'_> {
         let (Some(a), Some(b)) = (self.address(to, span), self.address(from, span)) else {
             return;
         };
+        if self.is_c() && self.structs.is_exact(&to.ty) {
+            let access = |place: &LValue, address| {
+                let mut access = match place.place {
+                    Place::Memory { access, .. } => access,
+                    _ => self.memory_of(address),
+                };
+                access.untyped = true;
+                (address, access)
+            };
+            let (to_at, from_at) = (access(to, a), access(from, b));
+            return self.copied(to_at, from_at, &to.ty);
+        }
         let size = self.size_value(&to.ty);
         let name = SmolStr::new_static("memcpy");
-        self.builder
-            .inst(Op::CallUnknown { name, pure: false }, &[a, b, size], &[]);
+        self.builder.inst(
+            Op::CallUnknown {
+                name,
+                pure: false,
+                convention: Default::default(),
+            },
+            &[a, b, size],
+            &[],
+        );
     }
 
     pub(super) fn scalarise(&mut self, target: &LValue, ty: &CType, span: Span) -> RValue {
@@ -359,105 +399,6 @@ impl Context<'_> {
             name: named_below(base, suffix),
             is_const: base.is_const,
         })
-    }
-
-    /// `base.name` of a structure.
-    pub fn field(&mut self, base: &LValue, id: StructId, name: &str, span: Span) -> Option<LValue> {
-        let mut place = self.whole_field(base, id, name, span)?;
-        let bits = self.structs.field(id, name).and_then(|f| f.bits);
-        if let Some(bits) = bits
-            && !matches!(place.place, Place::Value(_))
-        {
-            place.place = Place::BitField {
-                inner: Box::new(place.place),
-                bits,
-            };
-        }
-        Some(place)
-    }
-
-    fn whole_field(
-        &mut self,
-        base: &LValue,
-        id: StructId,
-        name: &str,
-        span: Span,
-    ) -> Option<LValue> {
-        self.here(span);
-        let suffix = format!(".{name}");
-        if let Place::Packed {
-            address,
-            access,
-            layout,
-        } = &base.place
-        {
-            let PackedKind::Struct(members) = &layout.kind else {
-                return None;
-            };
-            let (address, access) = (*address, *access);
-            let (offset, inner) = packed_member(members, name, 0)?;
-            let ty = self.structs.field(id, name)?.ty;
-            let at = self.builder.int(Type::I64, offset as i64);
-            let address = self.offset_address(address, at);
-            return Some(LValue {
-                ty,
-                place: Place::Packed {
-                    address,
-                    access,
-                    layout: Rc::new(inner),
-                },
-                name: named_below(base, &suffix),
-                is_const: base.is_const,
-            });
-        }
-        let found = self.structs.field(id, name)?;
-        if !found.exact
-            && let Place::Memory { address, access } = &base.place
-        {
-            let (address, access) = (*address, *access);
-            let owner = self.distinct_name(&CType::Struct(id));
-            let text = smol_str::format_smolstr!("offsetof({owner}, {name})");
-            let offset = self.template_symbol(&text, &CType::ULONG);
-            let address = self.offset_address(address, offset);
-            return Some(LValue {
-                ty: found.ty,
-                place: Place::Memory { address, access },
-                name: named_below(base, &suffix),
-                is_const: base.is_const,
-            });
-        }
-        if let Some(place) = self.part_place(
-            base,
-            found.ty.clone(),
-            found.first_part,
-            found.offset,
-            &suffix,
-        ) {
-            return Some(place);
-        }
-        // A member of a union (or a large member) is seen through memory.
-        let address = self.address(base, span)?;
-        let whole = self.memory_place(base.ty.clone(), address, base.is_const, false, false);
-        let mut place = self.part_place(&whole, found.ty, found.first_part, found.offset, "")?;
-        place.name = named_below(base, &suffix);
-        Some(place)
-    }
-
-    /// The base-class subobject of a derived object.
-    pub fn base_place(
-        &mut self,
-        place: &LValue,
-        derived: StructId,
-        base: StructId,
-    ) -> Option<LValue> {
-        if derived == base {
-            return Some(place.clone());
-        }
-        let (first_part, offset) = classes::base_offset(&self.structs, derived, base, 0)?;
-        let mut found =
-            self.part_place(place, CType::Struct(base), Some(first_part), offset, "")?;
-        found.name = place.name.clone();
-        Some(found)
     }
 
     /// Components of a vector (or of a matrix by their flat numbers).
@@ -698,27 +639,6 @@ pub fn named_below(base: &LValue, suffix: &str) -> Option<NamedPart> {
         variable: name.variable,
         part: smol_str::format_smolstr!("{}{suffix}", name.part),
         at: name.at,
-    })
-}
-
-/// Where a member lies, also one of a base class or of a member without a name.
-fn packed_member(
-    members: &[(SmolStr, u64, PackedLayout)],
-    name: &str,
-    depth: u32,
-) -> Option<(u64, PackedLayout)> {
-    if let Some((_, offset, inner)) = members.iter().find(|(n, _, _)| n == name) {
-        return Some((*offset, inner.clone()));
-    }
-    members.iter().find_map(|(own, offset, inner)| {
-        let PackedKind::Struct(below) = &inner.kind else {
-            return None;
-        };
-        if !own.is_empty() || depth > 16 {
-            return None;
-        }
-        let (further, found) = packed_member(below, name, depth + 1)?;
-        Some((offset + further, found))
     })
 }
 

@@ -31,6 +31,10 @@ impl Context<'_> {
     fn resolve_kind(&mut self, ty: &ast::Type) -> CType {
         match &ty.kind {
             TypeKind::Builtin(word) if word == "half" && self.is_hlsl() => self.hlsl_half(),
+            // 80 bits on IA-64, which nothing here computes with.
+            TypeKind::Builtin(word) if word == "long double" && self.is_c() => {
+                CType::opaque(LONG_DOUBLE)
+            }
             TypeKind::Builtin(word) => word_type(word).unwrap_or(CType::Unknown),
             TypeKind::Named(name) => self.named_type(name).unwrap_or_else(|| {
                 let path = joined(name);
@@ -658,6 +662,7 @@ impl Context<'_> {
                 ty: ty.clone(),
                 offset: 0,
                 base: false,
+                align: 0,
                 bits: None,
                 row_major: None,
             })

@@ -116,7 +116,7 @@ impl Context<'_> {
                 _ => self.initialise_value(&ty, e),
             };
             let value = self.with_address(value, span);
-            parts = value.parts;
+            parts = self.results_out(value, span);
             let wanted = self.builder.function.returns.clone();
             parts = parts
                 .iter()

@@ -346,24 +346,25 @@ impl Context<'_> {
                 self.frame().this = Some(place);
             }
             let changed = self.changed_names(function);
-            for parameter in &function.parameters {
-                self.root_parameter(parameter, kind, &changed);
-            }
             let ty = self.resolve_type(&function.return_type);
             let ty = match ty {
                 CType::Unknown => CType::Void,
                 other => other,
             };
+            self.room_parameter(&ty);
+            for parameter in &function.parameters {
+                self.root_parameter(parameter, kind, &changed);
+            }
             let flat = match &ty {
                 CType::Reference { .. } => {
                     let mut types = SmallVec::new();
                     types.push(Type::Ptr(Space::Generic));
                     Some(types)
                 }
-                other => self.structs.parts(other),
+                other => self.structs.returned(other),
             };
             if flat.is_none() {
-                self.not_passed(&ty, self.builder.function.name_span);
+                self.not_passed(&ty, true, self.builder.function.name_span);
             }
             self.builder.function.returns = flat.unwrap_or_default().to_vec();
             self.frame().return_type = Some(ty);
@@ -568,8 +569,18 @@ impl Context<'_> {
             let place = self.memory_place(target.clone(), values[0], is_const, false, false);
             return self.declare_in_memory(&ident, &target, place);
         }
+        if let Some(value) = self.parameter_in(&name, &text, &ty) {
+            let Some(ident) = ident else { return };
+            // What has no scalars lies in memory of its own already.
+            if let (true, Some(target)) = (value.parts.is_empty(), &value.target) {
+                let place = (**target).clone();
+                return self.declare_in_memory(&ident, &ty, place);
+            }
+            let place = self.fresh_parameter(&ident, &ty, value, changed, true);
+            return self.declare(ident.name.clone(), Local::Variable(place));
+        }
         let Some(types) = self.structs.parts(&ty) else {
-            self.not_passed(&ty, span);
+            self.not_passed(&ty, false, span);
             // Too large for scalars: parameters lie in constant memory.
             self.builder.parameter(name.clone(), text, &[]);
             let Some(ident) = ident else { return };

@@ -89,6 +89,9 @@ impl Context<'_> {
         let data = &mut self.builder.function.symbols[symbol];
         match contents {
             Some(contents) => {
+                // An object is as large as what its last member is initialised with.
+                let bytes = contents.bytes.len() as u32;
+                data.size = data.size.map(|size| size.max(bytes));
                 data.initial = Some(contents.bytes);
                 data.definition.addresses = contents.addresses;
             }

@@ -118,6 +118,9 @@ pub struct Signature {
 pub(super) const FUNCTION_POINTER: &str = "function pointer";
 pub(super) const REFERRING_FUNCTION_POINTER: &str = "pointer to a function of references";
 
+/// `long double` of C: 16 bytes, and values that nothing here computes with.
+pub(super) const LONG_DOUBLE: &str = "long double";
+
 /// An HLSL resource object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceType {
@@ -353,10 +356,19 @@ pub struct Field {
     /// In bytes, C layout.
     pub offset: u64,
     pub base: bool,
+    /// That is asked for, 0 where none is.
+    pub align: u64,
     /// Of a bit-field.
-    pub bits: Option<u8>,
+    pub bits: Option<Bits>,
     /// `row_major` or `column_major`, of HLSL's matrices.
     pub row_major: Option<bool>,
+}
+
+/// A bit-field. In C it lies in the aligned unit of its type at the member's offset, from bit `first` on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bits {
+    pub width: u8,
+    pub first: u8,
 }
 
 /// Where a structure's declaration is found: an item and the path of nested structures below it.
@@ -375,6 +387,8 @@ pub struct StructInfo {
     pub align: u64,
     /// The layout depends on something unknown.
     pub incomplete: bool,
+    /// Its members lie where nothing here says: it is packed.
+    pub scattered: bool,
 }
 
 /// The structures of one lowering.
@@ -383,6 +397,9 @@ pub struct StructTable {
     pub infos: Vec<StructInfo>,
     /// Layout by HLSL's rules: vectors are aligned as their scalars, `bool` takes four bytes.
     pub hlsl: bool,
+    /// Bit-fields share units as System V lays them out, and values of structures with some are their bytes. In other
+    /// languages each is a member of its own.
+    pub c: bool,
 }
 
 impl std::ops::Index<StructId> for StructTable {
@@ -419,6 +436,7 @@ impl StructTable {
             },
             CType::Reference { to, .. } => self.size_of(to)?,
             CType::Lambda(_) => 1,
+            CType::Opaque(name) if name == LONG_DOUBLE => 16,
             _ => 8,
         })
     }
@@ -426,7 +444,10 @@ impl StructTable {
     /// Whether a type's layout is the compiler's: not where it depends on a type or a number that is not known.
     pub fn is_exact(&self, ty: &CType) -> bool {
         match ty {
-            CType::Opaque(name) => name == FUNCTION_POINTER || name == REFERRING_FUNCTION_POINTER,
+            CType::Opaque(name) => {
+                let known = [FUNCTION_POINTER, REFERRING_FUNCTION_POINTER, LONG_DOUBLE];
+                known.contains(&name.as_str())
+            }
             CType::Unknown => false,
             CType::Struct(id) => !self[*id].incomplete,
             CType::Array { element, size } => {
@@ -434,6 +455,11 @@ impl StructTable {
             }
             _ => true,
         }
+    }
+
+    /// The last member of a structure of C, as many elements as there is memory for.
+    pub fn is_flexible(&self, ty: &CType) -> bool {
+        matches!(ty, CType::Array { element, size: ArraySize::Unknown } if self.c && self.is_exact(element))
     }
 
     pub fn align_of(&self, ty: &CType) -> u64 {
@@ -451,32 +477,12 @@ impl StructTable {
             CType::Matrix { element, .. } => self.align_of(element),
             CType::Array { element, .. } => self.align_of(element),
             CType::Struct(id) => self[*id].align,
+            CType::Opaque(name) if name == LONG_DOUBLE => 16,
             other => self.size_of(other).unwrap_or(8).clamp(1, 8),
         }
     }
 
-    /// Lays out `fields` in order (all at 0 for a union); returns size and alignment.
-    pub fn lay_out(&self, fields: &mut [Field], union: bool, minimum_align: u64) -> (u64, u64) {
-        let (mut end, mut align) = (0u64, minimum_align.max(1));
-        for field in fields.iter_mut() {
-            let own = self.align_of(&field.ty).max(1);
-            // A base without members takes no room of its own.
-            let size = match field.base && self.is_empty(&field.ty, 0) {
-                true => 0,
-                false => self.size_of(&field.ty).unwrap_or(0),
-            };
-            align = align.max(own);
-            if union {
-                end = end.max(size);
-            } else {
-                field.offset = end.next_multiple_of(own);
-                end = field.offset.saturating_add(size);
-            }
-        }
-        (end.max(1).next_multiple_of(align), align)
-    }
-
-    fn is_empty(&self, ty: &CType, depth: u32) -> bool {
+    pub(super) fn is_empty(&self, ty: &CType, depth: u32) -> bool {
         let CType::Struct(id) = ty else { return false };
         let mut fields = self[*id].fields.iter();
         depth < MAX_TYPE_DEPTH && fields.all(|f| f.base && self.is_empty(&f.ty, depth + 1))
@@ -500,8 +506,8 @@ impl StructTable {
                 out.extend(std::iter::repeat_n(scalar, ty.components()));
                 true
             }
-            CType::Struct(id) if self[*id].union => {
-                out.extend(union_words(self[*id].size));
+            CType::Struct(id) if self.is_words(*id) => {
+                out.extend(self.words_of(*id));
                 out.len() <= MAX_PARTS
             }
             CType::Struct(id) => {
@@ -557,9 +563,9 @@ impl StructTable {
                 out.extend((0..ty.components() as u64).map(|i| base + i * size));
                 true
             }
-            CType::Struct(id) if self[*id].union => {
+            CType::Struct(id) if self.is_words(*id) => {
                 let mut at = base;
-                for word in union_words(self[*id].size) {
+                for word in self.words_of(*id) {
                     out.push(at);
                     at += word.bytes() as u64;
                 }
@@ -593,18 +599,19 @@ impl StructTable {
             return None;
         }
         let info = &self[id];
+        let words = self.is_words(id);
         let mut first_part = 0usize;
         let mut inherited = None;
-        let mut exact = true;
+        let mut exact = !info.scattered;
         for (number, field) in info.fields.iter().enumerate() {
             // What follows a member of unknown size, and such a member itself, lies somewhere.
-            exact &= info.union || self.is_exact(&field.ty);
+            exact &= info.union || self.is_exact(&field.ty) || self.is_flexible(&field.ty);
             if field.name == name {
                 return Some(FieldPlace {
                     ty: field.ty.clone(),
                     offset: field.offset,
-                    exact: exact || number == 0,
-                    first_part: (!info.union).then_some(first_part),
+                    exact: exact || number == 0 && !info.scattered,
+                    first_part: (!words).then_some(first_part),
                     bits: field.bits,
                 });
             }
@@ -616,8 +623,8 @@ impl StructTable {
                 inherited = Some(FieldPlace {
                     ty: found.ty,
                     offset: field.offset + found.offset,
-                    exact: (exact || number == 0) && found.exact,
-                    first_part: match (info.union, found.first_part) {
+                    exact: (exact || number == 0 && !info.scattered) && found.exact,
+                    first_part: match (words, found.first_part) {
                         (false, Some(part)) => Some(first_part + part),
                         _ => None,
                     },
@@ -698,17 +705,7 @@ pub struct FieldPlace {
     /// `offset` is the compiler's: see `StructTable::is_exact`.
     pub exact: bool,
     pub first_part: Option<usize>,
-    pub bits: Option<u8>,
-}
-
-/// A union's content, bit for bit.
-fn union_words(size: u64) -> impl Iterator<Item = Type> {
-    let (word, count) = if size.is_multiple_of(4) {
-        (Type::I32, size / 4)
-    } else {
-        (Type::I8, size)
-    };
-    std::iter::repeat_n(word, count.min(MAX_PARTS as u64 + 1) as usize)
+    pub bits: Option<Bits>,
 }
 
 #[cfg(test)]
@@ -723,6 +720,7 @@ mod tests {
             ty,
             offset: 0,
             base: false,
+            align: 0,
             bits: None,
             row_major: None,
         };
@@ -741,6 +739,7 @@ mod tests {
             size,
             align,
             incomplete: false,
+            scattered: false,
         });
         let c = table.field(id, "c").map(|f| (f.offset, f.first_part));
         assert_eq!(c, Some((16, Some(4))));

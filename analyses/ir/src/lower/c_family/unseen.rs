@@ -6,6 +6,7 @@
 
 use super::call::{Arg, Bound, Operand};
 use super::context::*;
+use super::passing::Given;
 use super::types::*;
 use super::value::*;
 use super::visit;
@@ -29,6 +30,8 @@ pub enum Unseen {
     Functor,
     /// A pointer to a function whose value is not known.
     Pointer,
+    /// It reads arguments that have no names.
+    Variadic,
     /// It calls itself, and cannot be a function of the module.
     Recursive,
     /// What is entered already has reached the budget.
@@ -95,6 +98,10 @@ impl Context<'_> {
             Unseen::Overload => self.problem(
                 span,
                 format!("no `{name}` in sight is understood to take these arguments: {effect}"),
+            ),
+            Unseen::Variadic => self.remark(
+                span,
+                format!("`{name}` takes arguments behind `...` and is not entered: {effect}"),
             ),
             Unseen::Recursive => self.problem(
                 span,
@@ -170,7 +177,12 @@ impl Context<'_> {
         span: Span,
     ) -> Operand {
         let mut values: Parts = Parts::new();
+        let mut given = Given::default();
         let mut written: Vec<LValue> = Vec::new();
+        let returns = return_type.clone().filter(|_| self.is_c());
+        if let Some(returns) = &returns {
+            self.give_room(&mut given, returns);
+        }
         let mut copies = Vec::new();
         let mut guess = CType::INT;
         for (number, argument) in arguments.iter().enumerate() {
@@ -216,9 +228,15 @@ impl Context<'_> {
                 _ => value,
             };
             let value = self.given_address(value, &mut copies, argument.span);
-            self.not_passed(&value.ty, argument.span);
-            values.extend(value.parts.iter().copied());
+            self.not_passed(&value.ty, false, argument.span);
+            if self.is_c() {
+                let named = prototype.is_none_or(|p| !p.function.variadic || bound.is_some());
+                self.give(&mut given, &value, named, argument.span);
+            } else {
+                values.extend(value.parts.iter().copied());
+            }
         }
+        values.extend(given.values.iter().copied());
         if let Some(this) = this {
             self.reached(this, &mut values, &mut written);
         }
@@ -233,8 +251,12 @@ impl Context<'_> {
             CType::Reference { to, .. } => (**to).clone(),
             other => other.clone(),
         };
-        self.not_passed(&result_ty, span);
-        let mut types: SmallVec<[Type; 4]> = self.structs.parts(&result_ty).unwrap_or_default();
+        self.not_passed(&result_ty, true, span);
+        let returned = match self.is_c() {
+            true => self.structs.returned(&result_ty),
+            false => self.structs.parts(&result_ty),
+        };
+        let mut types: SmallVec<[Type; 4]> = returned.unwrap_or_default();
         let own = types.len();
         for place in &written {
             types.extend(self.structs.parts(&place.ty).unwrap_or_default());
@@ -244,6 +266,7 @@ impl Context<'_> {
         let op = Op::CallUnknown {
             name: SmolStr::new(name),
             pure: false,
+            convention: given.convention.clone(),
         };
         let inst = self.builder.inst(op, &values, &types);
         if self.is_hlsl() && why != Unseen::Body {
@@ -261,6 +284,11 @@ impl Context<'_> {
             let value = RValue::new(place.ty.clone(), parts);
             at += count;
             self.store_silently(&place, value, span);
+        }
+        if self.is_c() {
+            let value = self.taken(&result_ty, &given, &results[..own.min(results.len())]);
+            self.bring_back(copies, span);
+            return Operand::Value(value);
         }
         self.bring_back(copies, span);
         Operand::Value(RValue::new(result_ty, results.iter().take(own).copied()))

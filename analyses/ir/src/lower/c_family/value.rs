@@ -1,10 +1,11 @@
 //! What an expression denotes: an `RValue` (scalars in SSA form) or an `LValue` (a place that can be read, written and
 //! referred to).
 
-use super::types::CType;
+use super::types::{Bits, CType};
 use crate::builder::Slot;
 use crate::entity::{Value, Variable};
 use crate::inst::{Geometry, MemoryAccess};
+use crate::types::Type;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::rc::Rc;
@@ -91,8 +92,13 @@ pub enum Place {
         texel: Rc<Texel>,
         components: SmallVec<[u8; 4]>,
     },
-    /// A member of so many bits: what is stored is cut to them.
-    BitField { inner: Box<Place>, bits: u8 },
+    /// A member of so many bits: what is stored is cut to them. In C `inner` is the memory of the integer `unit` in
+    /// which it lies among others.
+    BitField {
+        inner: Box<Place>,
+        bits: Bits,
+        unit: Option<Type>,
+    },
     /// A value without a place (temporaries bound to const references, constants).
     Value(Rc<RValue>),
     /// Memory with its own packing (constant buffers, matrices of structured buffers): one byte offset a scalar.

@@ -180,6 +180,9 @@ fn expr_at(e: &Expr, f: &mut dyn FnMut(Node<'_>), depth: u32) {
             expr_at(then, f, d);
             expr_at(otherwise, f, d);
         }
+        ExprKind::Generic { cases, .. } => {
+            cases.iter().for_each(|(_, value)| expr_at(value, f, d));
+        }
         ExprKind::Call { callee, arguments } => {
             expr_at(callee, f, d);
             arguments.iter().for_each(|a| expr_at(a, f, d));

@@ -223,7 +223,11 @@ impl<'a> Lowering<'a> {
                 None => types.extend(self.result_places(result).iter().map(|&(_, ty)| ty)),
             }
         }
-        let op = Op::CallUnknown { name, pure: false };
+        let op = Op::CallUnknown {
+            name,
+            pure: false,
+            convention: Default::default(),
+        };
         let inst = self.b.inst(op, &args, &types);
         let values: Vec<Value> = self.b.results(inst).to_vec();
         let mut values = values.into_iter();

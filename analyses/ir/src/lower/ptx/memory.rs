@@ -75,6 +75,7 @@ impl<'a> Lowering<'a> {
             volatile,
             read_only: i.has("nc") || i.opcode.text == "ldu" || space == Space::Constant,
             checked: false,
+            untyped: false,
         }
     }
 

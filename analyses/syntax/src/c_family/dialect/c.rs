@@ -74,11 +74,15 @@ pub(super) const PREDEFINED: &[&str] = &[
     "assert(e)=((void)0)",
     "offsetof(t,m)=((unsigned long)&((t*)0)->m)",
     "__builtin_offsetof(t,m)=((unsigned long)&((t*)0)->m)",
-    "va_arg(list,t)=(*(t*)__builtin_va_next(&(list)))",
-    "__builtin_va_arg(list,t)=(*(t*)__builtin_va_next(&(list)))",
-    "va_start(list,last)=__builtin_va_start(&(list))",
-    "va_end(list)=__builtin_va_end(&(list))",
-    "va_copy(to,from)=__builtin_va_copy(&(to),&(from))",
+    "va_arg(list,t)=(*(t*)__builtin_va_next(&(list),sizeof(t),_Alignof(t)))",
+    "__builtin_va_arg(list,t)=(*(t*)__builtin_va_next(&(list),sizeof(t),_Alignof(t)))",
+    "va_start(list,last)=((void)((list)=__builtin_va_area()))",
+    "__builtin_va_start(list,last)=((void)((list)=__builtin_va_area()))",
+    "va_end(list)=((void)(list))",
+    "__builtin_va_end(list)=((void)(list))",
+    "va_copy(to,from)=((void)((to)=(from)))",
+    "__va_copy(to,from)=((void)((to)=(from)))",
+    "__builtin_va_copy(to,from)=((void)((to)=(from)))",
 ];
 
 pub(super) fn keyword(text: &str) -> Option<TokenKind> {
@@ -158,6 +162,7 @@ pub(super) fn is_type(name: &str) -> bool {
             | "DIR"
             | "va_list"
             | "__builtin_va_list"
+            | "__gnuc_va_list"
             | "jmp_buf"
             | "sigjmp_buf"
             | "__int128"

@@ -1,7 +1,7 @@
 //! Attributes in all their spellings, as one node.
 
 use super::Parser;
-use crate::c_family::ast::{Attribute, Expr};
+use crate::c_family::ast::{Attribute, Expr, ExprKind};
 use crate::c_family::token::TokenKind as T;
 use smol_str::SmolStr;
 
@@ -123,7 +123,17 @@ impl Parser<'_> {
     pub(super) fn alignas(&mut self, attributes: &mut Vec<Attribute>) {
         let start = self.mark();
         self.bump();
-        let arguments = if self.peek() == T::LParen {
+        let arguments = if self.peek() == T::LParen && self.at_parenthesised_type() {
+            // That of the type.
+            let start = self.mark();
+            self.bump();
+            let ty = self.bracketed(|this| this.type_id());
+            self.expect(T::RParen);
+            vec![Expr {
+                kind: ExprKind::AlignofType(ty),
+                span: self.span_from(start),
+            }]
+        } else if self.peek() == T::LParen {
             self.attribute_arguments()
         } else {
             Vec::new()
@@ -133,6 +143,14 @@ impl Parser<'_> {
             arguments,
             span: self.span_from(start),
         });
+    }
+
+    fn at_parenthesised_type(&mut self) -> bool {
+        let open = self.at;
+        self.bump();
+        let is_type = self.type_operand(T::RParen);
+        self.at = open;
+        is_type
     }
 
     fn attribute_arguments(&mut self) -> Vec<Expr> {

@@ -1,7 +1,7 @@
 //! Literals and their values.
 
 use super::Parser;
-use crate::c_family::ast::{Expr, ExprKind, FloatLiteral, Ident, IntLiteral};
+use crate::c_family::ast::{self, Expr, ExprKind, FloatLiteral, Ident, IntLiteral};
 use crate::c_family::dialect::Dialect;
 use crate::c_family::token::TokenKind as T;
 use crate::source::Span;
@@ -73,9 +73,12 @@ impl Parser<'_> {
     pub(super) fn string(&mut self) -> Expr {
         let start = self.mark();
         let mut value = String::new();
+        let mut wide = false;
         loop {
             match self.peek() {
                 T::Str => {
+                    let prefix = self.text().split('"').next().unwrap_or("");
+                    wide |= matches!(prefix, "L" | "u" | "U") && !self.dialect.has_templates();
                     unescape_into(self.text(), &mut value);
                     self.bump();
                 }
@@ -98,7 +101,11 @@ impl Parser<'_> {
             }
         }
         Expr {
-            kind: ExprKind::String(SmolStr::new(value)),
+            kind: match wide {
+                // Not characters but numbers, which nothing computes with.
+                true => ExprKind::Unknown,
+                false => ExprKind::String(SmolStr::new(value)),
+            },
             span: self.span_from(start),
         }
     }
@@ -111,7 +118,15 @@ impl Parser<'_> {
         self.bump();
         // Several characters make a number in the usual way.
         let number = match text.starts_with(['L', 'u', 'U']) {
-            true => value.chars().next().map_or(0, u32::from),
+            true => value.chars().next().map_or(0, |c| match u32::from(c) {
+                number @ ast::NUMBERED.. => number - ast::NUMBERED,
+                number => number,
+            }),
+            // One character is a `char`, extended.
+            false if !self.dialect.has_templates() && value.chars().count() == 1 => value
+                .chars()
+                .next()
+                .map_or(0, |c| u32::from(c) as u8 as i8 as i32 as u32),
             false => value
                 .chars()
                 .fold(0u32, |number, c| number << 8 | u32::from(c) & 0xff),
@@ -278,6 +293,15 @@ fn hexadecimal_float(text: &str) -> Option<ExprKind> {
     }))
 }
 
+/// What is written by its number and is no character of ASCII: one unit of the string, in a plane that no text uses.
+fn numbered(number: u32) -> char {
+    let number = match number {
+        0..0x80 => number,
+        _ => ast::NUMBERED + (number & 0xffff),
+    };
+    char::from_u32(number).unwrap_or('\u{fffd}')
+}
+
 /// The contents of a string or character literal, prefix and quotes removed.
 pub(super) fn unescape_into(text: &str, out: &mut String) {
     let Some(open) = text.find(['"', '\'']) else {
@@ -327,7 +351,10 @@ pub(super) fn unescape_into(text: &str, out: &mut String) {
                     rest.next();
                     number = number.wrapping_mul(16).wrapping_add(digit);
                 }
-                out.push(char::from_u32(number).unwrap_or('\u{fffd}'));
+                out.push(match escaped {
+                    'x' => numbered(number),
+                    _ => char::from_u32(number).unwrap_or('\u{fffd}'),
+                });
             }
             '0'..='7' => {
                 let mut number = escaped.to_digit(8).unwrap_or(0);
@@ -338,7 +365,7 @@ pub(super) fn unescape_into(text: &str, out: &mut String) {
                     rest.next();
                     number = number * 8 + digit;
                 }
-                out.push(char::from_u32(number).unwrap_or('\u{fffd}'));
+                out.push(numbered(number));
             }
             other => out.push(other),
         }

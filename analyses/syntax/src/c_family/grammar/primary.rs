@@ -180,6 +180,33 @@ impl Parser<'_> {
         }
     }
 
+    /// `_Generic(control, T: value, default: value)`
+    fn generic_selection(&mut self, start: usize) -> Expr {
+        self.bump();
+        self.bump();
+        let (control, cases) = self.bracketed(|this| {
+            let control = this.assignment();
+            let mut cases = Vec::new();
+            while this.eat(T::Comma) {
+                let ty = match this.eat(T::Default) {
+                    true => None,
+                    false => Some(this.type_id()),
+                };
+                this.expect(T::Colon);
+                cases.push((ty, this.assignment()));
+            }
+            (control, cases)
+        });
+        self.expect(T::RParen);
+        Expr {
+            kind: ExprKind::Generic {
+                control: Box::new(control),
+                cases,
+            },
+            span: self.span_from(start),
+        }
+    }
+
     pub(super) fn primary(&mut self) -> Expr {
         let start = self.mark();
         match self.peek() {
@@ -189,6 +216,13 @@ impl Parser<'_> {
             T::Number => return self.number(),
             T::Str => return self.string(),
             T::Char => return self.character(),
+            T::Ident
+                if self.text() == "_Generic"
+                    && self.nth(1) == T::LParen
+                    && !self.dialect.has_templates() =>
+            {
+                return self.generic_selection(start);
+            }
             T::Ident | T::ColonColon => return self.name_expression(start),
             T::LParen => return self.parenthesised(start),
             T::LBracket => return self.lambda(start),

@@ -60,6 +60,12 @@ impl Parser<'_> {
             .and_then(|name| name.segments.last())
             .map(|last| last.ident.name.clone());
         let members = self.members(class);
+        while !self.dialect.has_templates()
+            && self.peek() == T::Ident
+            && let Some(SpecifierWord::Attribute(word)) = self.dialect.specifier_word(self.text())
+        {
+            self.word_attribute(word, &mut attributes);
+        }
         let definition = Struct {
             template: None,
             name,
@@ -98,10 +104,10 @@ impl Parser<'_> {
                         };
                         let macro_word = self.nth(1) == T::Ident
                             && !self.is_word(self.at + 1, "final")
-                            && (matches!(
-                                self.nth(2),
-                                T::LBrace | T::Colon | T::Less | T::ColonColon
-                            ) || self.is_word(self.at + 2, "final"))
+                            && (self.nth(2) == T::LBrace
+                                || self.dialect.has_templates()
+                                    && (matches!(self.nth(2), T::Colon | T::Less | T::ColonColon)
+                                        || self.is_word(self.at + 2, "final")))
                             && !self.is_type_name(self.text());
                         if macro_call {
                             self.bump();

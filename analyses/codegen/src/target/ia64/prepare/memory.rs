@@ -190,7 +190,7 @@ impl Memory<'_> {
                     let mut offset = 0;
                     for &result in &data.results {
                         let ty = function.ty(result);
-                        let place = self.place(data.args[0], offset, ty);
+                        let place = self.place(data.args[0], offset, ty, access.untyped);
                         offset += i64::from(ty.bytes());
                         if data.guard.is_some() {
                             continue;
@@ -207,7 +207,7 @@ impl Memory<'_> {
                     let mut offset = 0;
                     for &value in &data.args[1..] {
                         let ty = function.ty(value);
-                        let place = self.place(data.args[0], offset, ty);
+                        let place = self.place(data.args[0], offset, ty, access.untyped);
                         offset += i64::from(ty.bytes());
                         state.retain(|one| !self.meet(place, one.0));
                         let kept = data.guard.is_none() && !(access.volatile || access.checked);
@@ -232,16 +232,20 @@ impl Memory<'_> {
         state
     }
 
-    fn place(&mut self, address: Value, offset: i64, ty: Type) -> u32 {
+    fn place(&mut self, address: Value, offset: i64, ty: Type, untyped: bool) -> u32 {
         let mut form = self.forms.form(address);
         form.constant = form.constant.wrapping_add(offset);
         let place = Place { form, ty };
         if let Some(&known) = self.numbers.get(&place) {
+            if untyped {
+                self.places[known as usize].accessed_as = None;
+            }
             return known;
         }
         let number = self.places.len() as u32;
         let origin = self.origins.origin(self.function, address);
         let typed = self.function.language == Language::C
+            && !untyped
             && !matches!(origin, Origin::Slot(_) | Origin::Private(_))
             && !matches!(ty, Type::I8 | Type::Bool);
         self.numbers.insert(place.clone(), number);

@@ -5,7 +5,7 @@ use super::super::symbols::reference;
 use super::{Selector, put};
 use crate::mir::function::{Name, Object, Operand, Reference};
 use crate::mir::{File, Reg};
-use ir::{InstData, Op, SymbolKind, Type, Value};
+use ir::{Convention, InstData, Op, SymbolKind, Type, Value};
 use smol_str::SmolStr;
 
 /// Bytes that a callee may write above its caller's stack pointer.
@@ -21,18 +21,20 @@ enum Callee {
 impl Selector<'_> {
     pub(super) fn call_own(&mut self, data: &InstData, callee: u32) {
         let name = super::super::emit::function_name(self.module, callee as usize);
-        self.call(&name, &data.args, &data.results);
+        let convention = &self.module.functions[callee as usize].convention;
+        self.call_to(Callee::Name(name), &data.args, &data.results, convention);
     }
     /// A function of the mathematical library.
     pub(super) fn call_math(&mut self, name: &str, args: &[Value], result: Value) {
+        let plain = Convention::default();
         match self.ty(result) {
-            Type::F32 => self.call(&format!("{name}f"), args, &[result]),
-            _ => self.call(name, args, &[result]),
+            Type::F32 => self.call(&format!("{name}f"), args, &[result], &plain),
+            _ => self.call(name, args, &[result], &plain),
         }
     }
 
     /// A call through a pointer, `args[0]`: of the function itself where the pointer is its address.
-    fn call_pointer(&mut self, args: &[Value], results: &[Value]) {
+    fn call_pointer(&mut self, args: &[Value], results: &[Value], convention: &Convention) {
         let Some((&pointer, args)) = args.split_first() else {
             return self.no_form("call through a pointer", Type::I64);
         };
@@ -41,22 +43,36 @@ impl Selector<'_> {
             _ => None,
         };
         match known.filter(|data| data.kind == SymbolKind::Function) {
-            Some(data) => self.call_to(Callee::Name(data.name.clone()), args, results),
+            Some(data) => {
+                self.call_to(Callee::Name(data.name.clone()), args, results, convention);
+            }
             None => {
                 let pointer = self.integer(pointer);
-                self.call_to(Callee::Pointer(pointer), args, results);
+                self.call_to(Callee::Pointer(pointer), args, results, convention);
             }
         }
     }
 
-    pub(super) fn call(&mut self, name: &str, args: &[Value], results: &[Value]) {
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        args: &[Value],
+        results: &[Value],
+        convention: &Convention,
+    ) {
         if name.starts_with(ir::THROUGH) {
-            return self.call_pointer(args, results);
+            return self.call_pointer(args, results, convention);
         }
-        self.call_to(Callee::Name(name.into()), args, results);
+        self.call_to(Callee::Name(name.into()), args, results, convention);
     }
 
-    fn call_to(&mut self, callee: Callee, args: &[Value], results: &[Value]) {
+    fn call_to(
+        &mut self,
+        callee: Callee,
+        args: &[Value],
+        results: &[Value],
+        convention: &Convention,
+    ) {
         let plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
         if let Callee::Name(name) = &callee
             && (name.is_empty() || !name.chars().all(plain))
@@ -74,24 +90,21 @@ impl Selector<'_> {
         // All operands first: what follows writes registers by name.
         let mut floats = 0u8;
         let mut moves: Vec<(Operand, Operand)> = Vec::new();
-        for (slot, &arg) in args.iter().enumerate() {
+        let slots = convention.slots(args.len());
+        for (at, (&arg, slot)) in args.iter().zip(slots).enumerate() {
             let ty = self.ty(arg);
             let from = if ty.is_float() {
                 Operand::from(self.floating(arg))
             } else {
                 Operand::from(self.whole_integer(arg))
             };
-            if ty.is_float() && floats < 8 {
-                moves.push((Operand::fixed(Reg::float(8 + floats)), from));
-                floats += 1;
-            } else if slot < 8 && !ty.is_float() {
-                while self.out.outputs.len() <= slot {
-                    let output = self.out.register(File::General);
-                    self.out.outputs.push(output);
-                }
-                moves.push((Operand::register(self.out.outputs[slot]), from));
-            } else if slot >= 8 {
-                let offset = SCRATCH + 8 * (slot as i64 - 8);
+            let Some(slot) = slot else {
+                moves.push((Operand::fixed(Reg::general(8)), from));
+                continue;
+            };
+            if slot >= 8 {
+                let half = 4 * i64::from(convention.is_half(at));
+                let offset = SCRATCH + 8 * (slot as i64 - 8) + half;
                 let address = self.general();
                 put!(self, "adds", [address] = [offset, Reg::general(12)]);
                 let mnemonic = match ty {
@@ -105,6 +118,15 @@ impl Selector<'_> {
                     [Operand::Address(address.into_name())] = [from]
                 );
                 self.out.outgoing = self.out.outgoing.max(8 * (slot as u32 - 7));
+            } else if !ty.is_float() {
+                while self.out.outputs.len() <= slot {
+                    let output = self.out.register(File::General);
+                    self.out.outputs.push(output);
+                }
+                moves.push((Operand::register(self.out.outputs[slot]), from));
+            } else if floats < 8 {
+                moves.push((Operand::fixed(Reg::float(8 + floats)), from));
+                floats += 1;
             } else {
                 return self.no_form("call with so many floating-point arguments", ty);
             }

@@ -2,7 +2,7 @@
 
 use super::{Draft, Exit, Selector, file_of, put};
 use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
-use crate::mir::{File, Reg};
+use crate::mir::Reg;
 use ir::{Edge, Terminator, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -313,69 +313,6 @@ impl Selector<'_> {
     }
 
     /// Where the arguments come from.
-    fn parameters(&mut self) {
-        let source = self.source;
-        let mut floats = 0;
-        let params = source.blocks[source.entry()].params.clone();
-        for (slot, &param) in params.iter().enumerate() {
-            let ty = self.ty(param);
-            if matches!(ty, Type::F16 | Type::BF16 | Type::Handle | Type::Opaque) {
-                self.no_form("parameter", ty);
-            }
-            let file = if ty.is_float() {
-                File::Float
-            } else {
-                File::General
-            };
-            if file == File::Float {
-                floats += 1;
-            }
-            if slot >= 8 && (file == File::General || floats > 8) {
-                let raw = self.general();
-                put!(
-                    self,
-                    "adds",
-                    [raw] = [
-                        Operand::Symbol(super::super::emit::incoming(slot - 8)),
-                        Operand::from(Reg::general(12))
-                    ]
-                );
-                let own = self.home(param);
-                match ty {
-                    Type::F32 => put!(self, "ldfs", [own] = [Operand::Address(raw.into_name())]),
-                    Type::F64 => put!(self, "ldfd", [own] = [Operand::Address(raw.into_name())]),
-                    _ => {
-                        let value = self.general();
-                        put!(self, "ld8", [value] = [Operand::Address(raw.into_name())]);
-                        self.arrived(param, value);
-                    }
-                }
-                let unused = self.out.register(file);
-                self.out.parameters.push(unused);
-                continue;
-            }
-            let arrives = self.out.register(file);
-            self.out.parameters.push(arrives);
-            self.arrived(param, arrives);
-        }
-    }
-    fn arrived(&mut self, param: Value, from: Virtual) {
-        if !self.widths.needed[param] {
-            return;
-        }
-        match self.ty(param) {
-            Type::Bool => {
-                let to = self.home(param);
-                put!(self, "tbit.nz", [to, Reg::P0] = [from, 0]);
-            }
-            _ if self.widths.extends(self.source, param) => self.settle(param, from),
-            _ => {
-                let to = self.home(param);
-                put!(self, "mov", [to] = [from]);
-            }
-        }
-    }
-
     // ------------------------------------------------------------------------------------------- layout
 
     pub(super) fn finish(mut self) -> Function {

@@ -40,6 +40,7 @@ impl Selector<'_> {
             };
             // Unions read a slot as other types than it was written by.
             let typed = self.source.language == Language::C
+                && !access.untyped
                 && !matches!(object, Object::Slot(_) | Object::Private(_))
                 && !matches!(ty, Type::I8 | Type::Bool);
             out.push((

@@ -17,6 +17,7 @@
 //! Runtime Architecture Guide*, chapter 8; Cornea, Harrison, Tang, *Intel Itanium Floating-Point Architecture* (WCAE 2003)
 //! and Markstein, *IA-64 and Elementary Functions*, for division and square root.
 
+mod arguments;
 mod call;
 mod compare;
 mod control;
@@ -88,6 +89,8 @@ pub(super) struct Selector<'m> {
     pub(super) drafts: Vec<Draft>,
     /// The draft that is written.
     pub(super) now: usize,
+    /// Slots of arguments that have names.
+    pub(super) unnamed: usize,
     /// The block of the IR that is selected.
     pub(super) here: ir::Block,
     /// Where each block of the IR begins.
@@ -131,6 +134,7 @@ pub fn select(
         },
         drafts: Vec::new(),
         now: 0,
+        unnamed: 0,
         here: source.entry(),
         starts: FxHashMap::default(),
         widths: Widths::of(source, !options.wraps),
@@ -485,6 +489,11 @@ impl Selector<'_> {
             (Op::Atomic(op, _), _) => self.atomic(data, *op),
             (Op::Fence, _) => put!(self, "mf", [] = []),
             (Op::Call(callee), _) => self.call_own(data, *callee),
+            (Op::CallUnknown { name, .. }, Some(result))
+                if name == ir::UNNAMED && self.source.variadic =>
+            {
+                self.unnamed(result);
+            }
             (Op::CallUnknown { name, .. }, _) if name.starts_with(VARIADIC) => {
                 // `va_arg` is read as a step of the list.
                 let operation = match &name[VARIADIC.len()..] {
@@ -494,7 +503,14 @@ impl Selector<'_> {
                 let target = TARGET;
                 self.refuse(Refusal::Variadic { operation, target });
             }
-            (Op::CallUnknown { name, .. }, _) => self.call(name, &data.args, &data.results),
+            (
+                Op::CallUnknown {
+                    name, convention, ..
+                },
+                _,
+            ) => {
+                self.call(name, &data.args, &data.results, convention);
+            }
             (Op::Parameter(name), _) => {
                 self.refuse(Refusal::SymbolicParameter { name: name.clone() })
             }

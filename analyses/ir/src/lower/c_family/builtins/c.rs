@@ -2,11 +2,11 @@
 //! and the builtins of GCC that mean the same. Everything else is a call of something that is not in sight.
 
 use super::cuda;
-use crate::inst::Op;
+use crate::inst::{BinaryOp, Convert, Op, UNNAMED, Wrap};
 use crate::lower::c_family::context::Context;
 use crate::lower::c_family::types::CType;
 use crate::lower::c_family::value::{Argument, RValue};
-use crate::types::Type;
+use crate::types::{Space, Type};
 use syntax::Span;
 
 /// A function that the C library or the compiler provides.
@@ -114,6 +114,8 @@ fn is_compiler(base: &str) -> bool {
             | "bswap32"
             | "bswap64"
             | "constant_p"
+            | "va_area"
+            | "va_next"
             | "huge_val"
             | "huge_valf"
             | "inf"
@@ -143,6 +145,17 @@ pub fn call(
             let value = cx.builder.int(ty.scalar_ir()?, value);
             return Some(RValue::scalar(ty, value));
         }
+        ("va_area", []) => {
+            let op = Op::CallUnknown {
+                name: UNNAMED.into(),
+                pure: true,
+                convention: Default::default(),
+            };
+            let ty = CType::pointer(CType::Void, Space::Generic);
+            let value = cx.builder.value(op, &[], ty.scalar_ir()?);
+            return Some(RValue::scalar(ty, value));
+        }
+        ("va_next", [list, size, align]) => return next_unnamed(cx, list, size, align, span),
         ("huge_val" | "inf", []) => return real(cx, CType::DOUBLE, f64::INFINITY),
         ("huge_valf" | "inff", []) => return real(cx, CType::FLOAT, f64::INFINITY),
         ("prefetch", _) => return Some(RValue::void()),
@@ -150,6 +163,7 @@ pub fn call(
             let op = Op::CallUnknown {
                 name: "abort".into(),
                 pure: false,
+                convention: Default::default(),
             };
             cx.builder.inst(op, &[], &[]);
             return Some(RValue::void());
@@ -222,6 +236,7 @@ fn undeclared(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
     let op = Op::CallUnknown {
         name: name.into(),
         pure: true,
+        convention: Default::default(),
     };
     let value = cx.builder.value(op, &[], Type::I32);
     Some(RValue::scalar(CType::INT, value))
@@ -259,6 +274,41 @@ fn swapped(cx: &mut Context<'_>, name: &str, arguments: &[Argument], span: Span)
     Some(RValue::scalar(ty, result?))
 }
 
+/// The address of the argument that a list points to. The list goes on behind its slots, of which one that is aligned more
+/// than they are begins at an even one.
+fn next_unnamed(
+    cx: &mut Context<'_>,
+    list: &Argument,
+    size: &Argument,
+    align: &Argument,
+    span: Span,
+) -> Option<RValue> {
+    let number = |cx: &Context<'_>, argument: &Argument| {
+        let value = argument.value.first()?;
+        cx.builder.function.int_constant(value)
+    };
+    let (size, align) = (number(cx, size)?, number(cx, align)?);
+    let place = cx.dereference(&list.value, span);
+    let here = cx.load(&place, span);
+    let here = cx.with_address(here, span);
+    let mut address = here.first()?;
+    let pointer = cx.builder.function.ty(address);
+    if align > 8 {
+        let whole = cx.builder.convert(Convert::Bitcast, address, Type::I64);
+        let more = cx.builder.int(Type::I64, align - 1);
+        let whole = cx.builder.binary(BinaryOp::Add, Wrap::MAY, whole, more);
+        let mask = cx.builder.int(Type::I64, -align);
+        let whole = cx.builder.binary(BinaryOp::And, Wrap::MAY, whole, mask);
+        address = cx.builder.convert(Convert::Bitcast, whole, pointer);
+    }
+    let step = cx.builder.int(Type::I64, (size + 7) & -8);
+    let behind = cx.builder.ptr_add(address, step);
+    cx.store(&place, RValue::scalar(here.ty.clone(), behind), span);
+    let ty = CType::pointer(CType::Void, Space::Generic);
+    let address = cx.adapt(address, ty.scalar_ir()?);
+    Some(RValue::scalar(ty, address))
+}
+
 /// `true` and `false` of `<stdbool.h>`, the numbers of `<float.h>` and `<math.h>`.
 pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValue> {
     cx.here(span);
@@ -273,6 +323,7 @@ pub fn named_value(cx: &mut Context<'_>, name: &str, span: Span) -> Option<RValu
             let op = Op::CallUnknown {
                 name: name.into(),
                 pure: true,
+                convention: Default::default(),
             };
             let value = cx
                 .builder
@@ -335,6 +386,10 @@ pub fn named_type(name: &str) -> Option<CType> {
         "uint8_t" | "uint_least8_t" | "uint_fast8_t" | "u_int8_t" | "u_char" => CType::UCHAR,
         "int8_t" | "int_least8_t" | "int_fast8_t" => CType::CHAR,
         "bool" => CType::Bool,
+        // IA-64 has its arguments without names one behind the other.
+        "va_list" | "__builtin_va_list" | "__gnuc_va_list" => {
+            CType::pointer(CType::CHAR, Space::Generic)
+        }
         "float_t" | "_Float32" => CType::FLOAT,
         "double_t" | "_Float64" => CType::DOUBLE,
         _ => return None,

@@ -173,6 +173,7 @@ fn opaque_library(
     let op = crate::inst::Op::CallUnknown {
         name: last.into(),
         pure: false,
+        convention: Default::default(),
     };
     let inst = cx.builder.inst(op, &values, &types);
     let parts: Vec<crate::entity::Value> = cx.builder.results(inst).to_vec();
@@ -229,6 +230,7 @@ pub fn opaque_member(
     let op = crate::inst::Op::CallUnknown {
         name: name.into(),
         pure: true,
+        convention: Default::default(),
     };
     let scalar = ty.scalar_ir()?;
     let value = cx.builder.value(op, &object.parts, scalar);

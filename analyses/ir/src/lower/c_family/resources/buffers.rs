@@ -12,6 +12,7 @@ fn access(resource: &ResourceType) -> MemoryAccess {
         volatile: false,
         read_only: !resource.read_write,
         checked: true,
+        untyped: false,
     }
 }
 

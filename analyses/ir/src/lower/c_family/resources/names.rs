@@ -218,6 +218,7 @@ fn structure(cx: &mut Context<'_>, name: &str, fields: &[(&str, CType)]) -> CTyp
             ty: ty.clone(),
             offset: 0,
             base: false,
+            align: 0,
             bits: None,
             row_major: None,
         })
@@ -231,5 +232,6 @@ fn structure(cx: &mut Context<'_>, name: &str, fields: &[(&str, CType)]) -> CTyp
         size,
         align,
         incomplete: false,
+        scattered: false,
     }))
 }

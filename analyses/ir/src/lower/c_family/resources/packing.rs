@@ -235,6 +235,7 @@ mod tests {
             ty,
             offset: 0,
             base: false,
+            align: 0,
             bits: None,
             row_major: None,
         };
@@ -255,6 +256,7 @@ mod tests {
             size: 0,
             align: 1,
             incomplete: false,
+            scattered: false,
         });
         let packed = layout(&structs, &CType::Struct(id), false, 0);
         let Some(PackedLayout {

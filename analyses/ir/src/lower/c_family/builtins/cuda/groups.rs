@@ -204,6 +204,7 @@ fn group_method(
             let op = crate::inst::Op::CallUnknown {
                 name: "map_shared_rank".into(),
                 pure: true,
+                convention: Default::default(),
             };
             let mapped = cx.builder.value(
                 op,

@@ -125,6 +125,7 @@ impl Call<'_> {
         let op = Op::CallUnknown {
             name: self.name.into(),
             pure,
+            convention: Default::default(),
         };
         let inst = cx.builder.inst(op, &operands, &types);
         let parts: Vec<Value> = cx.builder.results(inst).to_vec();

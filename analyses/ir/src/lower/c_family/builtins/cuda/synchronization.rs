@@ -81,6 +81,7 @@ fn unseen(cx: &mut Context<'_>, name: &str, operands: &[Value]) {
     let op = Op::CallUnknown {
         name: name.into(),
         pure: false,
+        convention: Default::default(),
     };
     cx.builder.inst(op, operands, &[]);
 }
@@ -96,6 +97,7 @@ pub(super) fn method(cx: &mut Context<'_>, name: &str, arguments: &[Argument]) -
             let op = Op::CallUnknown {
                 name: name.into(),
                 pure: false,
+                convention: Default::default(),
             };
             let done = cx.builder.value(op, &[], Type::Bool);
             return Some(RValue::scalar(CType::Bool, done));
