@@ -14,7 +14,7 @@ mod judge;
 
 use assembler::{assembled, assembler};
 use ir::Module;
-use ir::random::c::{self, Kernel, Wide, wide};
+use ir::random::c::{self, Argument, Buffer, Kernel, Parameter, Scalar, Wide, wide};
 use judge::{attempted, module_of, words};
 use lockstep_codegen::machine;
 use lockstep_codegen::pipeline::software::{self, Epilogue, Method};
@@ -166,7 +166,7 @@ fn judge(
         if let Some(at) = (0..expected.len()).find(|&at| found.get(at) != expected.get(at)) {
             let result = usize::from(kernel.returns.is_some());
             return Err(format!(
-                "word {at} ({result} of the result) is {:x?} and not {:x}",
+                "word {at} (the first {result} are the result) is {:x?} and not {:x}",
                 found.get(at),
                 expected[at]
             ));
@@ -237,4 +237,79 @@ fn wide_kernels_compute_the_same() {
         tally.judged, tally.pipelined, tally.loops, tally.refused
     );
     assert!(tally.failures.is_empty(), "{:#?}", tally.failures);
+}
+
+/// Kernels whose code once did something else: a pointer that was based on a parameter with `restrict` had been in memory
+/// (397), or might have been another object's address (10683).
+#[test]
+fn kernels_that_once_differed_compute_the_same() {
+    let mut tally = Tally::default();
+    for seed in [397, 10_683] {
+        for one in judged(seed..seed + 1, false) {
+            for (at, way) in ways(seed, true).into_iter().enumerate() {
+                let found = judge(&one, at, way.as_ref(), &mut tally, &mut String::new());
+                assert_eq!(found, Ok(()), "{seed}: way {at}");
+            }
+        }
+    }
+}
+
+/// The promise of `restrict` is kept by all pointers that are based on the parameter.
+#[test]
+fn pointers_based_on_a_promise_meet_it() {
+    let texts = [
+        // Kept in memory.
+        "int f(int *restrict a, int *b, long k) { int *p[2] = {a, a + 1}; a[k] = 3; *p[k] = 9; return a[k]; }",
+        // The address of one object or another's.
+        "int f(int *restrict a, int *b, long k) { int x = 5; int *p = k ? a + 1 : &x; a[1] = 3; *p = 9; return a[1]; }",
+        "int f(int *restrict a, int *b, long k) { int *p = k ? a + 1 : b; a[1] = 3; *p = 9; return a[1]; }",
+        "int f(int *restrict a, int *b, long k) { int *p = b; for (int i = 0; i < 5; i++) { a[1] = 3; *p = 9; p = a + k; } return a[1]; }",
+        // A number in between.
+        "int f(int *restrict a, int *b, long k) { int *p = (int *)((unsigned long)a + 4 * k); a[1] = 3; *p = 9; return a[1]; }",
+    ];
+    for text in texts {
+        let element = Scalar::Int;
+        let pointer = |name: &str, type_text: &str, buffer| Parameter {
+            name: name.into(),
+            type_text: type_text.into(),
+            argument: Argument::Pointer { buffer, offset: 0 },
+        };
+        let bits = Argument::Scalar {
+            ty: Scalar::Long,
+            bits: 1,
+        };
+        let kernel = Kernel {
+            seed: 0,
+            text: text.to_owned(),
+            name: "f".into(),
+            returns: Some(element),
+            parameters: vec![
+                pointer("a", "int *restrict", 0),
+                pointer("b", "int *", 1),
+                Parameter {
+                    name: "k".into(),
+                    type_text: "long".into(),
+                    argument: bits,
+                },
+            ],
+            buffers: (0..2)
+                .map(|_| Buffer {
+                    element,
+                    bytes: vec![1; 16],
+                })
+                .collect(),
+        };
+        let module = module_of(text, "f");
+        for way in ways(0, true) {
+            let options = Options {
+                pipeline: way,
+                ..Options::default()
+            };
+            let table = machine::named("itanium2").expect("a table");
+            let emitted = emit(&module, table.epic().expect("explicit groups"), &options);
+            let emitted = emitted.expect("code");
+            let found = words(&kernel, "f", &emitted.text, &sim::Limits::default());
+            assert_eq!(found.expect("a result")[0], 9, "{text}");
+        }
+    }
 }
