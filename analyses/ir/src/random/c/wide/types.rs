@@ -272,7 +272,7 @@ pub(super) fn binary(op: &str, a: &Expr, b: &Expr) -> Option<Expr> {
             (if alo >= 0 && blo >= 0 { 0 } else { -top - 1 }, top)
         }
         "<<" | ">>" => {
-            if blo < 0 || bhi >= i128::from(ty.bits()) {
+            if blo < 0 || blo > bhi || bhi >= i128::from(ty.bits()) {
                 return None;
             }
             if op == ">>" {
