@@ -23,7 +23,59 @@ pub(crate) fn module_of(text: &str, name: &str) -> Module {
 }
 
 /// What the reference interpreter makes of the kernel.
+#[allow(dead_code)]
 pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> ir::interp::Outcome {
+    let expected = ran(kernel, module);
+    assert_eq!(expected.error, None, "{}", kernel.text);
+    expected
+}
+
+/// The words of a result and of the buffers that the interpreter leaves; `Err`: it can't.
+#[allow(dead_code)]
+pub(crate) fn attempted(kernel: &Kernel, module: &Module) -> Result<Vec<u64>, String> {
+    let found = ran(kernel, module);
+    if let Some(error) = &found.error {
+        return Err(error.to_string());
+    }
+    let mut words = Vec::new();
+    if let Some(ty) = kernel.returns {
+        words.push(element(ty, found.returned[0][0]));
+    }
+    for (buffer, after) in kernel.buffers.iter().zip(&found.buffers) {
+        words.extend(elements(buffer.element, &after.bytes));
+    }
+    Ok(words)
+}
+
+/// The words that assembly made of the kernel leaves.
+#[allow(dead_code)]
+pub(crate) fn words(
+    kernel: &Kernel,
+    name: &str,
+    text: &str,
+    limits: &sim::Limits,
+) -> Result<Vec<u64>, String> {
+    let (outcome, left) = simulated(kernel, name, text, limits)?;
+    let mut words = Vec::new();
+    if let Some(ty) = kernel.returns {
+        words.push(element(ty, returned(ty, &outcome)?));
+    }
+    for (buffer, left) in kernel.buffers.iter().zip(&left) {
+        words.extend(elements(buffer.element, left));
+    }
+    Ok(words)
+}
+
+/// The bits of the result.
+fn returned(ty: Scalar, outcome: &sim::Outcome) -> Result<u64, String> {
+    Ok(match ty {
+        Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
+        Scalar::Double => outcome.float.to_f64().to_bits(),
+        _ => outcome.result.ok_or("no result")?,
+    })
+}
+
+fn ran(kernel: &Kernel, module: &Module) -> ir::interp::Outcome {
     let mut launch = Launch::new(1);
     launch.warp_size = 1;
     launch.limits.steps = 50_000_000;
@@ -40,9 +92,7 @@ pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> ir::interp::Outco
             Argument::Scalar { bits, .. } => ir::interp::Argument::Bits(bits),
         });
     }
-    let expected = ir::interp::run(module, &launch);
-    assert_eq!(expected.error, None, "{}", kernel.text);
-    expected
+    ir::interp::run(module, &launch)
 }
 
 /// What assembly made of the kernel leaves; `Err`: what is not allowed happened.
@@ -93,6 +143,7 @@ pub(crate) fn simulated(
 }
 
 /// Whether assembly made of the kernel leaves what the interpreter left; `Err`: what differs.
+#[allow(dead_code)]
 pub(crate) fn agrees(
     kernel: &Kernel,
     name: &str,
@@ -102,11 +153,7 @@ pub(crate) fn agrees(
 ) -> Result<sim::Outcome, String> {
     let (outcome, left) = simulated(kernel, name, text, limits)?;
     if let Some(ty) = kernel.returns {
-        let found = match ty {
-            Scalar::Float => u64::from((outcome.float.to_f64() as f32).to_bits()),
-            Scalar::Double => outcome.float.to_f64().to_bits(),
-            _ => outcome.result.ok_or("no result")?,
-        };
+        let found = returned(ty, &outcome)?;
         let (found, wanted) = (element(ty, found), element(ty, expected.returned[0][0]));
         if found != wanted {
             return Err(format!("the result is {found:#x} and not {wanted:#x}"));

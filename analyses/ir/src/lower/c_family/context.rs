@@ -500,7 +500,7 @@ impl<'a> Context<'a> {
         slots
     }
 
-    fn is_null(&self, value: Value) -> bool {
+    pub(super) fn is_null(&self, value: Value) -> bool {
         matches!(
             self.builder.function.defining(value).map(|d| &d.op),
             Some(Op::Const(0) | Op::Undef)

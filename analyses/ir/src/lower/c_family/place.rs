@@ -300,6 +300,18 @@ impl Context<'_> {
         parts: &[Value],
     ) {
         let count = types.len().min(parts.len()).min(offsets.len());
+        // What is loaded from there again is an address of the space that its type says.
+        let parts: Parts = (parts.iter().zip(types))
+            .map(
+                |(&part, &want)| match (self.builder.function.ty(part), want) {
+                    (Type::Ptr(from), Type::Ptr(to)) if from != to => match self.is_null(part) {
+                        true => self.builder.constant(want, 0),
+                        false => self.builder.convert(Convert::SpaceCast, part, want),
+                    },
+                    _ => part,
+                },
+            )
+            .collect();
         for run in runs(&types[..count], offsets) {
             let at = self.builder.int(Type::I64, offsets[run.start] as i64);
             let at = self.offset_address(address, at);

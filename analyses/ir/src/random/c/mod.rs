@@ -22,6 +22,9 @@ mod search;
 mod statements;
 #[cfg(test)]
 mod tests;
+mod wide;
+
+pub use wide::{Wide, wide};
 
 use super::Random;
 use crate::types::Type;

@@ -5,9 +5,11 @@
 //! ```
 //!
 //! An address is followed through sums, choices and block parameters; all that it may be must agree. A variable of the frame is
-//! private where its address is only ever followed by loads and stores, and never mixed with another.
+//! private where its address is only ever followed by loads and stores, and never mixed with another. A parameter's promise
+//! (`restrict`) is about all pointers that are based on it: it tells something only where each of them is known, so not where
+//! one is kept in memory, given away, or may be another object's address.
 
-use ir::{Block, Convert, EntityVec, Function, Inst, Op, Terminator, Value, ValueDef};
+use ir::{Block, Convert, EntityVec, Function, Inst, Op, Terminator, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
@@ -46,7 +48,14 @@ impl Origin {
 /// What the addresses of a function point into.
 pub(in super::super) struct Origins {
     entries: Entries,
-    private: FxHashSet<Inst>,
+    alone: FxHashSet<Root>,
+}
+
+/// Where pointers come from that can be followed: a variable of the frame, or a parameter by its subscript.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Root {
+    Slot(Inst),
+    Restrict(u32),
 }
 
 /// From which blocks each block is entered: once for each edge.
@@ -64,46 +73,65 @@ fn entries(source: &Function) -> Entries {
 
 impl Origins {
     pub(in super::super) fn of(function: &Function) -> Origins {
-        let mut private: FxHashSet<Inst> = FxHashSet::default();
+        let mut alone: FxHashSet<Root> = FxHashSet::default();
         for &block in &function.layout {
             for &inst in &function.blocks[block].insts {
                 if matches!(function.insts[inst].op, Op::Alloca { .. }) {
-                    private.insert(inst);
+                    alone.insert(Root::Slot(inst));
                 }
             }
         }
-        let entries = entries(function);
-        if !private.is_empty() {
-            escapes(function, &entries, &mut private);
+        for (index, &value) in function.blocks[function.entry()].params.iter().enumerate() {
+            if promised(function, value) {
+                alone.insert(Root::Restrict(index as u32));
+            }
         }
-        Origins { entries, private }
+        let entries = entries(function);
+        if !alone.is_empty() {
+            escapes(function, &entries, &mut alone);
+        }
+        Origins { entries, alone }
     }
 
     pub(in super::super) fn origin(&self, source: &Function, address: Value) -> Origin {
         match origin(source, &self.entries, address) {
-            Origin::Slot(inst) if self.private.contains(&inst) => Origin::Private(inst),
+            Origin::Slot(inst) if self.alone.contains(&Root::Slot(inst)) => Origin::Private(inst),
+            Origin::Restrict(index) if !self.alone.contains(&Root::Restrict(index)) => {
+                Origin::Parameter(index)
+            }
             other => other,
         }
     }
 }
 
-/// Takes out of `private` what its address may leave the function's own loads and stores.
-fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>) {
-    // By value: the variable that it is derived from.
-    let mut from: EntityVec<Value, Option<Inst>> = EntityVec::with_len(None, function.values.len());
+/// Whether the entry's parameter is a pointer with `restrict`.
+fn promised(function: &Function, value: Value) -> bool {
+    let mut infos = function.parameters.iter();
+    let info = infos.find(|info| info.values.contains(&value));
+    info.is_some_and(|info| info.no_alias)
+}
+
+/// Takes out of `alone` those whose address may leave the function's own loads and stores.
+fn escapes(function: &Function, entries: &Entries, alone: &mut FxHashSet<Root>) {
+    // By value: what it is derived from.
+    let mut from: EntityVec<Value, Option<Root>> = EntityVec::with_len(None, function.values.len());
+    for (index, &value) in function.blocks[function.entry()].params.iter().enumerate() {
+        let root = Root::Restrict(index as u32);
+        from[value] = alone.contains(&root).then_some(root);
+    }
     let mut changed = true;
     // What may be one variable's address or another's is told of neither.
     let mut derive =
-        |from: &mut EntityVec<Value, Option<Inst>>, value: Value, inst: Inst| match from[value] {
+        |from: &mut EntityVec<Value, Option<Root>>, value: Value, root: Root| match from[value] {
             Some(known) => {
-                if known != inst {
-                    private.remove(&known);
-                    private.remove(&inst);
+                if known != root {
+                    alone.remove(&known);
+                    alone.remove(&root);
                 }
                 false
             }
             None => {
-                from[value] = Some(inst);
+                from[value] = Some(root);
                 true
             }
         };
@@ -112,7 +140,7 @@ fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>
             for &inst in &function.blocks[block].insts {
                 let data = &function.insts[inst];
                 let of = match data.op {
-                    Op::Alloca { .. } => [Some(inst), None],
+                    Op::Alloca { .. } => [Some(Root::Slot(inst)), None],
                     Op::PtrAdd | Op::Convert(Convert::SpaceCast) => [from[data.args[0]], None],
                     Op::Select => [from[data.args[1]], from[data.args[2]]],
                     _ => [None, None],
@@ -130,10 +158,21 @@ fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>
             }
         }
     }
-    let mut leave = |value: Value| {
-        if let Some(inst) = from[value] {
-            private.remove(&inst);
+    let is_pointer = |value: Value| matches!(function.ty(value), Type::Ptr(_));
+    // Numbers are no pointers again, unless the function makes some of them.
+    let returns = function.layout.iter().any(|&block| {
+        let mut insts = function.blocks[block].insts.iter();
+        insts.any(|&inst| {
+            let data = &function.insts[inst];
+            matches!(data.op, Op::Convert(Convert::Bitcast)) && is_pointer(data.results[0])
+        })
+    });
+    let mut leave = |value: Value, slots_only: bool| match from[value] {
+        Some(Root::Restrict(_)) if slots_only => {}
+        Some(root) => {
+            alone.remove(&root);
         }
+        None => {}
     };
     for &block in &function.layout {
         for &inst in &function.blocks[block].insts {
@@ -143,18 +182,24 @@ fn escapes(function: &Function, entries: &Entries, private: &mut FxHashSet<Inst>
                 Op::Convert(Convert::SpaceCast) | Op::IntCompare(_) | Op::Select => usize::MAX,
                 _ => 0,
             };
-            data.args.iter().skip(followed).for_each(|&arg| leave(arg));
+            let number = matches!(data.op, Op::Convert(_)) && !returns;
+            let given = data.args.iter().skip(followed);
+            given.for_each(|&arg| leave(arg, number));
         }
+        // What the caller does with it comes after the promise.
         if let Terminator::Return(values) = &function.blocks[block].terminator {
-            values.iter().for_each(|&value| leave(value));
+            values.iter().for_each(|&value| leave(value, true));
         }
     }
     // What may be this variable's address or another one: an access through it tells of neither.
     for (value, known) in from.iter() {
-        if let Some(inst) = *known
-            && origin(function, entries, value) != Origin::Slot(inst)
-        {
-            private.remove(&inst);
+        let Some(root) = *known else { continue };
+        let itself = match root {
+            Root::Slot(inst) => Origin::Slot(inst),
+            Root::Restrict(index) => Origin::Restrict(index),
+        };
+        if alone.contains(&root) && origin(function, entries, value) != itself {
+            alone.remove(&root);
         }
     }
 }
@@ -172,10 +217,9 @@ fn origin(source: &Function, entries: &Entries, address: Value) -> Origin {
         }
         let one = match source.values[value].def {
             ValueDef::Param(block, index) if block == source.entry() => {
-                let mut infos = source.parameters.iter();
-                match infos.find(|info| info.values.contains(&value)) {
-                    Some(info) if info.no_alias => Origin::Restrict(index),
-                    _ => Origin::Parameter(index),
+                match promised(source, value) {
+                    true => Origin::Restrict(index),
+                    false => Origin::Parameter(index),
                 }
             }
             ValueDef::Param(block, index) => {
