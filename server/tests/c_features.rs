@@ -58,6 +58,11 @@ fn unions_and_compound_literals_are_objects() {
 }
 
 #[test]
+fn structures_that_point_to_each_other_have_their_sizes() {
+    judged("circular", include_str!("c_features/circular.c"));
+}
+
+#[test]
 fn structures_are_arguments_and_results() {
     judged("structures", include_str!("c_features/structures.c"));
 }

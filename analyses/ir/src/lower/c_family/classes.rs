@@ -367,9 +367,48 @@ impl Context<'_> {
             }
         }
         Rc::make_mut(&mut self.sources[id.0 as usize]).bindings = bindings;
+        // A pointer need not know what it points to, which may hold what is being laid out.
+        let waits = self.postponed.in_member && self.postponed.pointers > 0;
+        if waits
+            && arguments.is_empty()
+            && let Some(frame) = self.frames.pop()
+        {
+            self.postponed.structs.push((id, declared, frame));
+            return CType::Struct(id);
+        }
         self.lay_out_members(id, &declared);
         self.frames.pop();
         CType::Struct(id)
+    }
+
+    /// The layout of a structure that a member or an expression needs at once.
+    pub(super) fn lay_out_now(&mut self, ty: &CType) {
+        let mut ty = ty;
+        while let CType::Array { element, .. } = ty {
+            ty = element;
+        }
+        let CType::Struct(id) = ty else { return };
+        let waiting = &mut self.postponed.structs;
+        if let Some(at) = waiting.iter().position(|one| one.0 == *id) {
+            let (id, declared, frame) = waiting.swap_remove(at);
+            self.frames.push(frame);
+            self.lay_out_members(id, &declared);
+            self.frames.pop();
+        }
+    }
+
+    /// The layouts that were put off.
+    pub(super) fn lay_out_postponed(&mut self) {
+        if self.resolving_struct > 0 || self.postponed.finishing {
+            return;
+        }
+        self.postponed.finishing = true;
+        while let Some((id, declared, frame)) = self.postponed.structs.pop() {
+            self.frames.push(frame);
+            self.lay_out_members(id, &declared);
+            self.frames.pop();
+        }
+        self.postponed.finishing = false;
     }
 
     pub(super) fn reserve(&mut self, origin: StructOrigin) -> StructId {
@@ -431,6 +470,10 @@ impl Context<'_> {
     pub(super) fn lay_out_members(&mut self, id: StructId, declared: &ast::Struct) {
         let class_before = self.frame().class.replace(id);
         self.resolving_struct += 1;
+        let outside = (
+            std::mem::take(&mut self.postponed.in_member),
+            std::mem::take(&mut self.postponed.pointers),
+        );
         let mut fields = Vec::new();
         // How bit-fields share their units is modelled in C alone: elsewhere the size is some number.
         let mut unknown = declared.members.iter().any(|m| match m {
@@ -490,7 +533,13 @@ impl Context<'_> {
                                 inline = Some(ty.clone());
                                 ty
                             }
-                            _ => self.resolve_type(&declarator.ty),
+                            _ => {
+                                self.postponed.in_member = true;
+                                let ty = self.resolve_type(&declarator.ty);
+                                self.postponed.in_member = false;
+                                self.lay_out_now(&ty);
+                                ty
+                            }
                         };
                         let name = match &declarator.name {
                             DeclaratorName::Plain(ident) => ident.name.clone(),
@@ -559,6 +608,8 @@ impl Context<'_> {
         info.scattered = packed;
         self.resolving_struct -= 1;
         self.frame().class = class_before;
+        (self.postponed.in_member, self.postponed.pointers) = outside;
+        self.lay_out_postponed();
     }
 
     /// The strictest alignment that attributes ask for, 0 where none does.

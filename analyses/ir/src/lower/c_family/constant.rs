@@ -108,6 +108,7 @@ impl Context<'_> {
             }
             ExprKind::SizeofType(ty) => {
                 let ty = self.resolve_type(ty);
+                self.lay_out_now(ty.value_type());
                 if !self.structs.is_exact(ty.value_type()) {
                     return None;
                 }
@@ -116,6 +117,7 @@ impl Context<'_> {
             }
             ExprKind::SizeofExpr(inner) => {
                 let ty = self.type_of(inner);
+                self.lay_out_now(ty.value_type());
                 if !self.structs.is_exact(ty.value_type()) {
                     return None;
                 }

@@ -141,6 +141,17 @@ pub struct SwitchLabels {
     pub default: Option<Block>,
 }
 
+/// Structures that are declared and have no layout yet.
+#[derive(Default, Debug)]
+pub struct Postponed {
+    pub(super) structs: Vec<(StructId, Arc<ast::Struct>, Frame)>,
+    /// The type of a member is being resolved, and how many pointers deep.
+    pub(super) in_member: bool,
+    pub(super) pointers: u32,
+    /// They are being looked at.
+    pub(super) finishing: bool,
+}
+
 /// A lambda expression with the names that it can see.
 #[derive(Debug)]
 pub struct Closure {
@@ -226,6 +237,8 @@ pub struct Context<'a> {
     pub(super) initialised: Option<(SmolStr, u32)>,
     pub(super) global_variables: FxHashMap<SmolStr, (Variable, LValue)>,
     pub(super) resolving_struct: u32,
+    /// Structures that members point to, whose own members are looked at when those that hold each other are complete.
+    pub(super) postponed: Postponed,
     pub(super) substitution_failed: bool,
     pub(super) converting: u32,
     /// Template arguments of functions used as values, with their text: `CType::Function` counts them from 1.
@@ -311,6 +324,7 @@ impl<'a> Context<'a> {
             initialised: None,
             global_variables: FxHashMap::default(),
             resolving_struct: 0,
+            postponed: Postponed::default(),
             substitution_failed: false,
             converting: 0,
             function_arguments: Vec::new(),

@@ -325,6 +325,7 @@ impl Context<'_> {
                 self.resolving_struct += 1;
                 let mut ty = self.resolve_type(&declarator.ty);
                 self.resolving_struct -= 1;
+                self.lay_out_postponed();
                 if self.is_c() {
                     ty = self.c_sized(ty, &declarator.initializer);
                 }

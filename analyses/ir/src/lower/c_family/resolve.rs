@@ -43,7 +43,9 @@ impl Context<'_> {
             TypeKind::Auto => CType::Unknown,
             TypeKind::Decltype(e) => self.type_of(e),
             TypeKind::Pointer(to) => {
+                self.postponed.pointers += 1;
                 let pointee = self.resolve_type(to);
+                self.postponed.pointers -= 1;
                 CType::Pointer {
                     to: Arc::new(pointee.value_type().clone()),
                     space: Space::Generic,
@@ -68,7 +70,12 @@ impl Context<'_> {
                 CType::array(element, size)
             }
             TypeKind::FunctionPointer(function) => match self.is_c() {
-                true => self.code_type(function),
+                true => {
+                    self.postponed.pointers += 1;
+                    let ty = self.code_type(function);
+                    self.postponed.pointers -= 1;
+                    ty
+                }
                 false => self.function_pointer(&function.parameters),
             },
             TypeKind::MemberPointer => CType::opaque("member pointer"),
@@ -91,6 +98,14 @@ impl Context<'_> {
     }
 
     fn array_size(&mut self, e: &ast::Expr) -> ArraySize {
+        // What an expression names is looked into.
+        let in_member = std::mem::take(&mut self.postponed.in_member);
+        let size = self.array_size_of(e);
+        self.postponed.in_member = in_member;
+        size
+    }
+
+    fn array_size_of(&mut self, e: &ast::Expr) -> ArraySize {
         if let Some(number) = self.constant(e) {
             return match number.as_int() {
                 n if n >= 0 => ArraySize::Fixed(n as u64),

@@ -1,8 +1,8 @@
 //! Blocks, edges, loops: drafts with explicit exits, then a layout with branches.
 
 use super::{Draft, Exit, Selector, file_of, put};
-use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
 use crate::mir::Reg;
+use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
 use ir::{Edge, Terminator, Type, Value, ValueDef};
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
