@@ -138,16 +138,8 @@ pub fn rebundle(
         let ended = out.last().is_some_and(|last| {
             last.items.end == range.start && matches!(last.outcome, Outcome::Rewritten { .. })
         });
-        if let (Outcome::Rewritten { text, after, .. }, true) = (&mut next.outcome, open && !ended)
-        {
+        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, open && !ended) {
             text.insert_str(0, ";;\n\t");
-            // Its first group issued with that in front.
-            after.cycles += 1;
-            let better = (after.cycles, after.nops) < (next.before.cycles, next.before.nops);
-            if !better && !options.all {
-                next.outcome =
-                    Outcome::Kept("nothing is gained: the group in front of it would end".into());
-            }
         }
         out.push(next);
     }
