@@ -113,6 +113,7 @@ fn a_byte_in_a_string() {
     judge(source, (2, 3), &arguments, &memory, 600);
 }
 
+/// The bound is known in time: nothing is loaded that the loop does not load, where memory ends.
 #[test]
 fn a_number_in_front_of_a_bound() {
     let mut memory = Memory::new();
@@ -120,9 +121,36 @@ fn a_number_in_front_of_a_bound() {
     let place = memory.place(&bytes).expect("room");
     let source = "long f(const int *a, long n, int key) {\
         long i = 0; for (;;) { if (i >= n) break; if (a[i] == key) break; i++; } return i; }";
+    let options = software::Options {
+        unroll: Some(1),
+        ..software::Options::default()
+    };
+    let (text, report) = emitted(source, options);
+    assert_eq!((report.ii, report.speculative), (Some(2), 0), "{text}");
     for (key, expected) in [(1000, 500), (321, 321)] {
         let arguments = [Arg::Integer(place), Arg::Integer(500), Arg::Integer(key)];
-        judge(source, (2, 3), &arguments, &memory, expected);
+        let outcome = executed(&text, &arguments, &memory, None);
+        assert_eq!(outcome.result, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_number_in_a_table() {
+    let mut memory = Memory::new();
+    let numbers: Vec<u8> = (0..200u32).flat_map(u32::to_le_bytes).collect();
+    let numbers = memory.place(&numbers).expect("room");
+    let places: Vec<u8> = (0..500u32).map(|at| (at % 200) as u8).collect();
+    let places = memory.place(&places).expect("room");
+    let source = "long f(const int *a, const unsigned char *b, long n, int key) {\
+        long i = 0; for (;;) { if (i >= n) break; if (a[b[i]] == key) break; i++; } return i; }";
+    for (key, expected) in [(1000, 500), (121, 121)] {
+        let arguments = [
+            Arg::Integer(numbers),
+            Arg::Integer(places),
+            Arg::Integer(500),
+            Arg::Integer(key),
+        ];
+        judge(source, (2, 4), &arguments, &memory, expected);
     }
 }
 

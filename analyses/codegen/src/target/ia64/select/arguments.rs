@@ -34,7 +34,7 @@ impl Selector<'_> {
             if slot >= 8 {
                 self.out.arrivals.push(None);
                 let half = 4 * i64::from(convention.is_half(at));
-                self.from_memory(param, 8 * (slot as i64 - 8) + half);
+                self.load_parameter(param, 8 * (slot as i64 - 8) + half);
                 continue;
             }
             let from = match float {
@@ -100,7 +100,7 @@ impl Selector<'_> {
         address
     }
 
-    fn from_memory(&mut self, param: Value, bytes: i64) {
+    fn load_parameter(&mut self, param: Value, bytes: i64) {
         let address = self.own(bytes);
         match self.ty(param) {
             ty @ (Type::F32 | Type::F64) => {

@@ -312,7 +312,6 @@ impl Selector<'_> {
         }
     }
 
-    /// Where the arguments come from.
     // ------------------------------------------------------------------------------------------- layout
 
     pub(super) fn finish(mut self) -> Function {
