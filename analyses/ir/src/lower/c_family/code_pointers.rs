@@ -203,6 +203,11 @@ impl Context<'_> {
     /// What goes to or comes from a function in memory, by conventions that are not followed: said, and no code. Such a
     /// structure has more members than values are kept of.
     pub(super) fn not_passed(&mut self, ty: &CType, result: bool, span: Span) {
+        if self.is_c() && matches!(ty, CType::Opaque(name) if name == LONG_DOUBLE) {
+            let message = "`long double` has 80 bits on IA-64, which no code is made for";
+            self.refused(message.into(), span);
+            return;
+        }
         if !self.is_c() || self.structs.is_passed(ty, result) {
             return;
         }

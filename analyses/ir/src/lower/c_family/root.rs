@@ -363,9 +363,7 @@ impl Context<'_> {
                 }
                 other => self.structs.returned(other),
             };
-            if flat.is_none() {
-                self.not_passed(&ty, true, self.builder.function.name_span);
-            }
+            self.not_passed(&ty, true, self.builder.function.name_span);
             self.builder.function.returns = flat.unwrap_or_default().to_vec();
             self.frame().return_type = Some(ty);
         }
@@ -569,6 +567,7 @@ impl Context<'_> {
             let place = self.memory_place(target.clone(), values[0], is_const, false, false);
             return self.declare_in_memory(&ident, &target, place);
         }
+        self.not_passed(&ty, false, span);
         if let Some(value) = self.parameter_in(&name, &text, &ty) {
             let Some(ident) = ident else { return };
             // What has no scalars lies in memory of its own already.
@@ -580,7 +579,6 @@ impl Context<'_> {
             return self.declare(ident.name.clone(), Local::Variable(place));
         }
         let Some(types) = self.structs.parts(&ty) else {
-            self.not_passed(&ty, false, span);
             // Too large for scalars: parameters lie in constant memory.
             self.builder.parameter(name.clone(), text, &[]);
             let Some(ident) = ident else { return };

@@ -155,8 +155,19 @@ pub fn select(
     if selector.refused.is_empty() {
         Ok(selector.finish())
     } else {
-        Err(selector.refused)
+        Err(causes(selector.refused))
     }
+}
+
+/// Where something was not understood, what is computed with it adds nothing.
+fn causes(mut refused: Vec<Refused>) -> Vec<Refused> {
+    let cause = |one: &Refused| matches!(one.reason, Refusal::Unknown { .. });
+    if refused.iter().any(cause) {
+        refused.retain(
+            |one| !matches!(&one.reason, Refusal::NoForm { ty, .. } if ty.as_str() == "opaque"),
+        );
+    }
+    refused
 }
 
 pub(super) const fn file_of(ty: Type) -> File {
