@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use std::io::Write;
 use syntax::Span;
 
+/// Places that are printed of one reason of one loop.
+const PLACES: usize = 3;
+
 pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
@@ -39,13 +42,26 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
                 let (line, column) = place(&db, file, row.span);
                 let title = loops::title(&row.report, processor);
                 writeln!(out, "{path}:{line}:{column}: {}: {title}", row.item)?;
-                let mut told: Vec<String> = Vec::new();
+                // By reason: where it holds, each pair of texts and lines once.
+                let mut told: Vec<(&str, Vec<String>)> = Vec::new();
                 for said in &row.reasons {
-                    let line = format!("{}{}", said.text, at_places(&db, file, said));
-                    // One for each pair of accesses of the same texts and lines is enough.
-                    if !told.contains(&line) {
-                        writeln!(out, "    {line}")?;
-                        told.push(line);
+                    let at = at_places(&db, file, said);
+                    match told.iter_mut().find(|(text, _)| *text == said.text) {
+                        Some((_, places)) if places.contains(&at) => {}
+                        Some((_, places)) => places.push(at),
+                        None => told.push((&said.text, vec![at])),
+                    }
+                }
+                for (text, places) in &told {
+                    for at in places.iter().take(PLACES) {
+                        writeln!(out, "    {text}{at}")?;
+                    }
+                    if places.len() > PLACES {
+                        let more = places.len() - PLACES;
+                        writeln!(
+                            out,
+                            "    the same of {more} more pairs (`--format json` lists them)"
+                        )?;
                     }
                 }
             }

@@ -7,6 +7,8 @@
 //! The compare is of an induction, whose steps are of a power of two, and of something that does not change. Such a
 //! counter that wraps around its range never ends: it meets the same numbers again. C takes it that a loop ends whose
 //! condition is no constant (C11, 6.8.5), so that the count need not be right where it would wrap: `i <= n` is `i < n + 1`.
+//! C says no such thing of `for (;;)` with a `break`; here such a loop is taken to end, too, unless it reads or writes
+//! what is volatile.
 
 use super::address::{Linear, Term};
 use super::body::Item;
