@@ -40,6 +40,15 @@ pub const LONGEST: usize = 64;
 const LIBRARY: &str =
     "double sqrt(double);\ndouble fabs(double);\ndouble fma(double, double, double);\n";
 
+/// What stands between the parentheses of a function's head.
+fn parameter_list(parameters: &[Parameter]) -> String {
+    let each = parameters.iter().map(|p| match p.type_text.ends_with('*') {
+        true => format!("{}{}", p.type_text, p.name),
+        false => format!("{} {}", p.type_text, p.name),
+    });
+    each.collect::<Vec<String>>().join(", ")
+}
+
 /// One function with everything that a call of it needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kernel {
@@ -146,20 +155,12 @@ pub fn kernel(seed: u64) -> Kernel {
     maker.searched(seed, &mut kernel);
     let helper = maker.helper_text();
     maker.body();
-    let list: Vec<String> = kernel
-        .parameters
-        .iter()
-        .map(|p| match p.type_text.ends_with('*') {
-            true => format!("{}{}", p.type_text, p.name),
-            false => format!("{} {}", p.type_text, p.name),
-        })
-        .collect();
+    let list = parameter_list(&kernel.parameters);
     let returns = maker.returns.map_or("void", Scalar::text);
     let _ = write!(
         kernel.text,
         "{LIBRARY}{helper}{returns} f({}) {{\n{}}}\n",
-        list.join(", "),
-        maker.out
+        list, maker.out
     );
     kernel.returns = maker.returns;
     kernel

@@ -35,7 +35,7 @@ mod statements;
 mod tests;
 mod types;
 
-use super::{Argument, Buffer, Kernel, LONGEST, Parameter, Random, SLACK, Scalar};
+use super::{Argument, Buffer, Kernel, LONGEST, Parameter, Random, SLACK, Scalar, parameter_list};
 use functions::Callee;
 use objects::Structure;
 use std::fmt::Write;
@@ -308,21 +308,14 @@ impl<'a> Maker<'a> {
             let value = self.storable(cell, 2);
             self.line(&format!("return {value};"));
         }
-        let list: Vec<String> = kernel
-            .parameters
-            .iter()
-            .map(|p| match p.type_text.ends_with('*') {
-                true => format!("{}{}", p.type_text, p.name),
-                false => format!("{} {}", p.type_text, p.name),
-            })
-            .collect();
+        let list = parameter_list(&kernel.parameters);
         let returns = self.returns.map_or("void", |cell| cell.ty.text());
         let _ = write!(
             kernel.text,
             "{}{}{returns} {name}({}) {{\n{}}}\n",
             super::LIBRARY,
             self.head,
-            list.join(", "),
+            list,
             self.out
         );
         Wide {
