@@ -143,6 +143,7 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
             files.insert(path.clone());
             continue;
         }
+        let mut any = false;
         for entry in ignore::WalkBuilder::new(path).require_git(false).build() {
             match entry {
                 Ok(entry)
@@ -150,6 +151,7 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
                         && is_source(entry.path()) =>
                 {
                     files.insert(entry.into_path());
+                    any = true;
                 }
                 Ok(_) => {}
                 Err(error) => {
@@ -157,6 +159,12 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
                     unusable = true;
                 }
             }
+        }
+        if !any {
+            eprintln!(
+                "lockstep: {}: no file below it is looked at (C is where it is named, and by `lockstep loops FILE`)",
+                path.display()
+            );
         }
     }
     Ok((files.into_iter().collect(), unusable))
