@@ -31,6 +31,8 @@ fn main() {
     }
     edit_to_diagnostics(&binary, 1_000, 10.0);
     edit_to_diagnostics(&binary, 10_000, f64::NAN);
+    loops_of_c(&binary, 1_500, 30.0);
+    loops_of_c(&binary, 10_000, 60.0);
     hover(&binary, 1_000, 2.0);
     zero_hints(&binary, 1_000, 10.0);
     memory(&binary);
@@ -176,6 +178,92 @@ fn edit_to_diagnostics(binary: &PathBuf, lines: usize, limit: f64) {
         times,
         limit,
     );
+}
+
+/// C with a processor whose loops are scheduled.
+fn generated_c(lines: usize) -> String {
+    let mut text = String::from(
+        "#include <stdint.h>\n#include <stdio.h>\n#include <string.h>\n\nstatic int clamped(int v, int most) { return v > most ? most : v; }\n\n",
+    );
+    let mut number = 0;
+    while text.lines().count() + 32 <= lines {
+        text.push_str(&format!(
+            r"static const short table_{number}[8] = {{ 1, 2, 3, 5, 7, 11, 13, {number} }};
+
+float sum_{number}(const float *restrict a, const float *restrict b, int n) {{
+  float sum = 0.0f;
+  for (int i = 0; i < n; i++) {{
+    sum += a[i] * b[i];
+  }}
+  float limit = sum > 1.0f ? 1.0f : sum;
+  return limit + {number}.0f;
+}}
+
+void filter_{number}(int16_t *out, const int16_t *in, int n, int shift) {{
+  for (int row = 0; row < n; row++) {{
+    int gathered = 0;
+    for (int tap = 0; tap < 8; tap++) {{
+      gathered += in[row + tap] * table_{number}[tap];
+    }}
+    out[row] = (int16_t)clamped(gathered >> shift, 32767);
+  }}
+}}
+
+int find_{number}(const char *text, char wanted) {{
+  int at = 0;
+  while (text[at] && text[at] != wanted) {{
+    at++;
+  }}
+  return text[at] ? at : -1;
+}}
+
+"
+        ));
+        number += 1;
+    }
+    text
+}
+
+/// Time and processor time from an edit in one function to its diagnostics, loops scheduled; its own loop is one of them.
+fn loops_of_c(binary: &PathBuf, lines: usize, limit: f64) {
+    let text = generated_c(lines);
+    let line = edited_line(&text);
+    let mut client = Client::spawn(binary, &["serve", "--stdio"]);
+    client.initialize_with(
+        json!({ "general": { "positionEncodings": ["utf-8", "utf-16"] } }),
+        json!({ "server": { "debounceMs": 0 }, "processor": "itanium2" }),
+    );
+    let uri = "file:///latency/a.c";
+    let begin = Instant::now();
+    client.open(uri, "c", &text);
+    let first = client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["version"] == 1
+    });
+    let count = first["diagnostics"].as_array().map_or(0, Vec::len);
+    println!(
+        "  first diagnostics of {lines} lines of C: {:.0} ms, {count} of them",
+        begin.elapsed().as_secs_f64() * 1e3
+    );
+    let before = client.processor_time();
+    let times = (0..ROUNDS).map(|round| {
+        std::thread::sleep(Duration::from_millis(5));
+        let begin = Instant::now();
+        edit(&mut client, uri, line, round);
+        client.wait_for("textDocument/publishDiagnostics", |params| {
+            params["version"] == round as i64 + 2
+        });
+        begin.elapsed()
+    });
+    let times = times.collect();
+    report(
+        &format!("edit to diagnostics with loops, {lines} lines of C"),
+        times,
+        limit,
+    );
+    if let (Some(before), Some(after)) = (before, client.processor_time()) {
+        let each = 1e3 * (after - before) / ROUNDS as f64;
+        println!("  {each:.1} ms of processor time an edit");
+    }
 }
 
 fn hover(binary: &PathBuf, lines: usize, limit: f64) {

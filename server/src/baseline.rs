@@ -4,23 +4,31 @@
 //! { "version": 1, "findings": [ { "fingerprint": "…", "code": "bank-conflict", "item": "k", "text": "…", "reason": "…" } ] }
 //! ```
 
+use crate::host;
 use serde_json::{Value, json};
 use std::path::Path;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    #[error("cannot access the baseline {path}: {source}")]
-    Io {
-        path: String,
-        source: std::io::Error,
-    },
+    #[error("the baseline can't be read: {0}")]
+    Read(#[from] host::ReadError),
+    #[error("the baseline can't be written: {0}")]
+    Write(#[from] host::WriteError),
     #[error("the baseline {path} is not what `--write-baseline` writes: {reason}")]
     Malformed { path: String, reason: String },
 }
 
 /// The accepted fingerprints, sorted.
 pub fn read(path: &Path) -> Result<Vec<String>, BaselineError> {
-    let entries = entries(path)?;
+    parse(path, &host::read(path)?.text)
+}
+
+/// The accepted fingerprints of a baseline's text, sorted; none of an empty one.
+pub fn parse(path: &Path, text: &str) -> Result<Vec<String>, BaselineError> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let entries = entries_of(path, text)?;
     let mut fingerprints: Vec<String> = entries
         .iter()
         .filter_map(|entry| entry.get("fingerprint")?.as_str().map(str::to_owned))
@@ -75,22 +83,19 @@ fn store(path: &Path, mut findings: Vec<Value>) -> Result<(), BaselineError> {
     findings.sort_by_cached_key(|entry| entry.to_string());
     findings.dedup();
     let text = format!("{:#}\n", json!({ "version": 1, "findings": findings }));
-    std::fs::write(path, text).map_err(|source| BaselineError::Io {
-        path: path.display().to_string(),
-        source,
-    })
+    Ok(host::write(path, text.as_bytes())?)
 }
 
 fn entries(path: &Path) -> Result<Vec<Value>, BaselineError> {
+    entries_of(path, &host::read(path)?.text)
+}
+
+fn entries_of(path: &Path, text: &str) -> Result<Vec<Value>, BaselineError> {
     let malformed = |reason: String| BaselineError::Malformed {
         path: path.display().to_string(),
         reason,
     };
-    let text = std::fs::read_to_string(path).map_err(|source| BaselineError::Io {
-        path: path.display().to_string(),
-        source,
-    })?;
-    let value: Value = serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| malformed(error.to_string()))?;
     match value.get("findings") {
         Some(Value::Array(entries)) => Ok(entries.clone()),
         _ => Err(malformed("no list `findings`".into())),

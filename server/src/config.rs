@@ -7,6 +7,7 @@
 //! defines = ["TILE=16", "DEBUG"]            # as -D
 //! include_dirs = ["include"]                # relative to this file
 //! path_remap = { "/Engine" = "shaders" }    # a prefix of what stands in an #include
+//! system_headers = true                     # C: /usr/include and its like are looked into last
 //! enable_16bit_types = false                # HLSL: as -enable-16bit-types
 //! warp_size = 32                            # 1 to 128
 //! block = [256, 1, 1]                       # workgroup size; 0 where unknown
@@ -66,6 +67,8 @@ pub struct AnalysisConfig {
     pub defines: Vec<SmolStr>,
     pub include_dirs: Vec<PathBuf>,
     pub path_remap: Vec<(String, PathBuf)>,
+    /// C: the system's headers are not looked for.
+    pub no_system_headers: bool,
     /// HLSL's `half` and `min16` types have 16 bits.
     pub native_16bit: bool,
     pub options: Options,
@@ -373,6 +376,12 @@ fn apply_key(
                 .path_remap
                 .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         }
+        "system_headers" => {
+            let Setting::Bool(flag) = placed.value else {
+                return Err("true or false is expected".into());
+            };
+            analysis.no_system_headers = !flag;
+        }
         "enable_16bit_types" => {
             let Setting::Bool(flag) = placed.value else {
                 return Err("true or false is expected".into());
@@ -398,7 +407,7 @@ fn apply_key(
             Setting::Bool(flag) => analysis.fast_math = Some(flag),
             _ => return Err("`fast_math` is true or false".into()),
         },
-        "target" => analysis.target = Some(SmolStr::from(text(placed)?)),
+        "target" => set_target(analysis, &text(placed)?)?,
         "machine" => {
             let name = text(placed)?;
             if machine::named(&name).is_none_or(|table| !table.is_gpu()) {
@@ -551,6 +560,30 @@ fn apply_key(
             }
         }
         _ => problems.push(unknown_key(key, placed.span)),
+    }
+    Ok(())
+}
+
+/// What code is made for and whose costs are counted: a GPU, or a processor as `ia64:NAME`.
+pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), String> {
+    let processor = name.strip_prefix("ia64:");
+    match machine::named(processor.unwrap_or(name)) {
+        Some(table) if table.epic().is_some() => {
+            analysis.processor = Some(SmolStr::from(table.name.as_str()));
+        }
+        Some(_) if processor.is_none() => analysis.target = Some(SmolStr::from(name)),
+        _ => {
+            let tables = machine::tables().iter();
+            let names = tables.map(|table| match table.epic() {
+                Some(_) => format!("ia64:{}", table.name),
+                None => table.name.to_string(),
+            });
+            let names: Vec<String> = names.collect();
+            return Err(format!(
+                "there is no target `{name}`; there are: {}",
+                names.join(", ")
+            ));
+        }
     }
     Ok(())
 }

@@ -1,6 +1,16 @@
-//! The file system, as far as Lockstep reads it: whole files up to a limit, decoded whatever they hold.
+//! The file system as far as Lockstep touches it. Only regular files are read, up to a limit, and decoded whatever they
+//! hold; only regular files are written, in whole or not at all.
+//!
+//! A path may come from anybody: an `#include`, a configuration, a client. What is no regular file (a FIFO, a device, a
+//! terminal) may never end or never begin, so it is refused before it is opened, and what is opened is looked at again.
 
+mod write;
+
+use std::fs::File;
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+
+pub use write::{WriteError, write, write_changed};
 
 /// Files above this many bytes are not analysed.
 pub const LARGEST_FILE: u64 = 64 << 20;
@@ -20,31 +30,92 @@ pub enum ReadError {
         path: String,
         source: std::io::Error,
     },
+    #[error("{path} is not a regular file")]
+    NotRegular { path: String },
     #[error("{path} is not a text file")]
     Binary { path: String },
-    #[error("{path} is larger than {} MiB", LARGEST_FILE >> 20)]
-    TooLarge { path: String },
+    #[error("{path} is larger than {} MiB", .limit >> 20)]
+    TooLarge { path: String, limit: u64 },
 }
 
 /// Reads a text file. A file with a NUL in its first 8 KiB is taken as binary, unless it begins with the mark of
 /// UTF-16, which is decoded.
 pub fn read(path: &Path) -> Result<ReadFile, ReadError> {
-    let io = |source| ReadError::Io {
-        path: path.display().to_string(),
-        source,
-    };
-    let metadata = std::fs::metadata(path).map_err(io)?;
-    if metadata.is_dir() {
-        return Err(io(std::io::Error::from(std::io::ErrorKind::IsADirectory)));
-    }
-    if metadata.len() > LARGEST_FILE {
-        return Err(ReadError::TooLarge {
-            path: path.display().to_string(),
-        });
-    }
-    decode(std::fs::read(path).map_err(io)?).ok_or_else(|| ReadError::Binary {
+    decode(read_bytes(path, LARGEST_FILE)?).ok_or_else(|| ReadError::Binary {
         path: path.display().to_string(),
     })
+}
+
+/// Reads a regular file of at most `limit` bytes.
+pub fn read_bytes(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let name = || path.display().to_string();
+    let too_large = || ReadError::TooLarge {
+        path: name(),
+        limit,
+    };
+    let file = open(path)?;
+    let io = |source| ReadError::Io {
+        path: name(),
+        source,
+    };
+    let length = file.metadata().map_err(io)?.len();
+    if length > limit {
+        return Err(too_large());
+    }
+    // Some regular files (those of /proc) are longer than they say, and any may grow.
+    let mut bytes = Vec::with_capacity(length as usize);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(io)?;
+    match bytes.len() as u64 > limit {
+        true => Err(too_large()),
+        false => Ok(bytes),
+    }
+}
+
+/// Opens a regular file to be read.
+pub fn open(path: &Path) -> Result<File, ReadError> {
+    let name = || path.display().to_string();
+    let io = |source| ReadError::Io {
+        path: name(),
+        source,
+    };
+    let regular = |metadata: std::fs::Metadata| match metadata.is_file() {
+        true => Ok(()),
+        false => Err(ReadError::NotRegular { path: name() }),
+    };
+    // To open a FIFO waits for a writer, and to open a device may do things.
+    regular(std::fs::metadata(path).map_err(io)?)?;
+    let file = File::open(path).map_err(io)?;
+    regular(file.metadata().map_err(io)?)?;
+    Ok(file)
+}
+
+/// The directories of the system's headers in the order of compilers of C: those of the environment, the local ones, those of
+/// the machine, the common ones. None of a compiler's own.
+#[must_use]
+pub fn system_include_directories() -> Vec<PathBuf> {
+    let mut out: Vec<PathBuf> = Vec::new();
+    for name in ["CPATH", "C_INCLUDE_PATH", "INCLUDE"] {
+        if let Some(paths) = std::env::var_os(name) {
+            out.extend(std::env::split_paths(&paths).filter(|path| path.is_absolute()));
+        }
+    }
+    out.push("/usr/local/include".into());
+    let common = Path::new("/usr/include");
+    // Of several machines' headers, this one's.
+    let prefix = format!("{}-", std::env::consts::ARCH);
+    let mut own: Vec<PathBuf> = std::fs::read_dir(common)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&prefix))
+        .map(|entry| entry.path())
+        .collect();
+    own.sort();
+    out.extend(own);
+    out.push(common.into());
+    out.push("/Library/Developer/CommandLineTools/SDKs/MacOSX.sdk/usr/include".into());
+    out.retain(|path| path.is_dir());
+    out
 }
 
 /// Bytes as text; `None` when they are none.
@@ -86,6 +157,24 @@ pub fn decode(bytes: Vec<u8>) -> Option<ReadFile> {
     })
 }
 
+/// The file whose path differs from another in upper and lower case alone, where that one does not exist.
+pub fn in_other_case(path: &Path) -> Option<PathBuf> {
+    let mut found = PathBuf::new();
+    for component in path.components() {
+        let next = found.join(component);
+        if !matches!(component, Component::Normal(_)) || next.exists() {
+            found = next;
+            continue;
+        }
+        let wanted = component.as_os_str().to_string_lossy().to_lowercase();
+        let entries = std::fs::read_dir(&found).ok()?;
+        let names = entries.flatten().map(|entry| entry.file_name());
+        let same = names.filter(|name| name.to_string_lossy().to_lowercase() == wanted);
+        found.push(same.min()?);
+    }
+    found.is_file().then_some(found)
+}
+
 /// A path without `.` and `..`, without asking the file system: the same file has one name.
 pub fn normalize(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
@@ -115,6 +204,28 @@ mod tests {
             Some("a")
         );
         assert!(decode(vec![b'a', 0xff, b'b']).is_some_and(|f| f.lossy && f.text.starts_with('a')));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_read() {
+        use rustix::fs::{CWD, Mode};
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let fifo = folder.path().join("fifo");
+        let link = folder.path().join("link");
+        rustix::fs::mkfifoat(CWD, &fifo, Mode::RUSR).expect("a FIFO");
+        std::os::unix::fs::symlink("/dev/zero", &link).expect("links");
+        for path in [&fifo, &link, folder.path(), Path::new("/dev/stdin")] {
+            let refused = read(path);
+            assert!(
+                matches!(refused, Err(ReadError::NotRegular { .. })),
+                "{path:?}"
+            );
+        }
+        assert!(matches!(
+            read_bytes(Path::new("/proc/self/stat"), 8),
+            Err(ReadError::TooLarge { .. })
+        ));
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod cli;
 pub mod config;
 pub mod db;
+pub mod disk;
 pub mod documents;
 pub mod explain;
 pub mod host;

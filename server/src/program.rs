@@ -2,35 +2,40 @@
 //! reads through the database; the queries call it.
 
 mod assumed;
+mod hidden;
+mod includes;
 mod language;
 mod machine;
 mod passed;
 mod problems;
 mod rewritten;
+mod toolkit;
 
 use assumed::{analysis_options, lower_options};
+use includes::Includes;
 pub use language::Language;
 pub use machine::{
     MachineText, charges, machine, machine_file_problem, machine_problems, machine_text, processor,
 };
-pub use passed::{Passed, all_calls, callers_that_differ, calls, passed};
+pub use passed::{
+    Callees, Passed, all_calls, callees, callers_that_differ, calls, calls_of_device, passed,
+};
 pub use problems::{item_problems, problems, tree_problems};
 pub use rewritten::{Rewritten, bodies, rewritten};
 
 use crate::db::{self, Db, File, Item, ItemPlace, Source};
-use crate::host;
 use crate::views::rows::{self, Rows};
 use facts::{Cause, CauseStep, Finding, FunctionFacts, Scope};
 use ir::lower::c_family::{Bodies, Environment, Lowered};
 use ir::{Block, Function, FunctionKind, Loc, Site, Value};
 use smol_str::SmolStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use syntax::c_family::Dialect;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::{LexedFile, lex_shared};
 use syntax::c_family::token::Token;
-use syntax::preprocess::{IncludeResolver, IncludedFile, ItemTokens, PreprocessOptions, Unit};
+use syntax::preprocess::{IncludedFile, ItemTokens, PreprocessOptions, Unit};
 use syntax::{FileId, ItemKey, Problem, ProblemKind, Span};
 
 /// Bytes of a module in the text form of the IR.
@@ -63,22 +68,26 @@ pub struct Piece {
 /// facts would cost more than they say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holds {
+    /// It stands in the file itself, not in one that it includes.
+    pub own: bool,
     pub code: bool,
     pub kernels: bool,
 }
 
 impl Holds {
     const ALL: Holds = Holds {
+        own: true,
         code: true,
         kernels: true,
     };
 
-    fn of_tokens(tokens: &[Token], language: Language) -> Holds {
+    fn of_tokens(tokens: &[Token], own: bool, language: Language) -> Holds {
         use syntax::c_family::token::TokenKind;
         let has = |kind| tokens.iter().any(|token| token.kind == kind);
         let code = has(TokenKind::LBrace) && has(TokenKind::LParen);
         let marked = || tokens.iter().any(|token| token.text == "__global__");
         Holds {
+            own,
             code,
             kernels: code && (language != Language::Cuda || marked()),
         }
@@ -146,9 +155,9 @@ pub fn part_at<'db>(db: &'db dyn Db, item: Item<'db>, offset: u32) -> Option<Par
         .copied()
 }
 
-pub fn lex(source: &Source) -> Option<Arc<LexedFile>> {
-    match source {
-        Source::Text { text, .. } => Some(Arc::new(lex_shared(Arc::clone(text)))),
+pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
+    match file.source(db) {
+        Source::Text { text, .. } => Some(db.tokens_of(file.path(db), text)),
         Source::Missing | Source::Unusable(_) => None,
     }
 }
@@ -169,70 +178,12 @@ pub fn preprocess(db: &dyn Db, file: File) -> Unit {
         path: path_text(file.path(db)),
         tokens,
     };
-    let mut includes = Includes {
-        db,
-        include_dirs: &config.include_dirs,
-        remap: &config.path_remap,
-    };
+    let mut includes = Includes::of(db, file);
     match db.last_unit(file) {
         Some(earlier) => {
             syntax::preprocess::preprocess_again(&main, &options, &mut includes, &earlier)
         }
         None => syntax::preprocess::preprocess(&main, &options, &mut includes),
-    }
-}
-
-/// Looks for included files: beside the including file, under remapped prefixes, in the configured directories.
-struct Includes<'a> {
-    db: &'a dyn Db,
-    include_dirs: &'a [PathBuf],
-    remap: &'a [(String, PathBuf)],
-}
-
-impl Includes<'_> {
-    fn open(&self, path: &Path) -> Option<IncludedFile> {
-        let file = self.db.file(path);
-        let tokens = db::lexed(self.db, file).clone()?;
-        Some(IncludedFile {
-            path: path_text(file.path(self.db)),
-            tokens,
-        })
-    }
-    fn candidates(&self, from: &str, spec: &str, angled: bool) -> Vec<PathBuf> {
-        let mut candidates = Vec::new();
-        for (prefix, directory) in self.remap {
-            if let Some(rest) = spec.strip_prefix(prefix.as_str()) {
-                candidates.push(directory.join(rest.trim_start_matches('/')));
-            }
-        }
-        if let (false, Some(directory)) = (angled, Path::new(from).parent()) {
-            candidates.push(directory.join(spec));
-        }
-        candidates.extend(
-            self.include_dirs
-                .iter()
-                .map(|directory| directory.join(spec)),
-        );
-        candidates
-            .iter()
-            .map(|path| host::normalize(path))
-            .collect()
-    }
-}
-
-impl IncludeResolver for Includes<'_> {
-    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
-        self.candidates(from, spec, angled)
-            .iter()
-            .find_map(|path| self.open(path))
-    }
-    fn resolve_next(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
-        let candidates = self.candidates(from, spec, angled);
-        let here = candidates.iter().position(|path| path.as_os_str() == from);
-        candidates
-            .iter()
-            .skip(here.map_or(0, |at| at + 1))
-            .find_map(|path| self.open(path))
     }
 }
 
@@ -267,6 +218,7 @@ fn split_ptx(text: &str) -> Vec<Piece> {
             end: item.end,
         };
         let holds = Holds {
+            own: true,
             code: item.is_function,
             kernels: item.is_function,
         };
@@ -392,7 +344,7 @@ pub fn ptx_tree(body: &Body) -> syntax::ptx::PtxItem {
 fn piece_of_tokens(item: &ItemTokens, key: ItemKey, language: Language) -> Piece {
     Piece {
         key,
-        holds: Holds::of_tokens(&item.tokens, language),
+        holds: Holds::of_tokens(&item.tokens, item.file == FileId::MAIN, language),
         place: ItemPlace {
             file: item.file,
             start: item.start,
@@ -545,6 +497,29 @@ fn lower_whole(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
     }
 }
 
+/// A function of C with a body that other files may call.
+pub fn is_exported(db: &dyn Db, item: Item<'_>) -> bool {
+    use syntax::c_family::ast::{FunctionBody, ItemKind, SpecifierSet};
+    let ItemKind::Function(function) = &db::parsed(db, item).kind else {
+        return false;
+    };
+    let words = function.specifiers.words;
+    let inline = words.has(SpecifierSet::INLINE) && !words.has(SpecifierSet::EXTERN);
+    matches!(function.body, FunctionBody::Block(_)) && !words.has(SpecifierSet::STATIC) && !inline
+}
+
+/// The objects of external linkage that an item of C defines.
+pub fn static_data(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
+    let file = item.main(db);
+    if file.language(db) != Language::C {
+        return None;
+    }
+    let config = file.settings(db).analysis(db);
+    let options = lower_options(config, ir::Language::C, item.name(db));
+    let bodies = ItemBodies { db, file };
+    ir::lower::c_family::static_data(db::environment(db, file), &bodies, &key(db, item), &options)
+}
+
 /// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
     let settings = item.main(db).settings(db);
@@ -638,7 +613,8 @@ pub fn unit_file(db: &dyn Db, file: File, id: FileId) -> Option<File> {
         return Some(file);
     }
     file.language(db).c_dialect()?;
-    Some(db.file(Path::new(db::unit(db, file).path(id)?)))
+    let path = db::unit(db, file).path(id)?;
+    (!includes::is_built_in(path)).then(|| db.file(Path::new(path)))
 }
 
 pub fn unit_file_count(db: &dyn Db, file: File) -> u32 {

@@ -43,7 +43,9 @@ pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
     }
     let paths = std::env::var_os("PATH")?;
     let name = if cfg!(windows) { "ptxas.exe" } else { "ptxas" };
+    // A relative folder would be one of whatever project is open.
     std::env::split_paths(&paths)
+        .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
 }

@@ -167,6 +167,27 @@ int g(int i) { announced += later(i) + small(i); return hlp(i) + count++ + own++
     assert_eq!(simulated(&out, "g", &["2"]), 5 + 7 + 4 + 9);
 }
 
+/// Copies and fills of a constant size are loads and stores of what the pointers' types permit.
+#[test]
+fn copies_of_constant_size_are_what_the_library_makes_of_them() {
+    let source = include_str!("c_programs/copies.c");
+    let mut calls: Vec<(&str, Vec<i64>)> = Vec::new();
+    for k in 0..8 {
+        for name in [
+            "word", "wide", "real", "single", "odd", "whole", "part", "moved", "back", "filled",
+            "cleared", "varied", "into", "swapped", "nothing", "small",
+        ] {
+            calls.push((name, vec![k]));
+        }
+    }
+    let place = Place::new("copies");
+    agree(&place, source, &calls);
+    // None of them is a call.
+    let file = place.file("program.c", source);
+    let emitted = lockstep(&["emit", &file]);
+    assert!(!text(&emitted).contains("br.call"), "{}", text(&emitted));
+}
+
 #[test]
 fn broken_source_has_no_code() {
     let place = Place::new("broken");

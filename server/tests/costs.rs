@@ -202,6 +202,174 @@ fn tables_are_printed_with_their_sources() {
     );
 }
 
+/// Cycles as they are printed: `12 k`, `1.5 M`.
+fn printed(text: &str) -> f64 {
+    let (digits, unit) = match text.split_once(' ') {
+        Some((digits, "k")) => (digits, 1e3),
+        Some((digits, "M")) => (digits, 1e6),
+        _ => (text, 1.0),
+    };
+    unit * digits
+        .parse::<f64>()
+        .unwrap_or_else(|_| panic!("{text} is no number"))
+}
+
+/// Panics where a total is printed beside a product that is another number. Returns the products that were found.
+fn products_of(text: &str, wanted: &str) -> usize {
+    let mut found = 0;
+    for (at, _) in text.match_indices(" cycles") {
+        let rest = &text[at..];
+        let Some(start) = text[..at].rfind('~') else {
+            continue;
+        };
+        // Up to the next cycles the sentence is of this total.
+        let own = rest[7..]
+            .split([',', '·', '│', '\n'])
+            .find(|part| part.contains(" × "));
+        let Some(product) = own.filter(|_| rest[7..].starts_with([':', ' '])) else {
+            continue;
+        };
+        let product = product.trim_start_matches(": ").trim();
+        if product.contains(" cycles") {
+            continue;
+        }
+        let factors = product.split(" × ").map(|factor| {
+            let factor = factor.trim_end_matches(" entries");
+            let factor = factor.split(" (").next().unwrap_or_default();
+            printed(factor.rsplit(": ").next().unwrap_or_default())
+        });
+        let total = &text[start + '~'.len_utf8()..at];
+        let product: f64 = factors.product();
+        assert_eq!(views::costs::number(product), total, "{wanted}: {text}");
+        found += 1;
+    }
+    found
+}
+
+#[test]
+fn printed_products_multiply_and_printed_lines_add_up() {
+    let mut products = 0;
+    for folder in ["costs", "cuda", "hlsl", "ptx", "zeros"] {
+        for path in fixtures::files(folder, &["cu", "hlsl", "ptx"]) {
+            let name = path.display().to_string();
+            let shown = text(&lockstep(&["annotate", &name, "--no-config", "--costs"]));
+            products += shown
+                .lines()
+                .map(|line| products_of(line, &name))
+                .sum::<usize>();
+            let report = analysed(&name, &[]);
+            for item in report["items"].as_array().expect("items") {
+                let costs = &item["costs"];
+                if costs.is_null() {
+                    continue;
+                }
+                let total = number(&costs["cycles"]);
+                let rows = costs["lines"].as_array().expect("lines");
+                let sum: f64 = rows.iter().map(|row| number(&row["cycles"])).sum();
+                let off = (total - sum).abs();
+                assert!(
+                    off <= 0.001 * (rows.len() + 1) as f64,
+                    "{name}: {} {sum} {total}",
+                    item["name"]
+                );
+                for one in costs["loops"].as_array().expect("loops") {
+                    let (entries, trips) = (number(&one["entries"]), number(&one["iterations"]));
+                    if entries * trips > 0.0 {
+                        let product = entries * trips * number(&one["iteration_cycles"]);
+                        let cycles = number(&one["cycles"]);
+                        assert!(
+                            (product - cycles).abs() <= 0.01 + cycles * 1e-3,
+                            "{name}: {one}"
+                        );
+                    }
+                }
+            }
+            let source = std::fs::read_to_string(&path).expect("a fixture");
+            let mut db = Database::default();
+            let given = Source::Text {
+                text: Arc::from(source.as_str()),
+                lossy: false,
+            };
+            let file = db.file_with_text(&path, given);
+            for head in ["for (", "while (", "do "] {
+                for (at, _) in source.match_indices(head) {
+                    if let Some(hover) = views::hover::hover(&db, file, at as u32) {
+                        let lines = hover.markdown.lines();
+                        products += lines.map(|line| products_of(line, &name)).sum::<usize>();
+                    }
+                }
+            }
+        }
+    }
+    assert!(products > 100, "{products}");
+}
+
+const FOLDED: &str = "#define M_PI 3.14159265358979323846
+__global__ void __launch_bounds__(128) k(float* out, const float* in) {
+  float scale = sqrtf(2.0f / M_PI) * (float)(1.0 / 3.0);
+  out[threadIdx.x] = in[threadIdx.x] * scale;
+}
+__global__ void __launch_bounds__(128) wide(float* out, const float* in) {
+  out[threadIdx.x] = in[threadIdx.x] * (2.0 / 3.0);
+}
+__global__ void __launch_bounds__(128) narrowed(float* out, const float* in) {
+  out[threadIdx.x] = in[threadIdx.x] * (1.0 / 4.0);
+}
+";
+
+#[test]
+fn what_compilers_fold_costs_nothing_and_is_no_double_by_accident() {
+    let place = Place::new("folded-costs");
+    let file = place.file("k.cu", FOLDED);
+    let report = analysed(&file, &[]);
+    let items = report["items"].as_array().expect("items");
+    let busy = |at: usize| {
+        items[at]["costs"]["busy"]["f64 pipe"]
+            .as_f64()
+            .unwrap_or(0.0)
+    };
+    assert_eq!(busy(0), 0.0, "{}", items[0]["costs"]);
+    let lines = items[0]["costs"]["lines"].as_array().expect("lines");
+    assert!(
+        lines
+            .iter()
+            .all(|row| row["line"] != 3 || row["issue_slots"] == 0.0),
+        "{lines:?}"
+    );
+    // The conversions and the product stay.
+    assert!(busy(1) > 0.0);
+    let diagnostics = report["diagnostics"].as_array().expect("diagnostics");
+    let accidents: Vec<u64> = diagnostics
+        .iter()
+        .filter(|one| one["code"] == "fp64-by-accident")
+        .filter_map(|one| one["line"].as_u64())
+        .collect();
+    assert_eq!(accidents, [7], "{diagnostics:?}");
+}
+
+#[test]
+fn weights_are_named() {
+    let source = "__global__ void k(float* out, const float* in, int n, int m) {
+  float sum = 0.0f;
+  if (m > 3) {
+    for (int i = 0; i < n; ++i)
+      sum += in[i] * in[i + 1];
+  }
+  out[threadIdx.x] = sum;
+}
+";
+    let all = hints(source, CostHints::All);
+    let of = |line: u32| {
+        let found = all.iter().find(|(at, _)| *at == line);
+        found.map_or_else(String::new, |(_, label)| label.clone())
+    };
+    assert!(of(4).contains("0.5 entries × 8 × "), "{all:?}");
+    assert!(
+        of(5).contains("cycles: ") && of(5).contains(" × "),
+        "{all:?}"
+    );
+}
+
 #[test]
 fn annotated_lines_have_their_share() {
     let place = Place::new("annotated-costs");

@@ -305,3 +305,34 @@ void host(float4* out, float* in) { k<4><<<1, dim3(32, 2)>>>(out, in, 3); }
         }
     }
 }
+
+/// What a workspace's settings name is executed in a workspace that is trusted only: VS Code reads the restricted
+/// settings of others from the user's own.
+#[test]
+fn programs_that_settings_name_need_a_trusted_workspace() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../editors/vscode/package.json"
+    );
+    let text = std::fs::read_to_string(path).expect("the extension's manifest");
+    let manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let trust = &manifest["capabilities"]["untrustedWorkspaces"];
+    assert_eq!(trust["supported"], "limited");
+    let restricted: Vec<&str> = trust["restrictedConfigurations"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|name| name.as_str())
+        .collect();
+    let settings = manifest["contributes"]["configuration"]["properties"]
+        .as_object()
+        .expect("settings");
+    let programs: Vec<&str> = settings
+        .keys()
+        .map(String::as_str)
+        .filter(|name| name.ends_with(".path"))
+        .collect();
+    assert!(programs.len() >= 2, "{programs:?}");
+    assert_eq!(programs.len(), restricted.len(), "{restricted:?}");
+    assert!(programs.iter().all(|name| restricted.contains(name)));
+}

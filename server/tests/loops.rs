@@ -269,3 +269,113 @@ fn products_and_sums_are_rounded_once_unless_the_source_forbids_it() {
         }
     }
 }
+
+/// The initiation interval of the only loop of a function, and what is said of it.
+fn interval(rows: &serde_json::Value, item: &str) -> (Option<u64>, Vec<String>) {
+    let all = rows["loops"].as_array().expect("loops");
+    let mut own = all.iter().filter(|row| row["item"] == item);
+    let row = own.next().expect(item);
+    assert!(own.next().is_none(), "{item}");
+    let reasons = row["reasons"].as_array().expect("reasons");
+    let texts = reasons.iter().filter_map(|one| one["text"].as_str());
+    let ii = row["ii"].as_u64().filter(|_| row["pipelined"] == true);
+    (ii, texts.map(str::to_owned).collect())
+}
+
+#[test]
+fn promises_in_the_source_are_heard() {
+    let source = "\
+void plain(int *a, const int *b, int n) { for (int i = 0; i < n; i++) a[i] = b[i] + 1; }
+void array(int a[restrict], const int b[restrict static 4], int n) { for (int i = 0; i < n; i++) a[i] = b[i] + 1; }
+void sized(int n, int a[restrict n], const int b[const restrict]) { for (int i = 0; i < n; i++) a[i] = b[i] + 1; }
+void gcc(int *a, const int *b, int n) {
+#pragma GCC ivdep
+  for (int i = 0; i < n; i++) a[i] = b[i] + 1;
+}
+void icc(int *a, const int *b, int n) {
+#pragma ivdep
+  for (int i = 0; i < n; i++) a[i] = b[i] + 1;
+}
+void omp(int *a, const int *b, int n) {
+#pragma omp simd safelen(8) aligned(a, b : 16)
+  for (int i = 0; i < n; i++) a[i] = b[i] + 1;
+}
+";
+    let place = Place::new("promises");
+    let file = place.file("promises.c", source);
+    let run = lockstep(&["loops", &file, "--no-config", "--format", "json"]);
+    assert!(run.status.success(), "{}", errors(&run));
+    let rows = json(&run);
+    for item in ["array", "sized", "gcc", "icc", "omp"] {
+        let (ii, reasons) = interval(&rows, item);
+        assert_eq!(ii, Some(1), "{item}: {reasons:?}");
+        assert!(reasons.is_empty(), "{item}: {reasons:?}");
+    }
+    let (_, reasons) = interval(&rows, "plain");
+    assert!(reasons.iter().any(|one| one.contains("may meet")));
+}
+
+#[test]
+fn loops_of_functions_without_code_have_bounds_and_the_others_their_reason() {
+    let source = "\
+#include \"config-of-another.h\"
+struct state { struct elsewhere first; int sums[4]; };
+int f(struct state *p, const int *x, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) s += x[i];
+  for (int i = 0; i < n; i++) s += p[i].sums[1];
+  return s;
+}
+";
+    let place = Place::new("without-code");
+    let file = place.file("without.c", source);
+    let run = lockstep(&["loops", &file, "--no-config", "--format", "json"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        errors(&run).contains("`config-of-another.h` was not found"),
+        "{}",
+        errors(&run)
+    );
+    let rows = json(&run);
+    let rows = rows["loops"].as_array().expect("loops");
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert_eq!(
+        (&rows[0]["pipelined"], &rows[0]["ii"]),
+        (&true.into(), &1.into())
+    );
+    // Nothing of it goes into a file of assembly.
+    assert_eq!(
+        lockstep(&["emit", &file, "--no-config"]).status.code(),
+        Some(1)
+    );
+}
+
+#[test]
+fn headers_of_the_system_are_found_unless_they_are_not_wanted() {
+    let source = "#include <stdio.h>\n#include <sys/types.h>\nFILE *out;\nblkcnt_t blocks(blkcnt_t a) { return a * 2; }\n";
+    if !Path::new("/usr/include/stdio.h").is_file() {
+        println!("not judged: there are no headers of a system here");
+        return;
+    }
+    let place = Place::new("system");
+    let file = place.file("system.c", source);
+    let with = lockstep(&["emit", &file, "--no-config"]);
+    assert!(with.status.success(), "{}", errors(&with));
+    let (without, all) = ("--no-system-headers", "--no-config");
+    let without = lockstep(&["emit", &file, all, without]);
+    assert_ne!(text(&without), text(&with));
+}
+
+/// GNU's headers take attributes away from compilers that they do not know: that would change layouts.
+#[test]
+fn attributes_hold_behind_headers_of_the_system() {
+    let source = "#include <stdlib.h>\nstruct s { char a; int b; } __attribute__((aligned(32)));\nunsigned long size = sizeof(struct s);\nlong width = sizeof(long) * __WORDSIZE;\n";
+    if !Path::new("/usr/include/stdlib.h").is_file() {
+        return;
+    }
+    let place = Place::new("attributes");
+    let file = place.file("attributes.c", source);
+    let run = lockstep(&["emit", &file, "--no-config"]);
+    assert!(run.status.success(), "{}", errors(&run));
+    assert!(text(&run).contains("data1 32, 0, 0"), "{}", text(&run));
+}

@@ -303,6 +303,12 @@ fn a_kernel_that_runs_away_ends_and_leaves_the_old_profile() {
     assert_eq!(output.status.code(), Some(2));
     assert!(errors(&output).contains("away.cu:"), "{}", errors(&output));
     assert!(errors(&output).contains("no profile was written"));
+    let told = errors(&output);
+    assert!(
+        told.contains("the bound of 100000 warp instructions is reached"),
+        "{told}"
+    );
+    assert!(told.contains("max_steps"), "{told}");
     assert_eq!(std::fs::read_to_string(old).ok().as_deref(), Some("old"));
 }
 
@@ -536,6 +542,7 @@ mod counters {
             warp_size: 32,
             item: None,
             every: true,
+            schedule: facts::values::convergent::Schedule::default(),
         };
         let (direct, _) = run::run(&db, file, &request, &mut (), &())
             .unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -8,6 +8,7 @@
 
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::check::{Side, check};
+use lockstep_codegen::target::ia64::groups::Hazard;
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
 use std::collections::BTreeMap;
@@ -159,7 +160,11 @@ fn main() {
             totals.waits += groups.iter().map(|one| one.waits as usize).sum::<usize>();
         }
         for one in listing.violations() {
-            let what = if one.writes { "writes" } else { "reads" };
+            let what = match one.hazard {
+                Hazard::ReadAfterWrite => "reads",
+                Hazard::WriteAfterWrite => "writes",
+                Hazard::WriteAfterRead => "writes behind the branch",
+            };
             println!(
                 "{}:{}: {what} {} of line {} in one group",
                 path.display(),

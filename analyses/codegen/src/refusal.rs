@@ -18,6 +18,12 @@ pub enum Refusal {
     /// A construct that was not understood when the program was read.
     #[error("not understood: {reason}")]
     Unknown { reason: String },
+    /// A variable's initial value.
+    #[error("not understood: the initial value of `{name}` is no constant that is understood")]
+    InitialValue { name: SmolStr },
+    /// A variable's type.
+    #[error("the size of `{name}` is not known")]
+    Size { name: SmolStr },
     /// A function reads arguments that it does not name.
     #[error("arguments behind `...` are not read in {target}: `{operation}`")]
     Variadic {

@@ -290,3 +290,45 @@ fn random_blocks_are_rebundled_and_accepted() {
         assert_eq!(assembled(&assembler, &all), "");
     }
 }
+
+/// What is offered is executed in no more cycles, by programs whose blocks fall into each other, with groups that
+/// directives divide.
+#[test]
+fn what_is_offered_is_not_slower_where_it_is_executed() {
+    let (mut faster, mut same, mut slower) = (0, 0, Vec::new());
+    for seed in 0..150u64 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let count = rng.random_range(5..40);
+        let mut text = String::new();
+        for line in random(&mut rng, count).lines() {
+            text += line;
+            text.push('\n');
+            match rng.random_range(0..12) {
+                0 => text += "\t.pred.rel \"clear\", p1, p2\n",
+                1 if text.contains(".Lbody:") => text += &format!(".Lpart{}:\n", text.len()),
+                _ => {}
+            }
+        }
+        let (timing, machine) = match seed % 2 {
+            0 => (Timing::itanium(), "itanium"),
+            _ => (Timing::itanium2(), "itanium2"),
+        };
+        let name = format!("program {seed}");
+        let packed = changed(&text, machine, &Options::default());
+        judged(&name, &text, &packed.text);
+        let (memory, result, before) = executed(&name, &text, &timing, seed);
+        let (again, equal, after) = executed(&name, &packed.text, &timing, seed);
+        assert!(memory == again && result == equal, "{name}");
+        match after.cmp(&before) {
+            std::cmp::Ordering::Less => faster += 1,
+            std::cmp::Ordering::Equal => same += 1,
+            std::cmp::Ordering::Greater => slower.push(format!("{name}: {before} -> {after}\n")),
+        }
+    }
+    println!(
+        "{faster} programs faster, {same} the same, {} slower",
+        slower.len()
+    );
+    assert_eq!(slower, Vec::<String>::new());
+    assert!(faster > 100, "{faster}");
+}

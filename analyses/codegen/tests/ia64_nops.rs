@@ -112,6 +112,7 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
         ("eager", Choice::Eager, 500),
         ("lazy", Choice::Lazy, 500),
         ("eager-lazy", Choice::EagerLazy, 500),
+        ("allowed loss", Choice::AllowedLoss, 4000),
         ("all", Choice::All, 4000),
     ];
     for machine in ["itanium", "itanium2", "itanium2 without limits"] {
@@ -129,9 +130,11 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
             let mut list = Sum::default();
             for (name, choice, decisions) in ways {
                 let mut sum = Sum::default();
+                let begun = std::time::Instant::now();
                 for text in &texts {
                     packed(text, machine, choice, decisions, &mut sum);
                 }
+                let took = begun.elapsed().as_millis();
                 if decisions == 0 {
                     list = sum;
                 }
@@ -139,7 +142,7 @@ fn the_search_needs_fewer_nops_than_the_list_schedule() {
                 let density =
                     f64::from(100 * sum.instructions) / f64::from(sum.instructions + sum.nops);
                 println!(
-                    "{machine}, {kind}, {} functions, {name}: {} nops beside {} instructions ({fewer:.1} % fewer, density {density:.2} %), {} cycles, {} of {} blocks proved",
+                    "{machine}, {kind}, {} functions, {name}: {} nops beside {} instructions ({fewer:.1} % fewer, density {density:.2} %), {} cycles, {} of {} blocks proved, {took} ms",
                     texts.len(),
                     sum.nops,
                     sum.instructions,
@@ -277,4 +280,51 @@ fn on_a_machine_without_limits_more_choice_needs_fewer_nops() {
             assert!(found.iter().all(|one| one.proved));
         }
     }
+}
+
+/// Emitted functions, re-bundled as it is offered: none takes more cycles.
+#[test]
+fn what_is_offered_of_emitted_functions_is_not_slower() {
+    let (mut faster, mut same, mut slower) = (0, 0, Vec::new());
+    for one in &loops::loops() {
+        for (pipelined, bundles) in [(false, false), (false, true), (true, true)] {
+            for machine in ["itanium", "itanium2"] {
+                let text = code(one, machine, pipelined, bundles);
+                let table = table(machine);
+                let epic = table.epic().expect("explicit groups");
+                let document = syntax::ia64::parse(&text);
+                let listed = listing(&document, &text);
+                let options = rebundle::Options::default();
+                let mut packed = text.clone();
+                for block in rebundle(&document, &text, &listed, epic, &options, None)
+                    .iter()
+                    .rev()
+                {
+                    if let Outcome::Rewritten { text, .. } = &block.outcome {
+                        let span = block.span.start as usize..block.span.end as usize;
+                        packed.replace_range(span, text);
+                    }
+                }
+                let (before, after) = (
+                    one.cycles(machine, &text, 50),
+                    one.cycles(machine, &packed, 50),
+                );
+                match after.cmp(&before) {
+                    std::cmp::Ordering::Less => faster += 1,
+                    std::cmp::Ordering::Equal => same += 1,
+                    std::cmp::Ordering::Greater => {
+                        slower.push(format!(
+                            "{} {pipelined} {bundles} {machine}: {before} -> {after}\n",
+                            one.name
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    println!(
+        "{faster} functions faster, {same} the same, {} slower",
+        slower.len()
+    );
+    assert!(slower.is_empty(), "{}", slower.concat());
 }

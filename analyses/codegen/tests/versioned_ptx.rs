@@ -288,7 +288,7 @@ const VECTOR: &str = ".version 7.8
 fn vectors_are_found_again() {
     let absorb = Settings {
         absorb: true,
-        whole_warps: false,
+        ..Settings::default()
     };
     let mut count = Count::default();
     let all = versions(VECTOR, absorb, &mut count, "vector");

@@ -11,6 +11,7 @@ mod generate;
 #[path = "versioned_source/routes.rs"]
 mod routes;
 
+use facts::zeros::never::Ranges;
 use generate::{INPUTS, Language, OUTPUTS, kernel};
 use ir::interp::{self, Buffer, Inputs, Instance, Launch, Observer, Outcome, Textures};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
@@ -37,6 +38,12 @@ const LANES: u32 = 64;
 const FREE: Settings = Settings {
     absorb: true,
     whole_warps: false,
+    uniform: false,
+};
+/// A plain branch computes the same where values are not uniform, too.
+const PLAIN: Settings = Settings {
+    uniform: true,
+    ..FREE
 };
 
 struct Read {
@@ -222,6 +229,53 @@ impl Observer for Infinite<'_> {
     }
 }
 
+/// Values whose range excludes zero are zero in no lane.
+struct NeverZero<'a> {
+    module: &'a Module,
+    never: Vec<bool>,
+    seen: u64,
+}
+
+impl<'a> NeverZero<'a> {
+    fn new(module: &'a Module) -> Self {
+        let function = &module.functions[0];
+        let mut ranges = Ranges::new(function);
+        let constant = |value: Value| {
+            function
+                .defining(value)
+                .is_some_and(|data| matches!(data.op, ir::Op::Const(_)))
+        };
+        let values = function.values.keys();
+        NeverZero {
+            module,
+            never: values
+                .map(|value| !constant(value) && ranges.excludes_zero(value))
+                .collect(),
+            seen: 0,
+        }
+    }
+}
+
+impl Observer for NeverZero<'_> {
+    fn values(&mut self, instance: &Instance<'_>, value: Value, lanes: &[u64], mask: u64) {
+        if instance.function != 0 || !self.never[value.0 as usize] {
+            return;
+        }
+        let float = self.module.functions[0].ty(value) == Type::F32;
+        self.seen += 1;
+        for (lane, &bits) in lanes.iter().enumerate() {
+            let zero = match float {
+                true => f32::from_bits(bits as u32) == 0.0,
+                false => bits == 0,
+            };
+            assert!(
+                mask >> lane & 1 == 0 || !zero,
+                "{value:?} is zero in lane {lane}"
+            );
+        }
+    }
+}
+
 #[derive(Default, Debug)]
 struct Count {
     kernels: u64,
@@ -229,6 +283,12 @@ struct Count {
     nested: u64,
     refused: BTreeMap<&'static str, u64>,
     faster: u64,
+    /// Versions of factors without a name.
+    operands: u64,
+    /// Runs of the other permutation.
+    permuted: u64,
+    /// Values whose range excludes zero, as often as a warp computed them.
+    never: u64,
     runs: u64,
     compared: u64,
     /// Runs that differ, and computed an infinity or a NaN before.
@@ -242,6 +302,7 @@ fn versions(
     count: &mut Count,
     what: &str,
     one_of: usize,
+    settings: Settings,
 ) -> Vec<String> {
     let read = read(text, language);
     let mut out = Vec::new();
@@ -259,7 +320,7 @@ fn versions(
             let all = candidates(&source, function);
             let from = what.len() % one_of;
             for candidate in all.into_iter().skip(from).step_by(one_of) {
-                match version(&source, function, &candidate, FREE) {
+                match version(&source, function, &candidate, settings) {
                     Ok(version) => {
                         let (span, new) = &version.edit;
                         let mut after = text.to_owned();
@@ -277,6 +338,7 @@ fn versions(
                         let mut back = after.clone();
                         back.replace_range(place.start as usize..place.end as usize, &old);
                         assert_eq!(back, text, "{what}\n{after}");
+                        count.operands += u64::from(candidate.is_operand());
                         out.push(after);
                     }
                     Err(Refusal::Check(why)) => panic!("{what}: {why}\n{text}"),
@@ -371,13 +433,37 @@ fn random_kernels(language: Language) -> Count {
         count.kernels += 1;
         let mut random = Random::new(seed);
         let original = Original::new(&text, language, &[seed, seed ^ 1]);
-        let now = versions(&text, language, &mut count, &what, 1);
+        for (module, runs) in &original.runs {
+            let mut never = NeverZero::new(module);
+            for (launch, _) in runs {
+                interp::run_with(module, launch, &mut never, &());
+            }
+            count.never += never.seen;
+        }
+        // What the other permutation computes with the same versions.
+        let other_text = format!("#define OTHER\n{text}");
+        let other = text
+            .contains("#if")
+            .then(|| Original::new(&other_text, language, &[seed]));
+        let settings = if random.percent(25) { PLAIN } else { FREE };
+        let now = versions(&text, language, &mut count, &what, 1, settings);
         for (number, picked) in now.into_iter().take(TRIES).enumerate() {
             let input = number % 2;
             original.judge(&picked, input..input + 1, &mut count, &what);
+            if let Some(other) = &other {
+                let text = format!("#define OTHER\n{picked}");
+                let before = count.runs;
+                other.judge(
+                    &text,
+                    0..1,
+                    &mut count,
+                    &format!("{what}, the other permutation"),
+                );
+                count.permuted += count.runs - before;
+            }
             // And a version of the version.
             if random.percent(10) {
-                let mut twice = versions(&picked, language, &mut count, &what, 5);
+                let mut twice = versions(&picked, language, &mut count, &what, 5, settings);
                 if !twice.is_empty() {
                     let at = random.below(twice.len() as u32) as usize;
                     let nested = twice.swap_remove(at);
@@ -388,6 +474,11 @@ fn random_kernels(language: Language) -> Count {
         }
     }
     println!("{language:?}: {count:?}");
+    assert!(
+        count.operands > 0 && count.permuted > 0 && count.never > 0,
+        "{count:?}"
+    );
+    assert!(count.refused.contains_key("guarded"), "{count:?}");
     let _ = OUTPUTS;
     count
 }
@@ -430,7 +521,7 @@ fn fixtures(folder: &str, language: Language, least: u64) {
                     .any(|data| matches!(data.op, ir::Op::Asm { .. } | ir::Op::CallUnknown { .. }))
             })
         });
-        let found = versions(&text, language, &mut count, &what, 1);
+        let found = versions(&text, language, &mut count, &what, 1, FREE);
         if assembly {
             continue;
         }

@@ -66,7 +66,9 @@ pub fn cause_chain(
             Cause::Memory(address) => {
                 let differs = facts.at(address, home).uniform_at < Some(facts.options.scope);
                 let what = here.map_or_else(|| "the value".to_string(), |h| format!("`{h}`"));
-                let text = if differs {
+                let text = if let Some(name) = left_by_callers(function, address) {
+                    format!("{what} is read from `{name}`")
+                } else if differs {
                     format!("{what} is loaded from an address that differs between lanes")
                 } else if is_private(function, value) {
                     format!("{what} is read from private memory, whose contents are not followed")
@@ -234,6 +236,20 @@ fn is_private(function: &Function, value: Value) -> bool {
         .is_some_and(|data| matches!(&data.op, Op::Load(access) if access.space == Space::Local))
 }
 
+/// The variable of which callers filled the private memory that an address lies in.
+fn left_by_callers(function: &Function, address: Value) -> Option<smol_str::SmolStr> {
+    let mut at = address;
+    while let Some(data) = function.defining(at) {
+        match data.op {
+            Op::PtrAdd => at = *data.args.first()?,
+            _ => return None,
+        }
+    }
+    let mut parameters = function.parameters.iter();
+    let parameter = parameters.find(|p| p.values.contains(&at))?;
+    (function.ty(at) == Type::Ptr(Space::Local)).then(|| parameter.name.clone())
+}
+
 /// The block whose view of operands counts: that of the definition.
 fn home(function: &Function, value: Value) -> Option<Block> {
     match function.values[value].def {
@@ -336,11 +352,15 @@ fn location(function: &Function, value: Value) -> Loc {
 fn source(function: &Function, value: Value) -> String {
     let Some(data) = function.defining(value) else {
         let name = describe(function, value).unwrap_or_else(|| "a value".into());
-        return if function
-            .parameters
-            .iter()
-            .any(|p| p.values.contains(&value))
-        {
+        let mut parameters = function.parameters.iter();
+        let parameter = parameters.find(|p| p.values.contains(&value));
+        return if parameter.is_some_and(|p| function.static_of(p).is_some()) {
+            format!("`{name}` is `static`: callers may leave a different value there in each lane")
+        } else if parameter.is_some() && function.ty(value) == Type::Ptr(Space::Local) {
+            format!(
+                "`{name}` is passed by value and has too many members to be followed one by one: callers may pass different ones in each lane"
+            )
+        } else if parameter.is_some() {
             format!(
                 "`{name}` is a parameter of a device function: callers may pass a different value in each lane"
             )
@@ -384,7 +404,7 @@ fn source(function: &Function, value: Value) -> String {
         Op::Warp(_) => "the operation gives lanes of the warp different values".into(),
         Op::Undef => "the variable may be read before it is written".into(),
         Op::Alloca { .. } => "private memory lies at another address in each call".into(),
-        Op::Texture(access) if access.op == ir::TextureOp::Other => {
+        Op::Texture(access) if access.op.is_opaque() => {
             match data
                 .args
                 .first()

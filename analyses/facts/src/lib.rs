@@ -16,6 +16,7 @@ pub mod pressure;
 mod trips;
 pub mod values;
 pub mod words;
+mod workgroup;
 pub mod zeros;
 
 pub use assumption::assess;

@@ -59,6 +59,9 @@ pub struct Options {
     /// Classes of the parameters of a device function, from its visible callers: the largest scope over which each
     /// argument is uniform in every call. Empty: nothing is known of the callers.
     pub parameters: Vec<Option<Scope>>,
+    /// Of a device function: how uniform what its callers stored is where a load comes to it without a barrier on the way.
+    /// `None`: they may store anything.
+    pub reached: Option<Scope>,
     /// The machine whose costs are used.
     pub machine: Arc<Machine>,
     /// What is not known is taken as the author may have meant it: unknown values and what is loaded from a uniform
@@ -78,6 +81,7 @@ impl Default for Options {
             assumption: SmolStr::default(),
             whole_program_assumed: false,
             parameters: Vec::new(),
+            reached: None,
             machine: Arc::default(),
             favourable: false,
         }
@@ -89,13 +93,18 @@ impl Default for Options {
 pub struct FunctionFacts {
     pub options: Options,
     pub values: EntityVec<Value, ValueFact>,
-    /// Uses that are less uniform than the definition, because the lanes left a loop in different iterations: sorted by
-    /// value and block.
+    /// Uses that are less uniform than the definition, because the lanes left a loop in different iterations, or more, because
+    /// the loop exchanged the value among them: sorted by value and block.
     pub temporal: Vec<TemporalFact>,
     pub branches: Vec<BranchFact>,
     pub loops: Vec<LoopFact>,
     pub accesses: Vec<AccessFact>,
     pub barriers: Vec<BarrierFact>,
+    /// Private memory that callees are given, and `static` variables, by address and sorted: how uniform all is that lies
+    /// there at any time. `None`: not followed.
+    pub private: Vec<(Value, Option<Scope>)>,
+    /// Loads that stores of the same warp reach without a barrier, or may reach, and how uniform those leave them.
+    pub raced: Vec<(Inst, Option<Scope>)>,
     /// Facts of variables that are written once, by variable and sorted: what the paper's analyses say of a gated µ-SIMD
     /// program as printed (`paper::named`). They stand before those of the values.
     pub named: Vec<(Variable, ValueFact)>,
@@ -299,9 +308,11 @@ macro_rules! codes {
 codes! {
     DivergentBarrier => "divergent-barrier",
     BarrierInDivergentLoop => "barrier-in-divergent-loop",
+    DivergentMeshCall => "divergent-mesh-call",
     WarpSyncMask => "warp-sync-mask",
     ShuffleInactiveSource => "shuffle-inactive-source",
     DerivativeNonuniform => "derivative-nonuniform",
+    WaveSensitiveDerivative => "wave-sensitive-derivative",
     NonuniformResourceIndex => "nonuniform-resource-index",
     NeedlessNonuniform => "needless-nonuniform",
     UncoalescedAccess => "uncoalesced-access",
@@ -309,6 +320,7 @@ codes! {
     DivergentLoop => "divergent-loop",
     RedundantPerThreadWork => "redundant-per-thread-work",
     AtomicSameAddress => "atomic-same-address",
+    SharedMemoryRace => "shared-memory-race",
     LocalArrayDynamicIndex => "local-array-dynamic-index",
     Fp64ByAccident => "fp64-by-accident",
 }

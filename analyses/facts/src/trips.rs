@@ -30,12 +30,12 @@ pub(crate) struct Trips {
 }
 
 /// The comparison that decides whether the loop goes on, as it holds for those who stay.
-struct Test {
-    kind: IntCondition,
-    counter: Value,
-    limit: Value,
+pub(crate) struct Test {
+    pub kind: IntCondition,
+    pub counter: Value,
+    pub limit: Value,
     /// The header decides, before the body.
-    first: bool,
+    pub first: bool,
 }
 
 pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips {
@@ -57,7 +57,7 @@ pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips 
     geometric(engine, l, &test).unwrap_or_default()
 }
 
-fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
+pub(crate) fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
     let function = engine.function;
     let [exit] = exiting else { return None };
     let header = engine.forest.loops[l].header;
@@ -197,13 +197,13 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
 
 /// What happens to a counter in each round.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scale {
+pub(crate) enum Scale {
     By(i64),
     Divided(i64),
 }
 
 impl Scale {
-    fn apply(self, at: i128) -> i128 {
+    pub(crate) fn apply(self, at: i128) -> i128 {
         match self {
             Scale::By(factor) => at * i128::from(factor),
             Scale::Divided(factor) => at / i128::from(factor),
@@ -217,7 +217,7 @@ impl Scale {
 }
 
 /// A value as another one times or over a constant above one.
-fn scaled(engine: &Engine<'_>, value: Value) -> Option<(Value, Scale)> {
+pub(crate) fn scaled(engine: &Engine<'_>, value: Value) -> Option<(Value, Scale)> {
     let function = engine.function;
     let data = function.defining(value)?;
     let Op::Binary(op, _) = data.op else {

@@ -119,6 +119,104 @@ fn exchanges_of_a_whole_warp() {
     assert!(all("int", None, &sum, &lanes) != Class::Uniform);
 }
 
+/// What a loop of exchanges leaves is one value behind the loop, and none inside.
+#[test]
+fn loops_of_exchanges() {
+    let all = |ty: &str, threads: Option<u32>, text: &str| {
+        let text = format!(
+            "__global__ void k({ty}* o, int n) {{ {ty} v = o[threadIdx.x]; {text} o[threadIdx.x] = v; }}"
+        );
+        let with = Options {
+            block: [threads, Some(1), Some(1)],
+            ..Options::default()
+        };
+        class_with(&text, Dialect::Cuda, &with)
+    };
+    let full = Some(256);
+    let looped = |head: &str, step: &str| format!("for ({head}) {{ {step} }} auto D = v;");
+    let sum = "v += __shfl_xor_sync(0xffffffffu, v, s);";
+    let down = "int s = 16; s > 0; s >>= 1";
+    for head in [
+        down,
+        "int s = 16; s; s /= 2",
+        "int s = 1; s < 32; s <<= 1",
+        "int s = 1; s <= 16; s *= 2",
+        "int s = 1; s != 32; s = s * 2",
+        "unsigned s = 16; s > 0; s = s / 2",
+        "unsigned s = 16; s >= 1; s >>= 1",
+    ] {
+        assert_eq!(
+            all("int", full, &looped(head, sum)),
+            Class::Uniform,
+            "{head}"
+        );
+        assert_eq!(
+            all("float", full, &looped(head, sum)),
+            Class::Uniform,
+            "{head}"
+        );
+        assert!(
+            all("float", None, &looped(head, sum)) != Class::Uniform,
+            "{head}"
+        );
+    }
+    for step in [
+        "v = max(v, __shfl_xor_sync(0xffffffffu, v, s));",
+        "v = __shfl_xor_sync(0xffffffffu, v, s) + v;",
+        "v ^= __shfl_xor_sync(0xffffffffu, v, s);",
+        "v &= __shfl_xor_sync(0xffffffffu, v, s, 32);",
+        "int w = __shfl_xor_sync(0xffffffffu, v, s); v = min(w, v);",
+    ] {
+        assert_eq!(
+            all("int", full, &looped(down, step)),
+            Class::Uniform,
+            "{step}"
+        );
+    }
+    let body = "int s = 16; do { v += __shfl_xor_sync(0xffffffffu, v, s); s >>= 1; } while (s > 0); int D = v;";
+    assert_eq!(all("int", full, body), Class::Uniform);
+    let twice = format!(
+        "for (int r = 0; r < n; ++r) {{ {} v += D; }}",
+        looped(down, sum)
+    );
+    assert_eq!(all("int", full, &twice), Class::Uniform);
+    for (head, step) in [
+        ("int s = 16; s > 1; s >>= 1", sum),
+        ("int s = 8; s > 0; s >>= 1", sum),
+        ("int s = n; s > 0; s >>= 1", sum),
+        ("int s = 16; s > 0; s -= 8", sum),
+        ("int s = 16; s > threadIdx.x; s >>= 1", sum),
+        (down, "v -= __shfl_xor_sync(0xffffffffu, v, s);"),
+        (down, "v += __shfl_down_sync(0xffffffffu, v, s);"),
+        (down, "v += __shfl_xor_sync(0xffffu, v, s);"),
+        (down, "v += __shfl_xor_sync(0xffffffffu, v, s, 16);"),
+        (
+            down,
+            "if (o[s] > 3) v += __shfl_xor_sync(0xffffffffu, v, s);",
+        ),
+        (
+            down,
+            "if (v == n) break; v += __shfl_xor_sync(0xffffffffu, v, s);",
+        ),
+        (
+            down,
+            "v += __shfl_xor_sync(0xffffffffu, v, s); v += threadIdx.x;",
+        ),
+    ] {
+        let text = looped(head, step);
+        assert!(all("int", full, &text) != Class::Uniform, "{text}");
+    }
+    // Where whichever is greater is kept, zeros of two signs and what is no number tell lanes apart.
+    let kept = "float w = __shfl_xor_sync(0xffffffffu, v, s); v = v > w ? v : w;";
+    assert!(all("float", full, &looped(down, kept)) != Class::Uniform);
+    // Inside of the loop lanes differ.
+    let inside = format!("for ({down}) {{ {sum} auto D = v; }}");
+    assert!(all("int", full, &inside) != Class::Uniform);
+    // By shuffles down the first lane has the sum: a broadcast gives it to all.
+    let broadcast = "for (int s = 16; s > 0; s >>= 1) v += __shfl_down_sync(0xffffffffu, v, s); int D = __shfl_sync(0xffffffffu, v, 0);";
+    assert_eq!(all("int", full, broadcast), Class::Uniform);
+}
+
 /// An index that an instantiation knows is none that keeps an array in memory.
 #[test]
 fn arrays_of_an_instantiation() {

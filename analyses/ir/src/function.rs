@@ -44,6 +44,11 @@ pub struct Function {
     pub loops: Vec<SourceLoop>,
     /// Inlined calls; entry 0 stands for the function itself.
     pub sites: EntityVec<Site, SiteData>,
+    /// Private memory that outlives a call, and that all functions of the unit share: `static` variables, one a lane.
+    pub statics: Vec<StaticData>,
+    /// Functions of the unit that are reached with arguments which no site tells: calls that stay calls, and functions
+    /// whose address is taken.
+    pub reached: Vec<(ItemKey, SmolStr)>,
     pub unknowns: EntityVec<UnknownId, Unknown>,
     /// Where the item's name stands.
     pub name_span: Span,
@@ -110,6 +115,8 @@ pub struct LaunchShape {
     pub grid: [Option<u32>; 3],
     /// Fixed by the program (`[WaveSize(32)]`), else the machine's.
     pub warp_size: Option<u32>,
+    /// Helper lanes of pixel shaders take part in operations across lanes (`[WaveOpsIncludeHelperLanes]`).
+    pub with_helpers: bool,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -267,6 +274,15 @@ pub struct SiteData {
     pub arguments: Vec<(SmolStr, SmallVec<[Value; 1]>)>,
 }
 
+/// A `static` variable. In a function that others call its address is one of the parameters: what is there is the
+/// callers' affair.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StaticData {
+    /// The same in all functions of the unit, and of no other variable.
+    pub key: SmolStr,
+    pub address: Value,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct SymbolData {
     pub name: SmolStr,
@@ -413,6 +429,8 @@ pub struct SourceLoop {
     pub unroll: Option<u32>,
     /// How it is asked to be pipelined, `#pragma lockstep pipeline(word)`: the word, `best` where there is none.
     pub pipeline: Option<SmolStr>,
+    /// The source promises that no iteration reads or writes what another one writes, in `#pragma ivdep` or its like.
+    pub independent: bool,
 }
 
 /// Something that was not understood: why, and where.
@@ -428,6 +446,11 @@ impl Function {
     }
     pub fn ty(&self, value: Value) -> Type {
         self.values[value].ty
+    }
+    /// The `static` variable whose address a parameter is.
+    pub fn static_of(&self, parameter: &ParameterInfo) -> Option<&StaticData> {
+        let address = parameter.values.first()?;
+        self.statics.iter().find(|known| known.address == *address)
     }
     /// The constant that a value is, sign-extended (integers, booleans and pointers only).
     pub fn int_constant(&self, value: Value) -> Option<i64> {

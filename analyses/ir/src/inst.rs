@@ -543,11 +543,21 @@ pub enum TextureOp {
     /// Uses implicit derivatives; within the levels that there are.
     CalculateLevel,
     CalculateLevelUnclamped,
+    /// What the whole workgroup of an amplification or mesh shader must call together; no handle.
+    DispatchMesh,
+    SetMeshOutputCounts,
     /// Ray tracing, feedback and other operations on handles.
     Other,
 }
 
 impl TextureOp {
+    /// The operands follow no scheme, and what comes of it is not modelled.
+    pub const fn is_opaque(self) -> bool {
+        matches!(
+            self,
+            TextureOp::Other | TextureOp::DispatchMesh | TextureOp::SetMeshOutputCounts
+        )
+    }
     /// Needs the other lanes of its quad.
     pub const fn implicit_derivative(self) -> bool {
         matches!(
@@ -711,10 +721,10 @@ impl Op {
         match self {
             Op::Store(_) | Op::Atomic(..) | Op::Barrier(_) | Op::Fence | Op::Call(_) => true,
             Op::Load(access) => access.volatile,
-            Op::Texture(access) => matches!(
-                access.op,
-                TextureOp::Store | TextureOp::Atomic(_) | TextureOp::Other
-            ),
+            Op::Texture(access) => {
+                access.op.is_opaque()
+                    || matches!(access.op, TextureOp::Store | TextureOp::Atomic(_))
+            }
             Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => !pure,
             Op::Unknown(_) => true,
             Op::Warp(_) => true,

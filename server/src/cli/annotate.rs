@@ -125,7 +125,7 @@ fn groups(
     };
     let processor = &db::processor(db, file.settings(db)).name;
     if file.language(db) == Language::C {
-        let rows = views::loops::rows(db, file);
+        let rows = views::loops::rows(db, file, None);
         for row in rows.iter().filter(|row| !row.is_inlined()) {
             note(row.span.start, views::loops::title(&row.report, processor));
         }
@@ -167,12 +167,10 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
                 );
             }
             for (line, one) in views::costs::by_line(cost, lines, place.start) {
-                if one.cycles >= 0.5 {
-                    let share = 100.0 * one.cycles / cost.total.cycles.max(1.0);
-                    note(
-                        line as usize,
-                        format!("~{} cycles, {share:.0} %", views::costs::number(one.cycles)),
-                    );
+                if one.total.cycles >= 0.5 {
+                    let share = 100.0 * one.total.cycles / cost.total.cycles.max(1.0);
+                    let text = format!("{}, {share:.0} %", views::costs::line_label(&one));
+                    note(line as usize, text);
                 }
             }
         }

@@ -10,6 +10,7 @@ use codegen::target::ia64::rebundle::{Measure, Options, Outcome, Rebundled, rebu
 use codegen::target::ia64::sim::Program;
 use serde_json::{Value, json};
 use std::io::Write;
+use std::time::Duration;
 use syntax::{LineIndex, Span};
 
 pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
@@ -46,12 +47,15 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
             BundleChoice::Eager => Choice::Eager,
             BundleChoice::Lazy => Choice::Lazy,
             BundleChoice::EagerLazy => Choice::EagerLazy,
+            BundleChoice::AllowedLoss => Choice::AllowedLoss,
         },
         decisions: args.budget,
         ..Options::default()
     };
     let listing = listing(&document, &text);
+    let begun = std::time::Instant::now();
     let blocks = rebundle(&document, &text, &listing, epic, &options, within);
+    let took = begun.elapsed();
     let mut changed = text.clone();
     for block in blocks.iter().rev() {
         if let Outcome::Rewritten { text, .. } = &block.outcome {
@@ -67,7 +71,7 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
             serde_json::to_writer_pretty(&mut out, &all)?;
             writeln!(out)?;
         }
-        (_, true, _) => std::fs::write(&args.file, &changed)?,
+        (_, true, _) => host::write_changed(&args.file, &text, changed.as_bytes())?,
         (_, _, true) => {
             let diff = similar::TextDiff::from_lines(&text, &changed);
             let name = name.to_string();
@@ -75,7 +79,7 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
         }
         _ => out.write_all(changed.as_bytes())?,
     }
-    summary(&blocks, &line, args.verbose);
+    summary(&blocks, &line, args.verbose, took);
     Ok(u8::from(
         !document.problems.is_empty() || !malformed.is_empty(),
     ))
@@ -104,7 +108,7 @@ fn row(block: &Rebundled, line: &dyn Fn(u32) -> u32) -> Value {
 }
 
 /// To the terminal, beside the text: what was gained, block by block on demand.
-fn summary(blocks: &[Rebundled], line: &dyn Fn(u32) -> u32, verbose: bool) {
+fn summary(blocks: &[Rebundled], line: &dyn Fn(u32) -> u32, verbose: bool, took: Duration) {
     let (mut before, mut after) = (Measure::default(), Measure::default());
     let mut rewritten = 0;
     for block in blocks {
@@ -143,13 +147,14 @@ fn summary(blocks: &[Rebundled], line: &dyn Fn(u32) -> u32, verbose: bool) {
         }
     }
     eprintln!(
-        "{rewritten} of {} blocks: {} -> {} cycles (estimate, each block alone), {} -> {} bundles, {} -> {} nops",
+        "{rewritten} of {} blocks: {} -> {} cycles (estimate, each block alone), {} -> {} bundles, {} -> {} nops, in {:.1} ms",
         blocks.len(),
         before.cycles,
         after.cycles,
         before.bundles,
         after.bundles,
         before.nops,
-        after.nops
+        after.nops,
+        1000.0 * took.as_secs_f64()
     );
 }

@@ -1,17 +1,20 @@
-//! `lockstep check`: diagnostics of files and directories, as text, JSON, SARIF or GitHub's annotations.
+//! `lockstep check`: diagnostics of files and directories, as text, JSON, SARIF or GitHub's annotations. Files are checked
+//! on all cores and share what they include; text and annotations are printed as they come, in the order of the files.
 
 use super::{CheckArgs, CheckFormat, CliError, input};
 use crate::config::Level;
-use crate::db::{self, Database, File};
+use crate::db::{self, Database, File, SharedFiles};
 use crate::program::{self, Language};
 use crate::views::diagnostics::{self, Diagnostic};
 use crate::views::report::{diagnostic_row, line_column};
 use anstyle::{AnsiColor, Style};
 use facts::Code;
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 
 struct Found {
     path: PathBuf,
@@ -30,7 +33,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
             && crate::explain::note(code).is_none()
         {
             return Err(CliError::Usage(format!(
-                "--deny: there is no diagnostic `{code}`"
+                "--deny: {}",
+                super::no_diagnostic(code)
             )));
         }
     }
@@ -40,23 +44,36 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     };
     let (files, mut unusable) = files(&args.paths)?;
     let progress = progress(files.len());
+    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     let mut found = Vec::new();
-    for path in files {
-        progress.set_message(path.display().to_string());
-        // A database a file: memory stays that of the largest.
-        let mut db = Database::default();
-        match input::open(&mut db, &path, &args.analysis) {
-            Ok(file) => {
-                input::warm(&mut db, file);
-                found.push(check_one(&db, file, path, &accepted));
-            }
-            Err(error) => {
-                eprintln!("lockstep: {error}");
-                unusable = true;
-            }
-        }
+    let mut denies = false;
+    let mut tally = Tally::default();
+    let streamed = args.write_baseline.is_none();
+    each(&files, args, &accepted, |result| {
         progress.inc(1);
-    }
+        let one = match result {
+            Ok(one) => one,
+            Err(error) => {
+                progress.suspend(|| eprintln!("lockstep: {error}"));
+                unusable = true;
+                return Ok(());
+            }
+        };
+        denies |= one.diagnostics.iter().any(|one| denied(one, &args.deny));
+        let printed = progress.suspend(|| {
+            match args.format {
+                CheckFormat::Text if streamed => text(&mut out, &one, args, &mut tally)?,
+                CheckFormat::Github if streamed => github(&mut out, &one)?,
+                _ => return Ok(false),
+            }
+            out.flush()?;
+            Ok::<bool, CliError>(true)
+        })?;
+        if !printed {
+            found.push(one);
+        }
+        Ok(())
+    })?;
     progress.finish_and_clear();
     if let Some(path) = &args.write_baseline {
         let entries: Vec<_> = found
@@ -71,19 +88,73 @@ pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
         crate::baseline::write(path, entries)?;
         return Ok(if unusable { 2 } else { 0 });
     }
-    let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     match args.format {
-        CheckFormat::Text => text(&mut out, &found, args)?,
+        CheckFormat::Text => summary(&mut out, &tally, args)?,
         CheckFormat::Json => as_json(&mut out, &found)?,
         CheckFormat::Sarif => sarif(&mut out, &found)?,
-        CheckFormat::Github => github(&mut out, &found)?,
+        CheckFormat::Github => {}
     }
     out.flush()?;
-    let denied = found
-        .iter()
-        .flat_map(|one| &one.diagnostics)
-        .any(|one| denied(one, &args.deny));
-    Ok(if unusable { 2 } else { u8::from(denied) })
+    Ok(if unusable { 2 } else { u8::from(denies) })
+}
+
+/// Stack of a thread that checks files: what lowering may use anywhere, with room.
+const STACK: usize = 8 << 20;
+
+/// Checks files on all cores. What was found is taken in the order of the files, as soon as it is known.
+fn each(
+    files: &[PathBuf],
+    args: &CheckArgs,
+    accepted: &[String],
+    mut take: impl FnMut(Result<Found, CliError>) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let shared = Arc::new(SharedFiles::default());
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (results, received) = mpsc::channel();
+    let work = |results: mpsc::Sender<_>| {
+        while !stop.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = files.get(number) else {
+                return;
+            };
+            // A database a file: memory stays that of the largest, and of what they include.
+            let mut db = Database::sharing(&shared);
+            let one = input::open(&mut db, path, &args.analysis).map(|file| {
+                input::warm(&mut db, file);
+                check_one(&db, file, path.clone(), accepted)
+            });
+            if results.send((number, one)).is_err() {
+                return;
+            }
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        for _ in 0..cores.min(files.len()) {
+            let worker = std::thread::Builder::new().stack_size(STACK);
+            let (work, results) = (&work, results.clone());
+            worker.spawn_scoped(scope, move || work(results))?;
+        }
+        drop(results);
+        let mut waiting = BTreeMap::new();
+        for wanted in 0..files.len() {
+            let one = loop {
+                if let Some(one) = waiting.remove(&wanted) {
+                    break one;
+                }
+                match received.recv() {
+                    Ok((number, one)) => drop(waiting.insert(number, one)),
+                    // Every worker is gone; a scope passes on what ended them.
+                    Err(_) => return Ok(()),
+                }
+            };
+            if let Err(error) = take(one) {
+                stop.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    })
 }
 
 fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> Found {
@@ -201,61 +272,79 @@ fn progress(files: usize) -> indicatif::ProgressBar {
     bar
 }
 
-fn text(out: &mut impl Write, found: &[Found], args: &CheckArgs) -> std::io::Result<()> {
+/// What was printed, for the last line.
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    /// Errors, warnings, hints.
+    counts: [usize; 3],
+    notes: usize,
+}
+
+fn text(
+    out: &mut impl Write,
+    one: &Found,
+    args: &CheckArgs,
+    tally: &mut Tally,
+) -> std::io::Result<()> {
     const BOLD: Style = Style::new().bold();
     const DIM: Style = Style::new().dimmed();
-    let mut counts = [0usize; 3];
-    let mut notes = 0usize;
-    for one in found {
-        let path = one.path.display();
-        for (diagnostic, (row, line)) in one.diagnostics.iter().zip(one.rows.iter().zip(&one.lines))
-        {
-            let note = diagnostic.finding.is_none()
-                && !matches!(diagnostic.level, Level::Error | Level::Warning);
-            if note {
-                notes += 1;
-                if !args.notes && !denied(diagnostic, &args.deny) {
-                    continue;
-                }
-            }
-            let style = match diagnostic.level {
-                Level::Error => AnsiColor::Red.on_default().bold(),
-                Level::Warning => AnsiColor::Yellow.on_default().bold(),
-                _ => AnsiColor::Cyan.on_default(),
-            };
-            counts[match diagnostic.level {
-                Level::Error => 0,
-                Level::Warning => 1,
-                _ => 2,
-            }] += usize::from(!note);
-            let level = row.tier;
-            writeln!(
-                out,
-                "{BOLD}{path}:{}:{}{BOLD:#}: {style}{level}[{}]{style:#}: {}",
-                row.line, row.column, row.code, row.message
-            )?;
-            let code = line.trim_end();
-            if !code.trim().is_empty() && code.len() < 400 {
-                let indent = code.len() - code.trim_start().len();
-                let before = (row.column as usize - 1).saturating_sub(indent);
-                writeln!(out, "    {DIM}|{DIM:#} {}", code.trim_start())?;
-                writeln!(out, "    {DIM}|{DIM:#} {:before$}{style}^{style:#}", "")?;
-            }
-            for related in &row.related {
-                let place = related
-                    .line
-                    .map_or(String::new(), |line| match &related.file {
-                        Some(file) => format!("{file}:{line}: "),
-                        None => format!("line {line}: "),
-                    });
-                writeln!(out, "    {DIM}= {place}{}{DIM:#}", related.text)?;
-            }
-            if let Some(fix) = &row.fix {
-                writeln!(out, "    {DIM}fix: {fix}{DIM:#}")?;
+    tally.files += 1;
+    let path = one.path.display();
+    for (diagnostic, (row, line)) in one.diagnostics.iter().zip(one.rows.iter().zip(&one.lines)) {
+        let note = diagnostic.finding.is_none()
+            && !matches!(diagnostic.level, Level::Error | Level::Warning);
+        if note {
+            tally.notes += 1;
+            if !args.notes && !denied(diagnostic, &args.deny) {
+                continue;
             }
         }
+        let style = match diagnostic.level {
+            Level::Error => AnsiColor::Red.on_default().bold(),
+            Level::Warning => AnsiColor::Yellow.on_default().bold(),
+            _ => AnsiColor::Cyan.on_default(),
+        };
+        tally.counts[match diagnostic.level {
+            Level::Error => 0,
+            Level::Warning => 1,
+            _ => 2,
+        }] += usize::from(!note);
+        let level = row.tier;
+        writeln!(
+            out,
+            "{BOLD}{path}:{}:{}{BOLD:#}: {style}{level}[{}]{style:#}: {}",
+            row.line, row.column, row.code, row.message
+        )?;
+        let code = line.trim_end();
+        if !code.trim().is_empty() && code.len() < 400 {
+            let indent = code.len() - code.trim_start().len();
+            let before = (row.column as usize - 1).saturating_sub(indent);
+            writeln!(out, "    {DIM}|{DIM:#} {}", code.trim_start())?;
+            writeln!(out, "    {DIM}|{DIM:#} {:before$}{style}^{style:#}", "")?;
+        }
+        for related in &row.related {
+            let place = related
+                .line
+                .map_or(String::new(), |line| match &related.file {
+                    Some(file) => format!("{file}:{line}: "),
+                    None => format!("line {line}: "),
+                });
+            writeln!(out, "    {DIM}= {place}{}{DIM:#}", related.text)?;
+        }
+        if let Some(fix) = &row.fix {
+            writeln!(out, "    {DIM}fix: {fix}{DIM:#}")?;
+        }
     }
-    let files = found.len();
+    Ok(())
+}
+
+fn summary(out: &mut impl Write, tally: &Tally, args: &CheckArgs) -> std::io::Result<()> {
+    let Tally {
+        files,
+        counts,
+        notes,
+    } = tally;
     let hidden = match notes {
         0 => String::new(),
         _ if args.notes => format!(", {notes} note(s)"),
@@ -280,32 +369,30 @@ fn as_json(out: &mut impl Write, found: &[Found]) -> Result<(), CliError> {
     Ok(())
 }
 
-fn github(out: &mut impl Write, found: &[Found]) -> std::io::Result<()> {
+fn github(out: &mut impl Write, one: &Found) -> std::io::Result<()> {
     // Line ends and percent signs end or change a workflow command.
     let escaped = |text: &str| {
         text.replace('%', "%25")
             .replace('\r', "%0D")
             .replace('\n', "%0A")
     };
-    for one in found {
-        for row in &one.rows {
-            let kind = match row.tier {
-                "error" => "error",
-                "warning" => "warning",
-                _ => "notice",
-            };
-            let path = escaped(&one.path.display().to_string())
-                .replace(',', "%2C")
-                .replace(':', "%3A");
-            writeln!(
-                out,
-                "::{kind} file={path},line={},col={},title=lockstep {}::{}",
-                row.line,
-                row.column,
-                row.code,
-                escaped(&row.message)
-            )?;
-        }
+    for row in &one.rows {
+        let kind = match row.tier {
+            "error" => "error",
+            "warning" => "warning",
+            _ => "notice",
+        };
+        let path = escaped(&one.path.display().to_string())
+            .replace(',', "%2C")
+            .replace(':', "%3A");
+        writeln!(
+            out,
+            "::{kind} file={path},line={},col={},title=lockstep {}::{}",
+            row.line,
+            row.column,
+            row.code,
+            escaped(&row.message)
+        )?;
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
 use crate::db::{self, Database, File, Item};
+use crate::host;
 use crate::program;
-use crate::views::items_to_show;
-use crate::views::loops::contracts;
 use crate::views::report::line_column;
 use codegen::machine;
 use codegen::pipeline::software::{self, Epilogue};
 use codegen::target::ia64::emit::{Emitted, Options, emit as emit_ia64, merged};
+use ir::lower::c_family::Lowered;
 use ir::{Loc, Module};
 use serde_json::{Value, json};
 use std::io::Write;
@@ -36,19 +36,22 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     };
     let file = input::open(&mut db, &args.file, &analysis)?;
     let chosen = chosen(&db, file, args.item.as_deref());
-    if chosen.is_empty() {
-        let wanted = match &args.item {
-            Some(name) => format!("function `{name}`"),
-            None => "function with a body".to_owned(),
-        };
-        return Err(CliError::Usage(format!(
-            "{}: there is no {wanted}",
-            args.file.display()
-        )));
+    let data = match args.item {
+        Some(_) => Vec::new(),
+        None => data(&db, file),
+    };
+    if chosen.is_empty() && data.is_empty() {
+        return Err(match &args.item {
+            Some(name) => input::no_such_item(&db, file, &args.file, name),
+            None => CliError::Usage(format!(
+                "{}: there is no function with a body, and no variable",
+                args.file.display()
+            )),
+        });
     }
     let options = Options {
         bundles: !args.no_bundles,
-        contract: !args.no_contract && contracts(&db, file),
+        contract: !args.no_contract && *db::contracts(&db, file),
         pipeline: args.pipeline.then(|| software::Options {
             unroll: args.unroll,
             epilogue: match args.epilogue {
@@ -64,7 +67,15 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let mut left_out = 0;
     let mut emitted_items = Vec::new();
-    for (item, module) in &chosen {
+    let functions = chosen.len();
+    let data = data.iter().map(|(item, lowered)| (*item, &lowered.module));
+    let all: Vec<(Item<'_>, &Module)> = chosen.into_iter().chain(data).collect();
+    let count = all.len();
+    let kinds = match all.len() > functions {
+        true => "functions and variables",
+        false => "functions",
+    };
+    for (item, module) in &all {
         let reasons = emit_ia64(module, epic, &options).err().unwrap_or_default();
         if reasons.is_empty() {
             emitted_items.push((*item, *module));
@@ -76,19 +87,18 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                 .functions
                 .iter()
                 .find_map(|function| place(&db, file, *item, function, reason.loc));
-            let name = module.functions.first().map_or("", |one| one.name.as_str());
-            match place {
-                Some((line, column)) => eprintln!(
-                    "{}:{line}:{column}: no code for `{name}`: {}",
-                    args.file.display(),
-                    reason.reason
-                ),
-                None => eprintln!(
-                    "{}: no code for `{name}`: {}",
-                    args.file.display(),
-                    reason.reason
-                ),
-            }
+            let first = module.functions.first();
+            let name = first.map_or("", |one| one.name.as_str());
+            let what = match first.is_some_and(|one| one.layout.is_empty()) {
+                true => "data",
+                false => "code",
+            };
+            let at = match place {
+                Some((line, column)) => format!(":{line}:{column}"),
+                None => String::new(),
+            };
+            let (file, reason) = (args.file.display(), reason.reason);
+            eprintln!("{file}{at}: no {what} for `{name}`: {reason}");
         }
     }
     let complete = u8::from(left_out > 0);
@@ -98,9 +108,8 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     if left_out > 0 {
         eprintln!(
-            "{}: {left_out} of {} functions are left out",
+            "{}: {left_out} of {count} {kinds} are left out",
             args.file.display(),
-            left_out + chosen.len()
         );
     }
     let module = merged(chosen.iter().map(|(_, module)| *module));
@@ -135,7 +144,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     if args.output == Path::new("-") {
         std::io::stdout().lock().write_all(text.as_bytes())?;
     } else {
-        std::fs::write(&args.output, text)?;
+        host::write(&args.output, text.as_bytes())?;
     }
     Ok(complete)
 }
@@ -167,26 +176,40 @@ fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Modu
     !found.is_empty()
 }
 
-/// Functions with a body in the file itself, with their modules.
+/// Functions with a body in the file itself, with their modules; what other files may name of a header, too.
 fn chosen<'db>(
     db: &'db Database,
     file: File,
     wanted: Option<&str>,
 ) -> Vec<(Item<'db>, &'db Module)> {
-    let items = items_to_show(db, file);
-    let own = items.iter().filter(|(place, _)| place.file == FileId::MAIN);
-    own.filter(|(_, item)| {
-        let name = item.name(db).as_str();
-        wanted.is_none_or(|wanted| name == wanted || name.rsplit("::").next() == Some(wanted))
-    })
-    .filter_map(|(_, item)| Some((*item, &db::lowered(db, *item).first()?.module)))
-    .filter(|(_, module)| {
-        module
-            .functions
-            .first()
-            .is_some_and(|one| !one.layout.is_empty())
-    })
-    .collect()
+    let items = db::items(db, file)
+        .iter()
+        .map(|&item| (item.place(db), item));
+    let mut items: Vec<_> = items.filter(|(_, item)| item.holds(db).code).collect();
+    items.sort_by_key(|(place, _)| (place.file, place.start, place.end));
+    items
+        .into_iter()
+        .filter(|(_, item)| {
+            let name = item.name(db).as_str();
+            wanted.is_none_or(|wanted| name == wanted || name.rsplit("::").next() == Some(wanted))
+        })
+        .filter(|(place, item)| place.file == FileId::MAIN || program::is_exported(db, *item))
+        .filter_map(|(_, item)| Some((item, &db::lowered(db, item).first()?.module)))
+        .filter(|(_, module)| {
+            module
+                .functions
+                .first()
+                .is_some_and(|one| !one.layout.is_empty())
+        })
+        .collect()
+}
+
+/// The variables that other files may name, used here or not.
+fn data<'db>(db: &'db Database, file: File) -> Vec<(Item<'db>, Lowered)> {
+    let items = db::items(db, file).iter();
+    items
+        .filter_map(|&item| Some((item, program::static_data(db, item)?)))
+        .collect()
 }
 
 /// Line and column from 1 of what stands in the file itself.

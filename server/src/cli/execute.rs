@@ -6,8 +6,8 @@ use crate::profile::accessed::{Ranges, accessed};
 use crate::program;
 use crate::views::report::line_column;
 use ir::interp::simple::{DescribedArgument, launch};
-use ir::interp::{Argument, LaunchDescription, Outcome, run_simple};
-use ir::{Function, Op, Type};
+use ir::interp::{Argument, LaunchDescription, Outcome, Untaken, run_simple, untaken};
+use ir::{Function, Type};
 use std::io::Write;
 use syntax::FileId;
 
@@ -33,17 +33,8 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
                 names.push(short.to_owned());
                 continue;
             }
-            if let Some(name) = nowhere(function, &description.arguments) {
-                let known: Vec<&str> = function
-                    .parameters
-                    .iter()
-                    .map(|one| one.name.as_str())
-                    .collect();
-                return Err(CliError::Usage(format!(
-                    "--arg {name}: `{}` has no parameter `{name}`; it has: {}",
-                    args.item,
-                    known.join(", ")
-                )));
+            if let Some((name, why)) = untaken(&lowered.module, &description).first() {
+                return Err(CliError::Usage(vain(function, &args.item, name, *why)));
             }
             let mut outcome = run_simple(&lowered.module, &description);
             let launched = launch(&lowered.module, &description).parameters;
@@ -148,24 +139,42 @@ fn element(type_text: &str) -> Option<Type> {
     })
 }
 
-/// The name of an argument that is for no parameter, buffer, variable or input of the function.
-fn nowhere<'a>(function: &Function, arguments: &'a [DescribedArgument]) -> Option<&'a str> {
-    let root = |name: &str| name.split(['.', '[']).next().unwrap_or(name).to_owned();
-    let mut names = arguments.iter().filter_map(|one| one.name.as_deref());
-    names.find(|name| {
-        let known = |other: &str| other == *name || root(other) == root(name);
-        !(function.parameters.iter().any(|one| known(&one.name))
-            || function.symbols.values().any(|one| known(&one.name))
-            || function
-                .inputs
-                .iter()
-                .any(|one| known(&one.name) || known(&one.semantic))
-            || function.variables.values().any(|one| known(&one.name))
-            || function
-                .insts
-                .values()
-                .any(|one| matches!(&one.op, Op::Parameter(of) if known(of))))
-    })
+/// Why a value is not taken.
+fn vain(function: &Function, item: &str, name: &str, why: Untaken) -> String {
+    let parameters: Vec<&str> = function
+        .parameters
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    let reason = match why {
+        Untaken::NoSuchName => format!(
+            "`{item}` has no parameter `{name}`; it has: {}",
+            parameters.join(", ")
+        ),
+        Untaken::Position => {
+            return format!(
+                "more values than `{item}` has parameters; it has: {}",
+                parameters.join(", ")
+            );
+        }
+        Untaken::Unread => format!("`{item}` does not read `{name}` from outside"),
+        Untaken::Resource => {
+            "textures, samplers and stage inputs are described for `profile --inputs`".to_owned()
+        }
+        Untaken::Elements { bytes: Some(bytes) } => {
+            format!("`{name}` is memory of {bytes} bytes; give its elements, as in i32:1,2,3")
+        }
+        Untaken::Elements { bytes: None } => {
+            format!("`{name}` is memory; give its elements, as in i32:1,2,3")
+        }
+        Untaken::Element { holds } => {
+            format!("`{name}` holds elements of type {holds}; write {holds}:1,2,3")
+        }
+        Untaken::TooLong { bytes, given } => {
+            format!("`{name}` has {bytes} bytes, {given} are given")
+        }
+    };
+    format!("--arg {name}: {reason}")
 }
 
 /// The parameters that no argument is for.

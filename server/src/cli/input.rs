@@ -134,6 +134,7 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
     analysis
         .defines
         .extend(args.define.iter().map(|define| define.as_str().into()));
+    analysis.no_system_headers |= args.no_system_headers;
     analysis.native_16bit |= args.native_16bit;
     for entry in &args.entries {
         let (name, stage) = entry
@@ -181,7 +182,7 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
         };
     }
     if let Some(target) = &args.target {
-        analysis.target = Some(target.as_str().into());
+        config::set_target(analysis, target).map_err(CliError::Usage)?;
     }
     if let Some(machine) = &args.machine {
         machine_named(analysis, machine)?;
@@ -208,6 +209,22 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
     }
     analysis.machine_file = Some(path);
     Ok(())
+}
+
+/// There is no function of a name that an option gives.
+pub(crate) fn no_such_item(db: &Database, file: File, path: &Path, name: &str) -> CliError {
+    let items = views::items_to_show(db, file);
+    let mut names: Vec<&str> = items
+        .iter()
+        .filter(|(_, item)| item.holds(db).code)
+        .map(|(_, item)| item.name(db).as_str())
+        .collect();
+    names.dedup();
+    CliError::Usage(format!(
+        "{}: there is no function `{name}`; there are: {}",
+        path.display(),
+        names.join(", ")
+    ))
 }
 
 /// `LINE:COL`, from 1, columns in characters, as an offset.

@@ -21,13 +21,16 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
             args.file.display()
         )));
     }
+    if let Some(name) = &args.item
+        && !crate::views::items_to_show(&db, file)
+            .iter()
+            .any(|(_, item)| item.name(&db) == name.as_str())
+    {
+        return Err(input::no_such_item(&db, file, &args.file, name));
+    }
     let path = args.file.display();
-    let rows = loops::rows(&db, file);
-    let rows = rows.iter().filter(|row| {
-        args.item
-            .as_ref()
-            .is_none_or(|item| row.item == item.as_str())
-    });
+    let rows = loops::rows(&db, file, args.item.as_deref());
+    let rows = rows.iter();
     let mut out = std::io::stdout().lock();
     match args.format {
         DataFormat::Json => {
@@ -67,7 +70,7 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
             }
         }
     }
-    let refused = loops::refusals(&db, file);
+    let refused = loops::refusals(&db, file, args.item.as_deref());
     for (span, reason) in &refused {
         let (line, column) = place(&db, file, *span);
         eprintln!("{path}:{line}:{column}: no code: {reason}");

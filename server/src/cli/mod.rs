@@ -98,6 +98,9 @@ pub(crate) struct AnalysisArgs {
     /// Defines a macro; of a template parameter of that name, the value or type
     #[arg(short = 'D', value_name = "N=V")]
     define: Vec<String>,
+    /// C: does not look into /usr/include and its like
+    #[arg(long)]
+    no_system_headers: bool,
     /// HLSL: `half` and the `min16` types have 16 bits
     #[arg(long = "enable-16bit-types")]
     native_16bit: bool,
@@ -305,6 +308,8 @@ enum BundleChoice {
     Lazy,
     /// All that is ready, or only what must issue
     EagerLazy,
+    /// Every subset, until what is found is close enough to the bound for what was looked at
+    AllowedLoss,
 }
 
 #[derive(Args, Debug)]
@@ -398,8 +403,23 @@ struct ProfileArgs {
     /// Profiles every value of every lane, however long the run; otherwise a value whose profile has converged rests
     #[arg(long)]
     every: bool,
+    /// Executions of a value between two looks at whether its profile of a long run has converged
+    #[arg(long, value_name = "N", default_value_t = facts::values::convergent::CONVERGENCE_INTERVAL, value_parser = clap::value_parser!(u64).range(1..))]
+    interval: u64,
+    /// Profiling goes on while the invariance increases, or while it moves by more than +2 or -4 points of a hundred
+    #[arg(long, value_enum, default_value_t = CriterionChoice::Bounds)]
+    criterion: CriterionChoice,
+    /// A value that converged after N executions rests for this times N
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    back_off: f64,
     #[command(flatten)]
     analysis: AnalysisArgs,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum CriterionChoice {
+    Increasing,
+    Bounds,
 }
 
 #[derive(Subcommand, Debug)]
@@ -413,6 +433,9 @@ enum ProfileCommand {
         /// Values without a name and values that were never computed, too
         #[arg(long)]
         all: bool,
+        /// How often a value was among the last 2 to 5 distinct ones, too (MRV-2 to MRV-5)
+        #[arg(long)]
+        recent: bool,
     },
     /// Compares two profiles: Overlap, Diff, Same-1, Find-N, and the values whose zeros differ
     Diff { first: PathBuf, second: PathBuf },
@@ -498,6 +521,8 @@ enum DumpWhat {
 pub enum CliError {
     #[error(transparent)]
     Read(#[from] crate::host::ReadError),
+    #[error(transparent)]
+    Write(#[from] crate::host::WriteError),
     #[error(transparent)]
     Baseline(#[from] crate::baseline::BaselineError),
     #[error("{0}")]
@@ -606,20 +631,18 @@ fn explain(code: Option<&str>) -> Result<u8, CliError> {
                 writeln!(out, "{}", page.trim_end())?;
                 Ok(0)
             }
-            None => {
-                let known: Vec<&str> = facts::Code::ALL
-                    .iter()
-                    .map(|code| code.name())
-                    .chain(crate::explain::notes())
-                    .collect();
-                let near = similar::get_close_matches(name, &known, 1, 0.6);
-                let near = near
-                    .first()
-                    .map_or(String::new(), |near| format!(" (`{near}`?)"));
-                Err(CliError::Usage(format!(
-                    "there is no diagnostic `{name}`{near}; `lockstep explain` lists them"
-                )))
-            }
+            None => Err(CliError::Usage(no_diagnostic(name))),
         },
     }
+}
+
+/// There is no diagnostic of a name; one that it may mean.
+fn no_diagnostic(name: &str) -> String {
+    let codes = facts::Code::ALL.iter().map(|code| code.name());
+    let known: Vec<&str> = codes.chain(crate::explain::notes()).collect();
+    let near = similar::get_close_matches(name, &known, 1, 0.6);
+    let near = near
+        .first()
+        .map_or(String::new(), |near| format!(" (`{near}`?)"));
+    format!("there is no diagnostic `{name}`{near}; `lockstep explain` lists them")
 }

@@ -1,17 +1,24 @@
 //! `lockstep profile`: runs code on described inputs and stores what its values were; shows, compares and imports
 //! profiles.
 
-use super::{CliError, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
+use super::{CliError, CriterionChoice, ProfileArgs, ProfileCommand, ProfileImportArgs, input};
 use crate::db::{self, Database};
 use crate::profile::make::{MakeError, Order, make};
 use crate::profile::run::{self, Progress, Ran};
 use crate::profile::{self, counts, show, template};
+use facts::values::convergent::{Criterion, Schedule};
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 pub(super) fn profile(args: &ProfileArgs) -> Result<u8, CliError> {
     match &args.command {
-        Some(ProfileCommand::Show { file, item, all }) => {
+        Some(ProfileCommand::Show {
+            file,
+            item,
+            all,
+            recent,
+        }) => {
             let profile = load(file)?;
             if let Some(item) = item.as_deref().filter(|item| profile.item(item).is_none()) {
                 let known: Vec<&str> = profile
@@ -26,7 +33,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<u8, CliError> {
                 )));
             }
             let mut out = std::io::stdout().lock();
-            out.write_all(show::show(&profile, item.as_deref(), *all).as_bytes())?;
+            out.write_all(show::show(&profile, item.as_deref(), *all, *recent).as_bytes())?;
             Ok(0)
         }
         Some(ProfileCommand::Diff { first, second }) => {
@@ -67,11 +74,23 @@ fn run_file(args: &ProfileArgs) -> Result<u8, CliError> {
         inputs: args.inputs.clone(),
         item: args.item.clone(),
         every: args.every,
+        schedule: Schedule {
+            criterion: match args.criterion {
+                CriterionChoice::Increasing => Criterion::Increasing,
+                CriterionChoice::Bounds => Criterion::Bounds,
+            },
+            interval: args.interval,
+            back_off: args.back_off,
+        },
         output: args.output.clone(),
     };
-    let mut bar = Bar(indicatif::ProgressBar::hidden());
+    let mut bar = Bar {
+        bar: indicatif::ProgressBar::hidden(),
+        done: 0,
+        told: Instant::now(),
+    };
     let made = make(&db, file, path, &order, &mut bar, &());
-    bar.0.finish_and_clear();
+    bar.bar.finish_and_clear();
     let made = match made {
         Ok(made) => made,
         Err(MakeError::Description(error)) => return Err(CliError::Usage(error)),
@@ -98,8 +117,7 @@ fn write(target: &Path, profile: &facts::values::stored::StoredProfile) -> Resul
         writeln!(out)?;
         return Ok(0);
     }
-    profile::save(target, profile)
-        .map_err(|error| CliError::Usage(format!("cannot write {}: {error}", target.display())))?;
+    profile::save(target, profile)?;
     eprintln!("wrote {}", target.display());
     Ok(0)
 }
@@ -123,19 +141,37 @@ fn tell(ran: &Ran, file: &str) {
     }
 }
 
-struct Bar(indicatif::ProgressBar);
+/// A bar on a terminal, and lines from time to time elsewhere.
+struct Bar {
+    bar: indicatif::ProgressBar,
+    done: u64,
+    told: Instant,
+}
+
+/// Between two lines about a long run.
+const EVERY: Duration = Duration::from_secs(5);
 
 impl Progress for Bar {
     fn starts(&mut self, workgroups: u64) {
-        self.0 = indicatif::ProgressBar::new(workgroups);
-        if let Ok(style) =
-            indicatif::ProgressStyle::with_template("{bar:24} {pos}/{len} workgroups, {eta} left")
-        {
-            self.0.set_style(style);
+        self.bar = indicatif::ProgressBar::new(workgroups);
+        if let Ok(style) = indicatif::ProgressStyle::with_template(
+            "{bar:24} {pos}/{len} workgroups, {eta} left {msg}",
+        ) {
+            self.bar.set_style(style);
         }
     }
     fn workgroup(&mut self, done: u64) {
-        self.0.set_position(done);
+        self.done = done;
+        self.bar.set_position(done);
+    }
+    fn instructions(&mut self, done: u64, bound: u64) {
+        let text = format!("({done} of at most {bound} warp instructions)");
+        if self.bar.is_hidden() && self.told.elapsed() >= EVERY {
+            self.told = Instant::now();
+            let all = self.bar.length().unwrap_or(0);
+            eprintln!("lockstep: {} of {all} workgroups {text}", self.done);
+        }
+        self.bar.set_message(text);
     }
 }
 

@@ -4,12 +4,14 @@
 //! appears. Inputs are never freed: a deleted file loses its text.
 
 use crate::config::{AnalysisConfig, ViewConfig};
+use crate::disk::Disk;
 use crate::host;
 use crate::program::{self, Language};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::{Durability, Setter};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use syntax::c_family::lexer::{LexedFile, lex_shared};
 use syntax::preprocess::Unit;
 
 #[salsa::db]
@@ -20,6 +22,47 @@ pub trait Db: salsa::Database {
     /// result depends on whether there is one.
     fn last_unit(&self, file: File) -> Option<Arc<Unit>>;
     fn keep_unit(&self, file: File, unit: Arc<Unit>) -> Arc<Unit>;
+    /// The tokens of a text, which another database may have made.
+    fn tokens_of(&self, path: &Path, text: &Arc<str>) -> Arc<LexedFile>;
+}
+
+/// What databases that work side by side have read of the disk, with the tokens. A run that shares it takes no edits.
+#[derive(Debug, Default)]
+pub struct SharedFiles {
+    files: Mutex<FxHashMap<PathBuf, Arc<SharedFile>>>,
+}
+
+#[derive(Debug)]
+struct SharedFile {
+    source: Source,
+    tokens: OnceLock<Arc<LexedFile>>,
+}
+
+impl SharedFiles {
+    fn source(&self, path: &Path) -> Source {
+        if let Some(known) = locked(&self.files).get(path) {
+            return known.source.clone();
+        }
+        let read = Arc::new(SharedFile {
+            source: read_source(path),
+            tokens: OnceLock::new(),
+        });
+        let mut files = locked(&self.files);
+        let known = files.entry(path.to_path_buf()).or_insert(read);
+        known.source.clone()
+    }
+
+    /// The tokens of a file, when its text is the one that was read here.
+    fn tokens(&self, path: &Path, text: &Arc<str>) -> Option<Arc<LexedFile>> {
+        let known = Arc::clone(locked(&self.files).get(path)?);
+        match &known.source {
+            Source::Text { text: own, .. } if Arc::ptr_eq(own, text) => {
+                let lexed = || Arc::new(lex_shared(Arc::clone(text)));
+                Some(Arc::clone(known.tokens.get_or_init(lexed)))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What a file holds.
@@ -58,6 +101,8 @@ pub struct Database {
     files: Arc<Mutex<FxHashMap<PathBuf, File>>>,
     default_settings: Arc<Mutex<Option<Settings>>>,
     units: Arc<Mutex<FxHashMap<File, Arc<Unit>>>>,
+    disk: Disk,
+    shared: Option<Arc<SharedFiles>>,
 }
 
 impl std::fmt::Debug for Database {
@@ -68,7 +113,7 @@ impl std::fmt::Debug for Database {
 
 impl Default for Database {
     fn default() -> Self {
-        Database::with_events(None)
+        Database::with(None, Disk::direct())
     }
 }
 
@@ -82,7 +127,10 @@ impl Db for Database {
         if let Some(file) = locked(&self.files).get(&path) {
             return *file;
         }
-        let source = read_source(&path);
+        let source = match &self.shared {
+            Some(shared) => shared.source(&path),
+            None => self.disk.read(&path),
+        };
         let settings = self.default_settings();
         let language = Language::of_file(&path, program::text(&source));
         let mut files = locked(&self.files);
@@ -100,16 +148,41 @@ impl Db for Database {
         locked(&self.units).insert(file, Arc::clone(&unit));
         unit
     }
+    fn tokens_of(&self, path: &Path, text: &Arc<str>) -> Arc<LexedFile> {
+        let shared = self.shared.as_ref();
+        shared
+            .and_then(|shared| shared.tokens(path, text))
+            .unwrap_or_else(|| Arc::new(lex_shared(Arc::clone(text))))
+    }
 }
 
 impl Database {
     /// `events` is told of every query that is executed.
-    pub fn with_events(events: Option<Box<dyn Fn(salsa::Event) + Send + Sync>>) -> Self {
+    pub fn with_events(events: Box<dyn Fn(salsa::Event) + Send + Sync>) -> Self {
+        Database::with(Some(events), Disk::direct())
+    }
+
+    /// With files of a disk that may be slow.
+    pub fn with_disk(disk: Disk) -> Self {
+        Database::with(None, disk)
+    }
+
+    fn with(events: Option<Box<dyn Fn(salsa::Event) + Send + Sync>>, disk: Disk) -> Self {
         Database {
             storage: salsa::Storage::new(events),
             files: Arc::default(),
             default_settings: Arc::default(),
             units: Arc::default(),
+            disk,
+            shared: None,
+        }
+    }
+
+    /// One that shares what it reads of the disk.
+    pub fn sharing(shared: &Arc<SharedFiles>) -> Self {
+        Database {
+            shared: Some(Arc::clone(shared)),
+            ..Database::default()
         }
     }
 
@@ -185,6 +258,34 @@ impl Database {
         salsa::Database::trigger_lru_eviction(self);
     }
 
+    /// Frees texts of source files that are not needed and all that was derived from them and from `closed`. A file that
+    /// is asked for again is read again. What was looked for and not found, and what is no source, stays: it is small.
+    pub fn keep_only(&mut self, needed: &FxHashSet<PathBuf>, closed: File) {
+        let known: Vec<(PathBuf, File)> = locked(&self.files)
+            .iter()
+            .map(|(path, file)| (path.clone(), *file))
+            .collect();
+        for (path, file) in known {
+            let is_source = file.language(self) != Language::Other;
+            let holds = file == closed || matches!(file.source(self), Source::Text { .. });
+            if !(is_source && holds) || needed.contains(&path) {
+                continue;
+            }
+            locked(&self.files).remove(&path);
+            locked(&self.units).remove(&file);
+            self.set_source(file, Source::Missing);
+            // A result is kept until the query runs again, and items live until they are not made again.
+            super::queries::derive_all(self, file);
+            locked(&self.units).remove(&file);
+        }
+        self.sweep();
+    }
+
+    /// What the disk holds of a file now.
+    pub fn read_from_disk(&self, path: &Path) -> Source {
+        self.disk.read(path)
+    }
+
     /// A file that was seen before.
     pub fn known_file(&self, path: &Path) -> Option<File> {
         locked(&self.files).get(&host::normalize(path)).copied()
@@ -219,7 +320,9 @@ pub fn read_source(path: &Path) -> Source {
             text: Arc::from(read.text),
             lossy: read.lossy,
         },
+        // A folder is no header, as nothing is.
         Err(host::ReadError::Io { .. }) => Source::Missing,
+        Err(host::ReadError::NotRegular { .. }) if path.is_dir() => Source::Missing,
         Err(error) => Source::Unusable(Arc::from(error.to_string())),
     }
 }

@@ -8,7 +8,7 @@ mod queries;
 mod tests;
 
 pub use copy::Copy;
-pub use inputs::{Database, Db, File, Settings, Source, read_source};
+pub use inputs::{Database, Db, File, Settings, SharedFiles, Source, read_source};
 pub use queries::*;
 
 /// A computation was given up because its inputs are about to change or because nobody wants its result any more.

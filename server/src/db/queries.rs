@@ -11,10 +11,10 @@
 //! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
 
 use super::inputs::{Db, File, Settings};
-use crate::program::{self, Analysed, Body, Holds, MachineText, Passed, Places};
+use crate::program::{self, Analysed, Body, Callees, Holds, MachineText, Passed, Places};
 use crate::views::assembly::Assembly;
 use crate::views::costs::Costs;
-use crate::views::loops::MachineCode;
+use crate::views::loops::{ItemLoops, MachineCode};
 use crate::views::rows::Rows;
 use crate::views::zeros::{ProfileText, Zeros};
 use codegen::machine::Table;
@@ -57,6 +57,26 @@ pub struct ItemPlace {
     pub end: u32,
 }
 
+/// Runs every query of a file, so that what they gave before is freed.
+pub(super) fn derive_all(db: &dyn Db, file: File) {
+    lexed(db, file);
+    unit(db, file);
+    items(db, file);
+    line_index(db, file);
+    type_names(db, file);
+    ptx_declarations(db, file);
+    missing_headers(db, file);
+    environment(db, file);
+    items_by_key(db, file);
+    all_calls(db, file);
+    places(db, file);
+    machine_text(db, file);
+    profile_text(db, file);
+    assembly(db, file);
+    bundles(db, file);
+    silences(db, file);
+}
+
 #[salsa::tracked]
 pub fn line_index(db: &dyn Db, file: File) -> LineIndex {
     LineIndex::new(program::text(file.source(db)))
@@ -64,7 +84,7 @@ pub fn line_index(db: &dyn Db, file: File) -> LineIndex {
 
 #[salsa::tracked]
 pub fn lexed(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
-    program::lex(file.source(db))
+    program::lex(db, file)
 }
 
 /// The translation unit of a file of the C family.
@@ -147,6 +167,18 @@ pub fn calls<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
     program::calls(db, item)
 }
 
+/// What its other functions call.
+#[salsa::tracked]
+pub fn callees<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Callees> {
+    program::callees(db, item)
+}
+
+/// What its other functions pass, whoever calls them. Asked for only of those that callers out of sight may call.
+#[salsa::tracked]
+pub fn calls_of_device<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(SmolStr, Vec<Passed>)> {
+    program::calls_of_device(db, item)
+}
+
 #[salsa::tracked]
 pub fn all_calls(db: &dyn Db, file: File) -> Vec<Passed> {
     program::all_calls(db, file)
@@ -217,9 +249,21 @@ pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>, profile: File) -> Zeros {
 }
 
 /// What an item comes to on a processor with explicit groups. Asked for only where somebody looks.
-#[salsa::tracked]
+#[salsa::tracked(lru = 32)]
 pub fn machine_code<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> Option<Arc<MachineCode>> {
     crate::views::loops::machine_code(db, file, item)
+}
+
+/// What is told of an item's loops, item-relative. Asked for only where somebody looks.
+#[salsa::tracked]
+pub fn item_loops<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> Option<Arc<ItemLoops>> {
+    crate::views::loops::item_loops(db, file, item).map(Arc::new)
+}
+
+/// A projection: whether a product and a sum may be one operation, which a line of the text forbids.
+#[salsa::tracked]
+pub fn contracts(db: &dyn Db, file: File) -> bool {
+    crate::views::loops::contracts(db, file)
 }
 
 /// A file of assembly, read.

@@ -23,7 +23,7 @@ impl Watched {
             }
         };
         Watched {
-            db: Database::with_events(Some(Box::new(events))),
+            db: Database::with_events(Box::new(events)),
             executed,
         }
     }
@@ -252,4 +252,88 @@ fn an_edit_of_a_header_runs_its_function_and_the_callers() {
         0,
         "{counts:?}"
     );
+}
+
+/// More functions than there are values kept of queries that keep some only.
+const MANY: usize = 60;
+
+fn loops_of_c(changed: Option<usize>) -> String {
+    let mut text =
+        String::from("#define SCALE 3\nstatic int scaled(int v) { return v * SCALE; }\n");
+    for number in 0..MANY {
+        let more = usize::from(changed == Some(number));
+        text.push_str(&format!(
+            "void f{number}(float *a, const float *b, int n) {{\n  for (int i = 0; i < n; i++) a[i] += b[i] * {};\n}}\n",
+            number + more
+        ));
+    }
+    text
+}
+
+fn processor_of(watched: &mut Watched, main: File) {
+    let settings = main.settings(&watched.db);
+    let mut analysis = settings.analysis(&watched.db).clone();
+    analysis.processor = Some("itanium2".into());
+    let view = settings.view(&watched.db).clone();
+    watched
+        .db
+        .set_settings(settings, analysis, view, Vec::new());
+}
+
+#[test]
+fn an_edit_inside_a_function_of_c_schedules_its_own_loops_only() {
+    let mut watched = Watched::new();
+    let main = watched.file("/project/main.c", &loops_of_c(None));
+    processor_of(&mut watched, main);
+    let counts = watched.look(main);
+    assert!(count(&counts, "item_loops") >= MANY, "{counts:?}");
+    watched.edit(main, &loops_of_c(Some(MANY / 2)));
+    let counts = watched.look(main);
+    for name in ["parsed", "declaration", "lowered", "item_loops", "rows"] {
+        assert_eq!(count(&counts, name), 1, "{name}: {counts:?}");
+    }
+    assert_eq!(count(&counts, "environment"), 0, "{counts:?}");
+    // A line above moves what is told, and computes none of it.
+    watched.edit(main, &format!("\n{}", loops_of_c(Some(MANY / 2))));
+    let counts = watched.look(main);
+    assert_eq!(
+        names(&counts),
+        [
+            "contracts",
+            "items",
+            "lexed",
+            "line_index",
+            "missing_headers",
+            "silences",
+            "type_names",
+            "unit"
+        ],
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn what_forbids_contraction_schedules_all_loops_anew() {
+    let mut watched = Watched::new();
+    let main = watched.file("/project/main.c", &loops_of_c(None));
+    processor_of(&mut watched, main);
+    watched.look(main);
+    let text = format!("#pragma STDC FP_CONTRACT OFF\n{}", loops_of_c(None));
+    watched.edit(main, &text);
+    let counts = watched.look(main);
+    assert!(count(&counts, "item_loops") >= MANY, "{counts:?}");
+    assert_eq!(count(&counts, "parsed"), 0, "{counts:?}");
+}
+
+#[test]
+fn loops_of_one_function_are_scheduled_alone() {
+    let mut watched = Watched::new();
+    let main = watched.file("/project/main.c", &loops_of_c(None));
+    processor_of(&mut watched, main);
+    let found = views::loops::rows(&watched.db, main, Some("f7"));
+    assert_eq!(found.len(), 1);
+    let executed = watched.executed.lock().map(|all| all.clone());
+    let executed = executed.unwrap_or_default();
+    let scheduled = executed.iter().filter(|name| *name == "item_loops");
+    assert_eq!(scheduled.count(), 1);
 }

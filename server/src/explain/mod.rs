@@ -90,14 +90,17 @@ const fn text(code: Code) -> &'static str {
         Code::DerivativeNonuniform => include_str!("derivative-nonuniform.md"),
         Code::DivergentBarrier => include_str!("divergent-barrier.md"),
         Code::DivergentLoop => include_str!("divergent-loop.md"),
+        Code::DivergentMeshCall => include_str!("divergent-mesh-call.md"),
         Code::Fp64ByAccident => include_str!("fp64-by-accident.md"),
         Code::LocalArrayDynamicIndex => include_str!("local-array-dynamic-index.md"),
         Code::NeedlessNonuniform => include_str!("needless-nonuniform.md"),
         Code::NonuniformResourceIndex => include_str!("nonuniform-resource-index.md"),
         Code::RedundantPerThreadWork => include_str!("redundant-per-thread-work.md"),
+        Code::SharedMemoryRace => include_str!("shared-memory-race.md"),
         Code::ShuffleInactiveSource => include_str!("shuffle-inactive-source.md"),
         Code::UncoalescedAccess => include_str!("uncoalesced-access.md"),
         Code::WarpSyncMask => include_str!("warp-sync-mask.md"),
+        Code::WaveSensitiveDerivative => include_str!("wave-sensitive-derivative.md"),
     }
 }
 

@@ -138,6 +138,9 @@ impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
         let features = capabilities::client_features(&params);
         let _ = self.shared.features.set(features);
+        if let Some(process) = params.process_id {
+            super::client_process::end_with(process);
+        }
         #[allow(deprecated)]
         let root = params.root_uri.as_ref().map(convert::path_of);
         let folders = match &params.workspace_folders {

@@ -4,6 +4,7 @@
 
 mod backend;
 mod capabilities;
+mod client_process;
 mod code;
 mod convert;
 mod ordered;

@@ -10,12 +10,13 @@ use super::outgoing::{Outgoing, Publication};
 use super::pool::Pool;
 use super::question::Shared;
 use crate::config::{self, Config, ConfigProblem};
-use crate::db::{self, Cancelled, Database, File, Settings, Source};
+use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
+use crate::disk::Disk;
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
 use crate::program::{self, Language};
 use crate::views;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ use std::time::{Duration, Instant};
 use tower_lsp::ls_types::{Diagnostic, Uri};
 
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
+/// How long a file of the disk is waited for.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(super) enum Event {
     Ready {
@@ -54,7 +57,7 @@ pub(super) enum Event {
         removed: Vec<PathBuf>,
     },
     Watched(Vec<Uri>),
-    /// A file that the server itself wrote.
+    /// A file that the server itself wrote, or one that the disk was slow to give.
     Written(PathBuf),
     Request(Request),
     /// A computation for publication was cancelled.
@@ -116,6 +119,8 @@ pub(super) struct Owner {
     editor: serde_json::Value,
     /// By the configuration file that applies.
     settings: FxHashMap<Option<PathBuf>, Settings>,
+    /// Configuration files and baselines as the disk has them, as far as they were asked for.
+    on_disk: FxHashMap<PathBuf, Source>,
     /// What the client was told of configuration files that it has not opened.
     told: FxHashMap<PathBuf, Vec<Diagnostic>>,
     debounce: Duration,
@@ -147,14 +152,19 @@ impl Owner {
         let threads = std::thread::available_parallelism()
             .map_or(2, usize::from)
             .clamp(2, 8);
+        let late = events.clone();
+        let disk = Disk::patient(PATIENCE, move |path| {
+            let _ = late.send(Event::Written(path.to_owned()));
+        });
         Owner {
-            db: Database::default(),
+            db: Database::with_disk(disk),
             open: FxHashMap::default(),
             uris: Arc::default(),
             encoding: Encoding::default(),
             folders: Vec::new(),
             editor: serde_json::Value::Null,
             settings: FxHashMap::default(),
+            on_disk: FxHashMap::default(),
             told: FxHashMap::default(),
             debounce: DEFAULT_DEBOUNCE,
             push: true,
@@ -258,18 +268,20 @@ impl Owner {
                 self.publish_waiting();
             }
             Event::AddToBaseline { path, entry } => {
-                if let Err(error) = crate::baseline::add(&path, entry) {
-                    tracing::error!("the baseline could not be written: {error}");
-                }
-                self.configure();
-                self.all_due();
-                self.ask_for_refresh();
+                let events = self.events.clone();
+                self.pool
+                    .run(move || match crate::baseline::add(&path, entry) {
+                        Ok(()) => drop(events.send(Event::Written(path))),
+                        Err(error) => tracing::error!("{error}"),
+                    });
             }
         }
     }
 
     fn open(&mut self, uri: Uri, text: &str, version: i32, language: String) {
         let path = convert::path_of(&uri);
+        // Not every client watches files, and none those above its folders.
+        self.on_disk.clear();
         let document = Document::new(text, version, language);
         let file = if is_config(&path) {
             None
@@ -333,15 +345,29 @@ impl Owner {
         if let Some(file) = open.file {
             // From now on the disk says what the file holds.
             let source = if uri.as_str().starts_with("file:") {
-                db::read_source(&open.path)
+                self.db.read_from_disk(&open.path)
             } else {
                 Source::Missing
             };
             self.db.set_source(file, source);
+            self.keep_what_is_open(file);
         } else {
             self.configure();
         }
         self.all_due();
+    }
+
+    /// Frees what only closed documents needed.
+    fn keep_what_is_open(&mut self, closed: File) {
+        let mut needed = FxHashSet::default();
+        for open in self.open.values() {
+            needed.insert(host::normalize(&open.path));
+            let unit = open.file.and_then(|file| self.db.last_unit(file));
+            for included in unit.iter().flat_map(|unit| &unit.files) {
+                needed.insert(PathBuf::from(&*included.path));
+            }
+        }
+        self.db.keep_only(&needed, closed);
     }
 
     fn watched(&mut self, paths: impl Iterator<Item = PathBuf>) {
@@ -352,11 +378,16 @@ impl Owner {
                 || path
                     .extension()
                     .is_some_and(|extension| extension == "json");
+            if let Some(source) = self.on_disk.get_mut(&path) {
+                *source = self.db.read_from_disk(&path);
+                configuration = true;
+            }
             if self.uris.contains_key(&path) {
                 continue;
             }
             if let Some(file) = self.db.known_file(&path) {
-                self.db.set_source(file, db::read_source(&path));
+                let source = self.db.read_from_disk(&path);
+                self.db.set_source(file, source);
             }
         }
         if configuration {
@@ -407,7 +438,7 @@ impl Owner {
         let (path, file) = (path.clone(), *file);
         let key = config::candidates(&path)
             .map(|path| host::normalize(&path))
-            .find(|candidate| self.uris.contains_key(candidate) || candidate.is_file());
+            .find(|candidate| self.text_of_config(candidate).is_some());
         let settings = self.settings_for(key);
         self.db.set_file_settings(file, settings);
     }
@@ -452,10 +483,13 @@ impl Owner {
             self.debounce = Duration::from_millis(debounce);
         }
         let baseline = match &config.view.baseline {
-            Some(path) => crate::baseline::read(path).unwrap_or_else(|error| {
-                tracing::warn!("{error}");
-                Vec::new()
-            }),
+            Some(path) => {
+                let text = self.on_disk(&host::normalize(path)).unwrap_or_default();
+                crate::baseline::parse(path, &text).unwrap_or_else(|error| {
+                    tracing::warn!("{error}");
+                    Vec::new()
+                })
+            }
             None => Vec::new(),
         };
         match self.settings.get(&key) {
@@ -472,14 +506,27 @@ impl Owner {
         }
     }
 
-    fn text_of_config(&self, path: &Path) -> Option<String> {
+    /// The text of a file that is no input of the database.
+    fn on_disk(&mut self, path: &Path) -> Option<String> {
+        let db = &self.db;
+        let source = self
+            .on_disk
+            .entry(path.to_owned())
+            .or_insert_with(|| db.read_from_disk(path));
+        match source {
+            Source::Text { text, .. } => Some(text.to_string()),
+            Source::Missing | Source::Unusable(_) => None,
+        }
+    }
+
+    fn text_of_config(&mut self, path: &Path) -> Option<String> {
         match self
             .uris
             .get(path)
             .and_then(|uri| self.open.get(uri.as_str()))
         {
             Some(open) => Some(open.document.text().to_string()),
-            None => host::read(path).ok().map(|read| read.text),
+            None => self.on_disk(path),
         }
     }
 

@@ -61,6 +61,7 @@ impl Progress for &Counted {
     fn workgroup(&mut self, done: u64) {
         self.done.store(done, Ordering::Relaxed);
     }
+    fn instructions(&mut self, _: u64, _: u64) {}
 }
 
 /// Ends the run when nobody waits for it, and the display of its progress in any case.
@@ -153,8 +154,7 @@ impl Backend {
             let read = counts::read(&from)?;
             let imported = counts::import(db, file, &from, &read)?;
             let target = beside(file.path(db));
-            save(&target, &imported.profile)
-                .map_err(|error| format!("cannot write {}: {error}", target.display()))?;
+            save(&target, &imported.profile).map_err(|error| error.to_string())?;
             Ok::<_, String>((target, imported.profile.items.len(), imported.lost))
         };
         let (path, items, lost) = self

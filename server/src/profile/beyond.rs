@@ -1,4 +1,5 @@
-//! An access beyond a described buffer, in the words of the description: which buffer, which element, and what to change.
+//! Why a run ended, in the words of the description: an access beyond a described buffer (which one, which element, and what
+//! to change), or the bound on instructions.
 
 use super::accessed::{Ranges, accessed};
 use super::data;
@@ -14,6 +15,13 @@ pub(super) fn beyond(
     launch: &Launch,
     outcome: &Outcome,
 ) -> Option<String> {
+    if let Error::StepsExhausted { .. } = error {
+        let bound = launch.limits.steps;
+        return Some(format!(
+            "the bound of {bound} warp instructions is reached: a loop may have no end with these inputs, or the run is a long one; \
+             `max_steps` of [launch] in the inputs sets another bound, `workgroups` runs fewer of them"
+        ));
+    }
     let (buffer, offset, held) = error.beyond()?;
     let &Error::Access { size, write, .. } = error else {
         return None;

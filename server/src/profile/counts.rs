@@ -1,8 +1,8 @@
 //! Counts from outside as a profile: a table, or the counters of an instrumented copy with its map; and that copy.
 
+use super::LARGEST_PROFILE;
 use super::import::{self, CounterMap, Imported};
 use super::instrument::Counted;
-use super::write_whole;
 use crate::db::{Database, File};
 use crate::host;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ pub fn read(from: &From) -> Result<Counts, String> {
         From::Counters { raw, map } => {
             let text = host::read(map).map_err(|error| error.to_string())?.text;
             let read = import::map(&text).map_err(|error| format!("{}: {error}", map.display()))?;
-            let bytes = std::fs::read(raw)
-                .map_err(|error| format!("cannot read {}: {error}", raw.display()))?;
+            let bytes =
+                host::read_bytes(raw, LARGEST_PROFILE).map_err(|error| error.to_string())?;
             let numbers = import::counters(&bytes, &read)
                 .map_err(|error| format!("{}: {error}", raw.display()))?;
             Ok(Counts::Counters(read, numbers))
@@ -103,8 +103,7 @@ pub fn map_beside(copy: &Path) -> PathBuf {
 pub fn write_copy(counted: &Counted, copy: &Path, map: &Path) -> Result<(), String> {
     let text = serde_json::to_string_pretty(&counted.map).map_err(|error| error.to_string())?;
     let write = |path: &Path, text: &str| {
-        write_whole(path, text.as_bytes())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+        host::write(path, text.as_bytes()).map_err(|error| error.to_string())
     };
     write(copy, &counted.text)?;
     write(map, &format!("{text}\n"))

@@ -1,6 +1,7 @@
 //! Contents of buffers: distributions from a seed, and files.
 
 use super::inputs::{Contents, Fill, InputError, MOST_BYTES, MOST_ELEMENTS, Shape};
+use crate::host;
 use ir::Type;
 use ir::interp::scalar;
 use std::path::Path;
@@ -137,15 +138,7 @@ pub fn bytes(
     let size = u64::from(ty.bytes());
     let read = |file: &str| {
         let path = directory.join(file);
-        let error = |error: std::io::Error| fail(format!("{}: {error}", path.display()));
-        let length = std::fs::metadata(&path).map_err(error)?.len();
-        if length > MOST_BYTES {
-            return Err(fail(format!(
-                "{}: {length} bytes are more than {MOST_BYTES}",
-                path.display()
-            )));
-        }
-        std::fs::read(&path).map_err(error)
+        host::read_bytes(&path, MOST_BYTES).map_err(|error| fail(error.to_string()))
     };
     if let Some(file) = &contents.binary {
         let mut data = read(file)?;

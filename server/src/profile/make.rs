@@ -5,6 +5,7 @@ use super::run::{self, Progress, Ran, Request, RunError};
 use super::{beside, load, save};
 use crate::db::{Database, File};
 use crate::host;
+use facts::values::convergent::Schedule;
 use facts::values::stored::StoredProfile;
 use ir::checkpoint::Checkpoint;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ pub struct Order {
     pub item: Option<String>,
     /// Every value of every lane, however long the run.
     pub every: bool,
+    /// When a value of a long run rests, and for how long.
+    pub schedule: Schedule,
     /// Where the profile goes, alone; else into the one beside the file.
     pub output: Option<PathBuf>,
 }
@@ -38,11 +41,8 @@ pub enum MakeError {
     /// The run: of which file, and why.
     #[error("{}: {error}", path.display())]
     Run { path: PathBuf, error: RunError },
-    #[error("cannot write {}: {error}", path.display())]
-    Write {
-        path: PathBuf,
-        error: std::io::Error,
-    },
+    #[error(transparent)]
+    Write(#[from] crate::host::WriteError),
 }
 
 /// The description beside a source: `NAME.inputs.toml`, then `NAME.toml`.
@@ -83,6 +83,7 @@ pub fn make(
         warp_size: file.settings(db).analysis(db).options.warp_size,
         item: order.item.as_deref(),
         every: order.every,
+        schedule: order.schedule,
     };
     let (new, ran) = run::run(db, file, &request, progress, checkpoint).map_err(|error| {
         let path = match (&error, &inputs) {
@@ -114,10 +115,7 @@ pub fn make(
 impl Made {
     /// Writes the profile in whole or not at all.
     pub fn save(&self) -> Result<(), MakeError> {
-        save(&self.target, &self.profile).map_err(|error| MakeError::Write {
-            path: self.target.clone(),
-            error,
-        })
+        Ok(save(&self.target, &self.profile)?)
     }
 }
 

@@ -20,10 +20,10 @@ pub mod template;
 pub mod textures;
 
 use crate::db::{self, Db, File, Item};
+use crate::host;
 use crate::program;
 use facts::values::stored::{Place, ProfileError, StoredItem, StoredProfile};
 use ir::{Function, Loc, Site};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use syntax::FileId;
 
@@ -34,13 +34,8 @@ pub const SUFFIX: &str = ".lockstep-profile.json";
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("cannot read {path}: {source}")]
-    Io {
-        path: String,
-        source: std::io::Error,
-    },
-    #[error("{path} has {size} bytes; at most {LARGEST_PROFILE} are read as a profile")]
-    TooLarge { path: String, size: u64 },
+    #[error(transparent)]
+    Read(#[from] host::ReadError),
     #[error("{path}: {error}")]
     Text { path: String, error: TextError },
 }
@@ -72,41 +67,18 @@ pub fn parse(text: &str) -> Result<StoredProfile, TextError> {
 
 /// Reads a profile.
 pub fn load(path: &Path) -> Result<StoredProfile, LoadError> {
-    let name = || path.display().to_string();
-    let io = |source| LoadError::Io {
-        path: name(),
-        source,
-    };
-    let size = std::fs::metadata(path).map_err(io)?.len();
-    if size > LARGEST_PROFILE {
-        return Err(LoadError::TooLarge { path: name(), size });
-    }
-    let bytes = std::fs::read(path).map_err(io)?;
+    let bytes = host::read_bytes(path, LARGEST_PROFILE)?;
     parse(&String::from_utf8_lossy(&bytes)).map_err(|error| LoadError::Text {
-        path: name(),
+        path: path.display().to_string(),
         error,
     })
 }
 
 /// Writes a profile in whole or not at all.
-pub fn save(path: &Path, profile: &StoredProfile) -> std::io::Result<()> {
-    let text = serde_json::to_string_pretty(profile)?;
-    write_whole(path, format!("{text}\n").as_bytes())
-}
-
-/// Writes beside the file and renames, so that nobody ever sees half of it.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = std::fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        // What could not be written may be there in part; the error that is told is the first.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
+pub fn save(path: &Path, profile: &StoredProfile) -> Result<(), host::WriteError> {
+    // Numbers and names only: there is always a text.
+    let text = serde_json::to_string_pretty(profile).unwrap_or_default();
+    host::write(path, format!("{text}\n").as_bytes())
 }
 
 /// The position of something in an item's function, relative to the item that it stands in.

@@ -60,18 +60,26 @@ pub struct Request<'a> {
     pub item: Option<&'a str>,
     /// Every value of every lane, however long the run.
     pub every: bool,
+    /// When a value of a long run rests, and for how long.
+    pub schedule: Schedule,
 }
 
 /// Told how far the run is.
 pub trait Progress {
     fn starts(&mut self, workgroups: u64);
     fn workgroup(&mut self, done: u64);
+    /// Instructions of warps, of those that it may take.
+    fn instructions(&mut self, done: u64, bound: u64);
 }
 
 impl Progress for () {
     fn starts(&mut self, _: u64) {}
     fn workgroup(&mut self, _: u64) {}
+    fn instructions(&mut self, _: u64, _: u64) {}
 }
+
+/// Blocks between two reports of the instructions.
+const REPORT: u64 = 1 << 16;
 
 /// Records, and counts workgroups.
 struct Watched<'p, P> {
@@ -79,6 +87,11 @@ struct Watched<'p, P> {
     progress: &'p mut P,
     last: Option<u64>,
     done: u64,
+    /// Instructions of each block, by function.
+    lengths: Vec<Vec<u64>>,
+    blocks: u64,
+    instructions: u64,
+    bound: u64,
 }
 
 impl<P: Progress> Observer for Watched<'_, P> {
@@ -87,6 +100,13 @@ impl<P: Progress> Observer for Watched<'_, P> {
             self.last = Some(instance.workgroup_index);
             self.progress.workgroup(self.done);
             self.done += 1;
+        }
+        let length = self.lengths.get(instance.function as usize);
+        let length = length.and_then(|blocks| blocks.get(instance.block.0 as usize));
+        self.instructions += length.copied().unwrap_or(1);
+        self.blocks += 1;
+        if self.blocks.is_multiple_of(REPORT) {
+            self.progress.instructions(self.instructions, self.bound);
         }
         self.recorder.block(instance);
     }
@@ -177,7 +197,7 @@ pub fn run(
     let launch = &launched.launch;
     let threads: u64 = launch.block.iter().map(|&n| u64::from(n)).product::<u64>() * launched.runs;
     let stream = match threads > LONG && !request.every {
-        true => Stream::Convergent(Schedule::default()),
+        true => Stream::Convergent(request.schedule),
         false => Stream::Every,
     };
     progress.starts(launched.runs);
@@ -186,6 +206,10 @@ pub fn run(
         progress,
         last: None,
         done: 0,
+        lengths: lowered.module.functions.iter().map(lengths).collect(),
+        blocks: 0,
+        instructions: 0,
+        bound: launch.limits.steps,
     };
     let outcome = run_with(&lowered.module, launch, &mut watched, checkpoint);
     if let Some(error) = &outcome.error {
@@ -243,6 +267,12 @@ pub fn run(
         profiled,
     };
     Ok((profile, ran))
+}
+
+/// The instructions of a function's blocks.
+fn lengths(function: &ir::Function) -> Vec<u64> {
+    let blocks = function.blocks.values();
+    blocks.map(|block| block.insts.len() as u64 + 1).collect()
 }
 
 fn place_of_error(

@@ -1,7 +1,7 @@
 //! Profiles as tables for a terminal.
 
 use facts::values::compare::{Comparison, Matched, compare, recent_against_invariant};
-use facts::values::profiler::ValueProfile;
+use facts::values::profiler::{RECENT, ValueProfile};
 use facts::values::stored::{StoredItem, StoredProfile, StoredValue};
 use ir::Type;
 use ir::interp::simple::show as show_value;
@@ -12,7 +12,8 @@ use std::fmt::Write;
 const NAME: usize = 32;
 
 /// The values of a profile. Temporaries with `all` only.
-pub fn show(profile: &StoredProfile, only: Option<&str>, all: bool) -> String {
+/// With `recent` the columns of MRV-2 to MRV-5.
+pub fn show(profile: &StoredProfile, only: Option<&str>, all: bool, recent: bool) -> String {
     let mut out = String::new();
     let origin = &profile.origin;
     let _ = write!(
@@ -32,12 +33,12 @@ pub fn show(profile: &StoredProfile, only: Option<&str>, all: bool) -> String {
         if only.is_some_and(|only| only != item.name && Some(only) != last) {
             continue;
         }
-        table(&mut out, item, all);
+        table(&mut out, item, all, recent);
     }
     out
 }
 
-fn table(out: &mut String, item: &StoredItem, all: bool) {
+fn table(out: &mut String, item: &StoredItem, all: bool, recent: bool) {
     let _ = writeln!(out, "\n{}  {} warps", item.name, item.warps);
     let mut rows: Vec<&StoredValue> = item
         .values
@@ -72,8 +73,21 @@ fn table(out: &mut String, item: &StoredItem, all: bool) {
         .clamp(5, NAME);
     let _ = writeln!(
         out,
-        "{:<width$} {:>5} {:>11} {:>6} {:>7} {:>6} {:>6} {:>6}  most often",
-        "value", "line", "executions", "zero", "uniform", "Inv-1", "Inv-5", "MRV-1"
+        "{:<width$} {:>5} {:>11} {:>6} {:>7} {:>6} {:>6} {:>6}{}  most often",
+        "value",
+        "line",
+        "executions",
+        "zero",
+        "uniform",
+        "Inv-1",
+        "Inv-5",
+        "MRV-1",
+        match recent {
+            true => (2..=RECENT)
+                .map(|m| format!(" {:>6}", format!("MRV-{m}")))
+                .collect(),
+            false => String::new(),
+        }
     );
     for value in rows {
         let name: String = label(value).chars().take(NAME).collect();
@@ -92,12 +106,21 @@ fn table(out: &mut String, item: &StoredItem, all: bool) {
         };
         let _ = writeln!(
             out,
-            "{name:<width$} {line:>5} {:>11} {:>6} {uniform:>7} {:>6} {:>6} {:>6}  {}",
+            "{name:<width$} {line:>5} {:>11} {:>6} {uniform:>7} {:>6} {:>6} {:>6}{}  {}",
             value.executions,
             value.zero_share().map_or_else(|| "-".to_owned(), percent),
             optional(profile.invariance(1)),
             optional(profile.invariance(5)),
             optional(profile.most_recent(1)),
+            match recent {
+                true => (2..=RECENT)
+                    .map(|m| match value.recent.is_empty() {
+                        true => format!(" {:>6}", "-"),
+                        false => format!(" {:>6}", percent(profile.most_recent(m))),
+                    })
+                    .collect(),
+                false => String::new(),
+            },
             most_often(value),
         );
     }

@@ -2,6 +2,7 @@
 //! filtering by sampling operations, and by texel by loads. There are no mip levels.
 
 use super::inputs::{InputError, Pattern, Texture};
+use crate::host;
 use ir::TextureOp;
 use ir::interp::{TextureQuery, Textures, resource_handle};
 use rustc_hash::FxHashMap;
@@ -107,7 +108,7 @@ fn image(name: &str, texture: &Texture, directory: &Path) -> Result<Image, Input
 type Texels = Vec<[f32; 4]>;
 
 fn decode(path: &Path) -> Result<([u32; 2], Texels), String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let file = host::open(path).map_err(|error| error.to_string())?;
     let mut decoder = png::Decoder::new(std::io::BufReader::new(file));
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;

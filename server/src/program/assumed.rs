@@ -42,10 +42,11 @@ pub(super) fn analysis_options<'a>(
         *size = declared.or(*size);
     }
     let mut text = assumed.text(known);
-    options.whole_program_assumed = assumed.numbers || !assumed.arguments.is_empty();
+    options.whole_program_assumed = assumed.has_arguments();
     if function.kind == FunctionKind::Device {
-        let (scopes, callers) = parameters(passed(), function);
+        let (scopes, reached, callers) = parameters(passed(), function).unwrap_or_default();
         options.parameters = scopes;
+        options.reached = reached;
         if !callers.is_empty() {
             options.whole_program_assumed = true;
             if text.is_empty() {

@@ -28,6 +28,22 @@ pub fn tree_problems<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> &'db 
     }
 }
 
+/// Kernels of the file that conditionals exclude, and that it has in no other form.
+fn hidden_kernels(db: &dyn Db, file: File) -> Vec<Problem> {
+    if !matches!(file.language(db), Language::Cuda | Language::Hlsl) {
+        return Vec::new();
+    }
+    let unit = db::unit(db, file);
+    let own = unit.inactive.iter().filter(|(id, _)| *id == FileId::MAIN);
+    let regions: Vec<Span> = own.map(|(_, region)| *region).collect();
+    let (false, Some(lexed)) = (regions.is_empty(), db::lexed(db, file)) else {
+        return Vec::new();
+    };
+    let items = db::items(db, file);
+    let known = |name: &str| items.iter().any(|item| item.name(db) == name);
+    hidden::kernels(lexed, &regions, &known)
+}
+
 /// All problems of a file, absolute, with the name of the item they belong to (empty: none).
 pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
     let mut problems: Vec<(Problem, String)> = Vec::new();
@@ -46,6 +62,11 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         };
         let told = unit.problems.iter().filter(|problem| !known(problem));
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
+        problems.extend(
+            hidden_kernels(db, file)
+                .into_iter()
+                .map(|problem| (problem, String::new())),
+        );
     }
     if file.language(db) == Language::Ptx
         && let Some(rest) = db::items(db, file).get(syntax::ptx::MAX_ITEMS)

@@ -49,11 +49,7 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         path: path_text(file.path(db)),
         tokens: Arc::new(lex_shared(Arc::from(text))),
     };
-    let mut includes = Includes {
-        db,
-        include_dirs: &config.include_dirs,
-        remap: &config.path_remap,
-    };
+    let mut includes = Includes::of(db, file);
     let unit = preprocess_again(&main, &options, &mut includes, db::unit(db, file));
     let key = key(db, item);
     let at = syntax::c_family::item_names(&unit.items)

@@ -9,7 +9,7 @@ use crate::config::CostHints;
 use crate::db::{self, Db, File, Item};
 use crate::program;
 use crate::views::zeros::{self, FileProfile, ProfileText};
-use codegen::machine::estimate::{Cost, ItemCost, LoopCost, estimate};
+use codegen::machine::estimate::{Cost, ItemCost, LoopCost, PlaceCost, estimate};
 use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_step, occupancy};
 use codegen::machine::weights::Origin;
 use facts::FunctionFacts;
@@ -211,11 +211,14 @@ pub fn of_function<'db>(
 }
 
 /// Costs by line of the file, from 0. `start` is where the item stands.
-pub fn by_line(cost: &ItemCost, lines: &LineIndex, start: u32) -> BTreeMap<u32, Cost> {
-    let mut by_line: BTreeMap<u32, Cost> = BTreeMap::new();
+pub fn by_line(cost: &ItemCost, lines: &LineIndex, start: u32) -> BTreeMap<u32, PlaceCost> {
+    let mut by_line: BTreeMap<u32, PlaceCost> = BTreeMap::new();
     for (span, cost) in &cost.places {
         let line = lines.line_column(start + span.start).0;
-        by_line.entry(line).or_default().sum(cost);
+        by_line
+            .entry(line)
+            .and_modify(|known| known.sum(cost))
+            .or_insert(*cost);
     }
     by_line
 }
@@ -257,24 +260,25 @@ pub fn hints(
                 continue;
             }
             let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
-            let mut shown: Vec<(u32, Cost)> = by_line(cost, lines, place.start)
+            let mut shown: Vec<(u32, PlaceCost)> = by_line(cost, lines, place.start)
                 .into_iter()
                 .filter(|(_, one)| match hot {
-                    true => share(one) >= HOT_SHARE,
-                    false => one.cycles >= 0.5,
+                    true => share(&one.total) >= HOT_SHARE,
+                    false => one.total.cycles >= 0.5,
                 })
                 .collect();
             if hot {
-                shown.sort_by(|a, b| b.1.cycles.total_cmp(&a.1.cycles).then(a.0.cmp(&b.0)));
+                let cycles = |one: &PlaceCost| one.total.cycles;
+                shown.sort_by(|a, b| cycles(&b.1).total_cmp(&cycles(&a.1)).then(a.0.cmp(&b.0)));
                 shown.truncate(HOT_LINES);
             }
             for (line, one) in &shown {
                 hints.push(Hint {
                     offset: line_end(*line),
                     label: format!(
-                        "~{} cycles, {:.0} % ({})",
-                        number(one.cycles),
-                        share(one) * 100.0,
+                        "{}, {:.0} % ({})",
+                        line_label(one),
+                        share(&one.total) * 100.0,
                         cost.machine
                     ),
                     category: Category::Cost,
@@ -303,13 +307,12 @@ pub fn hints(
     hints
 }
 
-/// `~416 cycles: 8 × 52, guessed`
+/// `~416 cycles: 8 × 52, guessed`; `~208 cycles: 0.5 entries × 8 × 52, guessed` behind a branch
 pub fn loop_label(one: &LoopCost) -> String {
     format!(
-        "~{} cycles: {} × {}{}",
+        "~{} cycles: {}{}",
         number(one.total.cycles),
-        number(one.iterations),
-        number(one.iteration.cycles),
+        of_loop(one),
         match one.from {
             Origin::Constant => "",
             Origin::Bound => ", at most",
@@ -317,6 +320,51 @@ pub fn loop_label(one: &LoopCost) -> String {
             Origin::Heuristic => ", guessed",
         }
     )
+}
+
+/// The product that a loop's cycles are.
+fn of_loop(one: &LoopCost) -> String {
+    let plain = [one.iterations, one.iteration.cycles];
+    match is_one(one.entered) {
+        _ if one.entered * one.iterations <= 0.0 => "no iterations".to_owned(),
+        true => product(one.total.cycles, &plain).join(" × "),
+        false => {
+            let factors = [one.entered, plain[0], plain[1]];
+            let shown = product(one.total.cycles, &factors);
+            format!("{} entries × {} × {}", shown[0], shown[1], shown[2])
+        }
+    }
+}
+
+/// `~26 cycles`; `~13 cycles: 0.5 × 26` where a weight is applied to all of a line.
+pub fn line_label(one: &PlaceCost) -> String {
+    let cycles = one.total.cycles;
+    let all = number(cycles);
+    match one.times.filter(|&times| times > 0.0 && !is_one(times)) {
+        Some(times) => {
+            let shown = product(cycles, &[times, cycles / times]);
+            format!("~{all} cycles: {}", shown.join(" × "))
+        }
+        None => format!("~{all} cycles"),
+    }
+}
+
+fn is_one(times: f64) -> bool {
+    (times - 1.0).abs() < 1e-9
+}
+
+/// The factors of a total with as many digits as it takes for the product of what is printed to be the total that is.
+fn product(total: f64, factors: &[f64]) -> Vec<String> {
+    let printed = |digits: i32| -> Vec<f64> {
+        let scale = 10f64.powi(digits);
+        let round = |&factor: &f64| (factor * scale).round() / scale;
+        factors.iter().map(round).collect()
+    };
+    let wanted = number(total);
+    let exact = |rounded: &Vec<f64>| number(rounded.iter().product()) == wanted;
+    let found = (0..7).map(printed).find(exact);
+    let found = found.unwrap_or_else(|| printed(7));
+    found.iter().map(|factor| format!("{factor}")).collect()
 }
 
 /// Two or three digits that matter.
@@ -439,6 +487,10 @@ pub fn item_hover(costs: &Costs) -> String {
     if cost.profiled {
         text += "\nblocks as often as the profile has them\n";
     }
+    let part = |(_, one): &(Span, PlaceCost)| one.times.is_some_and(|times| times < 1.0);
+    if !cost.profiled && cost.places.iter().any(part) {
+        text += "\nbranches that whole warps take go both ways equally often by heuristic\n";
+    }
     if let Some(fit) = &costs.fit {
         text += &format!("\n{}\n\n{}", occupied(fit, "estimate"), workgroup(fit));
     }
@@ -465,7 +517,7 @@ pub fn place_hover(
     {
         span = Some(one.span);
         sections.push(format!(
-            "loop: {} iterations{}, each ~{} cycles; in all {}, {:.0} % of the function",
+            "loop: {} iterations{}{}; in all {}: {}, {:.0} % of the function",
             number(one.iterations),
             match one.from {
                 Origin::Constant => " (fact)",
@@ -473,33 +525,47 @@ pub fn place_hover(
                 Origin::Profile => " (profile)",
                 Origin::Heuristic => " (heuristic)",
             },
-            number(one.iteration.cycles),
+            match is_one(one.entered) {
+                true => String::new(),
+                false => format!(", entered {} times", number(one.entered)),
+            },
             sentence(&one.total, &cost.machine),
+            of_loop(one),
             share(&one.total)
         ));
     }
     if let Some(one) = innermost(cost.calls.iter().filter(|one| around(one.span)), |c| c.span) {
         span = span.or(Some(one.span));
         sections.push(format!(
-            "call of `{}`, inlined: {}, {:.0} % of the function",
+            "call of `{}`, inlined{}: {}, {:.0} % of the function",
             one.callee,
+            executed(Some(one.times)),
             sentence(&one.total, &cost.machine),
             share(&one.total)
         ));
     }
     let line = lines.line_column(start + at).0;
     let here = by_line(cost, lines, start).remove(&line);
-    if let Some(here) = here.filter(|here| here.cycles >= 0.5) {
+    if let Some(here) = here.filter(|here| here.total.cycles >= 0.5) {
         sections.push(format!(
-            "line: {}, {:.0} % of the function",
-            sentence(&here, &cost.machine),
-            share(&here)
+            "line{}: {}, {:.0} % of the function",
+            executed(here.times),
+            sentence(&here.total, &cost.machine),
+            share(&here.total)
         ));
     }
     if sections.is_empty() {
         return None;
     }
     Some((span.unwrap_or_default(), sections.join("\n\n")))
+}
+
+/// How often something is executed, where that is not once.
+fn executed(times: Option<f64>) -> String {
+    match times.filter(|&times| !is_one(times)) {
+        Some(times) => format!(", executed {} times", number(times)),
+        None => String::new(),
+    }
 }
 
 fn innermost<'c, T>(all: impl Iterator<Item = &'c T>, span: impl Fn(&T) -> Span) -> Option<&'c T> {

@@ -104,6 +104,10 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let source = program::text(file.source(db));
     for (_, item) in own_items(db, file) {
         let rows = super::rows_of(db, item);
+        let own = syntax::ItemKey {
+            name: item.name(db).clone(),
+            ordinal: item.ordinal(db),
+        };
         for (rows, finding) in rows
             .iter()
             .flat_map(|rows| rows.findings.iter().map(move |one| (rows, one)))
@@ -155,7 +159,11 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 })
             });
             let fix = fix.or_else(|| super::fixes::fix(finding.code, source, span));
-            tellers.push(callees::Teller::of(rows, told_at));
+            // A macro that marks whatever it is given marks it for others, too.
+            if finding.code == Code::NeedlessNonuniform && fix.is_none() {
+                continue;
+            }
+            tellers.push(callees::Teller::of(rows, told_at, own.clone()));
             found.push(Diagnostic {
                 code: finding.code.name(),
                 level: match finding.tier {
@@ -173,7 +181,9 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         }
     }
     let found = found.into_iter();
-    callees::told_once(found.zip(tellers).collect(), &callees::inliners(db, file))
+    let inliners = callees::inliners(db, file);
+    let found = callees::left_to_callers(found.zip(tellers).collect(), &inliners);
+    callees::told_once(found, &inliners)
 }
 
 /// What a function does to memory and who takes part in it depends on who calls it.
@@ -184,9 +194,11 @@ const fn depends_on_callers(code: Code) -> bool {
             | Code::BankConflict
             | Code::AtomicSameAddress
             | Code::DivergentBarrier
+            | Code::DivergentMeshCall
             | Code::BarrierInDivergentLoop
             | Code::WarpSyncMask
             | Code::ShuffleInactiveSource
+            | Code::SharedMemoryRace
     )
 }
 
@@ -280,7 +292,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         shown.push(Diagnostic {
             message: format!("{more} more problems are not shown"),
             code: "limit",
-            level: Level::Warning,
+            level: Level::Hint,
             span,
             related: Vec::new(),
             fix: None,
@@ -297,7 +309,7 @@ const fn code_of(kind: ProblemKind) -> (&'static str, Level) {
         ProblemKind::Syntax => ("syntax", Level::Error),
         ProblemKind::Unsupported => ("unsupported-construct", Level::Hint),
         ProblemKind::MissingInclude => ("include-not-found", Level::Hint),
-        ProblemKind::Limit => ("limit", Level::Warning),
+        ProblemKind::Limit => ("limit", Level::Hint),
         ProblemKind::Note => ("assumption", Level::Hint),
     }
 }

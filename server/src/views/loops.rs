@@ -16,16 +16,16 @@ use super::diagnostics::Note;
 use super::lens::counted;
 use super::own_items;
 use crate::config::Level;
-use crate::db::{self, Db, File, Item};
+use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language};
 use codegen::pipeline::software::{self, LoopReport, Method, Reason};
-use codegen::refusal::Refused;
-use codegen::target::ia64::emit::{Emitted, Options, emit};
+use codegen::refusal::{Refusal, Refused};
+use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::requested::Asked;
 use ir::{Function, Loc, Module, Site};
 use smol_str::SmolStr;
 use std::sync::Arc;
-use syntax::{FileId, Span};
+use syntax::{FileId, ItemKey, Span};
 
 /// What an item comes to on a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]
@@ -50,15 +50,18 @@ pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<Machi
 /// The code of a module: loops are pipelined where that gains something, and as the source asks.
 fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
     let table = db::processor(db, file.settings(db));
-    let options = Options {
-        contract: contracts(db, file),
-        pipeline: Some(software::Options::default()),
-        ..Options::default()
-    };
     Some(MachineCode {
         processor: table.name.clone(),
-        code: emit(module, table.epic()?, &options),
+        code: emit(module, table.epic()?, &options(db, file)),
     })
+}
+
+fn options(db: &dyn Db, file: File) -> Options {
+    Options {
+        contract: *db::contracts(db, file),
+        pipeline: Some(software::Options::default()),
+        ..Options::default()
+    }
 }
 
 /// Whether products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids it.
@@ -78,8 +81,9 @@ pub fn contracts(db: &dyn Db, file: File) -> bool {
 
 /// What is told of the loops of a module's first function; `None`: it has no code.
 fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
-    let code = code_of(db, file, module)?.code.ok()?;
-    Some(code.functions.into_iter().next()?.loops)
+    let table = db::processor(db, file.settings(db));
+    let found = examine(module, table.epic()?, &options(db, file));
+    found.refused.is_empty().then_some(found.loops)
 }
 
 /// Whether the editor speaks of processors with explicit groups: somebody named one.
@@ -119,11 +123,140 @@ impl Row {
     }
 }
 
-/// The loops of a file, in the order of the text; those of inlined functions once for each caller.
-pub fn rows(db: &dyn Db, file: File) -> Vec<Row> {
+/// A place of an item, or of one whose call was inlined into it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct ItemPlaced {
+    loc: Loc,
+    callee: Option<ItemKey>,
+}
+
+impl ItemPlaced {
+    fn of(function: &Function, loc: Loc) -> ItemPlaced {
+        let site = (loc.site != Site(0)).then(|| function.sites.get(loc.site));
+        ItemPlaced {
+            loc,
+            callee: site.flatten().and_then(|site| site.item.clone()),
+        }
+    }
+
+    /// In the file itself.
+    fn resolve(&self, db: &dyn Db, file: File, item: Item<'_>) -> Option<Span> {
+        let (id, span) = program::absolute_in(db, file, item, self.callee.as_ref(), self.loc)?;
+        (id == FileId::MAIN).then_some(span)
+    }
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct ItemRow {
+    /// Its head, or its first operation.
+    places: [ItemPlaced; 2],
+    report: LoopReport,
+    critical: Vec<ItemPlaced>,
+    reasons: Vec<(String, Vec<ItemPlaced>)>,
+}
+
+/// What is told of an item's loops, with places relative to items.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ItemLoops {
+    function: SmolStr,
+    name_span: Span,
+    rows: Vec<ItemRow>,
+    /// Why it has no code.
+    refused: Vec<(ItemPlaced, String)>,
+    /// Words of `#pragma lockstep pipeline(word)` that ask for nothing.
+    words: Vec<(ItemPlaced, SmolStr)>,
+}
+
+impl ItemLoops {
+    #[must_use]
+    pub fn has_code(&self) -> bool {
+        self.refused.is_empty()
+    }
+}
+
+/// The loops of an item of C; of others none.
+pub fn item_loops(db: &dyn Db, file: File, item: Item<'_>) -> Option<ItemLoops> {
+    if file.language(db) != Language::C {
+        return None;
+    }
+    let module = &db::lowered(db, item).first()?.module;
+    let function = module.functions.first()?;
+    if function.layout.is_empty() {
+        return None;
+    }
+    let table = db::processor(db, file.settings(db));
+    let found = examine(module, table.epic()?, &options(db, file));
+    let placed = |loc: Loc| ItemPlaced::of(function, loc);
+    let rows = found.loops.into_iter().map(|report| {
+        let mut critical: Vec<ItemPlaced> = Vec::new();
+        for at in report.critical.iter().map(|link| placed(link.loc)) {
+            if !critical.contains(&at) {
+                critical.push(at);
+            }
+        }
+        let mut reasons: Vec<(String, Vec<ItemPlaced>)> = Vec::new();
+        for reason in &report.reasons {
+            let text = match reason {
+                Reason::Refused(refused) => {
+                    with_headers(db, file, &refused.reason, reason.to_string())
+                }
+                _ => reason.to_string(),
+            };
+            let said = (text, places(reason).into_iter().map(placed).collect());
+            if !reasons.contains(&said) {
+                reasons.push(said);
+            }
+        }
+        if let (false, Some(reason)) = (report.pipelined, &found.fallen_back) {
+            reasons.push((reason.to_string(), Vec::new()));
+        }
+        ItemRow {
+            places: [placed(report.head), placed(report.loc)],
+            report,
+            critical,
+            reasons,
+        }
+    });
+    let rows = rows.collect();
+    let refused = found.refused.iter().map(|one| {
+        let text = with_headers(db, file, &one.reason, one.reason.to_string());
+        (placed(one.loc), text)
+    });
+    let own = function.loops.iter();
+    let own = own.filter(|one| one.loc.site == Site(0));
+    let words = own.filter_map(|one| {
+        let word = one.pipeline.clone()?;
+        let unknown = Asked::of(&word).is_none();
+        unknown.then(|| (placed(one.loc), word))
+    });
+    Some(ItemLoops {
+        function: function.name.clone(),
+        name_span: function.name_span,
+        rows,
+        refused: refused.collect(),
+        words: words.collect(),
+    })
+}
+
+/// The items of the file itself that have code, and what is told of their loops; of a name, or all.
+fn told<'db>(
+    db: &'db dyn Db,
+    file: File,
+    name: Option<&str>,
+) -> Vec<(ItemPlace, Item<'db>, &'db ItemLoops)> {
+    let own = own_items(db, file).into_iter();
+    let own = own.filter(|(_, item)| {
+        item.holds(db).code && name.is_none_or(|name| item.name(db).as_str() == name)
+    });
+    own.filter_map(|(at, item)| Some((at, item, db::item_loops(db, file, item).as_deref()?)))
+        .collect()
+}
+
+/// The loops of a file, or of its function `name`, in the order of the text; those of inlined functions once for each caller.
+pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Row> {
     let mut out = Vec::new();
-    for (_, item) in own_items(db, file) {
-        out.extend(rows_of_item(db, file, item));
+    for (_, item, loops) in told(db, file, name) {
+        out.extend(resolved(db, file, item, loops));
     }
     out.sort_by_key(|row| (row.span.start, row.report.header));
     out
@@ -131,80 +264,49 @@ pub fn rows(db: &dyn Db, file: File) -> Vec<Row> {
 
 /// The loops of one item.
 pub fn rows_of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Row> {
-    let mut out = Vec::new();
     if !item.holds(db).code {
-        return out;
+        return Vec::new();
     }
-    let Some(code) = db::machine_code(db, file, item) else {
-        return out;
-    };
-    let (Ok(emitted), Some(lowered)) = (&code.code, db::lowered(db, item).first()) else {
-        return out;
-    };
-    let (Some(report), Some(function)) =
-        (emitted.functions.first(), lowered.module.functions.first())
-    else {
-        return out;
-    };
-    for one in &report.loops {
-        let place = |loc: Loc| place(db, file, item, function, loc);
-        let Some(span) = place(one.head).or_else(|| place(one.loc)) else {
-            continue;
-        };
-        let mut critical: Vec<Span> = Vec::new();
-        for at in one.critical.iter().filter_map(|link| place(link.loc)) {
-            if !critical.contains(&at) {
-                critical.push(at);
-            }
-        }
-        let mut reasons: Vec<Said> = Vec::new();
-        for reason in &one.reasons {
-            let said = Said {
-                text: reason.to_string(),
-                places: places(reason).into_iter().filter_map(place).collect(),
-            };
-            if !reasons.contains(&said) {
-                reasons.push(said);
-            }
-        }
-        if let (false, Some(reason)) = (one.pipelined, &report.fallen_back) {
-            reasons.push(Said {
-                text: reason.to_string(),
-                places: Vec::new(),
-            });
-        }
-        out.push(Row {
-            item: function.name.clone(),
-            span,
-            report: one.clone(),
-            critical,
-            reasons,
-        });
+    match db::item_loops(db, file, item) {
+        Some(loops) => resolved(db, file, item, loops),
+        None => Vec::new(),
     }
-    out
+}
+
+fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<Row> {
+    let all = |places: &[ItemPlaced]| -> Vec<Span> {
+        let each = places.iter();
+        each.filter_map(|one| one.resolve(db, file, item)).collect()
+    };
+    let rows = loops.rows.iter().filter_map(|row| {
+        let [head, first] = &row.places;
+        let head = head.resolve(db, file, item);
+        Some(Row {
+            item: loops.function.clone(),
+            span: head.or_else(|| first.resolve(db, file, item))?,
+            report: row.report.clone(),
+            critical: all(&row.critical),
+            reasons: row
+                .reasons
+                .iter()
+                .map(|(text, places)| Said {
+                    text: text.clone(),
+                    places: all(places),
+                })
+                .collect(),
+        })
+    });
+    rows.collect()
 }
 
 /// Functions that have no code, and why.
-pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
+pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, String)> {
     let mut out = Vec::new();
-    for (at, item) in own_items(db, file) {
-        if !item.holds(db).code {
-            continue;
-        }
-        let Some(Err(reasons)) = db::machine_code(db, file, item)
-            .as_ref()
-            .map(|one| &one.code)
-        else {
-            continue;
-        };
-        let lowered = db::lowered(db, item).first();
-        let Some(function) = lowered.and_then(|one| one.module.functions.first()) else {
-            continue;
-        };
-        for one in reasons {
-            let span = place(db, file, item, function, one.loc)
-                .unwrap_or_else(|| function.name_span.shifted(at.start));
-            out.push((span, one.reason.to_string()));
+    for (at, item, loops) in told(db, file, name) {
+        for (place, text) in &loops.refused {
+            let span = place.resolve(db, file, item);
+            let span = span.unwrap_or_else(|| loops.name_span.shifted(at.start));
+            out.push((span, text.clone()));
         }
     }
     // What stands in a function that others inline is said once.
@@ -213,16 +315,31 @@ pub fn refusals(db: &dyn Db, file: File) -> Vec<(Span, String)> {
     out
 }
 
-/// Where a position of a function stands in the file itself.
-fn place(db: &dyn Db, file: File, item: Item<'_>, function: &Function, loc: Loc) -> Option<Span> {
-    let (id, span) = program::absolute(db, file, item, function, loc)?;
-    (id == FileId::MAIN).then_some(span)
+/// A reason that a header may be the cause of, with those that were not found.
+fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> String {
+    let missing = db::missing_headers(db, file);
+    let may_be = match refusal {
+        Refusal::NoForm { ty, .. } => ty == "opaque",
+        Refusal::SymbolicParameter { .. }
+        | Refusal::Unknown { .. }
+        | Refusal::InitialValue { .. }
+        | Refusal::Size { .. } => true,
+        Refusal::Variadic { .. } | Refusal::Registers { .. } | Refusal::Frame { .. } => false,
+    };
+    let Some((first, more)) = missing.split_first().filter(|_| may_be) else {
+        return text;
+    };
+    match more.len() {
+        0 => format!("{text} (`{first}` was not found)"),
+        more => format!("{text} (`{first}` and {more} more headers were not found)"),
+    }
 }
 
 fn places(reason: &Reason) -> Vec<Loc> {
     match reason {
         Reason::Operation { loc, .. } | Reason::CarriedPredicate(loc) => vec![*loc],
         Reason::MayAlias { store, other, .. } => vec![*store, *other],
+        Reason::Refused(refused) => vec![refused.loc],
         _ => Vec::new(),
     }
 }
@@ -301,7 +418,10 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
         return Vec::new();
     }
     let mut out = requests(db, file);
-    for row in rows(db, file).into_iter().filter(|row| !row.is_inlined()) {
+    for row in rows(db, file, None)
+        .into_iter()
+        .filter(|row| !row.is_inlined())
+    {
         let report = &row.report;
         let units = report.res_mii.first().map_or(1, |first| first.cycles);
         if !report.pipelined {
@@ -353,7 +473,7 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
             }
         }
     }
-    for (span, reason) in refusals(db, file) {
+    for (span, reason) in refusals(db, file, None) {
         out.push(Note {
             level: Level::Hint,
             other: None,
@@ -368,39 +488,24 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
 
 /// Words of `#pragma lockstep pipeline(word)` that ask for nothing.
 fn requests(db: &dyn Db, file: File) -> Vec<Note> {
+    let known: Vec<String> = Method::ALL
+        .iter()
+        .map(|method| format!("`{}`", method.word()))
+        .collect();
     let mut out = Vec::new();
-    for (_, item) in own_items(db, file) {
-        if !item.holds(db).code {
-            continue;
-        }
-        let lowered = db::lowered(db, item).first();
-        let Some(function) = lowered.and_then(|one| one.module.functions.first()) else {
-            continue;
-        };
-        for one in function.loops.iter().filter(|one| one.loc.site == Site(0)) {
-            let Some(word) = one
-                .pipeline
-                .as_ref()
-                .filter(|word| Asked::of(word).is_none())
-            else {
+    for (_, item, loops) in told(db, file, None) {
+        for (place, word) in &loops.words {
+            let Some(span) = place.resolve(db, file, item) else {
                 continue;
             };
-            let Some(span) = place(db, file, item, function, one.loc) else {
-                continue;
-            };
-            let known: Vec<&str> = Method::ALL.iter().map(|method| method.word()).collect();
             out.push(Note {
                 code: "loop-not-pipelined",
                 level: Level::Hint,
-                item: function.name.to_string(),
+                item: loops.function.to_string(),
                 span,
                 message: format!(
                     "`{word}` is no way to pipeline a loop: `best`, `explicit_epilogue`, `none`, {} are",
-                    known
-                        .iter()
-                        .map(|one| format!("`{one}`"))
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    known.join(", ")
                 ),
                 other: None,
             });

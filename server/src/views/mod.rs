@@ -20,6 +20,7 @@ pub mod rows;
 pub mod symbols;
 pub mod text;
 pub mod tokens;
+mod version_set;
 pub mod versions;
 pub mod zeros;
 

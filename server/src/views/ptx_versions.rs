@@ -3,9 +3,10 @@
 
 use super::actions::{Action, Doing};
 use super::versions::{self, APPLY, FAST, REMOVE, priced};
-use super::{ranked, zeros};
+use super::{ranked, version_set, zeros};
 use crate::db::{self, Db, File, Item};
 use crate::program;
+use codegen::specialize::Zeros;
 use codegen::specialize::frequency::frequency;
 use codegen::specialize::ptx::{Candidate, Document, Refusal, Settings, Version, check, remove};
 use facts::cost::Machine;
@@ -49,6 +50,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let allowed = Settings {
         absorb: file.settings(db).analysis(db).fast_math.unwrap_or(false),
         whole_warps: versions::whole_warps(db, item),
+        ..Settings::default()
     };
     let trying = Trying {
         db,
@@ -69,6 +71,9 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     };
     if let Some(within) = within {
         found.extend(trying.ranked(within, allowed));
+        if within == tree_span(tree) {
+            found.extend(trying.set(allowed));
+        }
         return found;
     }
     let candidates = at_line(&document, inside);
@@ -115,6 +120,18 @@ impl Trying<'_> {
     }
 
     fn attempt(&self, candidate: &Candidate, settings: Settings) -> Result<Version, Refusal> {
+        let parts = program::parts(self.db, self.item);
+        let tested = parts
+            .first()
+            .and_then(|part| versions::facts_of(part, &candidate.members));
+        if let Some(why) = tested.and_then(|tested| tested.never) {
+            let name = candidate.names.join(", ");
+            return Err(Refusal::NeverZero { name, why });
+        }
+        let settings = Settings {
+            uniform: tested.is_some_and(|tested| tested.uniform),
+            ..settings
+        };
         self.document
             .version(candidate, settings, self.machine, &self.weights)
             .and_then(|version| judged(self.text, self.start, version))
@@ -178,6 +195,66 @@ impl Trying<'_> {
         ranked::offered(found)
     }
 
+    /// The best set of versions of the function that do not touch each other, where a profile says what is zero.
+    fn set(&self, allowed: Settings) -> Option<Action> {
+        let probabilities = versions::probabilities(self.db, self.item, self.function)?;
+        let candidates = self.document.candidates();
+        let zeros = match allowed.absorb {
+            true => Zeros::Absorb,
+            false => Zeros::Ieee,
+        };
+        let wanted = version_set::wanted(
+            self.function,
+            &probabilities,
+            &self.weights,
+            self.machine,
+            zeros,
+        );
+        let order = version_set::ordered(&candidates, &wanted, |one| {
+            (one.members.to_vec(), self.share(one))
+        });
+        let mut set = version_set::Set::default();
+        let mut chosen: Vec<Version> = Vec::new();
+        for candidate in order.into_iter().take(ranked::MOST_TRIED) {
+            if set.is_full() {
+                break;
+            }
+            let settings = Settings {
+                number: chosen.iter().map(|one| one.number + 1).max().unwrap_or(1),
+                ..allowed
+            };
+            let Ok(version) = self.attempt(&candidate, settings) else {
+                continue;
+            };
+            let [(from, _), (to, _)] = version.insertions.as_slice() else {
+                continue;
+            };
+            let place = Span::new(*from, *to);
+            if set.add(
+                &version.name,
+                place,
+                Some(version.model),
+                self.share(&candidate),
+            ) {
+                chosen.push(version);
+            }
+        }
+        // Each is judged in the text that the later ones are in already.
+        chosen.sort_by_key(|one| std::cmp::Reverse(one.insertions[0].0));
+        let mut after = self.text.to_owned();
+        let mut edits = Vec::new();
+        for version in chosen {
+            let version = judged(&after, self.start, version).ok()?;
+            for (offset, text) in version.insertions.into_iter().rev() {
+                let at = self.start + offset;
+                after.insert_str(at as usize, &text);
+                edits.push((Span::at(at), text));
+            }
+        }
+        edits.reverse();
+        set.action(edits, self.machine)
+    }
+
     /// All of it could be zero for what it is made by.
     fn structural(&self, candidate: &Candidate) -> bool {
         candidate
@@ -214,6 +291,11 @@ impl Trying<'_> {
         let probability = self.share(candidate);
         if !priced(&mut out, Some(version.model), probability, self.machine) {
             return out;
+        }
+        if id == FAST {
+            out.effect.push_str(
+                "; where an operand that is left out is infinite or NaN the result is another",
+            );
         }
         let edits = version
             .insertions

@@ -34,7 +34,7 @@ pub(super) fn actions(
     let lowered = versions::function_around(db, item, within);
     let promising = |candidate: Candidate| {
         let share = versions::probability(db, item, &candidate);
-        if !profiled && zeros::structural(lowered?, candidate.place).is_none() {
+        if !profiled && !structural(lowered?, &candidate) {
             return None;
         }
         Some((share.unwrap_or(0.0), candidate))
@@ -68,7 +68,30 @@ pub(super) fn actions(
             ranked.push((rank, action));
         }
     }
-    offered(ranked)
+    let mut all = offered(ranked);
+    if range_is_whole(within, function) && profiled {
+        let set = super::version_set::of_source(db, item, source, function, allowed, machine);
+        all.extend(set);
+    }
+    all
+}
+
+fn range_is_whole(within: Span, function: &Function) -> bool {
+    within == function.span
+}
+
+/// What a candidate is made by gives zeros.
+fn structural(function: &ir::Function, candidate: &Candidate) -> bool {
+    if !candidate.is_operand() {
+        return zeros::structural(function, candidate.place).is_some();
+    }
+    let values = versions::values_of(function, candidate).unwrap_or_default();
+    values
+        .iter()
+        .any(|&value| match function.values[value].def {
+            ir::ValueDef::Result(inst, _) => facts::zeros::originator(function, inst).is_some(),
+            ir::ValueDef::Param(..) => false,
+        })
 }
 
 /// The best, numbered.

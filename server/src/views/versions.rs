@@ -17,16 +17,19 @@ use codegen::specialize::source::{
 use facts::Scope;
 use facts::cost::Machine;
 use facts::values::stored::StoredProfile;
+use facts::zeros::{Never, Probabilities, never_zero};
 use ir::cfg::ControlFlow;
 use ir::loops::LoopForest;
 use ir::lower::c_family::Lowered;
-use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Value};
+use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Type, Value};
 use std::sync::Arc;
 use syntax::Span;
 use syntax::c_family::ast::ParsedItem;
 
 pub(super) const APPLY: &str = "version-on-zero";
 pub(super) const FAST: &str = "version-on-zero-fast";
+/// The best set of versions of a whole function.
+pub(super) const SET: &str = "version-on-zero-set";
 pub(super) const REMOVE: &str = "remove-version";
 
 /// A version that passed, and its estimate.
@@ -209,6 +212,8 @@ fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
     Settings {
         absorb: configured.unwrap_or(hlsl),
         whole_warps: !hlsl && whole_warps(db, item),
+        // Of each value by itself.
+        uniform: false,
     }
 }
 
@@ -244,6 +249,15 @@ pub(super) fn attempt(
     candidate: &Candidate,
     settings: Settings,
 ) -> Result<Offer, Refusal> {
+    let tested = tested(db, item, candidate);
+    if let Some(why) = tested.as_ref().and_then(|tested| tested.never) {
+        let name = candidate.name.clone();
+        return Err(Refusal::NeverZero { name, why });
+    }
+    let settings = Settings {
+        uniform: tested.is_some_and(|tested| tested.uniform),
+        ..settings
+    };
     let version = version(source, function, candidate, settings)?;
     let (span, new) = &version.edit;
     let refuse = |why: String| Refusal::Check(why);
@@ -258,23 +272,11 @@ pub(super) fn attempt(
     .map_err(|violation| refuse(violation.to_string()))?;
     let rewritten = program::rewritten(db, item, &after)
         .ok_or_else(|| refuse("the function is not found in it".into()))?;
-    let problems = |lowered: &[Lowered]| lowered.iter().map(|l| l.problems.len()).sum::<usize>();
-    // A construct that is not understood stands twice where it stood once.
-    let before = problems(db::lowered(db, item)) * 2 + source.item.problems.len() * 2;
-    let now = problems(&rewritten.lowered) + rewritten.parsed.problems.len();
-    if now > before {
-        let first = rewritten.parsed.problems.iter().chain(
-            rewritten
-                .lowered
-                .iter()
-                .flat_map(|lowered| lowered.problems.iter()),
-        );
-        let first = first.map(|problem| problem.message.clone()).next();
-        return Err(refuse(first.unwrap_or_default()));
-    }
+    understood(db, item, source, &rewritten).map_err(refuse)?;
     let machine = &**db::charges(db, item.main(db).settings(db));
     let at = span.start.saturating_sub(rewritten.start);
-    let places = parts(new, &version.test, at);
+    let operand = candidate.is_operand().then_some(candidate.name.as_str());
+    let places = parts(new, &version.test, operand, at);
     let holds = |lowered: &&Function| {
         places.is_some_and(|places| {
             lowered.span.start <= places.check.start && places.check.end <= lowered.span.end
@@ -307,18 +309,98 @@ pub(super) fn attempt(
     })
 }
 
+/// A rewritten item has no problems that it did not have; otherwise the first.
+pub(super) fn understood(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    rewritten: &program::Rewritten,
+) -> Result<(), String> {
+    let problems = |lowered: &[Lowered]| lowered.iter().map(|l| l.problems.len()).sum::<usize>();
+    // A construct that is not understood stands twice where it stood once.
+    let before = problems(db::lowered(db, item)) * 2 + source.item.problems.len() * 2;
+    let now = problems(&rewritten.lowered) + rewritten.parsed.problems.len();
+    if now <= before {
+        return Ok(());
+    }
+    let lowered = rewritten.lowered.iter();
+    let mut all = rewritten
+        .parsed
+        .problems
+        .iter()
+        .chain(lowered.flat_map(|lowered| lowered.problems.iter()));
+    Err(all
+        .next()
+        .map(|one| one.message.clone())
+        .unwrap_or_default())
+}
+
+/// What the facts say of a value where it would be tested.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tested {
+    /// All lanes of a warp hold the same.
+    pub(super) uniform: bool,
+    pub(super) never: Option<Never>,
+}
+
+/// `None`: the value is not known, or another one arrives at the check.
+fn tested(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<Tested> {
+    let part = program::part_at(db, item, candidate.place.start).filter(|_| candidate.direct)?;
+    let values = values_of(part.function, candidate)?;
+    facts_of(&part, &values)
+}
+
+/// Of values that are tested together.
+pub(super) fn facts_of(part: &program::Part<'_>, values: &[Value]) -> Option<Tested> {
+    let homes = part.function.definition_blocks();
+    let last = values.last()?;
+    let home = homes[*last].unwrap_or(part.function.entry());
+    let same = |&value: &Value| {
+        let fact = part.facts.at(value, homes[value].unwrap_or(home));
+        !fact.assumed && fact.uniform_at.is_some_and(|at| at >= Scope::Subgroup)
+    };
+    Some(Tested {
+        uniform: values.iter().all(same),
+        never: never_zero(part.function, part.facts, values, home),
+    })
+}
+
+/// The values of what a candidate names or is, where it is set or computed.
+pub(super) fn values_of(function: &Function, candidate: &Candidate) -> Option<Vec<Value>> {
+    let here = Loc::here(candidate.place);
+    if !candidate.is_operand() {
+        let set = function.bindings.iter().find(|binding| {
+            binding.loc == here
+                && binding.part.is_empty()
+                && !binding.values.is_empty()
+                && binding.kind != BindingKind::Read
+        })?;
+        return Some(set.values.to_vec());
+    }
+    let mut found: Option<Vec<Value>> = None;
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let plain = |&value: &Value| {
+                !matches!(
+                    function.ty(value),
+                    Type::Ptr(_) | Type::Handle | Type::Opaque
+                )
+            };
+            if data.loc == here && !data.results.is_empty() && data.results.iter().all(plain) {
+                found = Some(data.results.to_vec());
+            }
+        }
+    }
+    found
+}
+
 /// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
 pub(super) fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
     let file = item.main(db);
     super::zeros::stored(db, file)?;
     let function = function_around(db, item, candidate.place)?;
-    let set = function.bindings.iter().find(|binding| {
-        binding.loc == Loc::here(candidate.place)
-            && binding.part.is_empty()
-            && !binding.values.is_empty()
-            && binding.kind != BindingKind::Read
-    })?;
-    share(db, item, function, &set.values)
+    share(db, item, function, &values_of(function, candidate)?)
 }
 
 /// The function of an item that holds an item-relative place.
@@ -372,6 +454,16 @@ pub(super) fn executions(
     let flow = ControlFlow::new(function);
     let loops = LoopForest::new(&flow);
     Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
+}
+
+/// What the file's profile says of the zeros of a function's values.
+pub(super) fn probabilities(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> Option<Probabilities> {
+    let (profile, at) = stored_item(db, item, function)?;
+    Some(Probabilities::of_profile(function, &profile.items[at]))
 }
 
 /// How often the file's profile saw all of these values zero in all lanes of a warp.
@@ -438,6 +530,17 @@ pub(super) fn action(
     if !priced(&mut out, offer.model, offer.probability, machine) {
         return out;
     }
+    if version.absorbs {
+        out.effect.push_str(
+            "; where an operand that is left out is infinite or NaN the result is another, as the signs of zeros may be",
+        );
+    }
+    if version.test.contains("WaveActiveAllTrue") {
+        out.effect.push_str("; the vote needs shader model 6.0");
+    } else if !version.test.contains("__all_sync") {
+        out.effect
+            .push_str("; a plain branch, as all lanes of a warp hold the same value");
+    }
     if version.test.contains("__activemask") && !settings.whole_warps {
         out.effect
             .push_str("; lanes that do not run together vote apart, which costs speed alone");
@@ -478,9 +581,10 @@ pub(super) fn priced(
         }
         (Some(known), _) => {
             out.effect = format!(
-                "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; at least {LEAST_SAVED:.0} must be saved",
+                "saves {:.0} cycles a warp at {:.0} % zero warps: {figures}; {}",
                 known.saved(),
                 known.probability * 100.0,
+                wanted(&known)
             );
             out.what = Doing::Refused {
                 reason: out.effect.clone(),
@@ -497,7 +601,7 @@ pub(super) fn priced(
             out.effect = format!("{}; {figures}", out.effect);
         }
         (None, None) => {
-            out.effect = format!("never pays: {figures}; at least {LEAST_SAVED:.0} must be saved");
+            out.effect = format!("never pays: {figures}; {}", wanted(&model));
             out.quiet = true;
             out.what = Doing::Refused {
                 reason: out.effect.clone(),
@@ -506,6 +610,19 @@ pub(super) fn priced(
         }
     }
     true
+}
+
+/// What a version must do that this one does not.
+fn wanted(model: &Model) -> String {
+    match model.remaining() < model.threshold() {
+        true => format!("at least {LEAST_SAVED:.0} must be saved"),
+        false => format!(
+            "of a copy of {} blocks {:.0} % of the cycles must go, {:.0} % do",
+            model.blocks,
+            (1.0 - model.threshold()) * 100.0,
+            model.fraction_saved() * 100.0
+        ),
+    }
 }
 
 fn counted(lines: u32) -> String {

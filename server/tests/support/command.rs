@@ -38,6 +38,9 @@ impl Place {
     }
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.0.join(name);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).expect("a directory");
+        }
         std::fs::write(&path, content).expect("written");
         path.display().to_string()
     }

@@ -215,6 +215,15 @@ impl Client {
         let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
         line.split_whitespace().nth(1)?.parse().ok()
     }
+
+    /// Processor time of the server in seconds, in steps of a hundredth; `None`: the system doesn't tell.
+    pub fn processor_time(&self) -> Option<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).ok()?;
+        // Behind the name, which may hold spaces.
+        let fields: Vec<&str> = status.rsplit(')').next()?.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at)?.parse::<f64>().ok();
+        Some((ticks(11)? + ticks(12)?) / 100.0)
+    }
 }
 
 impl Drop for Client {

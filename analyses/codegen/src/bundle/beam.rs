@@ -99,7 +99,7 @@ pub(super) fn beam(
     let least = bound(first.counts, inner.start);
     let wide = match options.choice {
         Choice::Eager | Choice::Lazy => 1,
-        Choice::EagerLazy | Choice::All => WAYS,
+        Choice::EagerLazy | Choice::AllowedLoss | Choice::All => WAYS,
     };
     let mut beam = Beam {
         inner,
@@ -265,7 +265,11 @@ impl Beam<'_> {
             });
             offer(self, group, counts);
         }
-        if matches!(choice, Choice::EagerLazy | Choice::All) && must != 0 {
+        if matches!(
+            choice,
+            Choice::EagerLazy | Choice::AllowedLoss | Choice::All
+        ) && must != 0
+        {
             for end in Edge::ALL {
                 let start = Edge::ALL[at];
                 let Some(taken) = slots(counts, start, end) else {

@@ -6,7 +6,7 @@
 //!
 //! The list schedule first, with the ends of its groups in the middle of bundles; where nothing can be shorter or take fewer
 //! slots, that is it. Else the few ways through the block that promise most (`beam`), and for `Choice::All` every subset of
-//! what may issue (`search`), below what those found. Large blocks are split in the order of the list schedule.
+//! what may issue (`search`), below what those found; for `Choice::AllowedLoss` no more of them than seem worth it. Large blocks are split in the order of the list schedule.
 //!
 //! Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, sections 5 and 6.
 
@@ -54,6 +54,8 @@ pub enum Choice {
     Lazy,
     /// Either of the two in each cycle, and what comes for nothing with the latter.
     EagerLazy,
+    /// Every subset, until what is found is within a loss of the bound that grows with the subsets that were looked at.
+    AllowedLoss,
     /// Every subset.
     All,
 }
@@ -231,7 +233,7 @@ pub fn pack(block: &Block, options: &Options) -> Packing {
                 false => INFINITE,
             };
             let quick = beam(&inner, options, last, limit);
-            if options.choice != Choice::All {
+            if !matches!(options.choice, Choice::All | Choice::AllowedLoss) {
                 let end = quick.is_some() || last >= most;
                 if !end {
                     last += 1;

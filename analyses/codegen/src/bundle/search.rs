@@ -4,13 +4,13 @@
 //! A branch of the search ends where what it has cost and the bound of the rest - all of it as one group, which no split
 //! can beat - reach the best that is known, where an instruction that could come for nothing was left out, and where an
 //! instruction that nothing waits for takes a bundle for itself. States that were seen are not searched again. Ends after
-//! `decisions` subsets, said not to be complete.
+//! `decisions` subsets, or within the allowed loss, said not to be complete.
 //!
-//! Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, section 5; their rule of the
+//! Source: Haga and Barua, *EPIC Instruction Scheduling Based on Optimal Approaches*, 2001, section 5 and, for the loss, table 5; their rule of the
 //! sparse template holds only for instructions without successors, and is applied to these.
 
 use super::beam::INFINITE;
-use super::block::{Group, Options, place};
+use super::block::{Choice, Group, Options, place};
 use super::cost::{Counts, Edge, slots};
 use super::part::{Inner, Set, members};
 use rustc_hash::FxHashMap;
@@ -45,6 +45,10 @@ pub(super) struct Search<'b> {
     pub(super) complete: bool,
 }
 
+/// Instructions that may issue, of which fewer are searched through whatever is lost.
+const LEAST_CHOICES: usize = 4;
+/// The factor of the allowed loss. The paper's exponent is not readable.
+const LOSS: f64 = 0.01;
 /// Instructions of which every subset is looked at; of more the rest comes with them or not.
 const MOST_CHOICES: usize = 10;
 
@@ -206,6 +210,10 @@ impl<'b> Search<'b> {
             if step.is_some() && best == bound {
                 break;
             }
+            if step.is_some() && best - bound <= self.allowed_loss(tried + 1, may.len(), state) {
+                self.complete = false;
+                break;
+            }
         }
         let found = match step {
             Some((group, end)) => Known::Exact(best, group, end),
@@ -220,6 +228,25 @@ impl<'b> Search<'b> {
         } else {
             limit.max(bound)
         }
+    }
+
+    /// Slots above the bound that end the search of a state, after so many subsets of so many instructions that may issue:
+    /// the more that were looked at in vain, and the more freedom is left, the more. None for few instructions.
+    fn allowed_loss(&self, tried: usize, may: usize, state: &State) -> u32 {
+        let lossy = self.options.choice == Choice::AllowedLoss;
+        if !lossy || tried < may || may < LEAST_CHOICES {
+            return 0;
+        }
+        let cycles = |i: u32| {
+            (self.deadline[i as usize] + 1)
+                .saturating_sub(state.cycle)
+                .max(1)
+        };
+        let slack: f64 = members(state.left)
+            .map(|i| f64::from(cycles(i)).log10())
+            .sum();
+        let loss = tried as f64 * (slack / 3.0 - 1.0) * LOSS / may as f64;
+        loss.max(0.0) as u32
     }
 
     fn subsets(&mut self, may: &[u32]) -> Vec<Set> {

@@ -46,19 +46,26 @@ impl Epic {
         let address = to.memory.is_some_and(|memory| memory.base == register);
         let jumps = to.branch.is_some_and(|kind| kind != Branch::Check);
         let branch = jumps && register.file == File::Predicate;
+        let parallel = matches!(to.class, Class::Multimedia | Class::ParallelMultiply);
         // What a load or store leaves in its base is a sum.
         if from
             .memory
             .is_some_and(|memory| memory.base == register && memory.step.is_some())
         {
-            return self.of(Issue::Alu);
+            return self.of(if parallel {
+                Issue::AluMultimedia
+            } else {
+                Issue::Alu
+            });
         }
         let key = match from.class {
             Class::Logic | Class::Extend if address => Issue::AluAddress,
+            Class::Alu | Class::Logic if parallel => Issue::AluMultimedia,
             Class::Compare if branch => Issue::CompareBranch,
             Class::FloatCompare if branch => Issue::FloatCompareBranch,
             Class::FloatCompare => Issue::FloatCompare,
             Class::Load | Class::Semaphore if address => Issue::LoadAddress,
+            Class::Load | Class::Semaphore if parallel => Issue::LoadMultimedia,
             Class::Load | Class::Semaphore => Issue::Load,
             Class::FloatLoad => Issue::FloatLoad,
             Class::FloatArithmetic => match to.class {
@@ -70,15 +77,28 @@ impl Epic {
                 | Class::IntegerMultiply => Issue::FloatMisc,
                 _ => Issue::Float,
             },
+            Class::FloatConvert | Class::IntegerMultiply => match to.class {
+                Class::FloatStore => Issue::FloatStore,
+                _ => Issue::Convert,
+            },
             // The predicate of an approximation is as late as its value.
-            Class::FloatConvert | Class::IntegerMultiply | Class::FloatMisc => Issue::Convert,
+            Class::FloatMisc => match to.class {
+                Class::FloatStore => Issue::FloatStore,
+                Class::FromFloat => Issue::FloatTransfer,
+                _ => Issue::Float,
+            },
             Class::ToFloat => match to.class {
                 Class::FloatStore | Class::FromFloat => Issue::ToFloatStore,
                 _ => Issue::ToFloat,
             },
             Class::FromFloat => Issue::FromFloat,
-            Class::Multimedia if to.class == Class::Multimedia => Issue::MultimediaSame,
-            Class::Multimedia => Issue::Multimedia,
+            Class::Multimedia | Class::ParallelMultiply => match to.class {
+                _ if parallel => Issue::MultimediaSame,
+                Class::Alu | Class::Logic | Class::Shift | Class::Load | Class::Store => {
+                    Issue::Multimedia
+                }
+                _ => Issue::MultimediaOther,
+            },
             Class::FromBranch | Class::FromPredicates => Issue::FromBranch,
             Class::FromApplication => Issue::FromApplication,
             Class::ToApplication => Issue::ToApplication,

@@ -53,7 +53,9 @@ impl Cost {
             *mine += theirs;
         }
     }
-    fn divided(mut self, by: f64) -> Cost {
+    /// The part of one of so many.
+    #[must_use]
+    pub fn divided(mut self, by: f64) -> Cost {
         if by > 0.0 {
             self.cycles /= by;
             self.slots /= by;
@@ -79,10 +81,30 @@ impl Cost {
     }
 }
 
+/// What is written at a place of the item's own text.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PlaceCost {
+    /// For one invocation of the item.
+    pub total: Cost,
+    /// Times that a warp executes it for that, where all of it is executed equally often.
+    pub times: Option<f64>,
+}
+
+impl PlaceCost {
+    /// With what else is there.
+    pub fn sum(&mut self, other: &PlaceCost) {
+        self.total.sum(&other.total);
+        let same = |&one: &f64| other.times.is_some_and(|two| (one - two).abs() < 1e-9);
+        self.times = self.times.filter(same);
+    }
+}
+
 /// A loop of the item's own text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopCost {
     pub span: Span,
+    /// Times that it is entered, for one invocation of the item.
+    pub entered: f64,
     /// Each time that it is entered.
     pub iterations: f64,
     pub from: Origin,
@@ -107,7 +129,7 @@ pub struct ItemCost {
     pub machine: SmolStr,
     pub total: Cost,
     /// By place, those of inlined calls where the call stands.
-    pub places: Vec<(Span, Cost)>,
+    pub places: Vec<(Span, PlaceCost)>,
     pub loops: Vec<LoopCost>,
     pub calls: Vec<CallCost>,
     /// Some count is a profile's.
@@ -136,7 +158,7 @@ pub fn estimate(
         .collect();
     let lanes = f64::from(function.launch.warp_size.unwrap_or(facts.options.warp_size));
     let mut total = Cost::default();
-    let mut places: BTreeMap<(u32, u32), Cost> = BTreeMap::new();
+    let mut places: BTreeMap<(u32, u32), PlaceCost> = BTreeMap::new();
     let mut calls: BTreeMap<u32, (Cost, f64)> = BTreeMap::new();
     let mut in_loops = EntityVec::with_len(Cost::default(), forest.loops.len());
     for &block in &flow.order {
@@ -153,8 +175,16 @@ pub fn estimate(
             let Some((span, call)) = root(function, loc) else {
                 return;
             };
-            let place = places.entry((span.start, span.end)).or_default();
-            place.add(charge, times, machine.issue_cycles);
+            let mut cost = Cost::default();
+            cost.add(charge, times, machine.issue_cycles);
+            let one = PlaceCost {
+                total: cost,
+                times: Some(times),
+            };
+            places
+                .entry((span.start, span.end))
+                .and_modify(|known| known.sum(&one))
+                .or_insert(one);
             if let Some(site) = call {
                 let (cost, most) = calls.entry(site.0).or_default();
                 cost.add(charge, times, machine.issue_cycles);
@@ -213,6 +243,7 @@ pub fn estimate(
         let all = weights.entered[l] * iterations;
         loops.push(LoopCost {
             span: fact.loc.span,
+            entered: weights.entered[l],
             iterations,
             from,
             iteration: in_loops[l].divided(all),

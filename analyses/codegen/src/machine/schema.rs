@@ -126,7 +126,7 @@ fields! {
     PortsFloatLoad = ports.float_load ["units"] 1 to 16 true "that serve floating-point loads";
     PortsStore = ports.store ["units"] 1 to 16 true "that serve stores";
     PortsTransfer = ports.transfer ["units"] 1 to 16 true "that serve getf and moves of M-type application registers";
-    PortsShift = ports.shift ["units"] 1 to 16 true "that serve shifts, bit tests and moves of branch and predicate registers";
+    PortsShift = ports.shift ["units"] 1 to 16 true "that serve bit fields, shifts by a number, parallel products, bit tests and moves of branch and predicate registers";
     PortsFloatCompare = ports.float_compare ["units"] 1 to 16 true "that serve floating-point compares and miscellany";
 
     GeneralStatic = registers.general_static ["registers"] 1 to 128 true "general, the same in all frames";
@@ -143,18 +143,21 @@ fields! {
     Load = latency.load ["cycles"] 0 to 1000 true "integer load that hits the first cache";
     LoadAddress = latency.load_address ["cycles"] 0 to 1000 true "the same to the address of a load or store";
     FloatLoad = latency.float_load ["cycles"] 0 to 1000 true "floating-point load that hits the second cache";
-    Float = latency.float ["cycles"] 0 to 1000 true "multiply-add to the same";
+    Float = latency.float ["cycles"] 0 to 1000 true "multiply-add, minimum or merge to a multiply-add";
     FloatMisc = latency.float_misc ["cycles"] 0 to 1000 true "multiply-add to a compare, conversion, minimum or integer multiply";
-    FloatStore = latency.float_store ["cycles"] 0 to 1000 true "multiply-add to a store";
-    FloatTransfer = latency.float_transfer ["cycles"] 0 to 1000 true "multiply-add to getf";
+    FloatStore = latency.float_store ["cycles"] 0 to 1000 true "any floating-point operation to a store";
+    FloatTransfer = latency.float_transfer ["cycles"] 0 to 1000 true "multiply-add, minimum or merge to getf";
     FloatCompare = latency.float_compare ["cycles"] 0 to 1000 true "floating-point compare";
     FloatCompareBranch = latency.float_compare_branch ["cycles"] 0 to 1000 true "the same to a branch";
-    Convert = latency.convert ["cycles"] 0 to 1000 true "conversion, integer multiply, minimum, merge";
+    Convert = latency.convert ["cycles"] 0 to 1000 true "conversion, integer multiply";
     ToFloat = latency.to_float ["cycles"] 0 to 1000 true "setf";
     ToFloatStore = latency.to_float_store ["cycles"] 0 to 1000 true "setf to a store or getf";
     FromFloat = latency.from_float ["cycles"] 0 to 1000 true "getf";
-    Multimedia = latency.multimedia ["cycles"] 0 to 1000 true "parallel integer operation to another kind";
+    Multimedia = latency.multimedia ["cycles"] 0 to 1000 true "parallel integer operation or shift by a register to a sum, logic, a shift by a number, an integer load or store";
     MultimediaSame = latency.multimedia_same ["cycles"] 0 to 1000 true "the same to one of its kind";
+    MultimediaOther = latency.multimedia_other ["cycles"] 0 to 1000 true "the same to a compare, an extension, or anything else";
+    AluMultimedia = latency.alu_multimedia ["cycles"] 0 to 1000 true "sum or logic to a parallel operation or a shift by a register";
+    LoadMultimedia = latency.load_multimedia ["cycles"] 0 to 1000 true "integer load to the same";
     FromBranch = latency.from_branch ["cycles"] 0 to 1000 true "move from a branch or the predicate registers";
     FromApplication = latency.from_application ["cycles"] 0 to 1000 true "move from an application register";
     ToApplication = latency.to_application ["cycles"] 0 to 1000 true "move to an application register";

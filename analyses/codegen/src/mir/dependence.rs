@@ -17,8 +17,10 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4.
 
-use super::{Access, Class, File, Inst, Parallel, Reg};
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::relations::{Guard, Promise, Relations, qualifies};
+use super::{Access, Branch, Class, File, Inst, Parallel, Reg};
+use crate::bundle::block::Type;
+use rustc_hash::FxHashMap;
 
 /// Accesses of a block that are compared with each other.
 const PAIRS: usize = 400;
@@ -75,48 +77,34 @@ struct Builder<'a> {
     registers: FxHashMap<Reg, History>,
     addresses: FxHashMap<Reg, Address>,
     roots: u32,
-    /// How often a predicate was written, and which pairs of such instances exclude each other.
-    instances: [u32; 64],
-    exclusive: FxHashSet<((u8, u32), (u8, u32))>,
-    /// By instruction: the instance of its qualifying predicate.
-    guard: Vec<(u8, u32)>,
+    relations: Relations,
+    /// By instruction.
+    guard: Vec<Guard>,
     out: Vec<Dependence>,
-}
-
-/// Predicates of which at most one is true, in front of an instruction.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Exclusion {
-    pub at: u32,
-    pub predicates: Vec<u8>,
 }
 
 /// What instructions do to each other when they execute in this order: all dependences through registers and memory that
 /// are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one pair may depend
 /// in several ways. `exclusions` are those that the author promises, by place.
 #[must_use]
-pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Dependence> {
-    let mut exclusions = exclusions.iter().peekable();
+pub fn data_dependences(block: &[Inst], promises: &[Promise]) -> Vec<Dependence> {
+    let mut promises = promises.iter().peekable();
     let mut builder = Builder {
         block,
         registers: FxHashMap::default(),
         addresses: FxHashMap::default(),
         roots: 0,
-        instances: [0; 64],
-        exclusive: FxHashSet::default(),
+        relations: Relations::default(),
         guard: Vec::with_capacity(block.len()),
         out: Vec::new(),
     };
     let mut accesses: Vec<(u32, Option<Address>)> = Vec::new();
     for (at, inst) in block.iter().enumerate() {
         let at = at as u32;
-        while let Some(promised) = exclusions.next_if(|one| one.at <= at) {
-            builder.promised(&promised.predicates);
+        while let Some(promise) = promises.next_if(|one| one.at <= at) {
+            builder.relations.promised(promise);
         }
-        let guard = (
-            inst.predicate,
-            builder.instances[usize::from(inst.predicate) & 63],
-        );
-        builder.guard.push(guard);
+        builder.guard.push(builder.relations.guard(inst.predicate));
         builder.reads(at);
         if let Some(memory) = inst.memory {
             let address = builder.address(memory.base);
@@ -127,14 +115,13 @@ pub fn data_dependences(block: &[Inst], exclusions: &[Exclusion]) -> Vec<Depende
         }
         builder.writes(at);
         builder.moves(inst);
-        builder.excludes(inst);
-        // The assembler knows nothing of predicates behind a call, preserved or not.
-        if inst.branch == Some(super::Branch::Call) {
-            builder.exclusive.clear();
+        builder.relations.wrote(inst);
+        if inst.branch == Some(Branch::Call) {
+            builder.relations.called();
         }
         let rotates = matches!(
             inst.branch,
-            Some(super::Branch::CountedRotating | super::Branch::WhileRotating)
+            Some(Branch::CountedRotating | Branch::WhileRotating)
         );
         if rotates || inst.barrier {
             builder.renamed();
@@ -185,14 +172,14 @@ impl Builder<'_> {
     /// Whether the two never execute both.
     fn apart(&self, one: u32, other: u32) -> bool {
         let (one, other) = (self.guard[one as usize], self.guard[other as usize]);
-        self.exclusive.contains(&(one, other)) || self.exclusive.contains(&(other, one))
+        self.relations.told_apart(one, other)
     }
 
     fn reads(&mut self, at: u32) {
         let block = self.block;
         let inst = &block[at as usize];
         for &register in &inst.uses {
-            let guard = register.file == File::Predicate && register.number == inst.predicate;
+            let guard = qualifies(inst, register);
             let history = self.registers.entry(register).or_default();
             history.readers.push(at);
             let writers = history.writers.clone();
@@ -201,13 +188,7 @@ impl Builder<'_> {
                 if !guard && self.apart(from, at) {
                     continue;
                 }
-                let other = &block[from as usize];
-                // An integer compare is seen by the branch of its own group, a move to a branch register too.
-                let together = inst.branch.is_some_and(|kind| kind != super::Branch::Check)
-                    && ((guard && other.class == Class::Compare)
-                        || other.class == Class::ToBranch
-                        || (register == Reg::PFS && inst.branch == Some(super::Branch::Return)))
-                    || other.class == Class::Alloc && register == Reg::CFM;
+                let together = read_in_group(&block[from as usize], inst, register);
                 self.push(from, at, Kind::Flow(register), together);
             }
         }
@@ -327,51 +308,25 @@ impl Builder<'_> {
 
     /// Registers that rotate have other names from here on: nothing is known of what these now name.
     fn renamed(&mut self) {
-        self.exclusive
-            .retain(|((one, _), (other, _))| *one < 16 && *other < 16);
+        self.relations.renamed();
         self.addresses.retain(|register, _| register.number < 32);
     }
+}
 
-    /// Each two of these exclude each other.
-    fn promised(&mut self, predicates: &[u8]) {
-        for (index, &one) in predicates.iter().enumerate() {
-            for &other in &predicates[..index] {
-                let instance = |number: u8| (number, self.instances[usize::from(number) & 63]);
-                self.exclusive.insert((instance(one), instance(other)));
-            }
-        }
-    }
-
-    /// Predicates that the instruction writes, and that exclude each other from then on.
-    fn excludes(&mut self, inst: &Inst) {
-        let mut written = Vec::new();
-        let targets: Vec<(u8, u32)> = inst
-            .defs
-            .iter()
-            .filter(|def| def.register.file == File::Predicate)
-            .map(|def| def.register.number & 63)
-            .map(|number| (number, self.instances[usize::from(number)]))
-            .collect();
-        // Two that exclude each other are written both or not at all.
-        let before = matches!(&targets[..], [one, other]
-            if self.exclusive.contains(&(*one, *other)) || self.exclusive.contains(&(*other, *one)));
-        for def in &inst.defs {
-            if def.register.file == File::Predicate {
-                let number = def.register.number & 63;
-                self.instances[usize::from(number)] += 1;
-                written.push((number, self.instances[usize::from(number)]));
-            }
-        }
-        let plain = inst
-            .defs
-            .iter()
-            .all(|def| def.register.file != File::Predicate || def.parallel == Parallel::Alone);
-        let certain = before || inst.predicate == 0 || inst.defs.iter().any(|def| def.always);
-        if let (Class::Compare | Class::FloatCompare, [one, other], true, true) =
-            (inst.class, &written[..], plain, certain)
-        {
-            self.exclusive.insert((*one, *other));
-        }
+/// Whether `to` sees what `from` writes in its own group: a branch an integer compare and moves to branch registers and
+/// predicates, all the frame of `alloc`, and what an advanced load left behind that its check confirms.
+pub(crate) fn read_in_group(from: &Inst, to: &Inst, register: Reg) -> bool {
+    let guard = qualifies(to, register);
+    let jumps = to.branch.is_some_and(|kind| kind != Branch::Check);
+    match from.class {
+        Class::Compare | Class::ToPredicates => guard && (jumps || to.unit == Some(Type::B)),
+        Class::ToBranch => jumps && register.file == File::Branch,
+        Class::Alloc => register == Reg::CFM,
+        Class::Load | Class::FloatLoad => from.memory.is_some_and(|memory| {
+            // What is added to the address is new.
+            memory.confirms && (memory.base != register || from.defs.len() == 1)
+        }),
+        _ => register == Reg::PFS && to.branch == Some(Branch::Return),
     }
 }
 

@@ -12,6 +12,7 @@
 //! fall through to the next one in the layout.
 
 use super::{File, Reg};
+use crate::refusal::Refused;
 use smol_str::SmolStr;
 
 /// A register before allocation: an index into `Function::registers`.
@@ -150,9 +151,26 @@ pub struct Function {
     pub outgoing: u32,
     /// Whether it calls: the return address and `gp` do not stay where they are.
     pub calls: bool,
+    /// What has no code and is there as an operation `REFUSED`, whose source is the number in this list. There is no code of
+    /// such a function, but bounds of the loops that hold none of them.
+    pub refused: Vec<Refused>,
 }
 
+/// The mnemonic of what has no code.
+pub const REFUSED: &str = "refused";
+
 impl Function {
+    /// Why an operation has no code.
+    #[must_use]
+    pub fn refusal(&self, operation: &Operation) -> Option<&Refused> {
+        match operation.sources.first() {
+            Some(&Operand::Number(number)) if operation.mnemonic == REFUSED => {
+                self.refused.get(usize::try_from(number).ok()?)
+            }
+            _ => None,
+        }
+    }
+
     /// General registers in which arguments arrive.
     #[must_use]
     pub fn inputs(&self) -> u32 {

@@ -12,12 +12,14 @@ pub enum Class {
     Logic,
     /// `sxt`, `zxt`
     Extend,
-    /// Shifts, bit fields.
+    /// Bit fields, and shifts by a number, which are bit fields.
     Shift,
     /// Integer compares and tests of bits.
     Compare,
-    /// Parallel arithmetic of bytes and words, population count.
+    /// Parallel arithmetic of bytes and words, and shifts by a register.
     Multimedia,
+    /// Parallel products, and population count.
+    ParallelMultiply,
     /// `movl`
     LongMove,
     Load,
@@ -63,10 +65,10 @@ pub enum Parallel {
     And,
     /// Only ever sets: other such.
     Or,
-    /// Target 0 or 1 of `or.andcm`: others of the same.
-    OrAndcm(u8),
-    /// Target 0 or 1 of `and.orcm`: others of the same.
-    AndOrcm(u8),
+    /// The target of `or.andcm` or `and.orcm` that is only ever set: other such.
+    DeMorganOr,
+    /// The one that is only ever cleared: other such.
+    DeMorganAnd,
 }
 
 impl Parallel {
@@ -74,12 +76,13 @@ impl Parallel {
     /// as GNU `as` has it.
     #[must_use]
     pub const fn goes_with(self, other: Parallel) -> bool {
-        match (self, other) {
-            (Parallel::And, Parallel::And) | (Parallel::Or, Parallel::Or) => true,
-            (Parallel::OrAndcm(one), Parallel::OrAndcm(two))
-            | (Parallel::AndOrcm(one), Parallel::AndOrcm(two)) => one == two,
-            _ => false,
-        }
+        matches!(
+            (self, other),
+            (Parallel::And, Parallel::And)
+                | (Parallel::Or, Parallel::Or)
+                | (Parallel::DeMorganOr, Parallel::DeMorganOr)
+                | (Parallel::DeMorganAnd, Parallel::DeMorganAnd)
+        )
     }
 }
 
@@ -118,6 +121,8 @@ pub struct Memory {
     pub bytes: u32,
     /// Acquire, release, or advanced: stays in order with all other accesses.
     pub ordered: bool,
+    /// Confirms an advanced load: what it loads is there already, and may be read in its own group.
+    pub confirms: bool,
     /// What is added to the base afterwards. `None` with a base among the defs: a register's value.
     pub step: Option<i64>,
 }
@@ -153,6 +158,8 @@ pub struct Inst {
     pub branch: Option<Branch>,
     /// Begins its group.
     pub first: bool,
+    /// Ends its group.
+    pub last: bool,
     /// Nothing is known to move across it.
     pub barrier: bool,
     /// `add r1 = constant, r2`: the constant, where it is one of this kind.
@@ -172,6 +179,7 @@ impl Inst {
             memory: None,
             branch: None,
             first: false,
+            last: false,
             barrier: false,
             offset: None,
         }

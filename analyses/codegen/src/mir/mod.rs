@@ -6,6 +6,8 @@ pub mod function;
 pub mod inst;
 pub mod liveness;
 pub mod register;
+pub(crate) mod relations;
 
 pub use inst::{Access, Branch, Class, Def, Inst, Memory, Parallel};
 pub use register::{File, Reg};
+pub use relations::{Promise, PromiseKind};

@@ -40,6 +40,14 @@ impl Reg {
     pub const EC: Reg = Reg::application(66);
     /// NaT bits of `st8.spill` and `ld8.fill`.
     pub const UNAT: Reg = Reg::application(36);
+    /// How the register stack engine works.
+    pub const RSC: Reg = Reg::application(16);
+    /// Where the register stack lies in memory.
+    pub const BSP: Reg = Reg::application(17);
+    /// Where the register stack engine writes next.
+    pub const BSPSTORE: Reg = Reg::application(18);
+    /// NaT bits of registers that the register stack engine wrote.
+    pub const RNAT: Reg = Reg::application(19);
     /// What `cmpxchg` compares with.
     pub const CCV: Reg = Reg::application(32);
     /// The high half of 16-byte loads and stores.
@@ -62,8 +70,8 @@ impl Reg {
     pub const UM: Reg = Reg::special(6);
     /// The advanced-load address table.
     pub const ALAT: Reg = Reg::special(7);
-    /// Flags of floating-point status, which arithmetic only ever sets.
-    pub const FLAGS: Reg = Reg::special(8);
+    /// What the register stack engine holds beside its registers.
+    pub const RSE: Reg = Reg::special(16);
 
     pub const fn general(number: u8) -> Reg {
         Reg {
@@ -101,6 +109,14 @@ impl Reg {
             number,
         }
     }
+    /// Flags of a status field (0 to 3) of floating-point status, which arithmetic only ever sets.
+    pub const fn flags(field: u8) -> Reg {
+        Reg::special(8 + (field & 3))
+    }
+    /// Controls of a status field (0 to 3) of floating-point status.
+    pub const fn controls(field: u8) -> Reg {
+        Reg::special(12 + (field & 3))
+    }
     const fn special(number: u8) -> Reg {
         Reg {
             file: File::Special,
@@ -116,6 +132,12 @@ impl Reg {
             File::Float => self.number < 2,
             _ => false,
         }
+    }
+
+    /// Whether it is a part of floating-point status.
+    #[must_use]
+    pub const fn is_status(self) -> bool {
+        matches!(self.file, File::Special) && matches!(self.number, 8..16)
     }
 
     /// Whether a loop branch may rename it. General registers rotate only as far as `alloc` said.
@@ -217,6 +239,10 @@ impl fmt::Display for Reg {
                 Some(name) => write!(f, "cr.{name}"),
                 None => write!(f, "cr{number}"),
             },
+            File::Special if self.is_status() => {
+                let part = if number < 12 { "flags" } else { "controls" };
+                write!(f, "ar.fpsr.sf{}.{part}", number & 3)
+            }
             File::Special => f.write_str(match *self {
                 Reg::IP => "ip",
                 Reg::PSR => "psr",
@@ -225,7 +251,7 @@ impl fmt::Display for Reg {
                 Reg::CFM => "cfm",
                 Reg::UM => "psr.um",
                 Reg::ALAT => "alat",
-                Reg::FLAGS => "flags of ar.fpsr",
+                Reg::RSE => "rse",
                 _ => "system registers",
             }),
         }

@@ -17,7 +17,7 @@ use crate::bundle::place::{Part, place_so};
 use crate::bundle::template::{Shape, Slot};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
-use crate::mir::{Class, Inst};
+use crate::mir::{Class, File, Inst};
 
 /// Units of a kind of slot that serve only some operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -39,8 +39,10 @@ impl Kind {
     pub fn of(inst: &Inst) -> Kind {
         let port = match inst.class {
             Class::Load | Class::Prefetch => Port::Load,
+            // Pairs go where integers are loaded.
+            Class::FloatLoad if pair(inst) => Port::Load,
             Class::FloatLoad => Port::FloatLoad,
-            Class::Store | Class::FloatStore | Class::ToFloat => Port::Store,
+            Class::Store | Class::FloatStore | Class::ToFloat | Class::Semaphore => Port::Store,
             Class::FromFloat => Port::Transfer,
             Class::Shift
             | Class::FromBranch
@@ -48,9 +50,9 @@ impl Kind {
             | Class::FromPredicates
             | Class::ToPredicates => Port::Shift,
             Class::Compare if inst.unit == Some(Type::I) => Port::Shift,
-            Class::FloatCompare => Port::FloatCompare,
+            Class::FloatCompare | Class::FloatMisc => Port::FloatCompare,
             Class::Check => Port::Check,
-            Class::Multimedia if inst.unit == Some(Type::I) => Port::Shift,
+            Class::ParallelMultiply => Port::Shift,
             _ => Port::Any,
         };
         Kind {
@@ -58,6 +60,15 @@ impl Kind {
             port,
         }
     }
+}
+
+/// Whether it loads two registers.
+fn pair(inst: &Inst) -> bool {
+    let loaded = inst
+        .defs
+        .iter()
+        .filter(|def| def.register.file == File::Float);
+    loaded.count() > 1
 }
 
 /// What an operation asks of its cycle.

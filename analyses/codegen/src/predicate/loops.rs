@@ -33,25 +33,15 @@ pub struct Region {
     pub header: u32,
     /// Ascending.
     pub blocks: Vec<u32>,
+    /// What it accesses in one iteration is apart from what it does in others unless it is seen to meet.
+    pub independent: bool,
 }
 
 /// Innermost loops by header.
 #[must_use]
 pub fn innermost(function: &Function) -> Vec<Region> {
     let count = function.blocks.len();
-    let next: Vec<Vec<u32>> = (0..count as u32)
-        .map(|block| {
-            let mut next = function.successors(block);
-            next.retain(|&to| (to as usize) < count);
-            next
-        })
-        .collect();
-    let mut before = vec![Vec::new(); count];
-    for (from, next) in (0..).zip(&next) {
-        for &to in next {
-            before[to as usize].push(from);
-        }
-    }
+    let (next, before) = edges(function);
     let dominators = Dominators::of(&next, &before);
     let mut regions: Vec<Region> = Vec::new();
     let mut is_header = vec![false; count];
@@ -74,13 +64,54 @@ pub fn innermost(function: &Function) -> Vec<Region> {
         }
         let mut blocks: Vec<u32> = inside.into_iter().collect();
         blocks.sort_unstable();
-        regions.push(Region { header, blocks });
+        regions.push(Region {
+            header,
+            blocks,
+            independent: false,
+        });
     }
     regions.retain(|one| {
         let mut others = one.blocks.iter().filter(|&&block| block != one.header);
         !others.any(|&block| is_header[block as usize])
     });
     regions
+}
+
+/// By block: the last that all ways to it lead through; `None` for the entry, and where nothing leads.
+#[must_use]
+pub fn dominators(function: &Function) -> Vec<Option<u32>> {
+    let (next, before) = edges(function);
+    let found = Dominators::of(&next, &before);
+    let mut at: Vec<u32> = vec![0; found.above.len()];
+    for (block, &place) in (0..).zip(&found.place) {
+        if let Some(at) = at.get_mut(place as usize) {
+            *at = block;
+        }
+    }
+    let above = |&place: &u32| match found.above.get(place as usize) {
+        Some(&up) if place > 0 && up != u32::MAX => Some(at[up as usize]),
+        _ => None,
+    };
+    found.place.iter().map(above).collect()
+}
+
+/// By block: where control goes, and where it comes from.
+fn edges(function: &Function) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+    let count = function.blocks.len();
+    let next: Vec<Vec<u32>> = (0..count as u32)
+        .map(|block| {
+            let mut next = function.successors(block);
+            next.retain(|&to| (to as usize) < count);
+            next
+        })
+        .collect();
+    let mut before = vec![Vec::new(); count];
+    for (from, next) in (0..).zip(&next) {
+        for &to in next {
+            before[to as usize].push(from);
+        }
+    }
+    (next, before)
 }
 
 /// Who dominates whom.

@@ -71,12 +71,14 @@ impl Model {
                 Rule::Printed => self.fraction_saved() < self.threshold(),
             }
     }
-    /// The least probability at which the version pays, if any does: where `saved` is `LEAST_SAVED`.
+    /// The least probability above which the version is accepted, if it ever is: where `saved` is `LEAST_SAVED`. What
+    /// remains does not depend on it.
     #[must_use]
     pub fn break_even(&self) -> Option<f64> {
         let gain = self.region - self.special;
         let wanted = (self.check + LEAST_SAVED) / gain;
-        (gain > 0.0 && wanted < 1.0).then_some(wanted)
+        let enough = self.remaining() < self.threshold();
+        (gain > 0.0 && wanted < 1.0 && enough).then_some(wanted)
     }
 }
 
@@ -169,6 +171,47 @@ mod tests {
             assert_eq!(model.accepted(Rule::Printed), printed, "{model:?}");
             assert_eq!(model.accepted(Rule::Corrected), corrected, "{model:?}");
         }
+    }
+
+    /// A version that is said to pay from some probability on is accepted above it, and one that never pays at none.
+    #[test]
+    fn the_break_even_is_where_acceptance_begins() {
+        let mut random = ir::random::Random::new(7);
+        let (mut paying, mut not) = (0, 0);
+        for _ in 0..4000 {
+            let mut number = |most: u32| f64::from(random.below(most));
+            let region = number(900);
+            let model = Model {
+                probability: 0.0,
+                region,
+                special: number(900).min(region),
+                check: number(40),
+                blocks: number(60) as usize,
+                memory_killed: number(8) as usize,
+            };
+            let at = |probability: f64| {
+                Model {
+                    probability,
+                    ..model
+                }
+                .accepted(Rule::Corrected)
+            };
+            match model.break_even() {
+                Some(share) => {
+                    paying += 1;
+                    assert!(at((share + 1e-6).min(1.0)), "{model:?}");
+                    assert!(!at(share - 1e-6), "{model:?}");
+                }
+                None => {
+                    not += 1;
+                    assert!(
+                        !(0..=100).any(|percent| at(f64::from(percent) / 100.0)),
+                        "{model:?}"
+                    );
+                }
+            }
+        }
+        assert!(paying > 500 && not > 500, "{paying} {not}");
     }
 
     /// Notes, section 8: su_thresh by memory operations and blocks.

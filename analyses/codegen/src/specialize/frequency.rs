@@ -17,6 +17,15 @@ pub const TRIPS: f64 = 8.0;
 /// Executions of each block by a warp for one invocation; estimates. 0 for blocks that are not reached.
 #[must_use]
 pub fn frequency(function: &Function) -> EntityVec<Block, f64> {
+    frequency_where(function, &|_| None)
+}
+
+/// The same where `decided` says of a block which of its successors alone is taken.
+#[must_use]
+pub fn frequency_where(
+    function: &Function,
+    decided: &dyn Fn(Block) -> Option<Block>,
+) -> EntityVec<Block, f64> {
     let flow = ControlFlow::new(function);
     let loops = LoopForest::new(&flow);
     // Edges that leave each loop.
@@ -40,16 +49,18 @@ pub fn frequency(function: &Function) -> EntityVec<Block, f64> {
         }
         let weight = weights[block];
         let left = |next: Block| loops.outermost_without(block, next);
-        let successors = &flow.successors[block];
+        let only = decided(block);
+        let mut successors = flow.successors[block].clone();
+        successors.retain(|next| only.is_none_or(|only| only == *next));
         let mut out = 0.0;
         let mut staying = 0.0;
-        for &next in successors {
+        for &next in &successors {
             match left(next) {
                 Some(l) => out += entered.get(&l).map_or(0.0, |all| all / exits[&l]),
                 None => staying += 1.0,
             }
         }
-        for &next in successors {
+        for &next in &successors {
             // Backwards, or into the side of a loop that was passed already.
             if flow.position[next] <= flow.position[block] {
                 continue;

@@ -59,6 +59,10 @@ pub trait Costs {
     fn literal(&self) -> f64;
     /// Of the comparisons, the vote and the branch for `members` values.
     fn check(&self, members: usize) -> f64;
+    /// The same without the vote, which uniform values need not.
+    fn uniform_check(&self, members: usize) -> f64 {
+        self.check(members)
+    }
 }
 
 impl Costs for Machine {
@@ -72,6 +76,9 @@ impl Costs for Machine {
         // One comparison each, the vote, the branch.
         let of = |work| self.charge(work).cycles;
         members as f64 * self.simple + of(Work::Vote) + of(Work::Branch)
+    }
+    fn uniform_check(&self, members: usize) -> f64 {
+        members as f64 * self.simple + self.charge(Work::Branch).cycles
     }
 }
 
@@ -211,13 +218,17 @@ impl<'a> Context<'a> {
                     continue;
                 }
                 let cycles = self.costs.inst(function, inst) * self.weights[block];
-                model.region += cycles;
+                // What the zero keeps from being reached is not executed in the original either.
+                if reached {
+                    model.region += cycles;
+                }
                 if reached && live.kept.contains(&inst) {
                     model.special += cycles;
                 } else if !(reached && live.copies.contains(&inst)) {
                     dead.push(inst);
-                    model.memory_killed +=
-                        usize::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
+                    model.memory_killed += usize::from(
+                        reached && (data.op.reads_memory() || matches!(data.op, Op::Store(_))),
+                    );
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use super::execute::round;
 use super::{MACHINES, emitted, loops};
-use lockstep_codegen::pipeline::software::{LoopReport, Method, Reason};
+use lockstep_codegen::machine;
+use lockstep_codegen::pipeline::software::{self, LoopReport, Method, Reason};
+use lockstep_codegen::target::ia64::emit::{Options, emit};
 use std::fmt::Write;
 
 /// Loops that leave early with their data, and those in which a value is waited for in some rounds only.
@@ -201,6 +203,41 @@ fn loops_reach_their_bounds() {
             "{slower:?}"
         );
     }
+}
+
+/// Where a method is asked for it does what the table of methods says of it.
+#[test]
+fn methods_do_what_is_said_of_them() {
+    let all = loops::loops();
+    let table = machine::named("itanium2").expect("a table");
+    let mut compared = 0;
+    for of in all.iter().filter(|of| of.exits > 0) {
+        let reports = |method| {
+            let options = Options {
+                pipeline: Some(software::Options {
+                    method,
+                    always: true,
+                    unroll: Some(1),
+                    ..software::Options::default()
+                }),
+                ..Options::default()
+            };
+            let code = emit(&of.module, table.epic().expect("groups"), &options);
+            code.expect("code").functions.remove(0).loops
+        };
+        let best = reports(None);
+        for method in Method::EXITS {
+            for (own, best) in reports(Some(method)).iter().zip(&best) {
+                let said = best.methods.iter().find(|one| one.0 == method);
+                let Some(&(_, Some(said))) = said else {
+                    continue;
+                };
+                assert_eq!(own.ii, Some(said), "{} by {method}", of.name);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 80, "{compared}");
 }
 
 /// The intervals that the paper shows of Intel's compiler for Itanium, and its stages where the interval is the same.

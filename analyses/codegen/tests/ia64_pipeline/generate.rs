@@ -139,15 +139,17 @@ impl Builder {
     }
 
     fn statement(&mut self, depth: u32) {
-        match self.random.random_range(0..16) {
+        match self.random.random_range(0..17) {
             0..=4 => {
-                let mnemonic = ["add", "sub", "xor", "and", "or", "shladd", "zxt4"];
+                let mnemonic = [
+                    "add", "sub", "xor", "and", "or", "shladd", "zxt4", "mov", "mov",
+                ];
                 let mnemonic = *mnemonic.choose(&mut self.random).expect("some");
                 let to = self.variable();
                 let (one, other) = (self.variable(), self.variable());
                 let sources = match mnemonic {
                     "shladd" => vec![reg(one), Operand::Number(1), reg(other)],
-                    "zxt4" => vec![reg(one)],
+                    "zxt4" | "mov" => vec![reg(one)],
                     "add" if self.random.random_bool(0.4) => vec![Operand::Number(3), reg(one)],
                     _ => vec![reg(one), reg(other)],
                 };
@@ -223,6 +225,13 @@ impl Builder {
                 let latch = self.latch;
                 self.jump(Some(yes), latch);
                 self.block();
+            }
+            // Values that move on by one variable.
+            15 => {
+                for at in 1..self.variables.len() {
+                    let (to, from) = (self.variables[at - 1], self.variables[at]);
+                    self.plain("mov", vec![reg(to)], vec![reg(from)]);
+                }
             }
             _ => {
                 if let Some((sum, scratch)) = self.float {

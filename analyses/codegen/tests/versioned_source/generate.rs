@@ -1,4 +1,6 @@
-//! Random kernels in the text of CUDA and HLSL: arithmetic on values that are often zero, branches, loops, calls, stores.
+//! Random kernels in the text of CUDA and HLSL: arithmetic on values that are often zero, branches, loops, calls, stores; tests
+//! of zero by the author, values that are never zero, uniform ones, factors without a name, and text of another permutation,
+//! which `OTHER` shows.
 //! Divisors and arguments of roots are kept from zero, so that no value is infinite or a NaN.
 
 use ir::random::Random;
@@ -168,8 +170,9 @@ impl Generator {
 
     fn float(&mut self, depth: u32) -> String {
         if depth == 0 || self.random.percent(15) {
-            return match self.random.below(5) {
+            return match self.random.below(6) {
                 0 => self.fraction(),
+                5 if self.random.percent(50) => self.input(),
                 1 if !self.vectors.is_empty() => {
                     let vector = self.random.pick(&self.vectors).clone();
                     let lane = *self.random.pick(&["x", "y", "z", "r", "g"]);
@@ -304,6 +307,40 @@ impl Generator {
         }
     }
 
+    /// A value of the thread, or of all threads, that has no name.
+    fn input(&mut self) -> String {
+        let slot = self.random.below(INPUTS);
+        match self.random.percent(20) {
+            true => format!("src[{slot}]"),
+            false => format!("src[i * {INPUTS} + {slot}]"),
+        }
+    }
+
+    /// A statement that a permutation has and another has not.
+    fn permuted(&mut self) {
+        let directive = *self
+            .random
+            .pick(&["#ifdef OTHER", "#ifndef OTHER", "#if 0"]);
+        self.out.push_str(directive);
+        self.out.push('\n');
+        self.small();
+        if self.random.percent(30) {
+            self.out.push_str("#else\n");
+            self.small();
+        }
+        self.out.push_str("#endif\n");
+    }
+
+    fn small(&mut self) {
+        let value = self.float(1);
+        if let Some(name) = self.target() {
+            let op = *self.random.pick(&["=", "+=", "*="]);
+            self.line(&format!("{name} {op} {value};"));
+        } else {
+            self.line(&format!("dst[i * {OUTPUTS}] += {value};"));
+        }
+    }
+
     fn target(&mut self) -> Option<String> {
         let open: Vec<String> = self
             .floats
@@ -335,7 +372,7 @@ impl Generator {
         if self.random.percent(8) {
             self.out.push('\n');
         }
-        match self.random.below(20) {
+        match self.random.below(26) {
             0..=4 => {
                 let value = self.float(3);
                 let name = self.name();
@@ -458,6 +495,45 @@ impl Generator {
                         _ => self.line(&format!("{name} = {value};")),
                     }
                 }
+            }
+            20 | 21 if depth < 3 => {
+                // The author's own test of a zero.
+                let name = self.random.pick(&self.floats).clone();
+                let zero = self.number(0);
+                let (op, swapped) = *self
+                    .random
+                    .pick(&[("!=", false), (">", false), ("==", true)]);
+                self.line(&format!("if ({name} {op} {zero}) {{"));
+                self.block(depth);
+                if swapped || self.random.percent(40) {
+                    self.line("} else {");
+                    self.block(depth);
+                }
+                self.line("}");
+            }
+            22 if depth < 2 => self.permuted(),
+            23 => {
+                let value = self.float(2);
+                let name = self.name();
+                let bounded = match self.random.below(3) {
+                    0 => format!("{} + {}", self.call("saturate", &value), self.number(1)),
+                    1 => format!("{}({value}, {})", self.word("max"), self.number(1)),
+                    _ => format!("({value}) * ({value}) + {}", self.number(2)),
+                };
+                self.line(&format!("float {name} = {bounded};"));
+                self.floats.push(name);
+            }
+            24 => {
+                let slot = self.random.below(INPUTS);
+                let name = self.name();
+                self.line(&format!("float {name} = src[{slot}];"));
+                self.floats.push(name);
+            }
+            25 => {
+                let (input, value) = (self.input(), self.float(3));
+                let name = self.name();
+                self.line(&format!("float {name} = {input} * ({value});"));
+                self.floats.push(name);
             }
             19 if depth > 0 && self.random.percent(20) => {
                 let condition = self.condition(1);

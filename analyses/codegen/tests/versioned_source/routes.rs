@@ -1,7 +1,7 @@
 //! The same kernels versioned by source, on the IR and as PTX text: all compute what the original does, so that they agree
 //! with one another.
 
-use super::{Count, Infinite, Original, versions};
+use super::{Count, FREE, Infinite, Original, versions};
 use crate::flat::Flat;
 use crate::generate::{Language, kernel};
 use ir::interp::{self, Launch, Outcome};
@@ -95,7 +95,7 @@ fn by_ptx(module: &Module, first: &Outcome, launch: &Launch, what: &str, agreed:
     let items = split_items(&text);
     let settings = ptx::Settings {
         absorb: true,
-        whole_warps: false,
+        ..ptx::Settings::default()
     };
     for (item, tree, lowered) in ir::lower::ptx::lower_text(&text) {
         let PtxItemKind::Function(tree) = &tree.kind else {
@@ -129,7 +129,7 @@ fn routes_agree() {
         let what = format!("kernel {seed}");
         let original = Original::new(&text, Language::Cuda, &[seed]);
         let mut count = Count::default();
-        for after in versions(&text, Language::Cuda, &mut count, &what, 1)
+        for after in versions(&text, Language::Cuda, &mut count, &what, 1, FREE)
             .iter()
             .take(TRIES)
         {

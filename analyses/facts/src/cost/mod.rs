@@ -7,7 +7,7 @@ mod machine;
 mod work;
 
 pub use machine::{Charge, Machine, Unit};
-pub use work::{Work, work};
+pub use work::{Work, is_folded, work};
 
 use crate::divergence::{DISPATCH, Engine, SUBGROUP, level_of, scope_of};
 use crate::model::*;

@@ -1,16 +1,19 @@
 //! Which kind of work an instruction is, as a compiler for GPUs would have it: what folds into operands or addresses is
-//! free, divisions by constants are multiplications.
+//! free, divisions by constants are multiplications, and what has constants alone for operands is computed beforehand.
 //!
 //! ```text
 //! ext = sign-extend i; off = mul ext, 4; p = ptr-add a, off     one multiply: a wide multiply-add does all three
 //! ```
 //!
-//! Looks at operands one step deep. Does not know what a compiler would merge, hoist or share.
+//! Looks at operands one step deep, at constants `FOLDED` steps. Does not know what a compiler would merge, hoist or share.
 
 use ir::{
     BinaryOp, Convert, Function, InstData, Language, Op, Space, TernaryOp, TextureOp, Type,
     UnaryOp, Value, WarpKind,
 };
+
+/// Operations on constants, on top of each other, that are followed.
+const FOLDED: u32 = 8;
 
 /// What an instruction has a unit do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -105,8 +108,37 @@ impl Work {
     ];
 }
 
+/// Every compiler computes it: it is pure, and its operands are constants or such values themselves.
+#[must_use]
+pub fn is_folded(function: &Function, inst: &InstData) -> bool {
+    folds(function, inst, FOLDED)
+}
+
+fn folds(function: &Function, inst: &InstData, depth: u32) -> bool {
+    let pure = matches!(
+        inst.op,
+        Op::Unary(_)
+            | Op::Binary(..)
+            | Op::Ternary(_)
+            | Op::Convert(_)
+            | Op::Select
+            | Op::Fma
+            | Op::IntCompare(_)
+            | Op::FloatCompare(_)
+    );
+    let constant = |&value: &Value| {
+        function.defining(value).is_some_and(|defining| {
+            matches!(defining.op, Op::Const(_)) || depth > 0 && folds(function, defining, depth - 1)
+        })
+    };
+    pure && inst.guard.is_none() && !inst.args.is_empty() && inst.args.iter().all(constant)
+}
+
 #[must_use]
 pub fn work(function: &Function, inst: &InstData) -> Work {
+    if is_folded(function, inst) {
+        return Work::Free;
+    }
     let ty = inst
         .results
         .first()

@@ -7,11 +7,12 @@ use crate::model::*;
 use crate::words;
 use ir::{
     Barrier, BinaryOp, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
-    ShaderStage, Special, TextureOp, Value, WarpKind,
+    ShaderStage, Special, Terminator, TextureOp, Value, WarpKind,
 };
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     barriers(cx, out);
+    mesh_calls(cx, out);
     let warp = cx.partial(Scope::Subgroup);
     for (block, inst) in cx.instructions() {
         if let Op::Barrier(Barrier::Warp) = &cx.function.insts[inst].op {
@@ -36,7 +37,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     if matches!(cx.function.kind, FunctionKind::Stage(ShaderStage::Pixel)) {
         derivatives(cx, out);
     }
-    loops(cx, out);
+    loops(cx, &warp, out);
 }
 
 fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -84,7 +85,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             0..0,
             cx.calls_to(barrier.loc, cx.function.blocks[branch].loc),
         );
-        let tiles = |l: &LoopFact| rounds::whole_tiles(cx, l.header, branch);
+        let tiles = |l: &LoopFact| {
+            rounds::whole_tiles(cx, l.header, branch)
+                || rounds::may_be_whole_tiles(cx, l.header, branch)
+        };
         if in_loop && cx.facts.loops.iter().any(tiles) {
             continue;
         }
@@ -465,7 +469,7 @@ fn leaves_by_discard(cx: &Context<'_>, branch: Block) -> bool {
 
 /// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
 /// the body has something to wait for.
-fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
+fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
     for fact in &cx.facts.loops {
         if fact.trip != Class::Divergent && fact.trip != Class::Affine {
             continue;
@@ -481,6 +485,7 @@ fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
         };
         let Some(exit) = exit else { continue };
         if cx.branch_left_to_callers(exit)
+            || in_one_lane(cx, warp, fact.header)
             || !heavy(cx, fact.header, exit)
             || rounds::shared_by_the_warp(cx, fact.header, exit)
             || rounds::serves_in_groups(cx, exit)
@@ -500,6 +505,111 @@ fn loops(cx: &Context<'_>, out: &mut Vec<Finding>) {
             message,
             related,
         ));
+    }
+}
+
+/// At most one lane of the warp comes to a block: it waits for nobody.
+fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+    let dominators = cx.dominators();
+    warp.edges_to(block).iter().any(|&(branch, target)| {
+        let only = cx.flow.predecessors[target].as_slice() == [branch];
+        let Terminator::Branch {
+            condition, then, ..
+        } = &cx.function.blocks[branch].terminator
+        else {
+            return false;
+        };
+        let lanes = cx.facts.branch(branch).and_then(|fact| fact.lanes);
+        only && dominators.dominates(target, block)
+            && (then.block == target
+                && (lanes.is_some_and(|lanes| lanes.count_ones() <= 1)
+                    || is_one_thread(cx, *condition)))
+    })
+}
+
+/// `grid.thread_rank() == 0`, `tid + n * block == 0`: coordinates that are added up are zero in one thread at most.
+fn is_one_thread(cx: &Context<'_>, condition: Value) -> bool {
+    let function = cx.function;
+    let Some(data) = function.defining(condition) else {
+        return false;
+    };
+    if !matches!(data.op, Op::IntCompare(IntCondition::Equal))
+        || function.int_constant(data.args[1]) != Some(0)
+    {
+        return false;
+    }
+    let (mut work, mut thread) = (vec![data.args[0]], false);
+    for _ in 0..32 {
+        let Some(value) = work.pop() else {
+            return thread;
+        };
+        let Some(data) = function.defining(value) else {
+            return false;
+        };
+        match data.op {
+            Op::Special(special) => {
+                thread |= matches!(special, Special::ThreadId(0) | Special::LaneId);
+            }
+            Op::Convert(_) | Op::Binary(BinaryOp::Add | BinaryOp::Mul, _) => {
+                work.extend(data.args.iter().copied());
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// `DispatchMesh` and `SetMeshOutputCounts` are the whole workgroup's: all its threads call them, with the same operands.
+fn mesh_calls(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    let mut group = None;
+    for (block, inst) in cx.instructions() {
+        let data = &cx.function.insts[inst];
+        let (name, operands) = match &data.op {
+            Op::Texture(access) if access.op == TextureOp::DispatchMesh => ("DispatchMesh", 3),
+            Op::Texture(access) if access.op == TextureOp::SetMeshOutputCounts => {
+                ("SetMeshOutputCounts", 2)
+            }
+            _ => continue,
+        };
+        let partial = group.get_or_insert_with(|| cx.partial(Scope::Workgroup));
+        // Inputs of these stages, such as the number of the draw, are no thread's own.
+        let of_the_draw = |value: Value| {
+            let source = cx
+                .source(value)
+                .and_then(|source| cx.function.defining(source));
+            source.is_some_and(|data| matches!(data.op, Op::StageInput(_)))
+        };
+        let code = Code::DivergentMeshCall;
+        if let Some(branch) = partial.branch(block) {
+            let selector = cx.function.blocks[branch].terminator.selector();
+            if cx.branch_left_to_callers(branch) || selector.is_some_and(of_the_draw) {
+                continue;
+            }
+            let related = cx.branch_chain(branch);
+            let because = Context::because(&related);
+            let message = format!(
+                "`{name}` is reached by only a part of the group's threads: all of them must call it, once{because}"
+            );
+            let tier = match provably_splits(cx, branch) {
+                true => Tier::Error,
+                false => Tier::Warning,
+            };
+            out.push(finding(code, tier, data.loc, message, related));
+            continue;
+        }
+        let mut counts = data.args.iter().take(operands).copied();
+        let differs = counts.find(|&count| {
+            !cx.uniform(count, block, Scope::Workgroup)
+                && !cx.left_to_callers(count)
+                && !of_the_draw(count)
+        });
+        if let Some(count) = differs {
+            let related = cx.chain(count, block);
+            let because = Context::because(&related);
+            let message =
+                format!("an operand of `{name}` may differ between the group's threads{because}");
+            out.push(finding(code, Tier::Warning, data.loc, message, related));
+        }
     }
 }
 

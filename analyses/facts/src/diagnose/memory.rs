@@ -3,7 +3,8 @@
 use super::{Context, finding, rounds};
 use crate::model::*;
 use crate::words;
-use ir::{AtomicOp, Block, Function, Inst, Op, Space, Value, ValueDef};
+use ir::lower::c_family::builtins::hlsl::extensions;
+use ir::{AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, Op, Space, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -16,16 +17,14 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
 /// Strided accesses to device memory, unless the accesses of one block to the same array use the sectors together (the
 /// fields of one structure).
 fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    let mut together: FxHashMap<(&str, Option<i64>, Option<Block>), u64> = FxHashMap::default();
+    let mut together: FxHashMap<Together<'_>, u64> = FxHashMap::default();
     for access in cx
         .facts
         .accesses
         .iter()
         .filter(|a| a.space == Space::Global)
     {
-        *together
-            .entry((&access.base, access.stride_bytes, cx.block_of[access.inst]))
-            .or_default() += u64::from(access.bytes);
+        *together.entry(used_with(cx, access)).or_default() += u64::from(access.bytes);
     }
     let warp = words::warp(cx.function.language);
     for access in cx
@@ -52,12 +51,8 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         };
         match (access.stride_bytes, access.sectors) {
             (Some(stride), Some(sectors)) => {
-                let used = together
-                    .get(&(access.base.as_str(), access.stride_bytes, block))
-                    .copied()
-                    .unwrap_or(0);
-                let shared =
-                    !access.base.is_empty() && used.saturating_mul(2) >= stride.unsigned_abs();
+                let used = together.get(&used_with(cx, access)).copied().unwrap_or(0);
+                let shared = used.saturating_mul(2) >= stride.unsigned_abs();
                 if !is_waste(access, sectors) || shared {
                     continue;
                 }
@@ -130,6 +125,39 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// Array, stride, and block: what is accessed together uses the sectors together.
+type Together<'a> = (&'a str, Value, Option<i64>, Option<Block>);
+
+fn used_with<'a>(cx: &Context<'_>, access: &'a AccessFact) -> Together<'a> {
+    // What has no name is told by where its address begins; a descriptor is often fetched again for each access.
+    let mut base = access.address;
+    let fetched = loop {
+        match cx.function.defining(base) {
+            Some(data) if matches!(data.op, Op::PtrAdd) => base = data.args[0],
+            Some(data) => break matches!(data.op, Op::ResourceElement { .. }),
+            None => break false,
+        }
+    };
+    if fetched || !access.base.is_empty() {
+        base = Value(0);
+    }
+    let block = cx.block_of[access.inst].map(|block| first_of_its_kind(cx, block));
+    (&access.base, base, access.stride_bytes, block)
+}
+
+/// The first of the blocks that are executed where and as often as this one.
+fn first_of_its_kind(cx: &Context<'_>, block: Block) -> Block {
+    let forest = cx.forest();
+    let mut at = block;
+    while let Some(before) = cx.dominators().immediate(at)
+        && cx.post_dominators.dominates(at, before)
+        && forest.of(before) == forest.of(at)
+    {
+        at = before;
+    }
+    at
 }
 
 /// Twice the sectors that the bytes need; a few lanes alone must cost more than their own few sectors.
@@ -236,6 +264,8 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if access.class != AccessClass::Uniform
             || access.lanes == 1
             || ir::is_counter(&access.base)
+            // What looks like an atomic operation is an instruction to the driver.
+            || extensions::is_driver_buffer(&access.base)
             || cx.left_to_callers(access.address)
         {
             continue;
@@ -330,8 +360,11 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
             sum.checked_add(function.int_constant(offset)?)
         });
         let mut values = data.args[1..].iter();
-        let constant =
-            values.all(|&v| matches!(function.defining(v).map(|d| &d.op), Some(Op::Const(_))));
+        let constant = values.all(|&value| {
+            function.defining(value).is_some_and(|computed| {
+                matches!(computed.op, Op::Const(_)) || crate::cost::is_folded(function, computed)
+            })
+        });
         match at {
             Some(at) if constant && written.insert((alloca, at)) => tables.insert(alloca),
             _ => others.insert(alloca),
@@ -374,6 +407,9 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
             return false;
         }
         match cx.function.values[value].def {
+            // Where callers pass literals it is known; where they do not, it is their finding.
+            ValueDef::Param(block, _)
+                if block == cx.function.entry() && cx.function.kind == FunctionKind::Device => {}
             ValueDef::Param(block, number) => {
                 let counted = cx.facts.loops.iter().any(|l| {
                     l.header == block
@@ -385,7 +421,9 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                         }
                 });
                 if !counted {
-                    let Some(more) = chosen_among(cx, block, number) else {
+                    let more = chosen_among(cx, block, number)
+                        .or_else(|| left_by_what_is_known(cx, block, number, ROUNDS));
+                    let Some(more) = more else {
                         return false;
                     };
                     work.extend(more);
@@ -406,6 +444,9 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                     Op::Parameter(_) => {}
                     // What the author wrote there may well be a constant.
                     Op::Unknown(_) | Op::CallUnknown { .. } => {}
+                    Op::Binary(..) if number_of_the_round(cx, data).is_some() => {
+                        work.extend(number_of_the_round(cx, data));
+                    }
                     Op::Unary(_)
                     | Op::Binary(..)
                     | Op::Convert(_)
@@ -424,12 +465,99 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
     true
 }
 
+/// What a value of a loop's header is computed from, with what decides when the loop ends: where all of it is known, so
+/// are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no header.
+fn left_by_what_is_known(
+    cx: &Context<'_>,
+    header: Block,
+    number: u32,
+    most: u64,
+) -> Option<Vec<Value>> {
+    let function = cx.function;
+    let forest = cx.forest();
+    let (own, _) = forest.loops.iter().find(|(_, one)| one.header == header)?;
+    let fact = cx.facts.loops.iter().find(|l| l.header == header);
+    if fact.and_then(|l| l.count).is_some_and(|count| count > most) {
+        return None;
+    }
+    let mut found = Vec::new();
+    for &before in &cx.flow.predecessors[header] {
+        let edges = function.blocks[before].terminator.edges();
+        for edge in edges.iter().filter(|edge| edge.block == header) {
+            found.push(*edge.args.get(number as usize)?);
+        }
+    }
+    for &block in cx
+        .flow
+        .order
+        .iter()
+        .filter(|&&block| forest.contains(own, block))
+    {
+        let mut next = cx.flow.successors[block].iter();
+        if next.any(|&next| !forest.contains(own, next)) {
+            found.push(function.blocks[block].terminator.selector()?);
+        }
+    }
+    Some(found)
+}
+
+/// `i / T` in `for (i = t % T; i < n; i += T)` is the number of the round, whatever `t` is. The limit of the loop.
+fn number_of_the_round(cx: &Context<'_>, data: &ir::InstData) -> Option<Value> {
+    let function = cx.function;
+    let below = |mut value: Value| {
+        while let Some(data) = function.defining(value)
+            && matches!(data.op, Op::Convert(_))
+        {
+            value = data.args[0];
+        }
+        value
+    };
+    let same = |a: Value, b: Value| {
+        let (a, b) = (below(a), below(b));
+        a == b
+            || function
+                .int_constant(a)
+                .is_some_and(|n| function.int_constant(b) == Some(n))
+    };
+    let Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned, _) = data.op else {
+        return None;
+    };
+    let (counter, divisor) = (below(data.args[0]), data.args[1]);
+    let ValueDef::Param(header, number) = function.values[counter].def else {
+        return None;
+    };
+    for &before in &cx.flow.predecessors[header] {
+        for edge in function.blocks[before].terminator.edges() {
+            if edge.block != header {
+                continue;
+            }
+            let arriving = function.defining(below(*edge.args.get(number as usize)?))?;
+            let (a, b) = (*arriving.args.first()?, *arriving.args.get(1)?);
+            let fits = match arriving.op {
+                Op::Binary(BinaryOp::Add, _) => below(a) == counter && same(b, divisor),
+                Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => same(b, divisor),
+                _ => false,
+            };
+            if !fits {
+                return None;
+            }
+        }
+    }
+    let selector = function.blocks[header].terminator.selector()?;
+    let compare = function.defining(selector)?;
+    let sides = compare.args.iter().copied();
+    let mut limits = sides.filter(|&side| below(side) != counter);
+    limits
+        .next()
+        .filter(|_| matches!(compare.op, Op::IntCompare(_)))
+}
+
 /// The header leaves the loop by constants, template parameters and its own counters alone, which advance by such: an
 /// instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
 fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     const ROUNDS: u64 = 128;
     let function = cx.function;
-    let forest = ir::loops::LoopForest::new(&cx.flow);
+    let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
         return false;
     };

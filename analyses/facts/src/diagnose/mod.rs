@@ -10,8 +10,10 @@
 
 mod collective;
 mod convergence;
+mod derivatives;
 mod memory;
 mod partial;
+mod races;
 mod resources;
 mod rounds;
 mod work;
@@ -20,6 +22,7 @@ use crate::causes::cause_chain;
 use crate::model::*;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
+use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, FunctionKind, Inst, Loc, Module, Value, ValueDef};
 use partial::Partial;
 
@@ -44,9 +47,11 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
         findings.clear();
         convergence::findings(&Context::new(function, &favourable), &mut findings);
     }
+    derivatives::wave_sensitive(&cx, &mut findings);
     resources::findings(&cx, &mut findings);
     memory::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);
+    races::findings(&cx, &mut findings);
     for one in &mut findings {
         one.calls = cx.calls_to(one.loc, Loc::NONE);
         // How the place is come to, where nothing tells it yet.
@@ -66,6 +71,7 @@ struct Context<'a> {
     flow: ControlFlow,
     post_dominators: DominatorTree,
     dominators: std::cell::OnceCell<DominatorTree>,
+    forest: std::cell::OnceCell<LoopForest>,
     block_of: EntityVec<Inst, Option<Block>>,
 }
 
@@ -85,6 +91,7 @@ impl<'a> Context<'a> {
             flow,
             post_dominators,
             dominators: std::cell::OnceCell::new(),
+            forest: std::cell::OnceCell::new(),
             block_of,
         }
     }
@@ -92,6 +99,10 @@ impl<'a> Context<'a> {
     fn dominators(&self) -> &DominatorTree {
         self.dominators
             .get_or_init(|| DominatorTree::dominators(&self.flow))
+    }
+
+    fn forest(&self) -> &LoopForest {
+        self.forest.get_or_init(|| LoopForest::new(&self.flow))
     }
 
     /// Every instruction in layout order, with its block.
@@ -183,9 +194,14 @@ impl<'a> Context<'a> {
 
     /// Whether a value differs only as far as the callers of a device function make it: then it is their finding.
     fn left_to_callers(&self, value: Value) -> bool {
-        if self.function.kind != FunctionKind::Device {
-            return false;
-        }
+        self.function.kind == FunctionKind::Device
+            && self.source(value).is_some_and(|source| {
+                matches!(self.function.values[source].def, ValueDef::Param(b, _) if b == self.function.entry())
+            })
+    }
+
+    /// The value that a chain of causes ends at.
+    fn source(&self, value: Value) -> Option<Value> {
         let mut at = value;
         // A chain visits no value twice; the bound only guards against a cyclic cause.
         for _ in 0..self.function.values.len() {
@@ -199,14 +215,12 @@ impl<'a> Context<'a> {
                 }
                 Cause::Branch(block) => match self.function.blocks[block].terminator.selector() {
                     Some(next) if next != at => next,
-                    _ => return false,
+                    _ => return None,
                 },
-                _ => {
-                    return matches!(self.function.values[at].def, ValueDef::Param(b, _) if b == self.function.entry());
-                }
+                _ => return Some(at),
             };
         }
-        false
+        None
     }
 
     fn branch_left_to_callers(&self, branch: Block) -> bool {

@@ -4,6 +4,7 @@
 
 use super::Context;
 use crate::model::Scope;
+use ir::dominators::DominatorTree;
 use ir::{Block, EntityVec, FunctionKind, Op, Terminator};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -30,10 +31,14 @@ struct Control {
 impl Partial {
     pub(super) fn new(cx: &Context<'_>, scope: Scope) -> Self {
         let count = cx.function.blocks.len();
-        let mut controlled_by: EntityVec<Block, SmallVec<[Control; 2]>> =
-            EntityVec::with_len(SmallVec::new(), count);
+        let mut controlled_by = EntityVec::with_len(SmallVec::new(), count);
+        let mut controlled_alive = EntityVec::with_len(SmallVec::new(), count);
         let quiet = ending_quietly(cx);
         let ends = ending_without_waiting(cx, scope);
+        // Without the edges by which lanes end: `if (t == 0) { if (n == 1) return; .. } barrier();` keeps no lane away
+        // that still runs.
+        let mut running = cx.flow.clone();
+        let mut controls = Vec::new();
         for &branch in &cx.flow.order {
             let targets = &cx.flow.successors[branch];
             if targets.len() < 2 {
@@ -42,30 +47,46 @@ impl Partial {
             let stop = cx.post_dominators.immediate(branch);
             let selector = cx.function.blocks[branch].terminator.selector();
             let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope));
+            let ended = |target: Block| {
+                // Lanes that skip a block on their way to a common end do not return early: they should have come.
+                let apart = stop.is_none_or(|stop| target != stop && quiet[stop]);
+                apart && ends[target] && scope != Scope::Quad
+                    || quiet[target] && scope <= Scope::Subgroup
+            };
             for &target in targets {
-                let alive = targets.iter().any(|&other| {
-                    // Lanes that skip a block on their way to a common end do not return early: they should have come.
-                    let apart = stop.is_none_or(|stop| other != stop && quiet[stop]);
-                    let ended = apart && ends[other] && scope != Scope::Quad
-                        || quiet[other] && scope <= Scope::Subgroup;
-                    other != target && !ended
+                let alive = targets
+                    .iter()
+                    .any(|&other| other != target && !ended(other));
+                controls.push(Control {
+                    branch,
+                    target,
+                    divergent,
+                    alive,
                 });
-                let mut at = Some(target);
-                while at != stop {
-                    let Some(block) = at else { break };
-                    controlled_by[block].push(Control {
-                        branch,
-                        target,
-                        divergent,
-                        alive,
-                    });
-                    at = cx.post_dominators.immediate(block);
+            }
+            // A loop without its exits would have no end at all.
+            let inner = cx.forest().of(branch);
+            let leaves = |target: Block| {
+                ended(target) && inner.is_none_or(|inner| cx.forest().contains(inner, target))
+            };
+            if !targets.iter().all(|&target| leaves(target)) {
+                running.successors[branch].retain(|target| !leaves(*target));
+                for &target in targets.iter().filter(|&&target| leaves(target)) {
+                    running.predecessors[target].retain(|before| *before != branch);
                 }
+            }
+        }
+        let post_of_running = DominatorTree::post_dominators(&running);
+        for control in controls {
+            record(&mut controlled_by, &cx.post_dominators, control);
+            let goes_on = &running.successors[control.branch];
+            if goes_on.len() > 1 && goes_on.contains(&control.target) {
+                record(&mut controlled_alive, &post_of_running, control);
             }
         }
         Partial {
             witness: spread(&controlled_by, false),
-            witness_alive: spread(&controlled_by, true),
+            witness_alive: spread(&controlled_alive, true),
             controlled_by,
         }
     }
@@ -111,6 +132,21 @@ impl Partial {
             }
         }
         edges
+    }
+}
+
+/// The blocks that depend on a branch by one of its edges.
+fn record(
+    controlled_by: &mut EntityVec<Block, SmallVec<[Control; 2]>>,
+    post: &DominatorTree,
+    control: Control,
+) {
+    let stop = post.immediate(control.branch);
+    let mut at = Some(control.target);
+    while at != stop {
+        let Some(block) = at else { break };
+        controlled_by[block].push(control);
+        at = post.immediate(block);
     }
 }
 

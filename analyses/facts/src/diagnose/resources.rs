@@ -2,7 +2,7 @@
 
 use super::{Context, finding};
 use crate::model::*;
-use ir::{Function, Inst, Op};
+use ir::{Convert, Function, Inst, Loc, Op, Value};
 
 const MARK: &str = "NonUniformResourceIndex";
 
@@ -36,7 +36,10 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 message,
                 related,
             ));
-        } else if non_uniform_marked && uniform {
+        } else if non_uniform_marked
+            && uniform
+            && let Some(mark) = written_mark(cx.function, index)
+        {
             let message = format!(
                 "the index of {} is the same in all lanes of a wave: the mark costs a loop on hardware with scalar descriptors",
                 Context::quoted(&array, "this array of resources")
@@ -44,7 +47,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             out.push(finding(
                 Code::NeedlessNonuniform,
                 Tier::Hint,
-                data.loc,
+                mark,
                 message,
                 Vec::new(),
             ));
@@ -62,4 +65,20 @@ fn resource_name(function: &Function, inst: Inst) -> String {
         Some(Op::SymbolAddress(symbol)) => function.symbols[*symbol].name.to_string(),
         _ => String::new(),
     }
+}
+
+/// The place of the mark below an index; an array of node outputs has none, and takes any index.
+fn written_mark(function: &Function, mut index: Value) -> Option<Loc> {
+    for _ in 0..8 {
+        let data = function.defining(index)?;
+        let from = *data.args.first()?;
+        match data.op {
+            Op::Convert(Convert::Bitcast) if function.ty(from) == function.ty(index) => {
+                return Some(data.loc);
+            }
+            Op::Convert(_) => index = from,
+            _ => return None,
+        }
+    }
+    None
 }

@@ -91,6 +91,10 @@ struct Growth {
     symbolic: bool,
     /// From lane to lane, at least; a value that repeats (`tid % 32`) is smallest in the first lane.
     lane: i64,
+    /// A bound on what `lane` makes between any two lanes: `tid % 4` differs by 3.
+    within: Option<i64>,
+    /// Between any two lanes, at most, by coordinates beyond the first.
+    spread: i64,
 }
 
 impl Growth {
@@ -99,6 +103,16 @@ impl Growth {
             round: self.round.checked_add(other.round.checked_mul(factor)?)?,
             symbolic: self.symbolic || other.symbolic,
             lane: self.lane.checked_add(other.lane.checked_mul(factor)?)?,
+            within: match (self.lane, other.lane) {
+                (_, 0) => self.within,
+                (0, _) => other
+                    .within
+                    .and_then(|most| most.checked_mul(factor.checked_abs()?)),
+                _ => None,
+            },
+            spread: self
+                .spread
+                .checked_add(other.spread.checked_mul(factor.checked_abs()?)?)?,
         })
     }
     fn times(self, factor: i64) -> Option<Growth> {
@@ -130,6 +144,10 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
             lane: 1,
             ..Growth::default()
         }),
+        Op::Special(Special::ThreadId(axis)) if cx.size(axis).is_some() => Some(Growth {
+            spread: i64::from(cx.size(axis)?) - 1,
+            ..Growth::default()
+        }),
         Op::Convert(_) => arg(0),
         Op::Binary(BinaryOp::Add, _) | Op::PtrAdd => arg(0)?.plus(1, arg(1)?),
         Op::Binary(BinaryOp::Sub, _) => arg(0)?.plus(-1, arg(1)?),
@@ -152,7 +170,15 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
             | BinaryOp::DivSigned,
             _,
         ) => match (arg(0), constant(1)) {
-            (Some(inner), Some(1..)) if inner.round == 0 && !inner.symbolic => Some(inner),
+            (Some(inner), Some(by @ 1..)) if inner.round == 0 && !inner.symbolic => {
+                let most = match data.op {
+                    Op::Binary(BinaryOp::And, _) => Some(by),
+                    Op::Binary(BinaryOp::RemUnsigned | BinaryOp::RemSigned, _) => Some(by - 1),
+                    _ => None,
+                };
+                let within = inner.within.into_iter().chain(most).min();
+                Some(Growth { within, ..inner })
+            }
             _ => unchanged(cx, value, header),
         },
         _ => unchanged(cx, value, header),
@@ -192,8 +218,11 @@ fn of_header(cx: &Context<'_>, param: Value, header: Block, depth: u32) -> Optio
             }
         }
     }
+    let found = found?;
     Some(Growth {
-        lane: found?.lane,
+        lane: found.lane,
+        within: found.within,
+        spread: found.spread,
         ..step?
     })
 }
@@ -247,6 +276,10 @@ fn grows_by_a_warp(cx: &Context<'_>, header: Block, compare: Value) -> bool {
         let warp = cx.facts.options.warp_size;
         let lanes = u64::from(cx.size(0).map_or(warp, |x| x.min(warp)).max(1) - 1);
         let width = d.lane.unsigned_abs().saturating_mul(lanes);
+        let width = d
+            .within
+            .map_or(width, |most| width.min(most.unsigned_abs()));
+        let width = width.saturating_add(d.spread.unsigned_abs());
         d.symbolic && d.lane.unsigned_abs() <= 8 || d.round != 0 && d.round.unsigned_abs() >= width
     })
 }
@@ -312,6 +345,49 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
     starts_at_thread && whole && cx.uniform(limit, exit, Scope::Workgroup)
 }
 
+/// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation
+/// knows, or its step is the launch's and the limit a constant. Authors choose such to fit.
+pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+    let function = cx.function;
+    let selector = function.blocks[exit].terminator.selector();
+    let Some(compare) = selector.and_then(|selector| function.defining(selector)) else {
+        return false;
+    };
+    if !matches!(compare.op, Op::IntCompare(_)) {
+        return false;
+    }
+    let parameter = |side: Value| header_parameter(function, side, header);
+    let (counter, limit) = match (parameter(compare.args[0]), parameter(compare.args[1])) {
+        (Some(counter), None) => (counter, compare.args[1]),
+        (None, Some(counter)) => (counter, compare.args[0]),
+        _ => return false,
+    };
+    match function
+        .defining(below(function, limit))
+        .map(|data| &data.op)
+    {
+        Some(Op::Unknown(_) | Op::CallUnknown { .. } | Op::Parameter(_)) => true,
+        Some(Op::Const(_)) => steps(cx, header, counter).is_some_and(|step| step.symbolic),
+        _ => false,
+    }
+}
+
+/// What a header's parameter grows by from round to round.
+fn steps(cx: &Context<'_>, header: Block, param: Value) -> Option<Growth> {
+    let ValueDef::Param(_, number) = cx.function.values[param].def else {
+        return None;
+    };
+    let mut found = None;
+    for &before in &cx.flow.predecessors[header] {
+        for edge in cx.function.blocks[before].terminator.edges() {
+            if edge.block == header && cx.flow.position[before] >= cx.flow.position[header] {
+                found = Some(added(cx, param, *edge.args.get(number as usize)?, before)?);
+            }
+        }
+    }
+    found
+}
+
 /// Whether the first lane takes this edge of the branch if any lane does.
 pub(super) fn first_lane_stays(cx: &Context<'_>, branch: Block, target: Block) -> bool {
     let Terminator::Branch {
@@ -350,7 +426,7 @@ fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, dept
                 let side = |number: usize| growth(cx, data.args[number], header, DEPTH);
                 side(0)?.plus(-1, side(1)?)
             });
-            let Some(difference) = found else {
+            let Some(difference) = found.filter(|difference| difference.spread == 0) else {
                 return false;
             };
             match (kind, wanted) {
@@ -459,21 +535,28 @@ fn strides_by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> bool
     })
 }
 
-/// Looks through conversions and the step of a loop that is tested at its end to the header's parameter.
-fn header_parameter(function: &Function, mut value: Value, header: Block) -> Option<Value> {
-    let of_header = |value: Value| matches!(function.values[value].def, ValueDef::Param(block, _) if block == header);
-    for _ in 0..8 {
-        if of_header(value) {
-            return Some(value);
-        }
-        let data = function.defining(value)?;
-        value = match data.op {
-            Op::Convert(_) => data.args[0],
-            Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd => {
-                *data.args.iter().find(|&&arg| of_header(arg))?
-            }
-            _ => return None,
+/// Looks through conversions, sums and products down to the header's parameter: the lanes of `i * n + k` walk as those of
+/// `i` do.
+fn header_parameter(function: &Function, value: Value, header: Block) -> Option<Value> {
+    let mut work = vec![value];
+    for _ in 0..PARTS {
+        let value = work.pop()?;
+        let data = match function.values[value].def {
+            ValueDef::Param(block, _) if block == header => return Some(value),
+            ValueDef::Param(..) => continue,
+            ValueDef::Result(inst, _) => &function.insts[inst],
         };
+        if matches!(
+            data.op,
+            Op::Convert(_)
+                | Op::PtrAdd
+                | Op::Binary(
+                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl,
+                    _
+                )
+        ) {
+            work.extend(data.args.iter().rev().copied());
+        }
     }
     None
 }
@@ -510,7 +593,7 @@ fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block)
 pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Option<u64> {
     const ROUNDS: u64 = 16;
     let block = cx.block_of[access.inst]?;
-    let forest = ir::loops::LoopForest::new(&cx.flow);
+    let forest = cx.forest();
     let own = forest.of(block)?;
     let header = forest.loops[own].header;
     let fact = cx.facts.loops.iter().find(|l| l.header == header)?;
@@ -520,7 +603,7 @@ pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Optio
     let mut steps = None;
     for number in 0..cx.function.blocks[header].params.len() {
         let param = cx.function.blocks[header].params[number];
-        let factor = factor_of(cx, access.address, param, &forest, own, 24)?;
+        let factor = factor_of(cx, access.address, param, forest, own, 24)?;
         if factor == 0 {
             continue;
         }

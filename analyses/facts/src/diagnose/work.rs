@@ -1,9 +1,11 @@
 //! Rules about work that need not be: the same value computed by every lane, double precision by accident.
 
 use super::{Context, finding};
+use crate::cost::is_folded;
 use crate::model::*;
 use ir::{
-    BinaryOp, Block, Convert, FunctionKind, Inst, Language, Op, Type, UnaryOp, Value, ValueDef,
+    BinaryOp, Block, Convert, Function, FunctionKind, Inst, InstData, Language, Op, Type, UnaryOp,
+    Value, ValueDef,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -166,6 +168,15 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
 
 /// Double arithmetic between floats: the operands are floats or literals, and the result becomes a float or a truth value again.
 fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    // What the author declares as double is no accident.
+    let bindings = cx.function.bindings.iter();
+    let declared: FxHashSet<Value> = bindings
+        .filter(|binding| {
+            let variable = &cx.function.variables[binding.variable];
+            variable.type_text.contains("double")
+        })
+        .flat_map(|binding| binding.values.iter().copied())
+        .collect();
     for (_, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         let roots: &[Value] = match data.op {
@@ -183,7 +194,7 @@ fn double_by_accident(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if roots.iter().any(|&v| cx.function.ty(v) != Type::F64) {
             continue;
         }
-        let Some(tree) = double_tree(cx, roots) else {
+        let Some(tree) = double_tree(cx, &declared, roots) else {
             continue;
         };
         if tree.literals == 0
@@ -236,8 +247,42 @@ impl DoubleTree {
     }
 }
 
+/// Operations on constants that are followed.
+const FOLDED: u32 = 8;
+
+/// The value of an expression of constants in double precision, where it is of sums, products and quotients.
+fn constant(function: &Function, data: &InstData, depth: u32) -> Option<f64> {
+    let of = |at: usize| {
+        constant(
+            function,
+            function.defining(*data.args.get(at)?)?,
+            depth.checked_sub(1)?,
+        )
+    };
+    let result = *data.results.first()?;
+    match data.op {
+        Op::Const(bits) => match function.ty(result) {
+            Type::F64 => Some(f64::from_bits(bits)),
+            Type::F32 => Some(f64::from(f32::from_bits(bits as u32))),
+            _ => function.int_constant(result).map(|int| int as f64),
+        },
+        _ if function.ty(result) != Type::F64 => None,
+        Op::Convert(Convert::FloatToFloat | Convert::SignedToFloat) => of(0),
+        Op::Unary(UnaryOp::FloatNeg) => Some(-of(0)?),
+        Op::Binary(BinaryOp::FloatAdd, _) => Some(of(0)? + of(1)?),
+        Op::Binary(BinaryOp::FloatSub, _) => Some(of(0)? - of(1)?),
+        Op::Binary(BinaryOp::FloatMul, _) => Some(of(0)? * of(1)?),
+        Op::Binary(BinaryOp::FloatDiv, _) => Some(of(0)? / of(1)?),
+        _ => None,
+    }
+}
+
 /// `None` when a true double takes part.
-fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
+fn double_tree(
+    cx: &Context<'_>,
+    declared: &FxHashSet<Value>,
+    roots: &[Value],
+) -> Option<DoubleTree> {
     let mut tree = DoubleTree {
         operations: 0,
         literals: 0,
@@ -252,10 +297,16 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
         if !seen.insert(value) {
             continue;
         }
-        if seen.len() > 64 {
+        if seen.len() > 64 || declared.contains(&value) {
             return None;
         }
         let data = cx.function.defining(value)?;
+        if is_folded(cx.function, data) {
+            let literal = constant(cx.function, data, FOLDED);
+            tree.wide |= literal.is_none_or(|literal| f64::from(literal as f32) != literal);
+            tree.literals += 1;
+            continue;
+        }
         match data.op {
             Op::Const(bits) => {
                 let literal = f64::from_bits(bits);
@@ -275,10 +326,15 @@ fn double_tree(cx: &Context<'_>, roots: &[Value]) -> Option<DoubleTree> {
                 | BinaryOp::FloatMax,
                 _,
             )
-            | Op::Unary(UnaryOp::FloatNeg | UnaryOp::FloatAbs | UnaryOp::Sqrt)
+            | Op::Unary(UnaryOp::Sqrt)
             | Op::Fma => {
                 tree.operations += 1;
                 tree.wide |= matches!(data.op, Op::Fma);
+                tree.loc.get_or_insert(data.loc);
+                work.extend(data.args.iter().copied());
+            }
+            // Exact in either precision.
+            Op::Unary(UnaryOp::FloatNeg | UnaryOp::FloatAbs) => {
                 tree.loc.get_or_insert(data.loc);
                 work.extend(data.args.iter().copied());
             }

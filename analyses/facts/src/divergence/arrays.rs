@@ -1,8 +1,10 @@
 //! Private arrays (`Alloca`) whose address does not escape: what they hold is as uniform as the least uniform value,
-//! offset and execution of the stores into them.
+//! offset and execution of the stores into them. Memory that the callers of a device function filled (a `static` variable,
+//! a large structure by value) is an array whose address is a parameter: what they left in it counts as a store.
 
-use super::engine::{DISPATCH, Engine, Level};
-use ir::{Block, Function, Inst, Op, Space, Type, Value};
+use super::engine::{DISPATCH, DIVERGENT, Engine, Level, level_of, scope_of};
+use crate::model::Scope;
+use ir::{Block, Function, FunctionKind, Inst, Op, Space, Type, Value};
 
 /// Finds the arrays and the addresses in them. Arrays that one address may lie in are one.
 pub(crate) fn find(engine: &mut Engine<'_>) {
@@ -54,7 +56,9 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
         }
     }
     for &param in &function.blocks[function.entry()].params {
-        classes.escapes(param);
+        if given(engine, param) == DIVERGENT {
+            classes.escapes(param);
+        }
     }
     engine.array_of = vec![None; function.values.len()];
     let mut numbers = vec![None; function.values.len()];
@@ -73,6 +77,44 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             engine.reads_array(array, inst);
         }
     }
+    for &param in &function.blocks[function.entry()].params {
+        if let Some(array) = engine.array_of(param) {
+            let level = given(engine, param);
+            engine.lower_array(array, level);
+        }
+    }
+}
+
+/// How uniform the callers leave the private memory that a parameter of a device function is the address of.
+fn given(engine: &Engine<'_>, param: Value) -> Level {
+    let function = engine.function;
+    if function.kind != FunctionKind::Device {
+        return DIVERGENT;
+    }
+    let mut parameters = function.parameters.iter();
+    let number = parameters.position(|parameter| parameter.values.contains(&param));
+    let scope = number.and_then(|at| engine.options.parameters.get(at).copied().flatten());
+    scope.map_or(DIVERGENT, level_of)
+}
+
+/// How uniform all is that lies in private memory which functions of the unit share.
+pub(crate) fn contents(engine: &Engine<'_>) -> Vec<(Value, Option<Scope>)> {
+    let function = engine.function;
+    let sites = function.sites.values();
+    let passed = sites.flat_map(|site| site.arguments.iter().flat_map(|(_, values)| values));
+    let statics = function.statics.iter().map(|known| &known.address);
+    let mut found: Vec<(Value, Option<Scope>)> = passed
+        .chain(statics)
+        .filter(|&&value| is_private(function, value))
+        .map(|&value| {
+            let array = engine.array_of(value).filter(|_| !engine.given_up);
+            let level = array.map_or(DIVERGENT, |array| engine.array_level[array as usize]);
+            (value, scope_of(level))
+        })
+        .collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn is_private(function: &Function, value: Value) -> bool {

@@ -33,7 +33,7 @@ use levels::LoopLevels;
 use regions::{BlocksOfLoops, Visited};
 use tables::{NONE, Place};
 
-use super::form::{Atom, Form};
+use super::form::{Atom, Form, Term};
 use super::shape::Shape;
 use crate::model::{Options, Scope};
 use fixedbitset::FixedBitSet;
@@ -41,8 +41,10 @@ use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::gates::{GateBuilder, Gates};
 use ir::loops::{LoopForest, LoopId};
-use ir::{Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Type, Value};
-use rustc_hash::FxHashSet;
+use ir::{
+    BinaryOp, Block, EntityVec, Function, FunctionKind, Inst, Language, Module, Op, Type, Value,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell;
 
 /// 0: not even a quad, 1: quad, ... 4: dispatch.
@@ -55,6 +57,8 @@ pub(crate) const DISPATCH: Level = 4;
 /// Not computed yet: better than everything.
 pub(crate) const FRESH: Level = 5;
 
+/// Of atoms that are not computed yet, and of zero.
+const LARGEST_UNIT: u8 = 62;
 const WIDEN: u8 = 3;
 const SWEEPS: u32 = 24;
 
@@ -149,6 +153,8 @@ pub(crate) struct Engine<'f> {
     /// Loads of shared memory that no thread overtakes with a store.
     pub settled: FxHashSet<Inst>,
     pub(super) races: super::races::Races,
+    /// Loops in which all lanes of a warp exchange, by what they leave.
+    pub(super) exchanges: FxHashMap<Value, super::butterfly::Exchange>,
     /// Nodes visited, blocks walked over.
     pub visits: usize,
     pub walked: usize,
@@ -167,6 +173,10 @@ pub(crate) struct Cell {
     /// Uniformity of a value's own atom: the value, or what a block parameter has besides the shared terms.
     pub atom_level: Level,
     widened: u8,
+    /// The power of two of which the value's own atom is a multiple; it only falls.
+    pub(super) unit: u8,
+    /// What a loop leaves that all lanes of the warp exchange in: the same for all behind it.
+    pub(super) exchanged: bool,
     /// The block parameter no longer takes one form from all its arguments.
     split: bool,
     ty: Type,
@@ -199,6 +209,8 @@ impl<'f> Engine<'f> {
                 mentions: NONE,
                 atom_level: DISPATCH,
                 widened: 0,
+                unit: LARGEST_UNIT,
+                exchanged: false,
                 split: false,
                 ty: data.ty,
             });
@@ -246,6 +258,7 @@ impl<'f> Engine<'f> {
             walked: 0,
             settled: FxHashSet::default(),
             races: super::races::Races::default(),
+            exchanges: FxHashMap::default(),
             flow,
             taken,
             dominators,
@@ -261,6 +274,9 @@ impl<'f> Engine<'f> {
             engine.races = super::races::find(&engine);
         }
         engine.states = engine.first_states();
+        if !gated && engine.tables.has_shuffles {
+            super::butterfly::find(&mut engine);
+        }
         engine
     }
 
@@ -314,6 +330,7 @@ impl<'f> Engine<'f> {
         for value in self.function.values.keys() {
             self.level[value] = DIVERGENT;
             self.cells[value].atom_level = DIVERGENT;
+            self.cells[value].unit = 0;
             self.cells[value].form = Form::atom(value.0);
         }
         for &block in &self.flow.order {
@@ -364,6 +381,7 @@ impl<'f> Engine<'f> {
             return super::gated::parameter(self, param, level);
         }
         self.set_atom(param, level);
+        self.lower_unit(param, 0);
         self.finish(param, level, Form::atom(param.0), self.type_range(param));
     }
 
@@ -375,6 +393,19 @@ impl<'f> Engine<'f> {
             return;
         }
         self.cells[value].atom_level = level;
+        self.push_mentions(value);
+    }
+
+    /// Records of which power of two a value's own atom is a multiple; it only falls.
+    pub(crate) fn lower_unit(&mut self, value: Value, unit: u8) {
+        if unit < self.cells[value].unit {
+            self.cells[value].unit = unit;
+            self.push_mentions(value);
+        }
+    }
+
+    /// Every form with the value's own atom says less now.
+    fn push_mentions(&mut self, value: Value) {
         if self.level[value] != FRESH {
             self.push_users(value);
         }
@@ -394,6 +425,9 @@ impl<'f> Engine<'f> {
     /// A value that is not explained further.
     pub(crate) fn opaque(&mut self, value: Value, level: Level, range: (i64, i64)) {
         let leader = self.tables.leader[value];
+        if leader == value {
+            self.lower_unit(value, self.own_unit(value));
+        }
         let level = level.max(if leader == value {
             DIVERGENT
         } else {
@@ -528,6 +562,13 @@ impl<'f> Engine<'f> {
 
     /// How uniformly lanes in `block` hold what they last computed as `value`.
     pub(crate) fn level_at(&self, value: Value, block: Block) -> Level {
+        let level = self.level_of_definition_at(value, block);
+        if level < SUBGROUP && self.cells[value].exchanged {
+            return level.max(super::butterfly::level_behind(self, value, block));
+        }
+        level
+    }
+    fn level_of_definition_at(&self, value: Value, block: Block) -> Level {
         let level = self.level[value];
         if level == DIVERGENT {
             return level;
@@ -579,9 +620,50 @@ impl<'f> Engine<'f> {
             return self.shape.level(atom - values);
         }
         let value = Value(atom);
-        self.cells[value]
-            .atom_level
-            .min(self.taint_between(value, block))
+        let cell = &self.cells[value];
+        let level = cell.atom_level.min(self.taint_between(value, block));
+        if level < SUBGROUP && cell.exchanged {
+            return level.max(super::butterfly::level_behind(self, value, block));
+        }
+        level
+    }
+
+    /// The largest power of two that divides every term but those that `skip` names; `LARGEST_UNIT` for none.
+    pub(crate) fn alignment(&self, form: &Form, skip: impl Fn(&Term) -> bool) -> u32 {
+        let terms = form.terms.iter().filter(|term| !skip(term));
+        let units = terms.map(|term| {
+            let factors = term.factors.iter().map(|&atom| self.unit_of_atom(atom));
+            term.coefficient.trailing_zeros() + factors.sum::<u32>()
+        });
+        units.min().unwrap_or(64).min(u32::from(LARGEST_UNIT))
+    }
+    fn unit_of_atom(&self, atom: Atom) -> u32 {
+        let values = self.function.values.len() as u32;
+        if atom < values {
+            return u32::from(self.cells[Value(atom)].unit);
+        }
+        self.shape.unit(atom - values)
+    }
+    /// Of a value that is not explained further: the bits that a mask clears. What is not understood may be a number of
+    /// whole tiles.
+    fn own_unit(&self, value: Value) -> u8 {
+        let Some(data) = self.function.defining(value) else {
+            return 0;
+        };
+        match data.op {
+            Op::Unknown(_) | Op::CallUnknown { .. } if self.options.favourable => LARGEST_UNIT,
+            Op::Binary(BinaryOp::And, _) => {
+                let masks = data
+                    .args
+                    .iter()
+                    .filter_map(|&arg| self.function.int_constant(arg));
+                masks
+                    .map(|mask| mask.trailing_zeros().min(30) as u8)
+                    .max()
+                    .unwrap_or(0)
+            }
+            _ => 0,
+        }
     }
 
     /// Whether a form means the same on both sides of an edge into `block`.

@@ -259,16 +259,6 @@ impl Form {
             assumed: self.assumed,
         }
     }
-
-    /// The largest power of two that divides every term but those that `skip` names; 2^63 for none.
-    pub(crate) fn alignment(&self, skip: impl Fn(&Term) -> bool) -> u64 {
-        self.terms
-            .iter()
-            .filter(|t| !skip(t))
-            .map(|t| 1u64 << t.coefficient.trailing_zeros().min(62))
-            .min()
-            .unwrap_or(1 << 62)
-    }
 }
 
 #[cfg(test)]

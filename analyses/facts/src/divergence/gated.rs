@@ -183,6 +183,7 @@ impl Engine<'_> {
             }
         }
         self.set_atom(value, rest);
+        self.lower_unit(value, 0);
         self.finish(value, level, form, self.type_range(value));
     }
 

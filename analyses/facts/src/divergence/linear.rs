@@ -237,7 +237,8 @@ fn binary(
         BinaryOp::Or | BinaryOp::Xor => {
             // Disjoint bits add up.
             let disjoint = |high: Value, low: (i64, i64)| {
-                low.0 >= 0 && (low.1 as u64) < engine.cells[high].form.alignment(|_| false)
+                low.0 >= 0
+                    && (low.1 as u64) < 1 << engine.alignment(&engine.cells[high].form, |_| false)
             };
             if natural && (disjoint(a, rb) || disjoint(b, ra)) {
                 let range = (ra128.0 + rb128.0, ra128.1 + rb128.1);
@@ -293,7 +294,7 @@ fn binary(
             };
             let mut level = engine.level_at(a, block);
             if let Some(power) = power
-                && (shift || !signed || ra.0 >= 0)
+                && (shift || !signed || ra.0 >= 0 || engine.options.favourable)
                 && within_block(engine, a, power, block)
             {
                 level = level.max(SUBGROUP);
@@ -315,7 +316,7 @@ fn binary(
             };
             // Every term is a multiple of a power of two: so is the rest of the division by it.
             let aligned =
-                by & (by - 1) == 0 && engine.cells[a].form.alignment(|_| false) >= by as u64;
+                by & (by - 1) == 0 && 1 << engine.alignment(&engine.cells[a].form, |_| false) >= by;
             if aligned {
                 return Some(Outcome::Form(Form::constant(0), (0, 0)));
             }
@@ -539,14 +540,8 @@ fn steps_along_a_warp(engine: &Engine<'_>, form: &Form, block: Block) -> Option<
 
 /// The power of two that divides all that is uniform over a warp; whole rows are multiples of a warp where they are taken to be.
 fn aligned_rest(engine: &Engine<'_>, form: &Form, block: Block) -> u64 {
-    let whole_rows = engine.options.favourable && engine.shape.block[0].is_none();
-    form.alignment(|t| {
-        engine.term_level(&t.factors, block) < SUBGROUP
-            || (whole_rows
-                && t.factors
-                    .iter()
-                    .any(|&a| engine.special_of(a) == Some(Special::BlockDim(0))))
-    })
+    let varies = |term: &Term| engine.term_level(&term.factors, block) < SUBGROUP;
+    1 << engine.alignment(form, varies)
 }
 
 /// The low bits of a value that counts the threads of a warp up from a multiple of its size: the lane, and what is
@@ -575,6 +570,7 @@ fn lane_of_warp(
         return Some(Outcome::Form(lane, (0, mask)));
     }
     engine.set_atom(result, SUBGROUP);
+    engine.lower_unit(result, lanes.trailing_zeros() as u8);
     let form = lane.plus(1, &Form::atom(result.0), 64)?;
     Some(Outcome::Form(form, (0, mask)))
 }
@@ -762,8 +758,13 @@ fn convert(
             // The window of a space starts at an unknown address, the same for all lanes but for private memory.
             let local = from == Type::Ptr(Space::Local) || to == Type::Ptr(Space::Local);
             if local {
-                return Some(Outcome::Opaque(DIVERGENT, FULL));
+                let level = match engine.options.favourable {
+                    true => least,
+                    false => DIVERGENT,
+                };
+                return Some(Outcome::Opaque(level, FULL));
             }
+            engine.lower_unit(result, 0);
             let moved = form.plus(1, &Form::atom(result.0), 64)?;
             Some(Outcome::Form(moved, FULL))
         }

@@ -50,6 +50,7 @@ pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionF
     let none = Vec::new();
     let mut engine = Engine::new(&module.functions[function], module, options, &none);
     if engine.tables.has_calls {
+        // As of any callers.
         summaries = summaries::solve(module, options);
         engine.summaries = &summaries;
     }
@@ -59,9 +60,18 @@ pub fn analyze(function: usize, module: &Module, options: &Options) -> FunctionF
 /// Facts of all functions of an item, in order.
 pub fn analyze_module(module: &Module, options: &Options) -> Vec<FunctionFacts> {
     let summaries = summaries::solve(module, options);
-    let functions = module.functions.iter();
+    // What is known of callers is known of the module's own function.
+    let others = Options {
+        parameters: Vec::new(),
+        reached: None,
+        ..options.clone()
+    };
+    let functions = module.functions.iter().enumerate();
     functions
-        .map(|function| facts_of(Engine::new(function, module, options, &summaries), module))
+        .map(|(number, function)| {
+            let options = if number == 0 { options } else { &others };
+            facts_of(Engine::new(function, module, options, &summaries), module)
+        })
         .collect()
 }
 
@@ -93,6 +103,8 @@ fn facts_of(mut engine: Engine<'_>, module: &Module) -> FunctionFacts {
         loops: Vec::new(),
         accesses: Vec::new(),
         barriers: Vec::new(),
+        private: arrays::contents(&engine),
+        raced: races::raced(&engine),
         named: Vec::new(),
     };
     facts.branches = crate::cost::branches(&engine, &facts);
@@ -329,7 +341,7 @@ fn loses_form(engine: &Engine<'_>, value: Value, block: Block) -> bool {
 
 fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<TemporalFact> {
     let mut found = Vec::new();
-    if engine.taint_free() {
+    if engine.taint_free() && engine.exchanges.is_empty() {
         return found;
     }
     let function = engine.function;
@@ -341,6 +353,7 @@ fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<Tempor
         .filter(|&(value, block)| {
             engine.around(value) != engine.forest.of(block)
                 && (engine.taint_between(value, block) < engine.level[value]
+                    || engine.level_at(value, block) > engine.level[value]
                     || loses_form(engine, value, block))
         })
         .collect();
@@ -348,7 +361,7 @@ fn temporal(engine: &Engine<'_>, causes: &EntityVec<Value, Cause>) -> Vec<Tempor
     uses.dedup();
     for (value, block) in uses {
         let level = engine.level_at(value, block);
-        if level >= engine.level[value] && !loses_form(engine, value, block) {
+        if level == engine.level[value] && !loses_form(engine, value, block) {
             continue;
         }
         let cause = causes::leaves(engine, value, block).unwrap_or(causes[value]);

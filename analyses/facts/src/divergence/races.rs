@@ -16,9 +16,11 @@
 //! Up to `STORES` stores are told apart, more of them by their objects modulo that number. One pass over the
 //! instructions, and a backward-free data flow of one word a block, which only grows.
 
-use super::engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP};
+use super::engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP, level_of, scope_of};
+use crate::model::Scope;
 use ir::{
-    Barrier, BinaryOp, Block, Convert, Function, Inst, Language, Op, Space, TextureOp, Type, Value,
+    Barrier, BinaryOp, Block, Convert, Function, FunctionKind, Inst, Language, Op, Space,
+    TextureOp, Type, Value,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -35,6 +37,8 @@ pub(crate) struct Races {
     reaching: FxHashMap<Inst, (u64, u64)>,
     /// What a number's stores leave, if several share it.
     levels: Vec<Level>,
+    /// Loads of a device function that are reached from its entry without a barrier: what callers stored is read there.
+    open: FxHashSet<Inst>,
 }
 
 /// Finds the stores that reach loads of their object.
@@ -61,6 +65,9 @@ pub(super) fn find(engine: &Engine<'_>) -> Races {
                 touched.push((block, inst));
             }
         }
+    }
+    if found_load && function.kind == FunctionKind::Device {
+        races.open = open(engine, &touched, reads);
     }
     if !found_load || !found_store {
         return races;
@@ -169,10 +176,13 @@ pub(super) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
 
 /// How uniform a load can be for the stores that reach it, and the first of those that say so.
 pub(super) fn bound(engine: &Engine<'_>, block: Block, load: Inst) -> (Level, Option<Inst>) {
-    let Some(&(bits, here)) = engine.races.reaching.get(&load) else {
-        return (DISPATCH, None);
+    let mut least = match engine.races.open.contains(&load) {
+        true => (engine.options.reached.map_or(DIVERGENT, level_of), None),
+        false => (DISPATCH, None),
     };
-    let mut least = (DISPATCH, None);
+    let Some(&(bits, here)) = engine.races.reaching.get(&load) else {
+        return least;
+    };
     for number in numbers(bits) {
         let stores = &engine.races.stores[number];
         let mut level = engine.races.levels[number];
@@ -189,6 +199,61 @@ pub(super) fn bound(engine: &Engine<'_>, block: Block, load: Inst) -> (Level, Op
         }
     }
     least
+}
+
+/// The loads that stores reach, as far as those matter.
+pub(super) fn raced(engine: &Engine<'_>) -> Vec<(Inst, Option<Scope>)> {
+    let races = &engine.races;
+    let mut found = Vec::new();
+    if races.reaching.is_empty() && races.open.is_empty() {
+        return found;
+    }
+    for &block in &engine.flow.order {
+        for &inst in &engine.function.blocks[block].insts {
+            if races.reaching.contains_key(&inst) || races.open.contains(&inst) {
+                let level = bound(engine, block, inst).0;
+                if level < DISPATCH {
+                    found.push((inst, scope_of(level)));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The loads that come behind the function's entry without a barrier in between.
+fn open(
+    engine: &Engine<'_>,
+    touched: &[(Block, Inst)],
+    reads: impl Fn(&Op) -> bool,
+) -> FxHashSet<Inst> {
+    let function = engine.function;
+    let mut by_block: FxHashMap<Block, Vec<Inst>> = FxHashMap::default();
+    for &(block, inst) in touched {
+        by_block.entry(block).or_default().push(inst);
+    }
+    let mut found = FxHashSet::default();
+    let mut entered = FxHashSet::from_iter([function.entry()]);
+    let mut work = vec![function.entry()];
+    while let Some(block) = work.pop() {
+        let mut closed = false;
+        for &inst in by_block.get(&block).into_iter().flatten() {
+            let data = &function.insts[inst];
+            if closes(data.guard.is_some(), &data.op) {
+                closed = true;
+                break;
+            }
+            if reads(&data.op) {
+                found.insert(inst);
+            }
+        }
+        for &next in engine.flow.successors[block].iter().filter(|_| !closed) {
+            if entered.insert(next) {
+                work.push(next);
+            }
+        }
+    }
+    found
 }
 
 fn numbers(mut bits: u64) -> impl Iterator<Item = usize> {
@@ -251,10 +316,9 @@ fn elsewhere(engine: &Engine<'_>, from: Block, store: Inst, to: Block, load: Ins
 fn writes(op: &Op) -> bool {
     match op {
         Op::Store(access) | Op::Atomic(_, access) => access.space != Space::Local,
-        Op::Texture(access) => matches!(
-            access.op,
-            TextureOp::Store | TextureOp::Atomic(_) | TextureOp::Other
-        ),
+        Op::Texture(access) => {
+            access.op.is_opaque() || matches!(access.op, TextureOp::Store | TextureOp::Atomic(_))
+        }
         Op::Call(_) => true,
         Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => !pure,
         _ => false,

@@ -79,6 +79,15 @@ impl Shape {
             .try_fold(1u64, |p, b| b.map(|b| p * u64::from(b)))
     }
 
+    /// The power of two of which a builtin value is taken to be a multiple: rows are whole warps.
+    pub(crate) fn unit(&self, index: u32) -> u32 {
+        let row = self.special(index) == Some(Special::BlockDim(0));
+        match row && self.favourable && self.block[0].is_none() {
+            true => self.warp.trailing_zeros(),
+            false => 0,
+        }
+    }
+
     pub(crate) fn level(&self, index: u32) -> Level {
         self.special(index).map_or(DIVERGENT, |s| self.level_of(s))
     }

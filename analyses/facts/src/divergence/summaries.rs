@@ -33,6 +33,7 @@ pub(crate) fn solve(module: &Module, options: &Options) -> Summaries {
             for level in 0..=DISPATCH {
                 let mut inner = options.clone();
                 inner.parameters = vec![scope_of(level); function.parameters.len()];
+                inner.reached = None;
                 let mut engine = Engine::new(function, module, &inner, &summaries);
                 engine.solve();
                 let result = if function.kind == FunctionKind::Device {

@@ -148,7 +148,7 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
         Op::Special(special) => engine.shape.level_of(*special),
         Op::StageInput(index) => stage_input(function, *index),
         Op::Alloca { .. } => {
-            if function.kind == FunctionKind::Device {
+            if function.kind == FunctionKind::Device && !engine.options.favourable {
                 DIVERGENT
             } else {
                 DISPATCH
@@ -178,7 +178,8 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             }
         }
         Op::Texture(access) => match access.op {
-            TextureOp::Atomic(_) | TextureOp::Other | TextureOp::Store => DIVERGENT,
+            TextureOp::Atomic(_) | TextureOp::Store => DIVERGENT,
+            opaque if opaque.is_opaque() => DIVERGENT,
             TextureOp::Dimensions => least,
             _ if access.read_only => least,
             _ => least
@@ -234,7 +235,7 @@ fn stage_input(function: &Function, index: u32) -> Level {
 
 /// No lane of the warp is missing in a block; `from_below`: none with a lower number than one that is there. What is
 /// read from a missing lane is undefined.
-fn all_lanes_here(engine: &Engine<'_>, block: Block, from_below: bool) -> bool {
+pub(super) fn all_lanes_here(engine: &Engine<'_>, block: Block, from_below: bool) -> bool {
     engine.asks_who_executes(block) >= SUBGROUP
         && engine.apart_at(block) >= SUBGROUP
         && engine.function.kind != FunctionKind::Device

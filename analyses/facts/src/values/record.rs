@@ -84,6 +84,8 @@ pub struct Counts {
     /// Lane executions that entered the table.
     pub profiled: u64,
     pub repeats: u64,
+    /// Those that gave one of the last 2, 3, ... distinct values; empty where that was not counted.
+    pub recent: Vec<u64>,
     pub top: Vec<Entry>,
 }
 
@@ -268,6 +270,7 @@ impl Counter {
                 counts.lanes = profile.executions;
                 counts.profiled = profile.executions;
                 counts.repeats = profile.recent.first().copied().unwrap_or(0);
+                counts.recent = profile.recent.into_iter().skip(1).collect();
                 counts.top = profile.top;
             }
             Lanes::Convergent(profiler) => {

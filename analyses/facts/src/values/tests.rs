@@ -3,10 +3,7 @@
 use super::compare::{compare, recent_against_invariant};
 use super::convergent::{ConvergentProfiler, Criterion, Schedule};
 use super::profiler::{Profiler, ValueProfile};
-use super::propagate::{EdgeCounts, estimate};
 use super::tnv::{CAPACITY, Clearing, Entry, TnvTable};
-use ir::Value;
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 const X: u64 = 1000;
@@ -282,55 +279,4 @@ fn convergence_of_a_place_that_looks_invariant_at_first() {
     assert_eq!(switches, [12_000, 24_001, 26_000]);
     assert_eq!(profiler.profiled(), 14_000);
     near(profiler.invariance(), 0.143);
-}
-
-/// `r1` .8, `r2` .5, `r5` .9; `r8` is the thread's number, of which nothing is known. Then a merge and an induction
-/// variable.
-#[test]
-fn propagation() {
-    let text = r#"
-function "f" kernel text {
-  parameter "p" "float*" (v0)
-
-b0(v0: ptr.global):
-  v1: i32 = load.global v0
-  v2: i32 = load.global v0
-  v3: i32 = add v1, v2
-  v4: i32 = not v3
-  v5: i32 = load.global v0
-  v6: i32 = mul v4, v5
-  v7: i32 = special tid.x
-  v8: i32 = add v6, v7
-  v9: i32 = const 1
-  v10: i32 = mul v6, v9
-  v11: bool = to_bool v10
-  branch v11, b1(v1), b1(v2)
-
-b1(v12: i32):
-  jump b2(v9)
-
-b2(v13: i32):
-  v14: i32 = add v13, v9
-  v15: bool = icmp.lt_s v14, v12
-  branch v15, b2(v14), b3 as loop
-
-b3:
-  return
-}
-"#;
-    let function = ir::text::parse(text).expect("the text is well-formed");
-    let value = Value;
-    let loads = FxHashMap::from_iter([(value(1), 0.8), (value(2), 0.5), (value(5), 0.9)]);
-    let known = estimate(&function, &loads, &EdgeCounts::default());
-    near(known[value(3)].unwrap(), 0.40);
-    near(known[value(4)].unwrap(), 0.40);
-    near(known[value(6)].unwrap(), 0.36);
-    assert_eq!(known[value(8)], None);
-    near(known[value(10)].unwrap(), 0.36);
-    near(known[value(12)].unwrap(), 0.5);
-    assert_eq!(known[value(13)], Some(0.0));
-    let entry = function.layout[0];
-    let edges = EdgeCounts::from_iter([((entry, 0), 300), ((entry, 1), 100)]);
-    let known = estimate(&function, &loads, &edges);
-    near(known[value(12)].unwrap(), 0.725);
 }

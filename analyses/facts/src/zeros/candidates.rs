@@ -2,7 +2,7 @@
 //! vectors that the author wrote.
 //!
 //! Left out: literals, renamings, addresses, merges (a check has no place right after them), and values that no
-//! operation absorbs. Linear in the function.
+//! operation absorbs, and those whose range excludes zero. Linear in the function.
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 3.2; notes, section 4.
 
@@ -28,6 +28,7 @@ pub struct Candidate {
 pub fn candidates(function: &Function) -> Vec<Candidate> {
     let useful = useful(function);
     let mut found = Vec::new();
+    let mut ranges = super::never::Ranges::new(function);
     let mut scalar: EntityVec<Value, bool> = EntityVec::with_len(false, function.values.len());
     for &block in &function.layout {
         for &inst in &function.blocks[block].insts {
@@ -40,7 +41,7 @@ pub fn candidates(function: &Function) -> Vec<Candidate> {
                     function.ty(result),
                     Type::Ptr(_) | Type::Handle | Type::Opaque
                 );
-                if plain && useful[result] {
+                if plain && useful[result] && !ranges.excludes_zero(result) {
                     scalar[result] = true;
                     found.push(Candidate {
                         members: SmallVec::from_slice(&[result]),

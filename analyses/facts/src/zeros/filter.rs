@@ -10,6 +10,7 @@
 
 use super::candidates::Candidate;
 use super::operations::propagation;
+use crate::values::stored::{StoredItem, map};
 use ir::{EntityVec, Function, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -29,6 +30,33 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
+    /// What a stored profile counted of a function's values.
+    #[must_use]
+    pub fn of_profile(function: &Function, stored: &StoredItem) -> Self {
+        let mapped = map(stored, function);
+        let share = |zeros: u64, executions: u64| {
+            (executions > 0).then(|| zeros as f64 / executions as f64)
+        };
+        let mut out = Probabilities {
+            scalar: EntityVec::with_len(None, function.values.len()),
+            ..Probabilities::default()
+        };
+        let mut by_id: FxHashMap<u32, Value> = FxHashMap::default();
+        for &(value, at) in &mapped.values {
+            let known = &stored.values[at];
+            out.scalar[value] = share(known.zeros, known.executions);
+            by_id.insert(known.id, value);
+        }
+        for joint in &stored.joint {
+            let members = joint.members.iter().map(|id| by_id.get(id).copied());
+            let members: Option<SmallVec<[Value; 4]>> = members.collect();
+            if let (Some(members), Some(all)) = (members, share(joint.zeros, joint.executions)) {
+                out.joint.insert(members, all);
+            }
+        }
+        out
+    }
+
     /// Of a candidate: as counted, else the product of its members, as if they were independent.
     #[must_use]
     pub fn of(&self, members: &[Value]) -> Option<f64> {

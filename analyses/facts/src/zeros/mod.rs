@@ -7,13 +7,14 @@
 //!
 //! `operations` says which operations propagate and which originate zeros, `candidates` which values a version could
 //! test, alone or as a vector of up to four (`packs` finds vectors where the language has lost them), `filter` which of
-//! them a profile leaves, `useless` what a zero saves. Nothing here changes a program or names a machine.
+//! them a profile leaves, `never` which can't be zero in any warp, `useless` what a zero saves. Nothing here changes a program or names a machine.
 //!
 //! Source: Stephenson and Rangan, *AZP: Automatic Specialization for Zero Values in Gaming Applications*, sections 3
 //! and 4; vectors by Larsen and Amarasinghe, *Exploiting Superword Level Parallelism*, PLDI 2000.
 
 pub mod candidates;
 pub mod filter;
+pub mod never;
 pub mod operations;
 pub mod packs;
 #[cfg(test)]
@@ -22,5 +23,6 @@ pub mod useless;
 
 pub use candidates::{Candidate, candidates};
 pub use filter::{Probabilities, THRESHOLD, filter};
+pub use never::{Never, never_zero};
 pub use operations::{Originator, Propagation, originator, propagation};
 pub use useless::useless;

@@ -66,6 +66,8 @@ impl FunctionBuilder {
                 vectors: Vec::new(),
                 loops: Vec::new(),
                 sites: EntityVec::new(),
+                statics: Vec::new(),
+                reached: Vec::new(),
                 unknowns: EntityVec::new(),
                 name_span: Span::default(),
                 span: Span::default(),

@@ -47,6 +47,32 @@ pub(super) fn member(function: &Function, name: &str) -> Option<Member> {
     })
 }
 
+/// The type of the elements that the function moves to and from a symbol.
+pub(super) fn element(function: &Function, name: &str) -> Option<Type> {
+    function.insts.values().find_map(|data| {
+        let moved = match data.op {
+            Op::Load(_) => *data.results.first()?,
+            Op::Store(_) | Op::Atomic(..) => *data.args.get(1)?,
+            _ => return None,
+        };
+        let symbol = base(function, *data.args.first()?)?;
+        (function.symbols[symbol].name == name).then(|| function.ty(moved))
+    })
+}
+
+/// The symbol that an address is computed from.
+fn base(function: &Function, mut address: Value) -> Option<Symbol> {
+    for _ in 0..64 {
+        let data = function.defining(address)?;
+        match &data.op {
+            Op::SymbolAddress(symbol) => return Some(*symbol),
+            Op::PtrAdd | Op::Convert(_) => address = *data.args.first()?,
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// The symbol that an address starts at, and the constant distance from it.
 fn walk(function: &Function, address: Value) -> Option<(Symbol, i64)> {
     let (mut at, mut distance) = (address, 0i64);

@@ -45,7 +45,7 @@ pub use layout::handle as resource_handle;
 pub use observe::{AccessKind, Instance, Observer, lanes};
 pub use outcome::{BufferAfter, Outcome, Texel};
 pub use simple::DescribedArgument;
-pub use simple::{LaunchDescription, run_simple};
+pub use simple::{LaunchDescription, Untaken, run_simple, untaken};
 pub use texture::{TextureQuery, Textures};
 pub use witness::{Disagreement, Extent, Witness};
 

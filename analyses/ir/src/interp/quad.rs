@@ -51,7 +51,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         mask: u64,
     ) {
         let data = &function.insts[inst];
-        if access.op == TextureOp::Other {
+        if access.op.is_opaque() {
             return self.unknown(group, warp, function, inst, mask);
         }
         let rows: SmallVec<[Row; 8]> = data.args.iter().map(|&v| self.row(warp, v)).collect();

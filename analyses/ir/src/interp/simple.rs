@@ -1,9 +1,10 @@
 //! The front door for a person at a command line: how many lanes, which arguments, and the outcome as text.
 
 use super::launch::{Argument, Buffer, Launch};
-use super::outcome::Outcome;
+use super::outcome::{BufferAfter, Outcome};
 use super::scalar;
-use crate::function::{Function, Module};
+use crate::function::{Function, Language, Module, SymbolData, SymbolKind};
+use crate::inst::Op;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 
@@ -36,6 +37,25 @@ pub enum DescribedValue {
     Buffer(Vec<u8>),
     /// A new buffer of elements of this type, which its content is shown as.
     Elements(Type, Vec<u8>),
+}
+
+/// Why a value that is given has no use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Untaken {
+    /// Nothing has the name.
+    NoSuchName,
+    /// There are fewer parameters.
+    Position,
+    /// A variable of the function itself, or one that it does not read.
+    Unread,
+    /// A texture, a sampler or a stage input.
+    Resource,
+    /// Memory of so many bytes takes elements.
+    Elements { bytes: Option<u32> },
+    /// The memory holds elements of another type.
+    Element { holds: Type },
+    /// More bytes than the memory has.
+    TooLong { bytes: u32, given: usize },
 }
 
 impl Default for LaunchDescription {
@@ -141,11 +161,21 @@ fn element(name: &str) -> Option<Type> {
 /// Runs function 0 of a module as described. Arguments are matched by parameter name (each parameter takes as many
 /// values as it has scalars), then by position.
 pub fn run_simple(module: &Module, description: &LaunchDescription) -> Outcome {
-    let (launch, shown_as) = described(module, description);
-    let mut outcome = super::run(module, &launch);
-    for (buffer, ty) in shown_as {
+    let described = described(module, description);
+    let mut outcome = super::run(module, &described.launch);
+    for (buffer, ty) in described.shown_as {
         if let Some(buffer) = outcome.buffers.get_mut(buffer) {
             buffer.element = Some(ty);
+        }
+    }
+    let kernel = module.functions.first();
+    for after in &mut outcome.shared {
+        let given = |(name, _): &(SmolStr, Vec<u8>)| Some(name) == after.name.as_ref();
+        let whole = kernel.is_some_and(|kernel| kernel.language == Language::MicroSimd);
+        if let (Some(kernel), Some(name)) = (kernel, &after.name)
+            && (whole || described.launch.shared.iter().any(given))
+        {
+            after.element = super::addressed::element(kernel, name).or(Some(Type::I32));
         }
     }
     outcome
@@ -153,14 +183,29 @@ pub fn run_simple(module: &Module, description: &LaunchDescription) -> Outcome {
 
 /// The launch that `run_simple` uses.
 pub fn launch(module: &Module, description: &LaunchDescription) -> Launch {
-    described(module, description).0
+    described(module, description).launch
 }
 
-/// The launch, and what its buffers hold.
-fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(usize, Type)>) {
-    let mut shown_as = Vec::new();
+/// The values of a description that a run would not use, by name or by position from 0.
+pub fn untaken(module: &Module, description: &LaunchDescription) -> Vec<(SmolStr, Untaken)> {
+    described(module, description).untaken
+}
+
+/// A launch, what its buffers hold, and which values have no use.
+struct Described {
+    launch: Launch,
+    shown_as: Vec<(usize, Type)>,
+    untaken: Vec<(SmolStr, Untaken)>,
+}
+
+fn described(module: &Module, description: &LaunchDescription) -> Described {
+    let (mut shown_as, mut untaken) = (Vec::new(), Vec::new());
     let Some(kernel) = module.functions.first().filter(|f| !f.layout.is_empty()) else {
-        return (Launch::new(description.lanes.max(1)), shown_as);
+        return Described {
+            launch: Launch::new(description.lanes.max(1)),
+            shown_as,
+            untaken,
+        };
     };
     let mut launch = Launch::for_function(kernel, description.lanes.max(1), description.seed);
     launch.grid = [description.workgroups.max(1), 1, 1];
@@ -177,7 +222,8 @@ fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(
             Some(name) => {
                 let known = kernel.parameters.iter().find(|p| p.name == *name);
                 let Some(&value) = known.and_then(|p| p.values.first()) else {
-                    bind_by_name(kernel, &mut launch, name, &argument.value);
+                    let bound = bind_by_name(kernel, &mut launch, name, &argument.value);
+                    untaken.extend(bound.err().map(|why| (name.clone(), why)));
                     continue;
                 };
                 params.iter().position(|&p| p == value)
@@ -185,6 +231,7 @@ fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(
             None => Some(next),
         };
         let Some((index, &param)) = index.and_then(|i| Some((i, params.get(i)?))) else {
+            untaken.push((smol_str::format_smolstr!("{next}"), Untaken::Position));
             continue;
         };
         next = index + 1;
@@ -221,7 +268,11 @@ fn described(module: &Module, description: &LaunchDescription) -> (Launch, Vec<(
             *place = value;
         }
     }
-    (launch, shown_as)
+    Described {
+        launch,
+        shown_as,
+        untaken,
+    }
 }
 
 fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
@@ -236,22 +287,83 @@ fn new_buffer(bytes: &[u8], constant: bool) -> Buffer {
     }
 }
 
-/// A global, a resource, a member of a constant buffer or a constant of the program.
-fn bind_by_name(kernel: &Function, launch: &mut Launch, name: &SmolStr, value: &DescribedValue) {
-    let is_symbol = kernel.symbols.values().any(|s| s.name == *name);
-    if !is_symbol && let Some(member) = super::addressed::member(kernel, name) {
-        return set_member(launch, &member, value);
-    }
-    match value {
-        DescribedValue::Buffer(bytes) | DescribedValue::Elements(_, bytes) => {
+/// A global, a resource, shared memory, a member of a constant buffer or a constant of the program.
+fn bind_by_name(
+    kernel: &Function,
+    launch: &mut Launch,
+    name: &SmolStr,
+    value: &DescribedValue,
+) -> Result<(), Untaken> {
+    if let Some(symbol) = kernel.symbols.values().find(|s| s.name == *name) {
+        if !matches!(symbol.kind, SymbolKind::Memory | SymbolKind::Buffer) {
+            return Err(Untaken::Resource);
+        }
+        let held = super::addressed::element(kernel, name);
+        let bytes = bytes_for(symbol, held, value)?;
+        if symbol.space == Space::Shared {
+            launch.shared.push((name.clone(), bytes));
+        } else {
             launch.bindings.push((name.clone(), launch.buffers.len()));
-            launch.buffers.push(new_buffer(bytes, false));
+            launch.buffers.push(new_buffer(&bytes, false));
         }
-        DescribedValue::Int(value) => launch.constants.push((name.clone(), *value as u64)),
-        DescribedValue::Float(value) => {
-            let bits = u64::from((*value as f32).to_bits());
-            launch.constants.push((name.clone(), bits));
+        return Ok(());
+    }
+    if let Some(member) = super::addressed::member(kernel, name) {
+        set_member(launch, &member, value);
+        return Ok(());
+    }
+    let mut insts = kernel.insts.values();
+    let is_constant = insts.any(|data| matches!(&data.op, Op::Parameter(known) if known == name));
+    let bits = match value {
+        _ if kernel.inputs.iter().any(|one| one.name == *name) => return Err(Untaken::Resource),
+        DescribedValue::Int(value) if is_constant => *value as u64,
+        DescribedValue::Float(value) if is_constant => u64::from((*value as f32).to_bits()),
+        _ if kernel.variables.values().any(|one| one.name == *name) => return Err(Untaken::Unread),
+        _ => return Err(Untaken::NoSuchName),
+    };
+    launch.constants.push((name.clone(), bits));
+    Ok(())
+}
+
+/// The contents of a symbol; `held`: the elements that the program moves there.
+fn bytes_for(
+    symbol: &SymbolData,
+    held: Option<Type>,
+    value: &DescribedValue,
+) -> Result<Vec<u8>, Untaken> {
+    let shared = symbol.space == Space::Shared;
+    let alone = |ty: Type| symbol.size == Some(ty.bytes());
+    let bits = match (value, held) {
+        (DescribedValue::Buffer(bytes), _) => return fitting(symbol, bytes),
+        (DescribedValue::Elements(ty, bytes), held) => {
+            // What buffers of the launch hold is the caller's own affair: they are made as they are given.
+            let fits = held
+                .is_none_or(|held| held.bytes() == ty.bytes() && held.is_float() == ty.is_float());
+            return match held {
+                Some(holds) if shared && !fits => Err(Untaken::Element { holds }),
+                _ => fitting(symbol, bytes),
+            };
         }
+        (DescribedValue::Int(value), Some(ty)) if alone(ty) && ty.is_float() => {
+            scalar::from_f64(ty, *value as f64)
+        }
+        (DescribedValue::Int(value), Some(ty)) if alone(ty) => *value as u64,
+        (DescribedValue::Float(value), Some(ty)) if alone(ty) => scalar::from_f64(ty, *value),
+        _ => return Err(Untaken::Elements { bytes: symbol.size }),
+    };
+    let size = symbol.size.unwrap_or(8).min(8) as usize;
+    Ok(bits.to_le_bytes()[..size].to_vec())
+}
+
+fn fitting(symbol: &SymbolData, bytes: &[u8]) -> Result<Vec<u8>, Untaken> {
+    match symbol.size {
+        Some(size) if symbol.space == Space::Shared && bytes.len() > size as usize => {
+            Err(Untaken::TooLong {
+                bytes: size,
+                given: bytes.len(),
+            })
+        }
+        _ => Ok(bytes.to_vec()),
     }
 }
 
@@ -316,7 +428,6 @@ pub fn show(ty: Type, value: u64) -> String {
 
 impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const SHOWN: usize = 64;
         for (number, column) in self.returned.iter().enumerate() {
             let ty = self.return_types.get(number).copied().unwrap_or(Type::I64);
             let words: Vec<String> = column.iter().take(SHOWN).map(|&v| show(ty, v)).collect();
@@ -324,38 +435,10 @@ impl std::fmt::Display for Outcome {
             writeln!(f, "result {number}: {}{rest}", words.join(" "))?;
         }
         for (number, buffer) in self.buffers.iter().enumerate() {
-            let name = buffer
-                .name
-                .as_ref()
-                .map_or(String::new(), |n| format!(" ({n})"));
-            let single = [buffer.element.unwrap_or(Type::I32)];
-            let members = match buffer.record.as_slice() {
-                [] => &single[..],
-                record => record,
-            };
-            let mut bytes = buffer.bytes.as_slice();
-            let mut shown = Vec::new();
-            for &ty in members.iter().cycle().take(SHOWN) {
-                let size = ty.bytes().clamp(1, 8) as usize;
-                let Some((chunk, rest)) = bytes.split_at_checked(size) else {
-                    break;
-                };
-                bytes = rest;
-                let bits = chunk
-                    .iter()
-                    .rev()
-                    .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
-                let shift = 64 - 8 * size as u32;
-                let extended = ((bits << shift) as i64 >> shift) as u64;
-                shown.push(show(ty, if ty.is_float() { bits } else { extended }));
-            }
-            let smallest = members.iter().map(|ty| ty.bytes().max(1)).min();
-            let rest = if bytes.len() >= smallest.unwrap_or(1) as usize && shown.len() == SHOWN {
-                " ..."
-            } else {
-                ""
-            };
-            writeln!(f, "buffer {number}{name}: {}{rest}", shown.join(" "))?;
+            show_memory(f, &format!("buffer {number}"), buffer)?;
+        }
+        for memory in self.shared.iter().filter(|one| one.element.is_some()) {
+            show_memory(f, "shared", memory)?;
         }
         for event in &self.events {
             writeln!(
@@ -373,4 +456,46 @@ impl std::fmt::Display for Outcome {
             self.steps, self.lane_steps
         )
     }
+}
+
+/// Values of a column or a buffer that are printed.
+const SHOWN: usize = 64;
+
+fn show_memory(
+    f: &mut std::fmt::Formatter<'_>,
+    kind: &str,
+    buffer: &BufferAfter,
+) -> std::fmt::Result {
+    let name = buffer
+        .name
+        .as_ref()
+        .map_or(String::new(), |n| format!(" ({n})"));
+    let single = [buffer.element.unwrap_or(Type::I32)];
+    let members = match buffer.record.as_slice() {
+        [] => &single[..],
+        record => record,
+    };
+    let mut bytes = buffer.bytes.as_slice();
+    let mut shown = Vec::new();
+    for &ty in members.iter().cycle().take(SHOWN) {
+        let size = ty.bytes().clamp(1, 8) as usize;
+        let Some((chunk, rest)) = bytes.split_at_checked(size) else {
+            break;
+        };
+        bytes = rest;
+        let bits = chunk
+            .iter()
+            .rev()
+            .fold(0u64, |sum, &byte| (sum << 8) | u64::from(byte));
+        let shift = 64 - 8 * size as u32;
+        let extended = ((bits << shift) as i64 >> shift) as u64;
+        shown.push(show(ty, if ty.is_float() { bits } else { extended }));
+    }
+    let smallest = members.iter().map(|ty| ty.bytes().max(1)).min();
+    let rest = if bytes.len() >= smallest.unwrap_or(1) as usize && shown.len() == SHOWN {
+        " ..."
+    } else {
+        ""
+    };
+    writeln!(f, "{kind}{name}: {}{rest}", shown.join(" "))
 }

@@ -405,6 +405,9 @@ impl<'r> Emitter<'r> {
         for _ in 0..self.shape.block_insts {
             self.instruction();
         }
+        if self.converged && self.full_warps && self.shape.warp_ops && self.random.percent(25) {
+            self.butterfly();
+        }
         self.converged = false;
     }
 

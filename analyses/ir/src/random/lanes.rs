@@ -117,6 +117,74 @@ impl Emitter<'_> {
         self.warp_value(kind, args, ty)
     }
 
+    /// `value op shuffle_xor(value, distance)` among all lanes of the warp, which are here.
+    pub(super) fn exchange_with(&mut self, op: BinaryOp, value: Value, distance: Value) -> Value {
+        let ty = self.b.function.ty(value);
+        let width = self.b.int(Type::I32, i64::from(self.warp_size));
+        let mut args = vec![value, distance, width];
+        let masked = self.random.percent(60);
+        if masked {
+            let all = u64::MAX >> (64 - self.warp_size.min(64));
+            let mask = self.mask_type();
+            let all = self.b.int(mask, all as i64);
+            args.push(all);
+        }
+        let kind = WarpKind::ShuffleXor;
+        let other = Op::Warp(WarpOp { kind, mask: masked });
+        let other = self.b.value(other, &args, ty);
+        let (a, b) = match self.random.percent(50) {
+            true => (value, other),
+            false => (other, value),
+        };
+        self.b.binary(op, Wrap::MAY, a, b)
+    }
+
+    /// An operation that a butterfly may use; some do not commute.
+    pub(super) fn exchange_operation(&mut self, ty: Type) -> BinaryOp {
+        let all: &[BinaryOp] = match ty.is_float() {
+            true => &[
+                BinaryOp::FloatAdd,
+                BinaryOp::FloatMul,
+                BinaryOp::FloatMin,
+                BinaryOp::FloatMax,
+                BinaryOp::FloatSub,
+            ],
+            false => &[
+                BinaryOp::Add,
+                BinaryOp::Mul,
+                BinaryOp::And,
+                BinaryOp::Or,
+                BinaryOp::Xor,
+                BinaryOp::MinSigned,
+                BinaryOp::MaxUnsigned,
+                BinaryOp::Sub,
+            ],
+        };
+        *self.random.pick(all)
+    }
+
+    /// A butterfly step by step; one in five lacks a step.
+    pub(super) fn butterfly(&mut self) {
+        let ty = self.exchange_type();
+        let op = self.exchange_operation(ty);
+        let mut value = self.any(ty);
+        let lacks = self.random.percent(20);
+        let mut distance = i64::from(self.warp_size) / if lacks { 4 } else { 2 };
+        while distance > 0 {
+            let lanes = self.b.int(Type::I32, distance);
+            value = self.exchange_with(op, value, lanes);
+            distance /= 2;
+        }
+        self.add(value, full(ty));
+    }
+
+    pub(super) fn exchange_type(&mut self) -> Type {
+        match self.shape.floats && self.random.percent(50) {
+            true => Type::F32,
+            false => Type::I32,
+        }
+    }
+
     /// A call of a later function.
     pub(super) fn call(&mut self) {
         let Some(own) = self.memory.own else { return };

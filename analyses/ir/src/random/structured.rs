@@ -4,7 +4,7 @@
 use super::emit::Emitter;
 use crate::builder::Slot;
 use crate::entity::{Block, Value};
-use crate::function::{BranchKind, SourceLoop, Terminator};
+use crate::function::{BranchKind, FunctionKind, SourceLoop, Terminator};
 use crate::inst::*;
 use crate::types::Type;
 
@@ -36,6 +36,12 @@ pub(super) fn body(e: &mut Emitter<'_>) -> u64 {
         together: e.shape.barriers,
         ended: false,
     };
+    let mut rounds = 1;
+    let kernel = e.b.function.kind == FunctionKind::Kernel;
+    if kernel && e.full_warps && e.shape.warp_ops && e.random.percent(40) {
+        statements.butterfly(e);
+        rounds = 16;
+    }
     while statements.left > 0 && !e.b.is_terminated() {
         statements.statement(e);
     }
@@ -43,7 +49,9 @@ pub(super) fn body(e: &mut Emitter<'_>) -> u64 {
         e.leave();
     }
     // A loop's header runs once more than its body.
-    (u64::from(e.shape.fuel) + 2).saturating_pow(e.shape.loop_depth)
+    (u64::from(e.shape.fuel) + 2)
+        .saturating_pow(e.shape.loop_depth)
+        .saturating_mul(rounds)
 }
 
 impl Statements {
@@ -264,6 +272,55 @@ impl Statements {
         e.b.switch_to(exit);
     }
 
+    /// `for (o = warp / 2; o > 0; o >>= 1) v = v op shuffle_xor(v, o)`, or upwards, where all lanes are; one in five lacks a
+    /// step. What it leaves is usable after the loop.
+    fn butterfly(&mut self, e: &mut Emitter<'_>) {
+        let ty = e.exchange_type();
+        let op = e.exchange_operation(ty);
+        let (v, o) = (e.b.slot(ty), e.b.slot(Type::I32));
+        let first = e.any(ty);
+        e.b.write(v, first);
+        let (up, lacks) = (e.random.percent(40), e.random.percent(20));
+        let warp = i64::from(e.warp_size);
+        let (start, end) = match (up, lacks) {
+            (true, false) => (1, warp),
+            (true, true) => (1, warp / 2),
+            (false, false) => (warp / 2, 0),
+            (false, true) => (warp / 2, 1),
+        };
+        let start = e.b.int(Type::I32, start);
+        e.b.write(o, start);
+        let (header, body, latch, exit) = self.open(e);
+        let distance = e.b.read(o);
+        let value = e.b.read(v);
+        let end = e.b.int(Type::I32, end);
+        let condition = match up {
+            true => IntCondition::LessSigned,
+            false => IntCondition::GreaterSigned,
+        };
+        let more = e.b.int_compare(condition, distance, end);
+        e.b.branch(more, body, exit, BranchKind::Loop);
+        e.b.switch_to(body);
+        let next = e.exchange_with(op, value, distance);
+        e.b.write(v, next);
+        e.b.jump(latch);
+        e.b.switch_to(latch);
+        let one = e.b.int(Type::I32, 1);
+        let step = match up {
+            true => BinaryOp::Shl,
+            false => BinaryOp::ShrSigned,
+        };
+        let next = e.b.binary(step, Wrap::MAY, distance, one);
+        e.b.write(o, next);
+        e.b.jump(header);
+        e.b.switch_to(exit);
+        let after = e.b.read(v);
+        e.add(after, super::emit::full(ty));
+        if let Some(named) = e.named.iter().find(|named| named.ty == ty).copied() {
+            e.b.write(named.slot, after);
+        }
+    }
+
     fn counter(&mut self, e: &mut Emitter<'_>) -> Slot {
         let k = e.b.slot(Type::I32);
         let zero = e.b.int(Type::I32, 0);
@@ -296,6 +353,7 @@ impl Statements {
             loc,
             unroll,
             pipeline: None,
+            independent: false,
         });
         e.b.jump(header);
         e.b.switch_to(header);

@@ -89,6 +89,7 @@ pub fn normalise(function: &Function) -> Function {
         layout: Vec::with_capacity(function.layout.len()),
         insts: EntityVec::new(),
         values: EntityVec::new(),
+        statics: Vec::new(),
         ..function.clone()
     };
     let mut blocks = EntityVec::<Block, Option<Block>>::with_len(None, function.blocks.len());

@@ -239,7 +239,7 @@ pub(super) fn barrier_of(name: &str) -> Option<Barrier> {
     .find(|&b| barrier_name(b) == name)
 }
 
-pub(super) const TEXTURE_OPS: [TextureOp; 14] = [
+pub(super) const TEXTURE_OPS: [TextureOp; 16] = [
     TextureOp::Sample,
     TextureOp::SampleBias,
     TextureOp::SampleCompare,
@@ -253,6 +253,8 @@ pub(super) const TEXTURE_OPS: [TextureOp; 14] = [
     TextureOp::Dimensions,
     TextureOp::CalculateLevel,
     TextureOp::CalculateLevelUnclamped,
+    TextureOp::DispatchMesh,
+    TextureOp::SetMeshOutputCounts,
     TextureOp::Other,
 ];
 
@@ -271,6 +273,8 @@ pub(super) fn texture_name(op: TextureOp) -> String {
         TextureOp::Dimensions => "dimensions".into(),
         TextureOp::CalculateLevel => "level".into(),
         TextureOp::CalculateLevelUnclamped => "level_unclamped".into(),
+        TextureOp::DispatchMesh => "dispatch_mesh".into(),
+        TextureOp::SetMeshOutputCounts => "set_mesh_output_counts".into(),
         TextureOp::Other => "other".into(),
         TextureOp::Atomic(op) => format!("atomic_{}", op.name()),
     }

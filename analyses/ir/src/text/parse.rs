@@ -384,11 +384,13 @@ impl<'s, 't> Parser<'s, 't> {
                     true => Some(self.text()?.into()),
                     false => None,
                 };
+                let independent = self.keyword("independent");
                 function.loops.push(SourceLoop {
                     header,
                     loc: self.loc()?,
                     unroll,
                     pipeline,
+                    independent,
                 });
             }
             "vector" => function.vectors.push(self.values()?),
@@ -425,6 +427,7 @@ impl<'s, 't> Parser<'s, 't> {
                 "grid" => launch.grid = self.axes()?,
                 "max_threads" => launch.max_threads = Some(self.count()?),
                 "warp_size" => launch.warp_size = Some(self.count()?),
+                "with_helpers" => launch.with_helpers = true,
                 other => return self.fail_at(at, format!("`{other}` is no part of a launch")),
             }
         }

@@ -176,6 +176,7 @@ impl Printer<'_, '_> {
             if let Some(word) = &source_loop.pipeline {
                 put!(self, " pipeline {}", quoted(word));
             }
+            self.flag(source_loop.independent, "independent");
             self.loc(source_loop.loc);
             self.out.push('\n');
         }
@@ -207,6 +208,9 @@ impl Printer<'_, '_> {
         }
         if let Some(size) = launch.warp_size {
             put!(self, " warp_size {size}");
+        }
+        if launch.with_helpers {
+            self.out.push_str(" with_helpers");
         }
         self.out.push('\n');
     }

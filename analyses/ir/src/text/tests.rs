@@ -28,7 +28,7 @@ const TYPES: [Type; 16] = [
 /// Everything that a function can hold, numbered and spaced as `print` does.
 const ALL: &str = r#"function "name with \"quotes\"" stage.pixel hlsl -> i32, f32 {
   span 0..100 name 5..9
-  launch block 64 ? 1 grid ? ? 7 max_threads 256 warp_size 32
+  launch block 64 ? 1 grid ? ? 7 max_threads 256 warp_size 32 with_helpers
   parameter "n" "int" (v0) @8..9
   parameter "p" "float2" (v1, v2) read_only no_alias
   symbol s0 "table" memory constant size 4 align 16 read_only initial "00ff1234"
@@ -40,7 +40,7 @@ const ALL: &str = r#"function "name with \"quotes\"" stage.pixel hlsl -> i32, f3
   unknown u0 "no idea" @1..2
   site1 "callee" item "ns::callee" 2 in site0 "x" (v0) "y" () @30..40
   site2 "inner" in site1 @3..4 site1
-  loop b1 unroll 4 pipeline "best" @20..30
+  loop b1 unroll 4 pipeline "best" independent @20..30
   loop b1
   vector v1, v2
 

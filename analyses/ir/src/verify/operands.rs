@@ -394,7 +394,7 @@ fn atomic(op: AtomicOp, access: &MemoryAccess, s: &Signature) -> Check {
 }
 
 fn texture(access: &TextureAccess, s: &Signature) -> Check {
-    if access.op == TextureOp::Other {
+    if access.op.is_opaque() {
         return Ok(());
     }
     let least = 1 + usize::from(access.has_sampler) + usize::from(access.coordinates);

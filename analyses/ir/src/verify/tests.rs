@@ -395,6 +395,7 @@ fn index() {
             loc: Loc::NONE,
             unroll: None,
             pipeline: None,
+            independent: false,
         })
     });
     assert_eq!(header, [Rule::Index]);

@@ -5,6 +5,7 @@ mod c;
 
 use super::ast::SpecifierSet;
 use super::token::TokenKind;
+use smol_str::{SmolStr, format_smolstr};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Dialect {
@@ -111,6 +112,24 @@ impl Dialect {
             Dialect::Hlsl => hlsl_specifier(text),
             Dialect::C => c::specifier(text),
         }
+    }
+
+    /// The specifier word that an attribute's name stands for: the toolkit's headers define `__global__` as
+    /// `__attribute__((global))`, `__launch_bounds__(n)` as `__attribute__((launch_bounds(n)))`.
+    pub fn word_of_attribute(self, name: &str) -> Option<SmolStr> {
+        if self != Dialect::Cuda {
+            return None;
+        }
+        let bare = name
+            .strip_prefix("__")
+            .and_then(|inner| inner.strip_suffix("__"));
+        let word = format_smolstr!("__{}__", bare.unwrap_or(name));
+        let known = match cuda_specifier(&word)? {
+            SpecifierWord::Set(_) => true,
+            SpecifierWord::Attribute(entry) => entry != "attribute",
+            _ => false,
+        };
+        known.then_some(word)
     }
 
     /// A type that needs no declaration in the unit.

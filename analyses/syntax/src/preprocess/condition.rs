@@ -59,9 +59,8 @@ impl Preprocessor<'_> {
                         .get(file.0 as usize)
                         .map(|from| std::sync::Arc::clone(&from.path))
                         .unwrap_or_default();
-                    let value = spec_of_tokens(&inner).is_some_and(|(spec, angled)| {
-                        self.resolver.resolve(&from, &spec, angled).is_some()
-                    });
+                    let value = spec_of_tokens(&inner)
+                        .is_some_and(|(spec, angled)| self.resolver.exists(&from, &spec, angled));
                     at = close + 1;
                     tokens.push(number(token, value));
                 }

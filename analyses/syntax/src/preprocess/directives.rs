@@ -3,6 +3,7 @@
 
 use super::expand::{Conditional, Place, PpToken, Preprocessor, token_of};
 use super::{Include, ProblemKind, Span, problem};
+use crate::c_family::dialect::Dialect;
 use crate::c_family::lexer::LexedFile;
 use crate::c_family::token::{LINE_START, RawToken, SPACE_BEFORE, TokenKind};
 use smol_str::SmolStr;
@@ -29,6 +30,13 @@ impl Preprocessor<'_> {
         };
         let span = Span::new(hash.start, line.last().map_or(hash.end, |last| last.end));
         match lexed.text_of(word) {
+            // GNU's C library takes attributes away from compilers that it does not know; they are heard here, and layouts
+            // depend on them.
+            "define"
+                if self.options.dialect == Dialect::C
+                    && rest.first().is_some_and(|&name| {
+                        matches!(lexed.text_of(name), "__attribute__" | "__attribute")
+                    }) => {}
             "define" => {
                 let tokens: Vec<PpToken> = rest
                     .iter()
@@ -389,8 +397,8 @@ impl Preprocessor<'_> {
     }
 }
 
-/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)` as tokens for the parser;
-/// nothing for every other pragma.
+/// `unroll`, `unroll N`, `unroll(N)`, `nounroll`, `pack_matrix(ORDER)`, `lockstep pipeline(WORD)`, `ivdep` and its like as
+/// tokens for the parser; nothing for every other pragma.
 pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.spelling());
     let (name, skipped) = match (word(0), word(1)) {
@@ -399,6 +407,10 @@ pub(super) fn pragma_tokens(tokens: Vec<PpToken>, place: Place) -> Vec<PpToken> 
         ("lockstep", "pipeline") => (tokens[1].text.clone(), 2),
         ("unroll_completely", _) => (SmolStr::new_static("unroll"), 1),
         ("pack_matrix", _) => (tokens[0].text.clone(), 1),
+        // What else they say is of vectors.
+        ("ivdep", _) | ("GCC", "ivdep") | ("omp", "simd") => {
+            (SmolStr::new_static("ivdep"), tokens.len())
+        }
         _ => return Vec::new(),
     };
     let mut result = vec![PpToken {

@@ -1,8 +1,8 @@
 //! The preprocessor's state and the expansion of macros: a stack of token lists is read from the top, a macro is off
 //! while its list is on the stack, and a name met while its macro is off is never expanded again.
 //!
-//! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; every token that an
-//! expansion or an included file produces is charged to `Limits::tokens`. Source: C++ standard, [cpp.replace].
+//! Arguments are expanded on their own before they are substituted, at most `Limits::nesting` deep; what expansions and
+//! included files produce is charged (`limits`). Source: C++ standard, [cpp.replace].
 
 mod limits;
 mod splice;
@@ -14,8 +14,8 @@ pub(super) use templates::TemplateNames;
 
 use super::macros::{Builtin, Macro, substitute};
 use super::{
-    FileId, Include, IncludeResolver, IncludedFile, ItemTokens, MacroDefinition, MacroUse,
-    PreprocessOptions, Problem, ProblemKind, Span, Unit, items, problem,
+    FileId, Include, IncludeResolver, IncludedFile, ItemTokens, Limits, MacroDefinition, MacroUse,
+    PreprocessOptions, Problem, ProblemKind, Span, Unit, attributes, items, problem,
 };
 use crate::c_family::lexer::{LexedFile, MAX_TOKENS};
 use crate::c_family::token::{
@@ -140,8 +140,7 @@ pub(super) struct Preprocessor<'a> {
     pub(super) nested_too_deeply: bool,
     /// By file: how often it was entered.
     pub(super) entered: FxHashMap<FileId, u32>,
-    budget: u32,
-    exhausted: bool,
+    budget: limits::Budget,
     depth: u32,
     /// Invocations whose closing parenthesis was not found; look-ahead gets short after many.
     unclosed: u32,
@@ -186,8 +185,7 @@ impl<'a> Preprocessor<'a> {
             nested_too_deeply: false,
             entered: FxHashMap::default(),
             unclosed_work: 0,
-            budget: options.limits.tokens,
-            exhausted: false,
+            budget: limits::Budget::of(&options.limits),
             depth: 0,
             unclosed: 0,
             counter: 0,
@@ -219,6 +217,18 @@ impl<'a> Preprocessor<'a> {
             texts: &self.texts,
             files: &self.files,
             instances: &self.instances,
+            whole: self.budget.main_is_whole(),
+        };
+        if let Some((tokens, mut words)) = attributes::as_words(stream, self.options.dialect) {
+            self.output = tokens;
+            self.texts.append(&mut words);
+        }
+        let stream = items::Stream {
+            tokens: &self.output,
+            texts: &self.texts,
+            files: &self.files,
+            instances: &self.instances,
+            whole: self.budget.main_is_whole(),
         };
         let items = items::split(
             stream,
@@ -253,6 +263,9 @@ impl<'a> Preprocessor<'a> {
         };
         let lexed = Arc::clone(&included.tokens);
         let instance = self.instances.len() as u32;
+        if self.cursors.len() == 1 {
+            self.budget.header_begins(self.output.len());
+        }
         self.instances.push(Instance { file, parent });
         self.cursors.push(Cursor {
             lexed,
@@ -282,7 +295,7 @@ impl<'a> Preprocessor<'a> {
                 continue;
             }
             let instance = cursor.instance;
-            if depth > 1 && !self.charge(1) {
+            if depth > 1 && !self.header_goes_on() {
                 continue;
             }
             self.follow_templates(lexed);
@@ -346,6 +359,9 @@ impl<'a> Preprocessor<'a> {
     }
 
     fn emit(&mut self, mut token: PpToken) {
+        if self.is_cut() {
+            return;
+        }
         if token.kind == TokenKind::Ident
             && let Some(keyword) = self.options.dialect.keyword(&token.text)
         {
@@ -497,7 +513,7 @@ impl<'a> Preprocessor<'a> {
         floor: usize,
         from_file: bool,
     ) -> Option<PpToken> {
-        if found.active.get() || self.exhausted {
+        if found.active.get() || self.is_exhausted() {
             name.flags |= NO_EXPAND;
             return Some(name);
         }

@@ -23,6 +23,8 @@ pub(super) struct Stream<'a> {
     pub(super) texts: &'a [SmolStr],
     pub(super) files: &'a [IncludedFile],
     pub(super) instances: &'a [Instance],
+    /// No limit left macros of the main file as they are.
+    pub(super) whole: bool,
 }
 
 impl<'a> Stream<'a> {
@@ -33,7 +35,7 @@ impl<'a> Stream<'a> {
     }
 
     /// A token's spelling; empty for punctuation.
-    fn text(&self, token: &OutToken) -> &'a str {
+    pub(super) fn text(&self, token: &OutToken) -> &'a str {
         if token.text != AS_WRITTEN {
             return self
                 .texts
@@ -135,6 +137,11 @@ impl<'a> Splitter<'a> {
                 .instances
                 .get(token.place.instance as usize)
                 .map_or(FileId::MAIN, |instance| instance.file);
+            // What a limit has cut may well be balanced.
+            let source = self.stream.files.get(file.0 as usize);
+            if !self.stream.whole || source.is_some_and(|one| one.tokens.cut.is_some()) {
+                return;
+            }
             self.problems.push(problem(
                 ProblemKind::Syntax,
                 file,

@@ -15,6 +15,7 @@
 //! It does no I/O: the resolver finds files, tokens of a file are an input. Line numbers of `#line` are not followed.
 //! Source: C++ standard, [cpp].
 
+mod attributes;
 mod condition;
 mod directives;
 mod expand;
@@ -42,6 +43,10 @@ pub struct IncludedFile {
 pub trait IncludeResolver {
     /// `from` is the path of the including file, `spec` what stands between the quotes or angles.
     fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile>;
+    /// `__has_include`: there is such a file, whether or not its text is needed.
+    fn exists(&mut self, from: &str, spec: &str, angled: bool) -> bool {
+        self.resolve(from, spec, angled).is_some()
+    }
     /// `#include_next`: the search goes on behind the directory in which `from` was found.
     fn resolve_next(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
         self.resolve(from, spec, angled)
@@ -60,7 +65,7 @@ impl IncludeResolver for NoIncludes {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Tokens that macros and included files may produce.
+    /// Tokens that the main file's macros may produce, and up to which included files are read.
     pub tokens: u32,
     /// Depth of includes and of macro arguments inside macro arguments.
     pub nesting: u32,

@@ -312,7 +312,7 @@ fn an_item_that_moves_is_equal() {
 fn unroll_pragmas_become_tokens() {
     expands(
         "#define N 4\nvoid f() {\n#pragma unroll N\nfor (;;); \n#pragma GCC unroll 2\n#pragma ivdep\n_Pragma(\"unroll 8\") }",
-        "void f ( ) { unroll 4 <PragmaEnd> for ( ; ; ) ; unroll 2 <PragmaEnd> unroll 8 <PragmaEnd> }",
+        "void f ( ) { unroll 4 <PragmaEnd> for ( ; ; ) ; unroll 2 <PragmaEnd> ivdep <PragmaEnd> unroll 8 <PragmaEnd> }",
     );
 }
 
@@ -557,4 +557,99 @@ fn equal_items_share_their_tokens_with_an_earlier_unit() {
     let shared =
         |old: usize, new: usize| Arc::ptr_eq(&before.items[old].tokens, &again.items[new].tokens);
     assert!(!shared(0, 0) && shared(1, 2) && shared(2, 3));
+}
+
+#[test]
+fn attributes_that_headers_define_words_as_are_the_words() {
+    let header = "#define __annotate__(a) __attribute__((a))\n\
+                  #define __location__(a) __annotate__(a)\n\
+                  #define __global__ __location__(global)\n\
+                  #define __shared__ __attribute__((__shared__))\n\
+                  #define __device__ __declspec(__device__)\n\
+                  #define __launch_bounds__(...) __annotate__(launch_bounds(__VA_ARGS__))\n";
+    let main = "#include \"defines.h\"\n\
+                template <int N> __global__ void __launch_bounds__(64, 2 * (N)) k(int *p) { __shared__ int s[N]; }\n\
+                __device__ int f();\n\
+                __attribute__((device, __aligned__(8))) int x;\n\
+                __attribute__((unused)) int y;\n";
+    let unit = with_files(main, &[("defines.h", header)]);
+    assert_eq!(
+        spelled(&unit),
+        "template < int N > __global__ void __launch_bounds__ ( 64 , 2 * ( N ) ) k ( int * p ) { __shared__ int s [ N ] ; } \
+         __device__ int f ( ) ; \
+         __device__ __attribute__ ( ( device , __aligned__ ( 8 ) ) ) int x ; \
+         __attribute__ ( ( unused ) ) int y ;"
+    );
+    assert_eq!(unit.items.len(), 4);
+    assert_eq!(unit.problems, []);
+}
+
+#[test]
+fn headers_beyond_the_limit_are_cut_and_the_main_file_is_whole() {
+    let mut deep = String::from(
+        "#define LATE 7\nnamespace a { template <int N> struct S { void f(int *p) { g(p[",
+    );
+    deep.push_str(&"1 + ".repeat(300));
+    deep.push_str("1]); } };\n}\n#define LATER 8\n");
+    let work = format!(
+        "#define TWICE(x) x x\n#define MANY TWICE(TWICE(TWICE(TWICE(TWICE(TWICE(int_)))))) \nvoid h({} int q);\n",
+        "MANY ".repeat(100)
+    );
+    let main = "namespace m {\n#include \"first.h\"\n}\n#define K __global__ void\nK k(int *p) { *p = LATE + LATER; }\n\
+                #include \"first.h\"\nint last;\n";
+    for header in [
+        deep.as_str(),
+        &format!("#define LATE 7\n{work}#define LATER 8\n"),
+    ] {
+        let outer = "namespace o {\n#include \"second.h\"\n}\n";
+        let mut options = PreprocessOptions::new(Dialect::Cuda);
+        options.limits.tokens = 200;
+        let file = IncludedFile {
+            path: Arc::from("main.cu"),
+            tokens: Arc::new(lex(main)),
+        };
+        let header: &'static str = Box::leak(header.to_owned().into_boxed_str());
+        let files = BTreeMap::from([("first.h", outer), ("second.h", header)]);
+        let unit = preprocess(&file, &options, &mut Files(files));
+        let own: Vec<(&[smol_str::SmolStr], String)> = unit
+            .items
+            .iter()
+            .filter(|item| item.file == FileId::MAIN)
+            .map(|item| {
+                let words: Vec<&str> = item.tokens.iter().map(|t| t.spelling()).collect();
+                (&item.scope[..], words.join(" "))
+            })
+            .collect();
+        let kernel = "__global__ void k ( int * p ) { * p = 7 + 8 ; }".to_owned();
+        assert_eq!(own, [(&[][..], kernel), (&[][..], "int last ;".to_owned())]);
+        assert!(
+            unit.problems.iter().all(|p| p.kind == ProblemKind::Limit),
+            "{:?}",
+            unit.problems
+        );
+        assert!(unit.problems.iter().any(|p| p.file == FileId::MAIN
+            && p.span == Span::new(14, 32)
+            && p.message.contains("a limit")));
+    }
+}
+
+#[test]
+fn text_that_a_limit_left_as_it_stands_is_not_called_unbalanced() {
+    let mut text = String::from("#define OPEN {\n#define M0 x x x x x x x x\n");
+    for level in 1..12 {
+        text.push_str(&format!(
+            "#define M{level} M{0} M{0} M{0} M{0}\n",
+            level - 1
+        ));
+    }
+    text.push_str("int y = M11;\nvoid f() OPEN return; }\nvoid g() { }\n");
+    let mut options = PreprocessOptions::new(Dialect::Cuda);
+    options.limits.tokens = 1_000;
+    let main = IncludedFile {
+        path: Arc::from("main.cu"),
+        tokens: Arc::new(lex(&text)),
+    };
+    let unit = preprocess(&main, &options, &mut super::NoIncludes);
+    let kinds: Vec<ProblemKind> = unit.problems.iter().map(|p| p.kind).collect();
+    assert_eq!(kinds, [ProblemKind::Limit]);
 }

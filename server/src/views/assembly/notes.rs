@@ -6,6 +6,7 @@ use crate::config::Level;
 use crate::db::{self, Db, File};
 use crate::program::Language;
 use crate::views::diagnostics::Note;
+use codegen::target::ia64::groups::Hazard;
 use codegen::target::ia64::rebundle::Outcome;
 use syntax::Span;
 use syntax::ia64::StatementKind;
@@ -37,18 +38,33 @@ fn violations(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
     let told = assembly.listing.violations().into_iter().map(|one| {
         let from = of_item(assembly, one.from);
         let line = lines.line_column(from.start).0 + 1;
-        let what = if one.writes { "written again" } else { "read" };
-        let message = format!(
-            "{} is {what} in the group in which line {line} writes it: what happens is undefined without a stop (`;;`) between",
-            one.register
-        );
+        let register = one.register;
+        let what = match one.hazard {
+            Hazard::ReadAfterWrite => {
+                format!("is read in the group in which line {line} writes it")
+            }
+            Hazard::WriteAfterWrite => {
+                format!("is written again in the group in which line {line} writes it")
+            }
+            Hazard::WriteAfterRead => {
+                format!(
+                    "is written by the loop branch in the group in which line {line} branches on it"
+                )
+            }
+        };
+        let related = match one.hazard {
+            Hazard::WriteAfterRead => "read here",
+            _ => "written here",
+        };
+        let message =
+            format!("{register} {what}: what happens is undefined without a stop (`;;`) between");
         Note {
             item: String::new(),
             code: "group-dependency",
             level: Level::Warning,
             span: of_item(assembly, one.to),
             message,
-            other: Some((from, "written here")),
+            other: Some((from, related)),
         }
     });
     told.collect()

@@ -5,6 +5,7 @@ use super::Diagnostic;
 use crate::db::{self, Db, File};
 use crate::views::own_items;
 use crate::views::rows::Rows;
+use facts::Code;
 use ir::Loc;
 use smol_str::SmolStr;
 use syntax::ItemKey;
@@ -13,13 +14,15 @@ use syntax::ItemKey;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Teller {
     name: SmolStr,
+    item: ItemKey,
     callee: Option<ItemKey>,
 }
 
 impl Teller {
-    pub(super) fn of(rows: &Rows, loc: Loc) -> Teller {
+    pub(super) fn of(rows: &Rows, loc: Loc, item: ItemKey) -> Teller {
         Teller {
             name: rows.name.clone(),
+            item,
             callee: rows.item_of(loc.site).cloned(),
         }
     }
@@ -37,6 +40,33 @@ pub(super) fn inliners(db: &dyn Db, file: File) -> Vec<(ItemKey, SmolStr)> {
     all.sort();
     all.dedup();
     all
+}
+
+/// Without what a device function that kernels inline says of its lanes: which lanes come, whether they end when it
+/// returns, and how uniform its parameters are, the kernels know, and say it themselves.
+pub(super) fn left_to_callers(
+    mut found: Vec<(Diagnostic, Teller)>,
+    inliners: &[(ItemKey, SmolStr)],
+) -> Vec<(Diagnostic, Teller)> {
+    let is_inlined = |item: &ItemKey| {
+        let at = inliners.partition_point(|(key, _)| key < item);
+        inliners.get(at).is_some_and(|(key, _)| key == item)
+    };
+    found.retain(|(diagnostic, teller)| {
+        let of_lanes = matches!(
+            diagnostic.finding,
+            Some(
+                Code::DivergentBarrier
+                    | Code::BarrierInDivergentLoop
+                    | Code::DivergentMeshCall
+                    | Code::WarpSyncMask
+                    | Code::ShuffleInactiveSource
+                    | Code::DivergentLoop
+            )
+        );
+        teller.callee.is_some() || !of_lanes || !is_inlined(&teller.item)
+    });
+    found
 }
 
 /// One diagnostic for each place and code, by position.

@@ -5,13 +5,15 @@
 //! ```
 //!
 //! A missing header takes many names with it; each of them tells the same. What the facts of one item rest on ("facts are
-//! given for", "template parameter") stays with the item.
+//! given for", "template parameter") stays with the item. Of the limits that a function meets the first is told, with the number
+//! of the others: they are the tool's, and one is reason enough for what is missing.
 
 use super::Diagnostic;
 use rustc_hash::FxHashMap;
 
 /// Names that are written out besides the first.
 const NAMES: usize = 3;
+const LIMIT: &str = "limit";
 
 pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
     shown.sort_by_key(|one| one.span);
@@ -33,7 +35,12 @@ pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
     }
     others.sort_by_key(|other| other.0);
     for group in others.chunk_by(|a, b| a.0 == b.0) {
-        let told = &mut kept[group[0].0].message;
+        let one = &mut kept[group[0].0];
+        let told = &mut one.message;
+        if one.code == LIMIT {
+            told.push_str(&format!(" (and {} more of `{}`)", group.len(), one.item));
+            continue;
+        }
         let mut names: Vec<&str> = Vec::new();
         for (_, name) in group {
             let known = told.starts_with(&format!("`{name}`"));
@@ -56,6 +63,7 @@ pub(super) fn fold(shown: &mut Vec<Diagnostic>) {
 /// What a note says besides names, and the name that it begins with; `None`: it is told for itself.
 fn shape_of(one: &Diagnostic) -> Option<(String, String)> {
     match one.code {
+        LIMIT if !one.item.is_empty() => return Some((one.item.clone(), String::new())),
         "unsupported-construct" => {}
         "assumption" if one.message.starts_with('`') || one.message.starts_with("a call") => {}
         _ => return None,
@@ -113,5 +121,38 @@ mod tests {
             "facts are given for `T` = `2`",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn limits_are_told_once_a_function() {
+        let limit = |at: u32, item: &str| Diagnostic {
+            code: LIMIT,
+            level: Level::Hint,
+            span: Span::at(at),
+            message: format!("limit {at}"),
+            related: Vec::new(),
+            fix: None,
+            item: item.to_string(),
+            finding: None,
+        };
+        let mut shown = vec![
+            limit(5, "f"),
+            limit(2, "f"),
+            limit(3, ""),
+            limit(4, ""),
+            limit(7, "f"),
+            limit(6, "g"),
+        ];
+        fold(&mut shown);
+        let told: Vec<&str> = shown.iter().map(|one| one.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "limit 2 (and 2 more of `f`)",
+                "limit 3",
+                "limit 4",
+                "limit 6"
+            ]
+        );
     }
 }

@@ -59,7 +59,12 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             function,
             statement,
         };
-        let rows = rows_of_item(db, file, item);
+        // Of a function without code nothing is offered.
+        let found = db::item_loops(db, file, item).as_ref();
+        let rows = match found.is_some_and(|one| one.has_code()) {
+            true => rows_of_item(db, file, item),
+            false => Vec::new(),
+        };
         let own = rows.iter().find(|row| {
             row.report.head.site == Site(0) && is_head(statement, row.report.head.span.start)
         });
@@ -210,15 +215,7 @@ impl At<'_> {
 
     /// One for each way of making several exits one.
     fn by_methods(&self, report: &LoopReport, asked: Option<Asked>) -> Vec<Action> {
-        // Side by side not all is tried that is where a method is asked for.
-        let alone = |method| self.with_word(Some(Asked::By(method)))?.ii;
-        let methods = report.methods.iter();
-        let mut methods: Vec<(Method, Option<u32>)> = methods
-            .map(|&(method, ii)| match report.method == Some(method) {
-                true => (method, ii),
-                false => (method, alone(method)),
-            })
-            .collect();
+        let mut methods = report.methods.clone();
         methods
             .sort_by_key(|(method, ii)| (ii.unwrap_or(u32::MAX), report.method != Some(*method)));
         let variable = methods

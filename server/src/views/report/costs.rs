@@ -35,6 +35,7 @@ pub struct CostRow {
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct LineCostRow {
     pub line: u32,
+    pub times: Option<f64>,
     #[serde(flatten)]
     pub cost: CostRow,
 }
@@ -43,6 +44,7 @@ pub struct LineCostRow {
 pub struct LoopCostRow {
     pub line: u32,
     pub column: u32,
+    pub entries: f64,
     pub iterations: f64,
     pub iterations_from: &'static str,
     pub iteration_cycles: f64,
@@ -115,7 +117,8 @@ pub(super) fn cost_rows(
             .iter()
             .map(|(line, cost)| LineCostRow {
                 line: line + 1,
-                cost: cost_row(cost),
+                times: cost.times.map(rounded),
+                cost: cost_row(&cost.total),
             })
             .collect(),
         loops: cost
@@ -126,6 +129,7 @@ pub(super) fn cost_rows(
                 LoopCostRow {
                     line,
                     column,
+                    entries: rounded(one.entered),
                     iterations: rounded(one.iterations),
                     iterations_from: match one.from {
                         Origin::Constant => "constant",

@@ -9,14 +9,16 @@
 //! is the same only within an iteration, and only where no other access could come between.
 //! Chains are followed `DEPTH` operations far.
 
-use super::body::Item;
+use super::body::{Item, Loop};
+use super::copies::Earlier;
 use super::report::Alias;
 use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::mir::inst::Access;
-use crate::predicate::Set;
-use crate::predicate::loops::Region;
+use crate::predicate::loops::{Region, dominators};
+use crate::predicate::{Body, Set};
 use crate::target::ia64::operation::Described;
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 use std::collections::BTreeMap;
 
 const DEPTH: usize = 64;
@@ -35,6 +37,8 @@ pub(super) enum Term {
     Initial(Virtual),
     /// What an operation of the same iteration computes, or the iteration before left.
     Value(Virtual, u32),
+    /// A value that something in front of the loop computes.
+    Above(u32),
 }
 
 impl Linear {
@@ -65,7 +69,7 @@ impl Linear {
     /// Whether it is the same sum of what was in front of the loop in all iterations.
     pub(super) fn is_regular(&self) -> bool {
         let mut terms = self.terms.keys();
-        terms.all(|term| matches!(term, Term::Initial(_)))
+        terms.all(|term| matches!(term, Term::Initial(_) | Term::Above(_)))
     }
 }
 
@@ -74,13 +78,14 @@ pub(super) struct Values<'a> {
     items: &'a [Item],
     /// What stays in one register, and may be of an iteration before.
     statics: &'a Set,
+    earlier: &'a Earlier,
     /// By name: who writes it.
     writers: FxHashMap<Virtual, Vec<usize>>,
     steps: FxHashMap<Virtual, Option<i64>>,
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn new(items: &'a [Item], described: &[Described], statics: &'a Set) -> Values<'a> {
+    pub(super) fn new(given: &'a Loop, described: &[Described]) -> Values<'a> {
         let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
         for (at, described) in described.iter().enumerate() {
             for def in &described.inst.defs {
@@ -90,8 +95,9 @@ impl<'a> Values<'a> {
             }
         }
         Values {
-            items,
-            statics,
+            items: &given.items,
+            statics: &given.statics,
+            earlier: &given.earlier,
             writers,
             steps: FxHashMap::default(),
         }
@@ -101,7 +107,10 @@ impl<'a> Values<'a> {
     pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Linear {
         let items = self.items;
         let Some(writers) = self.writers.get(&name) else {
-            return Linear::term(Term::Initial(name));
+            return Linear::term(match self.earlier.ago(name) {
+                0 => Term::Initial(name),
+                ago => Term::Value(name, ago),
+            });
         };
         let &[writer] = &writers[..] else {
             return Linear::term(Term::Value(name, u32::MAX));
@@ -111,7 +120,7 @@ impl<'a> Values<'a> {
         let stays = !earlier && writer >= at;
         let step = self.step(name, writer, depth);
         if let Some(step) = step {
-            let mut out = Linear::term(Term::Initial(name));
+            let mut out = Linear::term(Term::Initial(self.earlier.initial(name)));
             out.step = step;
             if !(earlier || stays) {
                 out.constant = step;
@@ -203,69 +212,151 @@ fn sum(operation: &Operation, of: &mut dyn FnMut(&Operand) -> Option<Linear>) ->
 }
 
 /// Blocks in front of a loop, and operations of them, that are looked at.
-const BLOCKS: usize = 8;
-const OPERATIONS: usize = 200;
+const BLOCKS: usize = 16;
+const OPERATIONS: usize = 400;
+/// Blocks between two of them.
+const BETWEEN: usize = 64;
 
-/// Expresses regular addresses in what registers hold further up in front of the loop: those of two pointers that start
-/// from one become comparable. Goes up as long as there is one way, and until something writes a register that counts and
-/// is no linear form; all addresses are of the same place then.
-pub(super) fn from_above(function: &Function, region: &Region, touches: &mut [Touch]) {
-    let mut predecessors: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
-    for block in 0..function.blocks.len() as u32 {
-        for next in function.successors(block) {
-            predecessors[next as usize].push(block);
-        }
-    }
-    let outside = |block: u32| {
-        let mut all = predecessors[block as usize].iter().copied();
-        let only = all.find(|one| !region.blocks.contains(one))?;
-        all.all(|one| region.blocks.contains(&one)).then_some(only)
+/// Expresses regular forms in what registers hold further up in front of the loop: those of two pointers that start
+/// from one become comparable. Goes from block to block that all ways lead through, over loops and branches between them.
+/// What is written there and is no linear form is a term of its own from there on; equal extensions are equal terms.
+pub(super) fn from_above(
+    function: &Function,
+    region: &Region,
+    body: &Body,
+    forms: &mut [&mut Linear],
+) {
+    let mut walk = Walk {
+        forms,
+        extended: FxHashMap::default(),
+        next: 0,
     };
+    // What the turned loop does once in front of its first iteration.
+    let entry = body.entry.as_ref().map_or(&[][..], |one| &one.operations);
+    for operation in entry.iter().chain(&body.preload).rev() {
+        walk.over(operation);
+    }
+    let above = dominators(function);
+    let predecessors = predecessors(function);
     let mut left = OPERATIONS;
-    let mut next = outside(region.header);
+    let mut block = region.header;
     for _ in 0..BLOCKS {
-        let Some(block) = next else { return };
-        for operation in function.blocks[block as usize].operations.iter().rev() {
+        let Some(up) = above[block as usize] else {
+            return;
+        };
+        let own = |one: &u32| block == region.header && region.blocks.contains(one);
+        let ways = predecessors[block as usize].iter().copied();
+        let mut open: Vec<u32> = ways.filter(|one| !own(one)).collect();
+        let mut between: Vec<u32> = Vec::new();
+        while let Some(one) = open.pop() {
+            if one == up || between.contains(&one) {
+                continue;
+            }
+            if between.len() == BETWEEN {
+                return;
+            }
+            between.push(one);
+            open.extend(&predecessors[one as usize]);
+        }
+        for one in between {
+            for operation in &function.blocks[one as usize].operations {
+                operation.writes().for_each(|name| walk.opaque(name));
+            }
+        }
+        for operation in function.blocks[up as usize].operations.iter().rev() {
             let Some(rest) = left.checked_sub(1) else {
                 return;
             };
             left = rest;
-            let counts = |name: Virtual| {
-                let term = Term::Initial(name);
-                touches
-                    .iter()
-                    .any(|one| one.address.terms.contains_key(&term))
-            };
-            let written: Vec<Virtual> = operation.writes().filter(|&one| counts(one)).collect();
-            if written.is_empty() {
-                continue;
-            }
-            let mut of = |operand: &Operand| match operand {
-                Operand::Number(number) => Some(Linear::number(*number)),
-                Operand::Register(Name::Virtual(one)) => Some(Linear::term(Term::Initial(*one))),
-                Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
-                    Some(Linear::default())
-                }
-                _ => None,
-            };
-            let plain = operation.is_certain()
-                && operation.memory.is_none()
-                && operation.targets.len() == 1
-                && written.len() == 1;
-            let Some(form) = plain.then(|| sum(operation, &mut of)).flatten() else {
-                return;
-            };
-            for touch in touches.iter_mut() {
-                if let Some(count) = touch.address.terms.remove(&Term::Initial(written[0])) {
-                    touch.address = std::mem::take(&mut touch.address).plus(&form, count);
-                }
+            walk.over(operation);
+        }
+        block = up;
+    }
+}
+
+/// Forms on the way up.
+struct Walk<'w, 'f> {
+    forms: &'w mut [&'f mut Linear],
+    /// By extension and what is extended, as it is here: the term.
+    extended: FxHashMap<(SmolStr, Virtual), u32>,
+    next: u32,
+}
+
+impl Walk<'_, '_> {
+    fn counts(&self, name: Virtual) -> bool {
+        let term = Term::Initial(name);
+        self.forms.iter().any(|one| one.terms.contains_key(&term))
+    }
+    fn replace(&mut self, name: Virtual, by: &Linear) {
+        for form in &mut *self.forms {
+            if let Some(count) = form.terms.remove(&Term::Initial(name)) {
+                **form = std::mem::take(*form).plus(by, count);
             }
         }
-        next = match &predecessors[block as usize][..] {
-            [only] if *only != block => Some(*only),
+    }
+    /// A term that no other one equals.
+    fn fresh(&mut self) -> u32 {
+        self.next += 1;
+        self.next
+    }
+    /// In front of something that writes the register, nobody knows what.
+    fn opaque(&mut self, name: Virtual) {
+        if self.counts(name) {
+            let term = self.fresh();
+            self.replace(name, &Linear::term(Term::Above(term)));
+        }
+        self.extended.retain(|key, _| key.1 != name);
+    }
+    /// In front of the operation.
+    fn over(&mut self, operation: &Operation) {
+        let mut of = |operand: &Operand| match operand {
+            Operand::Number(number) => Some(Linear::number(*number)),
+            Operand::Register(Name::Virtual(one)) => Some(Linear::term(Term::Initial(*one))),
+            Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
+                Some(Linear::default())
+            }
             _ => None,
         };
+        let plain = operation.is_certain()
+            && operation.memory.is_none()
+            && operation.targets.len() == 1
+            && operation.stepped().is_none();
+        let written: Vec<Virtual> = operation.writes().collect();
+        if let (true, &[name]) = (plain, &written[..]) {
+            let mut form = sum(operation, &mut of);
+            if let ("sxt4" | "zxt4", [Operand::Register(Name::Virtual(source))], None) =
+                (operation.mnemonic.as_str(), &operation.sources[..], &form)
+                && self.counts(name)
+            {
+                let key = (operation.mnemonic.clone(), *source);
+                let term = match self.extended.get(&key) {
+                    Some(&known) => known,
+                    None => self.fresh(),
+                };
+                self.extended.insert(key, term);
+                form = Some(Linear::term(Term::Above(term)));
+            }
+            if let Some(form) = form {
+                self.replace(name, &form);
+                // It was extended as it is behind this.
+                self.extended.retain(|key, _| key.1 != name);
+                return;
+            }
+        }
+        written.into_iter().for_each(|name| self.opaque(name));
     }
+}
+
+fn predecessors(function: &Function) -> Vec<Vec<u32>> {
+    let mut out: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
+    for block in 0..function.blocks.len() as u32 {
+        for next in function.successors(block) {
+            if let Some(known) = out.get_mut(next as usize) {
+                known.push(block);
+            }
+        }
+    }
+    out
 }
 
 /// An access of an iteration.
@@ -312,9 +403,21 @@ pub(super) fn meetings(touches: &[Touch], most: usize) -> Option<Vec<Met>> {
     Some(out)
 }
 
+/// Those of a loop whose iterations are promised to be apart: what is only feared of different iterations is not.
+pub(super) fn apart_by_promise(meetings: Vec<Met>) -> Vec<Met> {
+    let kept = meetings.into_iter().filter_map(|mut met| {
+        if !matches!(met.how.why, Alias::Meets(_) | Alias::Volatile) {
+            met.how.backward = None;
+            met.how.forward = met.how.forward.filter(|&distance| distance == 0);
+        }
+        (met.how.forward.is_some() || met.how.backward.is_some()).then_some(met)
+    });
+    kept.collect()
+}
+
 /// Accesses of the items, prefetches left out.
-pub(super) fn touches(items: &[Item], described: &[Described], statics: &Set) -> Vec<Touch> {
-    let mut values = Values::new(items, described, statics);
+pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
+    let mut values = Values::new(given, described);
     let mut out = Vec::new();
     for (item, described) in described.iter().enumerate() {
         let Some(memory) = described.inst.memory else {
@@ -327,7 +430,7 @@ pub(super) fn touches(items: &[Item], described: &[Described], statics: &Set) ->
             Some(base) => values.read(item, base, 0),
             None => Linear::default(),
         };
-        let reference = items[item].operation.memory.clone();
+        let reference = given.items[item].operation.memory.clone();
         out.push(Touch {
             access: memory.access,
             ordered: memory.ordered || reference.as_ref().is_some_and(|one| one.volatile),
@@ -449,12 +552,6 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
 }
 
 /// The linear form of what an operation reads.
-pub(super) fn linear(
-    items: &[Item],
-    described: &[Described],
-    statics: &Set,
-    at: usize,
-    name: Virtual,
-) -> Linear {
-    Values::new(items, described, statics).read(at, name, 0)
+pub(super) fn linear(given: &Loop, described: &[Described], at: usize, name: Virtual) -> Linear {
+    Values::new(given, described).read(at, name, 0)
 }

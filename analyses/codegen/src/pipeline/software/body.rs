@@ -16,6 +16,7 @@ use crate::target::ia64::operation::{Described, describe};
 use ir::Loc;
 use rustc_hash::FxHashMap;
 
+use super::copies::{self, Earlier};
 use super::report::Reason;
 use super::speculate::Check;
 
@@ -49,6 +50,8 @@ pub(super) struct Loop {
     pub(super) exits: Vec<LoopExit>,
     /// Written, and in one register all the time.
     pub(super) statics: Set,
+    /// Names of what iterations before the last one left.
+    pub(super) earlier: Earlier,
 }
 
 /// Where an operation's address stands, and what is added to it.
@@ -120,6 +123,9 @@ pub(super) fn normalise(
         })
     };
     for operation in &operations {
+        if let Some(refused) = function.refusal(operation) {
+            return Err(Reason::Refused(refused.clone()));
+        }
         let described = describe(function, operation);
         if described.opaque.is_some() || fixed(operation) || !goes(&described) {
             return Err(Reason::Operation {
@@ -247,11 +253,17 @@ pub(super) fn normalise(
             check: None,
         });
     }
-    Ok(Loop {
+    let mut given = Loop {
         items,
         exits,
         statics,
-    })
+        earlier: Earlier::default(),
+    };
+    copies::forget(function, &mut given);
+    if !separate {
+        copies::step(function, &mut given);
+    }
+    Ok(given)
 }
 
 /// Whether the instruction may stand in a kernel.
@@ -261,7 +273,8 @@ fn goes(described: &Described) -> bool {
     let own = |reg: Reg| {
         described.virtual_register(reg).is_some()
             || reg.is_constant()
-            || matches!(reg, Reg::FPSR | Reg::FLAGS)
+            || reg == Reg::FPSR
+            || reg.is_status()
     };
     !inst.barrier
         && inst.branch.is_none()

@@ -4,7 +4,9 @@
 //! i = i + 4; leave unless i < n         LC = (n - i - 4 + 3) >> 2, or 0 if that is negative
 //! ```
 //!
-//! The compare is of an induction, whose steps are of a power of two, and of something that does not change. Such a
+//! The compare is of an induction and of something that does not change. Where both are numbers the count is one, whatever the
+//! step is; one that steps by anything until it meets a number is divided by the step with its inverse, modulo the
+//! width, which is exact wherever they meet at all. Else steps are of a power of two. Such a
 //! counter that wraps around its range never ends: it meets the same numbers again. C takes it that a loop ends whose
 //! condition is no constant (C11, 6.8.5), so that the count need not be right where it would wrap: `i <= n` is `i < n + 1`.
 //! C says no such thing of `for (;;)` with a `break`; here such a loop is taken to end, too, unless it reads or writes
@@ -44,6 +46,10 @@ pub(super) struct Trips {
     shift: u32,
     width: Width,
     test: Test,
+    /// The count itself.
+    known: Option<u64>,
+    /// The step by its greatest power of two.
+    odd: u64,
 }
 
 /// `compare` goes on where its relation holds, if `holds`, else where it doesn't.
@@ -139,25 +145,77 @@ pub(super) fn trips(
         (0, step) if step < 0 => step.checked_neg()?,
         _ => return None,
     };
-    if !(step as u64).is_power_of_two() {
+    let width = match (whole, test) {
+        (true, _) => Width::Whole,
+        (false, Test::Signed) => Width::Signed32,
+        (false, _) => Width::Unsigned32,
+    };
+    let number = |side: &(Operand, i64, i64)| (side.0 == Operand::fixed(Reg::R0)).then_some(side.1);
+    let known = match (number(&lower), number(&upper)) {
+        (Some(from), Some(to)) => exactly(from, to, step, width, test, lower.2 != 0),
+        _ => None,
+    };
+    let shift = step.trailing_zeros();
+    let odd = step as u64 >> shift;
+    if known.is_none() && odd != 1 && test != Test::Differs {
         return None;
     }
     Some(Trips {
         upper: (upper.0, upper.1),
         lower: (lower.0, lower.1),
-        shift: step.trailing_zeros(),
-        width: match (whole, test) {
-            (true, _) => Width::Whole,
-            (false, Test::Signed) => Width::Signed32,
-            (false, _) => Width::Unsigned32,
-        },
+        shift,
+        width,
         test,
+        known,
+        odd,
+    })
+}
+
+/// The count between two numbers as the first compare sees them; `None` where the side that moves would leave its range.
+fn exactly(from: i64, to: i64, step: i64, width: Width, test: Test, up: bool) -> Option<u64> {
+    let seen = |number: i64| match (width, test) {
+        (Width::Signed32, _) => i128::from(number as i32),
+        (Width::Unsigned32, _) => i128::from(number as u32),
+        (Width::Whole, Test::Signed) => i128::from(number),
+        (Width::Whole, _) => i128::from(number as u64),
+    };
+    let range = match (width, test) {
+        (Width::Signed32, _) => i128::from(i32::MIN)..=i128::from(i32::MAX),
+        (Width::Unsigned32, _) => 0..=i128::from(u32::MAX),
+        (Width::Whole, Test::Signed) => i128::from(i64::MIN)..=i128::from(i64::MAX),
+        (Width::Whole, _) => 0..=i128::from(u64::MAX),
+    };
+    let (from, to, step) = (seen(from), seen(to), i128::from(step));
+    let between = to - from;
+    let count = match test {
+        Test::Differs if between >= 0 && between % step == 0 => between / step,
+        Test::Differs => return None,
+        _ if between <= 0 => 0,
+        _ => (between + step - 1) / step,
+    };
+    let last = match up {
+        true => from + count * step,
+        false => to - count * step,
+    };
+    range.contains(&last).then_some(count as u64)
+}
+
+/// The number by which an odd one gives 1, modulo 2^64. Newton's iteration doubles the bits that are right, which are three
+/// at first.
+fn inverse(odd: u64) -> u64 {
+    (0..5).fold(odd, |known, _| {
+        known.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(known)))
     })
 }
 
 impl Trips {
     /// Writes the code that counts; its result goes to `ar.lc`.
     pub(super) fn compute(&self, function: &mut Function, out: &mut Vec<Operation>) -> Operand {
+        if let Some(known) = self.known {
+            let count = function.register(File::General);
+            out.push(plain("movl", count, vec![Operand::Number(known as i64)]));
+            return Operand::register(count);
+        }
         let mut put = |mnemonic: &str,
                        sources: Vec<Operand>,
                        predicate: Option<Virtual>,
@@ -225,7 +283,8 @@ impl Trips {
             count = shifted;
         }
         let relation = match self.test {
-            Test::Differs => return Operand::register(count),
+            Test::Differs if self.odd == 1 => return Operand::register(count),
+            Test::Differs => return Operand::register(self.divided(function, out, count)),
             Test::Signed => "cmp.lt",
             Test::Unsigned => "cmp.ltu",
         };
@@ -248,5 +307,106 @@ impl Trips {
             loc: Loc::NONE,
         });
         Operand::register(zero)
+    }
+
+    /// What is a multiple of the odd part of the step, by it.
+    fn divided(
+        &self,
+        function: &mut Function,
+        out: &mut Vec<Operation>,
+        count: Virtual,
+    ) -> Virtual {
+        let mut put = |mnemonic: &str, file: File, sources: Vec<Operand>| {
+            let target = function.register(file);
+            out.push(plain(mnemonic, target, sources));
+            target
+        };
+        let by = vec![Operand::Number(inverse(self.odd) as i64)];
+        let by = put("movl", File::General, by);
+        let by = put("setf.sig", File::Float, vec![Operand::register(by)]);
+        let all = put("setf.sig", File::Float, vec![Operand::register(count)]);
+        let factors = vec![Operand::register(all), Operand::register(by)];
+        let product = put("xmpy.l", File::Float, factors);
+        let low = put("getf.sig", File::General, vec![Operand::register(product)]);
+        let bits = match self.width {
+            Width::Whole => 64,
+            _ => 32,
+        };
+        let kept = i64::from(bits - self.shift);
+        match kept {
+            64 => low,
+            _ => {
+                let sources = vec![
+                    Operand::register(low),
+                    Operand::Number(0),
+                    Operand::Number(kept),
+                ];
+                put("extr.u", File::General, sources)
+            }
+        }
+    }
+}
+
+fn plain(mnemonic: &str, target: Virtual, sources: Vec<Operand>) -> Operation {
+    Operation {
+        mnemonic: mnemonic.into(),
+        predicate: None,
+        targets: vec![Operand::register(target)],
+        sources,
+        memory: None,
+        loc: Loc::NONE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_gives_one() {
+        for odd in [
+            1u64,
+            3,
+            5,
+            7,
+            9,
+            25,
+            0xffff_ffff_ffff_ffff,
+            0x1234_5678_9abc_def1,
+        ] {
+            assert_eq!(odd.wrapping_mul(inverse(odd)), 1, "{odd}");
+        }
+    }
+
+    /// Against counting, for bytes of the widths' ends.
+    #[test]
+    fn counts_between_numbers_are_those_of_the_loop() {
+        let ends = [
+            i64::from(i32::MIN),
+            -9,
+            -2,
+            0,
+            1,
+            7,
+            993,
+            995,
+            1000,
+            i64::from(i32::MAX) - 3,
+            i64::from(i32::MAX),
+        ];
+        for (from, to) in ends.iter().flat_map(|&from| ends.map(|to| (from, to))) {
+            for step in [1i64, 2, 3, 5, 7, 12, 24] {
+                let found = exactly(from, to, step, Width::Signed32, Test::Signed, true);
+                let (mut at, mut count) = (from, 0u64);
+                while at < to && count < 3000 {
+                    (at, count) = (at + step, count + 1);
+                }
+                if count == 3000 {
+                    continue;
+                }
+                let fits = at <= i64::from(i32::MAX);
+                assert_eq!(found, fits.then_some(count), "{from} to {to} by {step}");
+            }
+        }
     }
 }

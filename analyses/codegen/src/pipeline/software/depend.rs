@@ -7,7 +7,7 @@
 use super::address::{Met, Touch};
 use super::body::Item;
 use super::exits::Plan;
-use super::report::Reason;
+use super::report::{Alias, Reason};
 use super::speculate::Check;
 use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
@@ -33,8 +33,13 @@ pub(super) struct View {
 }
 
 /// Cycles from the write of a register to its read.
-pub(super) fn latency(machine: &Epic, from: &Described, to: &Described, register: Virtual) -> u32 {
-    let (Some(written), Some(read)) = (from.stand_in(register), to.stand_in(register)) else {
+pub(super) fn latency(
+    machine: &Epic,
+    from: &Described,
+    to: &Described,
+    (written, read): (Virtual, Virtual),
+) -> u32 {
+    let (Some(written), Some(read)) = (from.stand_in(written), to.stand_in(read)) else {
         return 1;
     };
     let stepped = from
@@ -54,8 +59,8 @@ pub(super) fn latency(machine: &Epic, from: &Described, to: &Described, register
 struct Occurrences {
     /// Item and how it writes.
     writers: Vec<(u32, Parallel)>,
-    /// Item and how many iterations ago what it reads was written.
-    readers: Vec<(u32, u32)>,
+    /// Item, how many iterations ago what it reads was written, and the name by which it reads it.
+    readers: Vec<(u32, u32, Virtual)>,
 }
 
 pub(super) fn view(
@@ -91,12 +96,12 @@ pub(super) fn view(
             continue;
         }
         let stays = plan.statics.binary_search(&register).is_ok();
-        let wait = |from: u32, to: u32| {
+        let wait = |from: u32, to: u32, read: Virtual| {
             latency(
                 machine,
                 &described[from as usize],
                 &described[to as usize],
-                register,
+                (register, read),
             )
         };
         for (at, &(first, how)) in writers.iter().enumerate() {
@@ -108,7 +113,7 @@ pub(super) fn view(
                     }
                 }
             }
-            for &(reader, ago) in readers {
+            for &(reader, ago, read) in readers {
                 // A read behind a write in one iteration is of that; one in front, of the iteration before.
                 let ago = match stays {
                     true => u32::from(reader <= first),
@@ -117,8 +122,8 @@ pub(super) fn view(
                 if stays || ago > 0 || reader > first {
                     // Of two sides of one compare one executes: another group is all that the assembler asks for.
                     let wait = match ago == 0 && apart.are(plan, first, reader) {
-                        true => wait(first, reader).min(1),
-                        false => wait(first, reader),
+                        true => wait(first, reader, read).min(1),
+                        false => wait(first, reader, read),
                     };
                     edge(first, reader, wait, ago);
                 }
@@ -148,8 +153,8 @@ pub(super) fn view(
             .filter(|(one, _)| *one == register)
             .map(|(_, ago)| *ago)
             .max();
+        let mut readers: Vec<(u32, u32)> = readers.iter().map(|one| (one.0, one.1)).collect();
         let initial = readers.iter().any(|(_, ago)| *ago > 0) || after.is_some_and(|ago| ago > 0);
-        let mut readers = readers.clone();
         if register == plan.valid && !plan.counted {
             readers.push((branch, 0));
         }
@@ -168,7 +173,7 @@ pub(super) fn view(
     // What reads a checked value stands behind the check.
     for &(check, of) in &checks {
         let readers = registers.get(&of.value).map(|all| &all.readers);
-        for &(reader, ago) in readers.into_iter().flatten() {
+        for &(reader, ago, _) in readers.into_iter().flatten() {
             let item = &plan.items[reader as usize];
             let again = item.check.as_ref();
             let own =
@@ -221,6 +226,10 @@ pub(super) fn view(
                     let checks = repeated(second).into_iter();
                     checks.for_each(|check| edge(check, first, 0, distance));
                 }
+            }
+            // Only in their own iteration, by the source's promise: that holds no other one back.
+            if meeting.backward.is_none() && !matches!(meeting.why, Alias::Meets(_)) {
+                continue;
             }
             let (store, load) = match one.access.writes() {
                 true => (first, second),
@@ -319,7 +328,9 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
             } else {
                 ago
             };
-            out.entry(one).or_insert_with(empty).readers.push((at, ago));
+            let (root, more) = plan.earlier.of(one);
+            let readers = &mut out.entry(root).or_insert_with(empty).readers;
+            readers.push((at, ago + more, one));
         }
         // What it may have to compute again is kept until then, and so is what that is made of.
         if let Some(check) = &item.check {
@@ -327,7 +338,9 @@ fn occurrences(plan: &Plan, described: &[Described]) -> FxHashMap<Virtual, Occur
             let again = check.writes().map(|one| (one, 0));
             let all = check.inputs().into_iter().chain(again);
             for (one, ago) in all.filter(|one| *one != value) {
-                out.entry(one).or_insert_with(empty).readers.push((at, ago));
+                let (root, more) = plan.earlier.of(one);
+                let readers = &mut out.entry(root).or_insert_with(empty).readers;
+                readers.push((at, ago + more, one));
             }
         }
         for def in &described.inst.defs {

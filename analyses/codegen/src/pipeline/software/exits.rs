@@ -16,6 +16,7 @@
 //! Source: Muthukumar, Chen, Wu, Lavery, EPIC-1, 2001, sections 3 to 6; the last method is an extension.
 
 use super::body::{Item, Loop};
+use super::copies::Earlier;
 use super::report::{Method, Reason};
 use super::speculate::Check;
 use crate::mir::File;
@@ -50,6 +51,7 @@ pub(super) struct Plan {
     /// In front of the loop.
     pub(super) before: Vec<Operation>,
     pub(super) statics: Vec<Virtual>,
+    pub(super) earlier: Earlier,
 }
 
 /// Compares that may be of a parallel type with all their operands.
@@ -119,6 +121,7 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
         taken: planner.taken,
         before: planner.before,
         statics: planner.statics,
+        earlier: given.earlier.clone(),
     };
     drop_unused(&mut plan, given);
     Ok(plan)
@@ -158,7 +161,8 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
         let repeated = again.into_iter().flat_map(Check::writes);
         let all = inputs.into_iter().map(|(one, _)| one).chain(repeated);
         for one in item.operation.reads().chain(all) {
-            for &writer in writers.get(&one).into_iter().flatten() {
+            let root = given.earlier.root(one);
+            for &writer in writers.get(&root).into_iter().flatten() {
                 if !needed[writer] {
                     needed[writer] = true;
                     open.push(writer);

@@ -300,6 +300,7 @@ pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
         let mut read: FxHashMap<Virtual, (usize, bool)> = FxHashMap::default();
         for (at, item) in given.items.iter().enumerate() {
             for one in item.operation.reads() {
+                let one = given.earlier.root(one);
                 let known = read.entry(one).or_insert((at, false));
                 known.1 |= known.0 != at;
             }

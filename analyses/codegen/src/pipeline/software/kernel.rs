@@ -443,13 +443,15 @@ impl Kernel<'_> {
                 continue;
             }
             let file = function.file(name);
-            // What the iteration before the first left.
-            let place = self.allocation.place(file, name, 1)?;
-            out.push(operation(
-                "mov",
-                vec![Operand::fixed(place)],
-                vec![Operand::register(name)],
-            ));
+            // What the iterations before the first left.
+            for (ago, from) in self.plan.earlier.initials(name) {
+                let place = self.allocation.place(file, name, i64::from(ago))?;
+                out.push(operation(
+                    "mov",
+                    vec![Operand::fixed(place)],
+                    vec![Operand::register(from)],
+                ));
+            }
         }
         Some((out, left))
     }
@@ -475,8 +477,9 @@ impl Kernel<'_> {
     ) -> Operation {
         let mut operation = operation.clone();
         let find = |name: Virtual, ago: u32| {
-            self.allocation
-                .place(function.file(name), name, stage + i64::from(ago))
+            let (root, more) = self.plan.earlier.of(name);
+            let stage = stage + i64::from(ago + more);
+            self.allocation.place(function.file(name), root, stage)
         };
         let rename = |operand: &mut Operand, write: bool| match operand {
             Operand::Register(name) | Operand::Address(name) => {

@@ -20,10 +20,12 @@
 
 mod address;
 mod body;
+mod copies;
 mod counted;
 mod depend;
 mod drain;
 mod exits;
+mod extremum;
 mod forward;
 mod kernel;
 mod report;
@@ -43,8 +45,6 @@ use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::predicate::loops::{Region, innermost};
 use crate::predicate::{Body, convert};
-use crate::target::ia64::operation::Described;
-use body::Loop;
 use counted::{Trips, trips};
 use depend::{View, link};
 use exits::Plan;
@@ -69,6 +69,8 @@ pub struct Options {
     pub always: bool,
     /// Bounds and intervals are told, the loop stays as it is.
     pub leave: bool,
+    /// Accesses of different iterations are taken to be apart unless they are seen to meet.
+    pub independent: bool,
     /// More stages are refused.
     pub stages: u32,
     pub limits: Limits,
@@ -83,6 +85,7 @@ impl Default for Options {
             epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
+            independent: false,
             stages: 32,
             limits: Limits {
                 placements: 24,
@@ -129,9 +132,10 @@ pub fn pipeline_each(
     // What is live, as long as no loop has changed.
     let mut live: Option<Liveness> = None;
     // From the last on: blocks in front keep their numbers.
-    while let Some(region) = regions.pop() {
+    while let Some(mut region) = regions.pop() {
         let places: Vec<Loc> = places(function, &region).collect();
         if let Some(request) = request(&places) {
+            region.independent = request.options.independent;
             let mut report = one(function, &region, &mut live, machine, &request.options);
             report.head = request.head;
             report.reasons.extend(request.unknown.map(Reason::Word));
@@ -247,6 +251,7 @@ fn attempt(
             most: EXITS,
         });
     }
+    extremum::extrema(&mut body);
     let mut form = Form::of(function, region, &body, liveness, false)?;
     // A load that is known makes addresses regular that were loaded.
     for _ in 0..CHAINS {
@@ -258,7 +263,7 @@ fn attempt(
         form = Form::of(function, region, &body, liveness, false)?;
         report.forwarded += loads;
     }
-    let trips = count(&form.given, &form.described);
+    let trips = count(function, region, &body, &form);
     let methods: Vec<Method> = match (options.method, &trips) {
         (Some(method), _) if method != Method::Counted => vec![method],
         (_, Some(_)) => vec![Method::Counted],
@@ -405,11 +410,7 @@ fn candidate(
                 Some(_) => Told::Nothing,
             },
         );
-        // Methods with more compares gain nothing by it that these don't.
-        let short = matches!(method, Method::DeMorgan | Method::PredicateRegisters)
-            || options.method == Some(method);
         if options.speculation
-            && short
             && method != Method::Counted
             && let Ok(alone) = &own
             && alone.waits()
@@ -449,7 +450,10 @@ fn candidate(
 }
 
 /// The trip count of a loop whose only exit is at its end.
-fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
+fn count(function: &Function, region: &Region, body: &Body, form: &Form) -> Option<Trips> {
+    let Form {
+        given, described, ..
+    } = form;
     let [exit] = &given.exits[..] else {
         return None;
     };
@@ -479,9 +483,15 @@ fn count(given: &Loop, described: &[Described]) -> Option<Trips> {
     if !compare.operation.is_certain() {
         return None;
     }
-    let items = &given.items;
     trips(compare, !leaves, &mut |name| {
-        address::linear(items, described, &given.statics, at, name)
+        let own = address::linear(given, described, at, name);
+        // Further up it may be a number; what a register holds there says nothing in front of the loop.
+        let mut above = own.clone();
+        address::from_above(function, region, body, &mut [&mut above]);
+        match above.terms.is_empty() {
+            true => above,
+            false => own,
+        }
     })
 }
 

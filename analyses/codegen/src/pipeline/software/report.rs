@@ -3,6 +3,7 @@
 use super::drain::{Drain, Undrained};
 use crate::mir::File;
 use crate::predicate::Unconvertible;
+use crate::refusal::Refused;
 use ir::Loc;
 use smol_str::SmolStr;
 use std::fmt;
@@ -123,6 +124,8 @@ pub enum Reason {
         mnemonic: SmolStr,
         loc: Loc,
     },
+    /// An operation that there is no code of.
+    Refused(Refused),
     /// A predicate that one iteration leaves to the next.
     CarriedPredicate(Loc),
     /// A store that may meet another access: `restrict`, or accesses by index, would tell them apart.
@@ -175,6 +178,7 @@ impl fmt::Display for Reason {
             Reason::Operation { mnemonic, .. } => {
                 write!(f, "`{mnemonic}` does not go into a pipelined loop")
             }
+            Reason::Refused(refused) => write!(f, "no code: {}", refused.reason),
             Reason::CarriedPredicate(_) => {
                 f.write_str("a predicate is left by one iteration to the next")
             }

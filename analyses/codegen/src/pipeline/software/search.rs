@@ -107,12 +107,17 @@ impl Form {
             .iter()
             .map(|item| describe(function, &item.operation))
             .collect();
-        let mut touches = address::touches(&given.items, &described, &given.statics);
-        address::from_above(function, region, &mut touches);
+        let mut touches = address::touches(&given, &described);
+        let mut forms: Vec<_> = touches.iter_mut().map(|one| &mut one.address).collect();
+        address::from_above(function, region, body, &mut forms);
         let meetings = address::meetings(&touches, MEETINGS).ok_or(Reason::Large {
             what: "pairs of accesses that may meet",
             most: MEETINGS,
         })?;
+        let meetings = match region.independent {
+            true => address::apart_by_promise(meetings),
+            false => meetings,
+        };
         Ok(Form {
             given,
             described,

@@ -148,6 +148,7 @@ fn marks(class: Class) -> bool {
             | Class::Extend
             | Class::Shift
             | Class::Multimedia
+            | Class::ParallelMultiply
             | Class::FloatArithmetic
             | Class::FloatMisc
             | Class::FloatConvert
@@ -215,7 +216,10 @@ pub(super) fn speculated(
     // Values that something else reads.
     let mut checked: FxHashSet<Virtual> = FxHashSet::default();
     for (item, &own) in given.items.iter().zip(&speculative) {
-        let carried = item.before.iter().copied();
+        let earlier = item.operation.reads();
+        let earlier = earlier.filter(|&one| given.earlier.ago(one) > 0);
+        let earlier = earlier.map(|one| given.earlier.root(one));
+        let carried = item.before.iter().copied().chain(earlier);
         let all = item.operation.reads().filter(|_| !own);
         checked.extend(carried.chain(all).filter(|one| chosen.contains(one)));
     }

@@ -57,7 +57,7 @@ pub(super) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u3
                     let Some(&(block, place, then)) = written.get(&one) else {
                         continue;
                     };
-                    let wait = latency(machine, &described[block][place], own, one);
+                    let wait = latency(machine, &described[block][place], own, (one, one));
                     start = start.max(then + f64::from(wait));
                 }
                 last = last.max(start);

@@ -2,7 +2,7 @@
 //!
 //! The rules, each with its violation:
 //! 1. without both insertions the text is what it was;
-//! 2. the check asks whether the named registers are zero in all lanes, and nothing else;
+//! 2. the check asks whether the named registers are zero, in all lanes where it votes, and nothing else;
 //! 3. every statement of the copy stands for one of the region, in order: the same one, a move of a literal or of one of
 //!    its operands to its result, a sum of one of its operands and zero, or the statement without its guard;
 //! 4. statements with effects that have no guard stand in the copy, up to the first branch of the region.
@@ -189,6 +189,12 @@ fn test(text: &str) -> Result<String, Violation> {
             }
             ["activemask.b32", "%lsm"] if stage == 0 => "%lsm".clone_into(&mut mask),
             ["vote.sync.all.pred", "%lsa", "%lsz", by] if stage == 0 && *by == mask => stage = 1,
+            // A uniform value needs no vote; a plain branch is right for any other, too.
+            ["@", "%lsz", "bra", label]
+                if stage == 0 && tested && *label == format!("$lockstep_zero_{number}") =>
+            {
+                stage = 2;
+            }
             ["@", "%lsa", "bra.uni", label]
                 if stage == 1 && *label == format!("$lockstep_zero_{number}") =>
             {

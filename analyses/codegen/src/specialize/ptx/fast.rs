@@ -56,6 +56,8 @@ pub(super) struct Fast<'a> {
     /// The region can run past its end, so that both paths meet there.
     pub(super) falls: bool,
     weights: Vec<f64>,
+    /// What the zero keeps from being reached, in the original, too.
+    skipped: FxHashSet<Block>,
 }
 
 impl<'a> Fast<'a> {
@@ -66,7 +68,7 @@ impl<'a> Fast<'a> {
         settings: Settings,
     ) -> Result<Self, Refusal> {
         let start = candidate.statement + 1;
-        let folded = folded(document, cx, candidate)?;
+        let (folded, skipped) = folded(document, cx, candidate)?;
         let (limit, why) = limit(document, start, settings);
         let nothing = || {
             why.clone()
@@ -85,6 +87,7 @@ impl<'a> Fast<'a> {
                 .collect(),
             falls: true,
             weights: weights(document, cx, start, limit),
+            skipped,
         };
         let decided = fast.actions.clone();
         fast.prune()?;
@@ -229,10 +232,14 @@ impl<'a> Fast<'a> {
             .count()
     }
 
-    pub(super) fn model(&self, cx: &Context<'_>, members: usize) -> Model {
+    pub(super) fn model(&self, cx: &Context<'_>, members: usize, uniform: bool) -> Model {
         let weight = |at: u32| self.weights[(at - self.start) as usize];
+        let check = match uniform {
+            true => cx.costs.uniform_check(members),
+            false => cx.costs.check(members),
+        };
         let mut model = Model {
-            check: cx.costs.check(members) * weight(self.start),
+            check: check * weight(self.start),
             ..Model::default()
         };
         let mut blocks: FxHashSet<Block> = FxHashSet::default();
@@ -241,7 +248,7 @@ impl<'a> Fast<'a> {
                 let Some(at) = self.document.statements[inst] else {
                     continue;
                 };
-                if !(self.start..self.end).contains(&at) {
+                if !(self.start..self.end).contains(&at) || self.skipped.contains(&block) {
                     continue;
                 }
                 blocks.insert(block);
@@ -386,12 +393,12 @@ fn ends(document: &Document<'_>, at: u32) -> bool {
         .is_some_and(|i| matches!(i.opcode.text.as_str(), "ret" | "exit" | "trap"))
 }
 
-/// What is constant behind the check.
+/// What is constant behind the check, and the blocks that are not reached there.
 fn folded(
     document: &Document<'_>,
     cx: &Context<'_>,
     candidate: &Candidate,
-) -> Result<Folded, Refusal> {
+) -> Result<(Folded, FxHashSet<Block>), Refusal> {
     let block = cx
         .lowest(&candidate.members)
         .map_err(|_| Refusal::NoRegister)?;
@@ -408,13 +415,12 @@ fn folded(
         .copied()
         .filter(|&inst| document.statements[inst].is_none_or(|at| at > candidate.statement))
         .collect();
-    Ok(fold(
-        cx.function,
-        &candidate.members,
-        &blocks,
-        &after,
-        cx.zeros,
-    ))
+    let folded = fold(cx.function, &candidate.members, &blocks, &after, cx.zeros);
+    let skipped = blocks
+        .into_iter()
+        .filter(|one| !folded.reached.contains(one));
+    let skipped = skipped.collect();
+    Ok((folded, skipped))
 }
 
 /// Executions of each statement of a region.

@@ -30,6 +30,7 @@ pub use remove::{Removal, remove};
 
 use super::accept::Model;
 use super::{Context, Costs, Zeros};
+use facts::zeros::Never;
 use fast::Fast;
 use ir::{BindingKind, Block, EntityVec, Function, Inst, Op, Site, Type, Value, ValueDef};
 use rustc_hash::FxHashMap;
@@ -71,6 +72,10 @@ pub struct Settings {
     pub absorb: bool,
     /// All lanes of every warp run every statement together, and warps are whole.
     pub whole_warps: bool,
+    /// All lanes of a warp hold the same value: a branch needs no vote.
+    pub uniform: bool,
+    /// Labels have this number at least: several versions are written of one text.
+    pub number: u32,
 }
 
 /// Registers that a version could test.
@@ -95,6 +100,8 @@ pub enum Refusal {
     NothingSaved(String),
     #[error("{}", super::IEEE)]
     Ieee,
+    #[error("`{name}` is zero in no warp: {}", .why.reason())]
+    NeverZero { name: String, why: Never },
     #[error("the statements hold a barrier, whose copies would stand on two paths")]
     Barrier,
     #[error(
@@ -120,6 +127,7 @@ impl Refusal {
             Refusal::Overwritten(_) => "overwritten",
             Refusal::NothingSaved(_) => "nothing-saved",
             Refusal::Ieee => "ieee",
+            Refusal::NeverZero { .. } => "never-zero",
             Refusal::Barrier => "barrier",
             Refusal::CrossLane => "cross-lane",
             Refusal::Uncopied(_) => "uncopied",
@@ -134,6 +142,8 @@ impl Refusal {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Version {
     pub name: String,
+    /// Of its labels.
+    pub number: u32,
     /// By item-relative offset, ascending.
     pub insertions: Vec<(u32, String)>,
     /// The probability is left at 0.
@@ -268,7 +278,7 @@ impl<'a> Document<'a> {
         weights: &EntityVec<Block, f64>,
     ) -> Result<Version, Refusal> {
         let (major, minor) = self.version.unwrap_or((1, 0));
-        if (major, minor) < (6, 2) {
+        if (major, minor) < (6, 2) && !settings.uniform {
             return Err(Refusal::Older(major, minor));
         }
         let zeros = |absorb| if absorb { Zeros::Absorb } else { Zeros::Ieee };
@@ -300,7 +310,7 @@ impl<'a> Document<'a> {
         self.holds(candidate)?;
         let name = candidate.names.join(", ");
         let fast = Fast::new(self, cx, candidate, settings)?;
-        let number = self.number();
+        let number = self.number(settings.number.max(1));
         let newline = if self.text.contains("\r\n") {
             "\r\n"
         } else {
@@ -320,8 +330,9 @@ impl<'a> Document<'a> {
             line_end(self.text, end)
         };
         Ok(Version {
+            number,
             insertions: vec![(at(candidate.statement), check), (at(fast.end - 1), copy)],
-            model: fast.model(cx, candidate.members.len()),
+            model: fast.model(cx, candidate.members.len(), settings.uniform),
             statements: fast.length(),
             fast_statements: fast.copied(),
             name,
@@ -356,8 +367,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// The least number that no label of a version has.
-    fn number(&self) -> u32 {
+    /// The least number from `from` on that no label of a version has.
+    fn number(&self, from: u32) -> u32 {
         let taken = |number: &u32| {
             let suffix = format!("_z{number}");
             self.text.contains(&format!("{ZERO}{number}"))
@@ -367,7 +378,7 @@ impl<'a> Document<'a> {
                     .keys()
                     .any(|label| label.ends_with(&suffix))
         };
-        (1..).find(|number| !taken(number)).unwrap_or(1)
+        (from..).find(|number| !taken(number)).unwrap_or(from)
     }
 }
 
@@ -460,15 +471,19 @@ impl Writing<'_> {
             }
             first = false;
         }
-        let mask = if self.settings.whole_warps {
-            "0xffffffff"
+        if self.settings.uniform {
+            lines.push(format!("\t@%lsz bra \t{ZERO}{number};"));
         } else {
-            lines.insert(2, "\t.reg .b32 \t%lsm;".to_owned());
-            lines.push("\tactivemask.b32 \t%lsm;".to_owned());
-            "%lsm"
-        };
-        lines.push(format!("\tvote.sync.all.pred \t%lsa, %lsz, {mask};"));
-        lines.push(format!("\t@%lsa bra.uni \t{ZERO}{number};"));
+            let mask = if self.settings.whole_warps {
+                "0xffffffff"
+            } else {
+                lines.insert(2, "\t.reg .b32 \t%lsm;".to_owned());
+                lines.push("\tactivemask.b32 \t%lsm;".to_owned());
+                "%lsm"
+            };
+            lines.push(format!("\tvote.sync.all.pred \t%lsa, %lsz, {mask};"));
+            lines.push(format!("\t@%lsa bra.uni \t{ZERO}{number};"));
+        }
         lines.push(format!("\t}} // lockstep: otherwise ({number})"));
         lines.iter().fold(String::new(), |mut out, line| {
             let _ = write!(out, "{newline}{line}");

@@ -3,7 +3,7 @@
 //! The rules, each with its violation:
 //! 1. outside of the version the file's tokens are what they were;
 //! 2. the slow path's tokens are those of the original, but for the types of variables that are declared before the check;
-//! 3. the check asks nothing but whether the named variable is zero, for all lanes, and stands before both paths;
+//! 3. the check asks nothing but whether what is named is zero, for all lanes where it votes, and stands before both paths;
 //! 4. what is declared before the check is assigned on the fast path wherever it is on the slow one;
 //! 5. the fast path assigns nothing that the slow one does not;
 //! 6. effects at the top of the region (stores, unknown calls, ends of lanes, jumps) are on the fast path, in order.
@@ -179,15 +179,21 @@ pub fn check(
     effects_kept(slow, fast, harmless)
 }
 
-/// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, and the test compares parts of the variable with zero.
+/// `WaveActiveAllTrue(test)` or `__all_sync(mask, test)`, or the test alone, which every lane may answer for itself; and it
+/// compares parts of what is named with zero.
 fn asks(condition: &[Tok], name: &str) -> bool {
     let text: String = condition.iter().map(|token| token.text.as_str()).collect();
+    let name: String = toks(name).into_iter().map(|token| token.text).collect();
+    let name = name.as_str();
     let inner = text
         .strip_prefix("WaveActiveAllTrue(")
         .or_else(|| text.strip_prefix("__all_sync(__activemask(),"))
         .or_else(|| text.strip_prefix("__all_sync(0xffffffff,"))
         .and_then(|rest| rest.strip_suffix(')'));
-    let Some(inner) = inner else { return false };
+    let bare = text
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'));
+    let inner = inner.or(bare).unwrap_or(&text);
     let zero = |text: &str| matches!(text, "0" | "0.0" | "0.0f");
     let compares = |text: &str, lane: Option<&str>| match text.split_once("==") {
         Some((left, right)) => {

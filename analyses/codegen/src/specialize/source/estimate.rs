@@ -7,15 +7,21 @@
 
 use super::executions::{Profiled, executions};
 use crate::specialize::accept::Model;
-use crate::specialize::live;
+use crate::specialize::fold::{fold, taken};
+use crate::specialize::frequency::{frequency, frequency_where};
+use crate::specialize::{Zeros, live};
 use facts::cost::Machine;
-use ir::{Function, Loc, Op, Site};
+use ir::cfg::ControlFlow;
+use ir::dominators::DominatorTree;
+use ir::{Block, EntityVec, Function, Loc, Op, Site, UnaryOp, Value};
 use syntax::Span;
 
 /// Where the parts of a version stand, relative to the item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parts {
     pub check: Span,
+    /// An operand without a name in the check: compilers compute it once for the check and for what follows.
+    pub operand: Option<Span>,
     pub fast: Span,
     pub slow: Span,
 }
@@ -29,6 +35,7 @@ pub fn estimate(
     profiled: Option<Profiled<'_>>,
 ) -> Model {
     let weights = executions(function, parts, profiled);
+    let original = original(function, parts, &weights);
     let needed = live::needed(function);
     let mut model = Model {
         blocks: 1,
@@ -48,15 +55,17 @@ pub fn estimate(
             }
             let cycles = machine.cycles(function, data) * weights[block];
             let touches = i64::from(data.op.reads_memory() || matches!(data.op, Op::Store(_)));
-            if within(parts.check, at) {
+            if parts.operand.is_some_and(|operand| within(operand, at)) {
+                model.special += cycles;
+            } else if within(parts.check, at) {
                 asked = Some(weights[block]);
                 model.check += cycles;
             } else if within(parts.fast, at) {
                 in_fast = true;
                 model.special += cycles;
                 memory -= touches;
-            } else if within(parts.slow, at) {
-                model.region += cycles;
+            } else if within(parts.slow, at) && original[block] > 0.0 {
+                model.region += machine.cycles(function, data) * original[block];
                 memory += touches;
             }
         }
@@ -67,6 +76,91 @@ pub fn estimate(
     model.blocks = fast_blocks.max(1);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
     model
+}
+
+/// Executions of the slow path's blocks where what is tested is zero: its own tests of that are decided there, and what
+/// they skip is no gain. Blocks outside of it are as in `weights`.
+fn original(
+    function: &Function,
+    parts: Parts,
+    weights: &EntityVec<Block, f64>,
+) -> EntityVec<Block, f64> {
+    let mut out = weights.clone();
+    let standing = |block: Block, span: Span| {
+        let mut insts = function.blocks[block].insts.iter();
+        insts.any(|&inst| {
+            place(function, function.insts[inst].loc).is_some_and(|at| within(span, at))
+        })
+    };
+    let flow = ControlFlow::new(function);
+    let dominators = DominatorTree::dominators(&flow);
+    let mut members: Vec<Value> = Vec::new();
+    for &block in &flow.order {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let tests = matches!(
+                data.op,
+                Op::FloatCompare(_) | Op::IntCompare(_) | Op::Unary(UnaryOp::Not)
+            );
+            if tests && place(function, data.loc).is_some_and(|at| within(parts.check, at)) {
+                let varying = |&value: &Value| {
+                    !function
+                        .defining(value)
+                        .is_some_and(|one| matches!(one.op, Op::Const(_)))
+                };
+                members.extend(data.args.iter().copied().filter(varying));
+            }
+        }
+    }
+    let entry = flow
+        .order
+        .iter()
+        .copied()
+        .find(|&block| standing(block, parts.slow));
+    let Some(entry) = entry.filter(|_| !members.is_empty()) else {
+        return out;
+    };
+    let blocks: Vec<Block> = flow
+        .order
+        .iter()
+        .copied()
+        .filter(|&one| dominators.dominates(entry, one))
+        .collect();
+    // The operand of a second comparison may be what a first one gave.
+    members.retain(|&one| function.ty(one) != ir::Type::Bool || members_are_flags(function, parts));
+    let after = &function.blocks[entry].insts;
+    let folded = fold(function, &members, &blocks, after, Zeros::Absorb);
+    let decided = |block: Block| {
+        let terminator = &function.blocks[block].terminator;
+        let remaining = taken(terminator, |value| folded.constant(function, value));
+        match remaining.as_slice() {
+            [only] if terminator.edges().len() > 1 && folded.reached.contains(&block) => {
+                Some(only.block)
+            }
+            _ => None,
+        }
+    };
+    let (before, after) = (frequency(function), frequency_where(function, &decided));
+    let scale = weights[entry] / after[entry].max(1e-9);
+    for &block in &blocks {
+        if !folded.reached.contains(&block) {
+            out[block] = 0.0;
+        } else if (after[block] * before[entry] - before[block] * after[entry]).abs() > 1e-9 {
+            out[block] = scale * after[block];
+        }
+    }
+    out
+}
+
+/// The check tests a truth value itself.
+fn members_are_flags(function: &Function, parts: Parts) -> bool {
+    !function.layout.iter().any(|&block| {
+        function.blocks[block].insts.iter().any(|&inst| {
+            let data = &function.insts[inst];
+            matches!(data.op, Op::FloatCompare(_))
+                && place(function, data.loc).is_some_and(|at| within(parts.check, at))
+        })
+    })
 }
 
 /// Where an instruction stands in the function's own item: itself, or the call that brought it.
@@ -85,16 +179,20 @@ pub(super) const fn within(span: Span, at: Span) -> bool {
     span.start <= at.start && at.end <= span.end
 }
 
-/// The parts of a version's text; `start` is where the text stands in its item.
+/// The parts of a version's text; `start` is where the text stands in its item, `operand` the text of one without a name.
 #[must_use]
-pub fn parts(text: &str, test: &str, start: u32) -> Option<Parts> {
+pub fn parts(text: &str, test: &str, operand: Option<&str>, start: u32) -> Option<Parts> {
     let at = text.find(test)?;
+    let inside = operand.and_then(|operand| Some((test.find(operand)? + at, operand.len())));
+    let operand =
+        inside.map(|(from, length)| Span::new(from as u32, (from + length) as u32).shifted(start));
     let check = Span::new(at as u32, (at + test.len()) as u32);
     let end = text.len() as u32;
     let negated = text.get(..at)?.ends_with('!');
     if negated {
         return Some(Parts {
             check: check.shifted(start),
+            operand,
             fast: Span::at(end).shifted(start),
             slow: Span::new(check.end, end).shifted(start),
         });
@@ -110,6 +208,7 @@ pub fn parts(text: &str, test: &str, start: u32) -> Option<Parts> {
                 let cut = check.end + token.start;
                 return Some(Parts {
                     check: check.shifted(start),
+                    operand,
                     fast: Span::new(check.end, cut).shifted(start),
                     slow: Span::new(cut, end).shifted(start),
                 });

@@ -113,6 +113,23 @@ impl Node<'_> {
         }
     }
 
+    /// The zero decides what is written here: the author tests it already.
+    pub(super) fn guarded(&self) -> bool {
+        match &self.kind {
+            NodeKind::If {
+                known,
+                then,
+                otherwise,
+                ..
+            } => {
+                known.is_some() || then.guarded() || otherwise.as_ref().is_some_and(|n| n.guarded())
+            }
+            NodeKind::Block(nodes) => nodes.iter().any(Node::guarded),
+            NodeKind::Loop(one) => one.skipped || one.body.guarded(),
+            _ => false,
+        }
+    }
+
     /// Work in the fast path, with loops as often as they are taken to run.
     pub(super) fn cost(&self) -> u32 {
         if self.dead {
@@ -150,8 +167,21 @@ impl Node<'_> {
         }
     }
 
+    /// Work of the statement as written, where the zero is: what it keeps from running there is no work.
     pub(super) fn original_cost(&self) -> u32 {
         match &self.kind {
+            NodeKind::If {
+                known: Some(taken),
+                then,
+                otherwise,
+                ..
+            } => self.original.saturating_add(match taken {
+                true => then.original_cost(),
+                false => otherwise.as_ref().map_or(0, |n| n.original_cost()),
+            }),
+            NodeKind::Loop(one) if one.skipped => self
+                .original
+                .saturating_add(one.initializer.as_ref().map_or(0, Node::original_cost)),
             NodeKind::If {
                 then, otherwise, ..
             } => self

@@ -159,6 +159,8 @@ pub(super) struct Folder<'a> {
     pub source: &'a Source<'a>,
     pub names: &'a Names,
     pub zeros: Zeros,
+    /// The operand without a name that is tested.
+    pub operand: Option<Span>,
 }
 
 enum Choice {
@@ -171,6 +173,15 @@ impl Folder<'_> {
     /// `root`: the value is assigned to a variable, which spreads a number over its lanes.
     pub(super) fn fold(&self, env: &Env, e: &Expr, root: bool, depth: u32) -> Out {
         let own = self.source.own(self.names, e, 0);
+        if self.operand == Some(e.span) && !matches!(e.kind, ExprKind::Paren(_)) {
+            return Out {
+                abs: Abs::All(0.0),
+                derived: true,
+                uses: mentioned(self.names, e),
+                effects: self.source.effects(self.names, e),
+                ..Out::default()
+            };
+        }
         if depth > 128 || self.source.in_macro(e.span) {
             let mut out = self.as_written(env, e);
             if let ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_) = e.kind {

@@ -14,7 +14,10 @@
 //! `fold` and `flow` make the fast path, `region` chooses the run and asks whether it may be copied, `layout` writes it,
 //! `remove` takes it back, and `check` judges the result knowing none of these.
 //!
-//! Not done: motion of statements, tests of members of structures, versions of whole loops' iterations.
+//! A factor without a name (`a[i] * b[i]`) is tested where the statement computes it (`operands`). What other permutations of
+//! the file read after a version stays declared and computed (`permutations`).
+//!
+//! Not done: motion of statements, versions of whole loops' iterations.
 //!
 //! Source: Stephenson and Rangan, *AZP*; notes, sections 9 and 10.
 
@@ -32,17 +35,21 @@ mod layout;
 mod literal;
 pub(crate) mod names;
 mod needed;
+mod operands;
+mod permutations;
 mod region;
 mod remove;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unset;
 mod write;
 
 pub use region::{Candidate, Version, candidate_at, candidates, version};
 pub use remove::{Removal, remove};
 
 use effects::Effects;
+use facts::zeros::Never;
 use ir::Language;
 use ir::lower::c_family::{Bodies, Environment};
 use rustc_hash::FxHashMap;
@@ -78,6 +85,8 @@ pub struct Settings {
     pub absorb: bool,
     /// CUDA: whole warps arrive together, so that the full mask may be named.
     pub whole_warps: bool,
+    /// All lanes of a warp hold the same value: a plain branch does what a vote would.
+    pub uniform: bool,
 }
 
 /// Why a variable is not versioned.
@@ -91,6 +100,12 @@ pub enum Refusal {
     Escapes(SmolStr),
     #[error("nothing becomes useless where `{0}` is zero")]
     NothingSaved(SmolStr),
+    #[error("where `{0}` is zero, the code's own tests already skip what a version would")]
+    Guarded(SmolStr),
+    #[error("`{0}` may not be set yet where it would be tested")]
+    Unset(SmolStr),
+    #[error("`{name}` is zero in no warp: {}", .why.reason())]
+    NeverZero { name: SmolStr, why: Never },
     #[error("{}", super::IEEE)]
     Ieee,
     #[error("`{0}` is `precise`: 0 * x may not be taken for 0")]
@@ -144,6 +159,9 @@ impl Refusal {
             Refusal::NotNumeric(_) => "not-numeric",
             Refusal::Escapes(_) => "escapes",
             Refusal::NothingSaved(_) => "nothing-saved",
+            Refusal::Guarded(_) => "guarded",
+            Refusal::Unset(_) => "unset",
+            Refusal::NeverZero { .. } => "never-zero",
             Refusal::Ieee => "ieee",
             Refusal::Precise(_) => "precise",
             Refusal::Barrier { .. } => "barrier",
@@ -170,6 +188,8 @@ impl Refusal {
                 | Refusal::NotNumeric(_)
                 | Refusal::Escapes(_)
                 | Refusal::NothingSaved(_)
+                | Refusal::Guarded(_)
+                | Refusal::NeverZero { .. }
                 | Refusal::Already(_)
                 | Refusal::Elsewhere
         )

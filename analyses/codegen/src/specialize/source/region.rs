@@ -9,7 +9,10 @@ use super::flow::{self, Forward, Node, assigned};
 use super::fold::{Abs, Env, Folder, Known};
 use super::names::{Names, VarId};
 use super::needed::{Backward, Live};
+use super::operands::{operand_at, operands};
+use super::permutations;
 use super::types::{Base, Shape, Ty};
+use super::unset;
 use super::{Refusal, Settings, Source};
 use crate::specialize::Zeros;
 use ir::Language;
@@ -32,9 +35,33 @@ pub struct Candidate {
     pub place: Span,
     /// The statement that sets it; empty for a parameter.
     pub definition: Span,
-    variable: VarId,
+    /// The statement sets it itself, all of it: the value there is the one that is tested.
+    pub direct: bool,
+    pub(super) subject: Subject,
     /// Statements of the block before the check.
     path: Path,
+}
+
+/// What is tested.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Subject {
+    Variable(VarId),
+    /// An expression of the first statement after the check.
+    Operand(Span),
+}
+
+impl Candidate {
+    /// It is an expression, and has no name.
+    #[must_use]
+    pub const fn is_operand(&self) -> bool {
+        matches!(self.subject, Subject::Operand(_))
+    }
+    fn variable(&self) -> Option<VarId> {
+        match self.subject {
+            Subject::Variable(id) => Some(id),
+            Subject::Operand(_) => None,
+        }
+    }
 }
 
 /// A block by the statements that lead to it, and the number of statements of it that come before the check.
@@ -58,6 +85,8 @@ pub struct Version {
     /// Work by the count of this module: as written, and in the fast path.
     pub work: u32,
     pub fast_work: u32,
+    /// The fast path takes 0 * x for 0, or a sum with a zero for its other operand.
+    pub absorbs: bool,
     /// What the check needs to know of the region: absolute in the original.
     pub region: Span,
     /// The variable's definition before the region, item-relative.
@@ -78,7 +107,8 @@ pub fn candidates(source: &Source<'_>, function: &Function) -> Vec<Candidate> {
                 name: variable.name.clone(),
                 place: variable.declared,
                 definition: Span::at(body.span.start),
-                variable: VarId(at as u32),
+                direct: true,
+                subject: Subject::Variable(VarId(at as u32)),
                 path: Path {
                     block: body.span,
                     before: 0,
@@ -116,13 +146,27 @@ pub fn candidates(source: &Source<'_>, function: &Function) -> Vec<Candidate> {
                         name: names.variable(variable).name.clone(),
                         place: *place,
                         definition: full_span(stmt),
-                        variable,
+                        direct: matches!(stmt.kind, StmtKind::Declaration(_) | StmtKind::Expr(_)),
+                        subject: Subject::Variable(variable),
                         path: Path {
                             block: block.span,
                             before: at + 1,
                         },
                     });
                 }
+            }
+            for operand in operands(source, &names, stmt) {
+                found.push(Candidate {
+                    name: SmolStr::new(source.slice(operand.span)),
+                    place: operand.span,
+                    definition: Span::at(full_span(stmt).start),
+                    direct: true,
+                    subject: Subject::Operand(operand.span),
+                    path: Path {
+                        block: block.span,
+                        before: at,
+                    },
+                });
             }
         }
     }
@@ -154,11 +198,20 @@ fn blocks_of<'s>(block: &'s Block, out: &mut Vec<&'s Block>, depth: u32) {
 pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Option<Candidate> {
     let names = Names::of(function);
     let all = candidates(source, function);
+    let number = |&(_, id): &(Span, VarId)| numeric(&source.type_of(&names.variable(id).ty));
     let place = names.at(offset);
+    // Names of pointers and resources are parts of operands.
+    if place.as_ref().is_none_or(|place| !number(place)) {
+        let around = |one: &&Candidate| one.place.start <= offset && offset <= one.place.end;
+        let operands = all.iter().filter(|one| one.is_operand()).filter(around);
+        if let Some(operand) = operands.min_by_key(|one| one.place.len()) {
+            return Some(operand.clone());
+        }
+    }
     if let Some((span, variable)) = place {
         // The last definition before the name in a block around it, the statement itself where it sets the variable.
         let mut best: Option<&Candidate> = None;
-        for one in all.iter().filter(|one| one.variable == variable) {
+        for one in all.iter().filter(|one| one.variable() == Some(variable)) {
             let around = one.path.block.start <= span.start && span.end <= one.path.block.end
                 || names.variable(variable).parameter;
             let before = one.definition.start <= span.start;
@@ -170,6 +223,7 @@ pub fn candidate_at(source: &Source<'_>, function: &Function, offset: u32) -> Op
     }
     // Elsewhere on a statement: what it sets, of the innermost.
     all.into_iter()
+        .filter(|one| !one.is_operand())
         .filter(|one| one.definition.start <= offset && offset <= one.definition.end)
         .min_by_key(|one| (one.definition.len(), one.place))
 }
@@ -198,23 +252,31 @@ pub fn version(
     if source.item.file != syntax::FileId::MAIN {
         return Err(Refusal::Elsewhere);
     }
-    if source.language == Language::Hlsl {
+    if source.language == Language::Hlsl && !settings.uniform {
         let older = ["tex2D(", "texCUBE(", "tex2Dlod(", "technique "];
         if let Some(word) = older.into_iter().find(|word| source.text.contains(word)) {
             return Err(Refusal::Older(word.trim_end_matches(['(', ' '])));
         }
     }
-    let names = Names::of(function);
-    let id = candidate.variable;
-    let variable = names.variable(id);
-    let name = variable.name.clone();
-    let ty = source.type_of(&variable.ty);
-    if !numeric(&ty) {
-        return Err(Refusal::NotNumeric(name));
+    let mut names = Names::of(function);
+    let id = candidate.variable();
+    let name = candidate.name.clone();
+    if let Some(id) = id {
+        let variable = names.variable(id);
+        if !numeric(&source.type_of(&variable.ty)) {
+            return Err(Refusal::NotNumeric(name));
+        }
+        if variable.escapes || variable.volatile {
+            return Err(Refusal::Escapes(name));
+        }
+        let Path { block, before } = candidate.path;
+        if !unset::is_set(source, &names, body, block, before, id) {
+            return Err(Refusal::Unset(name));
+        }
     }
-    if variable.escapes || variable.volatile {
-        return Err(Refusal::Escapes(name));
-    }
+    let elsewhere = permutations::mentioned(source, &names, body.span);
+    names.places.extend(elsewhere);
+    names.places.sort();
     let mut blocks = Vec::new();
     blocks_of(body, &mut blocks, 0);
     let block = blocks
@@ -232,20 +294,37 @@ pub fn version(
         block,
     };
     let returns = source.type_of(&function.return_type);
+    let ty = match candidate.subject {
+        Subject::Variable(id) => source.type_of(&names.variable(id).ty),
+        Subject::Operand(place) => {
+            let first = statements.first().ok_or(Refusal::NoVariable)?;
+            let operand = operand_at(source, &names, first, place).ok_or(Refusal::NoVariable)?;
+            source.type_of_expr(&names, operand, 0)
+        }
+    };
     let zeros = if settings.absorb {
         Zeros::Absorb
     } else {
         Zeros::Ieee
     };
     let test = condition(source, &name, &ty).ok_or_else(|| Refusal::NotNumeric(name.clone()))?;
-    let Some(chosen) = choose(&around, statements, id, zeros, &returns) else {
-        if zeros == Zeros::Ieee
-            && choose(&around, statements, id, Zeros::Absorb, &returns).is_some()
-        {
-            return Err(Refusal::Ieee);
+    let subject = candidate.subject;
+    let chosen = match choose(&around, statements, subject, zeros, &returns) {
+        Ok(chosen) => chosen,
+        Err(guarded) => {
+            let absorbing = || choose(&around, statements, subject, Zeros::Absorb, &returns);
+            return Err(match guarded {
+                _ if zeros == Zeros::Ieee && absorbing().is_ok() => Refusal::Ieee,
+                true => Refusal::Guarded(name),
+                false => Refusal::NothingSaved(name),
+            });
         }
-        return Err(Refusal::NothingSaved(name));
     };
+    let absorbs = zeros == Zeros::Absorb
+        && !choose(&around, statements, subject, Zeros::Ieee, &returns).is_ok_and(|exact| {
+            (exact.first, exact.last, exact.fast_work)
+                == (chosen.first, chosen.last, chosen.fast_work)
+        });
     let region = &statements[chosen.first..=chosen.last];
     let whole = Span::new(
         full_span(&region[0]).start,
@@ -257,10 +336,11 @@ pub fn version(
         (0, before) => block.statements[before - 1].span.end,
         (first, _) => statements[first - 1].span.end,
     };
-    around.legal(statements, &chosen, id, settings, zeros, lines)?;
-    around.write(
+    around.legal(statements, &chosen, candidate, settings, zeros, lines)?;
+    let version = around.write(
         candidate, &chosen, region, whole, before, &test, settings, lines,
-    )
+    )?;
+    Ok(Version { absorbs, ..version })
 }
 
 /// What is compared with zero.
@@ -283,24 +363,31 @@ fn condition(source: &Source<'_>, name: &str, ty: &Ty) -> Option<String> {
     })
 }
 
+/// The run of statements to copy; otherwise, whether the author's own tests are why there is none.
 fn choose<'s>(
     around: &Around<'_>,
     statements: &'s [Stmt],
-    id: VarId,
+    subject: Subject,
     zeros: Zeros,
     returns: &Ty,
-) -> Option<Chosen<'s>> {
-    let folder = Folder {
+) -> Result<Chosen<'s>, bool> {
+    let mut folder = Folder {
         source: around.source,
         names: around.names,
         zeros,
+        operand: None,
     };
     let mut env = Env::default();
     let zero = Known {
         abs: Abs::All(0.0),
         derived: true,
     };
-    env.insert(id, zero);
+    match subject {
+        Subject::Variable(id) => {
+            env.insert(id, zero);
+        }
+        Subject::Operand(place) => folder.operand = Some(place),
+    }
     let mut env = Some(env);
     let mut forward = Forward::new(folder, returns.clone());
     let nodes: Vec<Node<'s>> = statements
@@ -322,13 +409,19 @@ fn choose<'s>(
         for node in nodes.iter_mut().rev() {
             backward.node(node, &mut live);
         }
-        let mut first = nodes
+        let Some(mut first) = nodes
             .iter()
-            .position(|node| node.dead || node.changed() || node.cost() < node.original_cost())?;
-        // The check tests the value that the variable has at its definition.
-        let reset = statements[..first]
-            .iter()
-            .any(|stmt| assigned(around.source, around.names, stmt).contains(&id));
+            .position(|node| node.dead || node.changed() || node.cost() < node.original_cost())
+        else {
+            break;
+        };
+        // The check tests the value that the variable has at its definition, an operand where it is used.
+        let reset = match subject {
+            Subject::Variable(id) => statements[..first]
+                .iter()
+                .any(|stmt| assigned(around.source, around.names, stmt).contains(&id)),
+            Subject::Operand(_) => true,
+        };
         if reset {
             first = 0;
         }
@@ -348,14 +441,15 @@ fn choose<'s>(
         });
     }
     let saved = |one: &Chosen<'_>| one.work.saturating_sub(one.fast_work);
-    let most = tried
-        .iter()
-        .map(saved)
-        .max()
-        .filter(|&most| most >= LEAST)?;
+    let guarded = nodes.iter().any(Node::guarded);
+    let most = tried.iter().map(saved).max().unwrap_or(0);
+    if most < LEAST {
+        return Err(guarded);
+    }
     tried
         .into_iter()
         .find(|one| u64::from(saved(one)) * 10 >= u64::from(most) * 9)
+        .ok_or(guarded)
 }
 
 /// The function around the statements.
@@ -428,14 +522,15 @@ impl Around<'_> {
         &self,
         statements: &[Stmt],
         chosen: &Chosen<'_>,
-        id: VarId,
+        candidate: &Candidate,
         settings: Settings,
         zeros: Zeros,
         lines: u32,
     ) -> Result<(), Refusal> {
         let source = self.source;
         let region = &statements[chosen.first..=chosen.last];
-        let name = &self.names.variable(id).name;
+        let name = &candidate.name;
+        let id = candidate.variable();
         let mut effects = Effects::default();
         for top in region {
             let mut all = Vec::new();
@@ -471,7 +566,8 @@ impl Around<'_> {
                 {
                     voted |= arguments
                         .iter()
-                        .any(|one| super::effects::mentioned(self.names, one).contains(&id));
+                        .flat_map(|one| super::effects::mentioned(self.names, one))
+                        .any(|one| Some(one) == id);
                 }
             });
             if voted {
@@ -484,7 +580,8 @@ impl Around<'_> {
         if let Some(unknown) = effects.unknown {
             return Err(Refusal::Unknown(unknown));
         }
-        if effects.cross_lane && source.language != Language::Hlsl && !settings.whole_warps {
+        let together = settings.whole_warps || settings.uniform;
+        if effects.cross_lane && source.language != Language::Hlsl && !together {
             return Err(Refusal::CrossLane { lines });
         }
         if zeros == Zeros::Absorb && source.language == Language::Hlsl {
@@ -506,17 +603,33 @@ impl Around<'_> {
         if source.slice(whole).lines().any(directive) {
             return Err(Refusal::Directive);
         }
-        self.derivatives(whole.start, id)
+        self.derivatives(whole.start, candidate, &region[0])
     }
 
     /// A helper lane may hold another value than the lanes that voted: nothing that is made of it may reach a derivative.
-    fn derivatives(&self, from: u32, id: VarId) -> Result<(), Refusal> {
+    fn derivatives(&self, from: u32, candidate: &Candidate, first: &Stmt) -> Result<(), Refusal> {
         if self.source.language != Language::Hlsl {
             return Ok(());
         }
         let from = self.outer_loop().map_or(from, |l| l.start.min(from));
         let mut tainted: FxHashSet<VarId> = FxHashSet::default();
-        tainted.insert(id);
+        let operand = match candidate.subject {
+            Subject::Variable(id) => {
+                tainted.insert(id);
+                None
+            }
+            Subject::Operand(place) => {
+                tainted.extend(assigned(self.source, self.names, first));
+                if let StmtKind::Declaration(declaration) = &first.kind {
+                    for declarator in &declaration.declarators {
+                        if let DeclaratorName::Plain(ident) = &declarator.name {
+                            tainted.extend(self.names.declared_at(ident));
+                        }
+                    }
+                }
+                Some(place)
+            }
+        };
         let mut all: Vec<&Stmt> = Vec::new();
         for stmt in &self.function.statements {
             all_statements(stmt, &mut all, 0);
@@ -557,7 +670,7 @@ impl Around<'_> {
                 break;
             }
         }
-        let mut found = None;
+        let mut found: Option<SmolStr> = None;
         visit::block(self.function, &mut |e| {
             if e.span.end <= from || found.is_some() {
                 return;
@@ -572,14 +685,22 @@ impl Around<'_> {
                 let used = arguments
                     .iter()
                     .flat_map(|one| super::effects::mentioned(self.names, one));
-                found = used.into_iter().find(|one| tainted.contains(one));
+                let tainted = used.into_iter().find(|one| tainted.contains(one));
+                found = tainted.map(|one| self.names.variable(one).name.clone());
+                let holds = |place: Span| {
+                    let inside =
+                        |one: &Expr| one.span.start <= place.start && place.end <= one.span.end;
+                    arguments.iter().any(inside)
+                };
+                if operand.is_some_and(holds) {
+                    found = Some(candidate.name.clone());
+                }
             }
         });
         match found {
-            Some(one) => Err(Refusal::Derivative(self.names.variable(one).name.clone())),
+            Some(name) => Err(Refusal::Derivative(name)),
             None if self.source.callers_may_derive() => {
-                let name = self.names.variable(id).name.clone();
-                Err(Refusal::CallersDerivative(name))
+                Err(Refusal::CallersDerivative(candidate.name.clone()))
             }
             None => Ok(()),
         }

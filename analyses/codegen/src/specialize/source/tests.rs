@@ -57,6 +57,7 @@ fn versioned(dialect: Dialect, marked: &str, settings: Settings) -> Result<Strin
 
 const FAST: Settings = Settings {
     absorb: true,
+    uniform: false,
     whole_warps: false,
 };
 
@@ -164,8 +165,9 @@ fn branches_that_a_zero_decides_are_gone() {
         "float main(float3 n : N, float w : W, bool b : B) : SV_Target {
     /*!*/float k = max(w, 0.0);
     float sum = n.y;
+    float lit = pow(n.x, 3.0) / n.z;
     if (k > 0.5) {
-        sum = pow(n.x, 3.0) / n.z;
+        sum = lit;
     } else {
         // Far away.
         sum = sum * 2;
@@ -181,8 +183,9 @@ fn branches_that_a_zero_decides_are_gone() {
         // Far away.
         sum = sum * 2;
     } else {
+        float lit = pow(n.x, 3.0) / n.z;
         if (k > 0.5) {
-            sum = pow(n.x, 3.0) / n.z;
+            sum = lit;
         } else {
             // Far away.
             sum = sum * 2;

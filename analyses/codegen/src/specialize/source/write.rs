@@ -82,6 +82,7 @@ impl Around<'_> {
         slow.extend(moved);
         let slow_text = source.edited(span, &slow).ok_or_else(broken)?;
         let vote = match source.language {
+            _ if settings.uniform => format!("({test})"),
             Language::Hlsl => format!("WaveActiveAllTrue({test})"),
             _ if settings.whole_warps => format!("__all_sync(0xffffffff, {test})"),
             _ => format!("__all_sync(__activemask(), {test})"),
@@ -105,7 +106,11 @@ impl Around<'_> {
         if empty {
             out.push_str(&format!("{indent}if (!{vote}){open}"));
         } else {
-            out.push_str(&format!("{indent}if ({vote}){open}"));
+            let condition = match settings.uniform {
+                true => vote.clone(),
+                false => format!("({vote})"),
+            };
+            out.push_str(&format!("{indent}if {condition}{open}"));
             out.push_str(&ended(&fast_text));
             let close = if apart {
                 format!("{indent}}}{newline}{indent}else{newline}{indent}{{{newline}")
@@ -131,6 +136,7 @@ impl Around<'_> {
             },
             work: chosen.work,
             fast_work: chosen.fast_work,
+            absorbs: false,
             region: whole.shifted(source.start),
             definition: candidate.definition,
         })

@@ -6,7 +6,7 @@
 //! since, or where the original had both instructions in one group.
 
 use super::listing::Listing;
-use crate::mir::{Access, Class, Def, File, Inst, Parallel, Reg};
+use crate::mir::{Access, Class, Def, File, Inst, Parallel, Promise, PromiseKind, Reg};
 use std::collections::HashMap;
 use syntax::ia64::{Document, StatementKind};
 
@@ -181,7 +181,7 @@ fn compares(listing: &Listing) -> Vec<Option<usize>> {
             last = [None; 64];
         }
         // What the author promises stands for a compare of its own.
-        for (number, promised) in listing.exclusions.iter().enumerate() {
+        for (number, promised) in promises(listing).enumerate() {
             if promised.at as usize == item {
                 for &predicate in &promised.predicates {
                     last[usize::from(predicate) & 63] = Some(usize::MAX - number);
@@ -253,12 +253,18 @@ fn pairs(
     Ok(())
 }
 
+/// Predicates of which the author says that at most one is true.
+fn promises(listing: &Listing) -> impl Iterator<Item = &Promise> {
+    let all = listing.promises.iter();
+    all.filter(|one| one.kind == PromiseKind::Exclusive)
+}
+
 /// Whether the author says that the predicates of two instructions exclude each other (`.pred.rel "mutex"`), and neither
 /// is written from there to the second.
 fn promised(listing: &Listing, first: usize, second: usize) -> bool {
     let guard = |item: usize| listing.items[item].inst.predicate;
     let pair = [guard(first), guard(second)];
-    listing.exclusions.iter().any(|one| {
+    promises(listing).any(|one| {
         let from = one.at as usize;
         let mut labels = listing.regions.iter().map(|region| region.start as usize);
         from <= first

@@ -7,12 +7,39 @@
 //! constants that holds addresses is written once, by whoever loads the program, and is no `.rodata` for that.
 
 use super::symbols::{plain, reference};
-use ir::{Function, Linkage, Module, Space, SymbolData, SymbolKind};
+use crate::refusal::{Refusal, Refused};
+use ir::{Function, Linkage, Loc, Module, Site, Space, SymbolData, SymbolKind};
 use smol_str::SmolStr;
 use std::fmt::Write;
 
 /// Bytes of an address.
 const ADDRESS: usize = 8;
+
+/// Zeros that are skipped rather than written.
+const SKIPPED: usize = 64;
+
+/// What a function without code defines and has no known initial value.
+pub(super) fn unknown(function: &Function) -> Vec<Refused> {
+    let symbols = function.symbols.values();
+    let defined = symbols.filter(|symbol| symbol.definition.linkage != Linkage::Elsewhere);
+    let reasons = defined.filter_map(|symbol| {
+        let name = symbol.name.clone();
+        match (symbol.definition.opaque, symbol.size) {
+            (true, _) => Some(Refusal::InitialValue { name }),
+            (false, None) if symbol.kind == SymbolKind::Memory => Some(Refusal::Size { name }),
+            _ => None,
+        }
+    });
+    reasons
+        .map(|reason| Refused {
+            reason,
+            loc: Loc {
+                span: function.name_span,
+                site: Site(0),
+            },
+        })
+        .collect()
+}
 
 /// The directives of everything that the functions of a module name and that this file defines.
 pub(super) fn data(module: &Module) -> String {
@@ -61,7 +88,12 @@ fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String)
     if symbol.definition.linkage == Linkage::Global {
         let _ = writeln!(out, "\t.global {}", reference(&name));
     }
-    let _ = writeln!(out, "{name}:");
+    let own = reference(&name);
+    let bytes_in_all = (size as usize).max(bytes.len()).max(1);
+    let _ = writeln!(
+        out,
+        "\t.type {own}, @object\n\t.size {own}, {bytes_in_all}\n{name}:"
+    );
     if zeros {
         let _ = writeln!(out, "\t.skip {}", size.max(1));
         return;
@@ -92,8 +124,17 @@ fn object(function: &Function, symbol: &SymbolData, size: u32, out: &mut String)
 }
 
 fn numbers(bytes: &[u8], out: &mut String) {
-    for row in bytes.chunks(16) {
+    let mut rest = bytes;
+    while let Some(&first) = rest.first() {
+        let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
+        if first == 0 && zeros >= SKIPPED {
+            let _ = writeln!(out, "\t.skip {zeros}");
+            rest = &rest[zeros..];
+            continue;
+        }
+        let (row, behind) = rest.split_at(rest.len().min(16));
         let list: Vec<String> = row.iter().map(u8::to_string).collect();
         let _ = writeln!(out, "\tdata1 {}", list.join(", "));
+        rest = behind;
     }
 }

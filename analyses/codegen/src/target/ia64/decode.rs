@@ -10,6 +10,8 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, chapters 2 and 4; volume 1, section 3.4
 //! on what may share a group.
 
+mod implied;
+
 use super::names::{Meaning, Names};
 use crate::bundle::block::Type;
 use crate::mir::{Access, Branch, Class, File, Inst, Memory, Parallel, Reg};
@@ -80,10 +82,14 @@ fn known(text: &Instruction, names: &Names) -> Result<Inst, String> {
         | Class::Semaphore => memory(text, &mut operands, &mut inst)?,
         _ => {}
     }
+    // The count in a register: an operation of the multimedia unit.
+    if let ("shl" | "shr", Some(Meaning::Register(_))) = (base, operands.source(1)) {
+        inst.class = Class::Multimedia;
+    }
     if !matches!(inst.class, Class::Branch) {
         operands.registers(&mut inst);
     }
-    implied(text, base, &operands, &mut inst);
+    implied::implied(text, base, &operands, &mut inst);
     if let (Class::Alu, [Meaning::Register(_)]) = (inst.class, &operands.targets[..]) {
         inst.offset = match (base, &operands.sources[..]) {
             ("add" | "adds" | "addl", [Meaning::Number(by), Meaning::Register(of)])
@@ -165,9 +171,8 @@ fn unit_of(text: &Instruction, base: &str) -> Option<(Option<Type>, Class)> {
         "movl" => (L, Class::LongMove),
         "sxt1" | "sxt2" | "sxt4" | "zxt1" | "zxt2" | "zxt4" => (I, Class::Extend),
         "shl" | "shr" | "shrp" | "extr" | "dep" => (I, Class::Shift),
-        "popcnt" | "clz" | "czx1" | "czx2" | "mux1" | "mux2" | "mpy4" | "mpyshl4" => {
-            (I, Class::Multimedia)
-        }
+        "popcnt" | "pmpy2" | "pmpyshr2" | "mpy4" | "mpyshl4" => (I, Class::ParallelMultiply),
+        "clz" | "czx1" | "czx2" | "mux1" | "mux2" => (I, Class::Multimedia),
         _ if is_parallel_alu(base) => (A, Class::Multimedia),
         _ if is_parallel_integer(base) => (I, Class::Multimedia),
         "ld1" | "ld2" | "ld4" | "ld8" | "ld16" => (M, Class::Load),
@@ -241,8 +246,6 @@ fn is_parallel_integer(base: &str) -> bool {
             | "unpack1"
             | "unpack2"
             | "unpack4"
-            | "pmpy2"
-            | "pmpyshr2"
             | "psad1"
             | "pmin1"
             | "pmin2"
@@ -295,6 +298,7 @@ fn moved(text: &Instruction, operands: &Operands) -> Result<Inst, String> {
         let mut inst = Inst::new(unit, class);
         let kernel = number < 8 && class == Class::FromApplication;
         inst.barrier = !(quiet || kernel);
+        implied::application(number, &mut inst);
         inst
     };
     Ok(match (to.file, from.map(|from| from.file)) {
@@ -409,8 +413,16 @@ fn compare(text: &Instruction, operands: &Operands, inst: &mut Inst) -> Result<(
         completers
             .windows(2)
             .find_map(|pair| match pair {
-                ["or", "andcm"] => Some(Parallel::OrAndcm(target)),
-                ["and", "orcm"] => Some(Parallel::AndOrcm(target)),
+                ["or", "andcm"] => Some(if target == 0 {
+                    Parallel::DeMorganOr
+                } else {
+                    Parallel::DeMorganAnd
+                }),
+                ["and", "orcm"] => Some(if target == 0 {
+                    Parallel::DeMorganAnd
+                } else {
+                    Parallel::DeMorganOr
+                }),
                 _ => None,
             })
             .or_else(|| {
@@ -482,80 +494,8 @@ fn memory(text: &Instruction, operands: &mut Operands, inst: &mut Inst) -> Resul
         base,
         bytes,
         ordered,
+        confirms: text.has("c") && access == Access::Load,
         step,
     });
     Ok(())
-}
-
-/// Registers that the text does not name.
-fn implied(text: &Instruction, base: &str, operands: &Operands, inst: &mut Inst) {
-    match base {
-        "ld8" if text.has("fill") => inst.use_of(Reg::UNAT),
-        // One bit each: spills of one group don't undo each other, as far as their addresses differ.
-        "st8" if text.has("spill") => inst.def_of(Reg::UNAT, Parallel::Or, false),
-        "ld16" => inst.def_of(Reg::CSD, Parallel::Alone, false),
-        "st16" | "cmp8xchg16" => inst.use_of(Reg::CSD),
-        "alloc" => {
-            inst.use_of(Reg::PFS);
-            inst.def_of(Reg::CFM, Parallel::Alone, false);
-            inst.first = true;
-        }
-        "chk" => {
-            inst.branch = Some(Branch::Check);
-            if let Some(Meaning::Register(Reg {
-                file: File::Float, ..
-            })) = operands.source(0)
-            {
-                inst.unit = M;
-            }
-        }
-        "frcpa" | "frsqrta" | "fprcpa" | "fprsqrta" => {
-            for def in &mut inst.defs {
-                def.always |= def.register.file == File::Predicate;
-            }
-        }
-        "brp" => {}
-        _ if inst.class == Class::System && !matches!(base, "nop" | "hint") => inst.barrier = true,
-        _ => {}
-    }
-    if base == "cmpxchg1"
-        || base == "cmpxchg2"
-        || base == "cmpxchg4"
-        || base == "cmpxchg8"
-        || base == "cmp8xchg16"
-    {
-        inst.use_of(Reg::CCV);
-    }
-    let float = match inst.class {
-        Class::FloatArithmetic | Class::FloatConvert => true,
-        Class::FloatCompare => base == "fcmp",
-        Class::FloatMisc => matches!(
-            base,
-            "fmin"
-                | "fmax"
-                | "famin"
-                | "famax"
-                | "fpmin"
-                | "fpmax"
-                | "fpamin"
-                | "fpamax"
-                | "fpcmp"
-                | "frcpa"
-                | "frsqrta"
-                | "fprcpa"
-                | "fprsqrta"
-        ),
-        _ => false,
-    };
-    if float {
-        inst.use_of(Reg::FPSR);
-        inst.def_of(Reg::FLAGS, Parallel::Or, false);
-    }
-    // The status register's flags are written by all arithmetic, its controls by moves alone.
-    if operands.sources.contains(&Meaning::Register(Reg::FPSR)) {
-        inst.use_of(Reg::FLAGS);
-    }
-    if operands.targets.contains(&Meaning::Register(Reg::FPSR)) {
-        inst.def_of(Reg::FLAGS, Parallel::Alone, false);
-    }
 }

@@ -55,6 +55,8 @@ pub struct Options {
     pub bundles: bool,
     /// Subsets that are looked at in each block.
     pub decisions: usize,
+    /// What has no code is no reason to look no further: bounds of loops are asked for, and no text.
+    pub bounds: bool,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             pipeline: None,
             bundles: true,
             decisions: 500,
+            bounds: false,
         }
     }
 }
@@ -162,6 +165,11 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
     let mut functions = Vec::new();
     printer.line("\t.text");
     for (number, function) in module.functions.iter().enumerate() {
+        // Data alone.
+        if function.layout.is_empty() {
+            refused.extend(super::data::unknown(function));
+            continue;
+        }
         let own = Options {
             weights: options.weights.clone().filter(|_| number == 0),
             ..options.clone()
@@ -192,6 +200,69 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
         printer.pack(machine, options);
     }
     Ok(printer.finish(functions))
+}
+
+/// What a function comes to, without its text.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Examined {
+    /// Its innermost loops, also where it has no code: as they would be with it.
+    pub loops: Vec<LoopReport>,
+    /// Why nothing is pipelined although it could be.
+    pub fallen_back: Option<Refusal>,
+    /// Why there is no code.
+    pub refused: Vec<Refused>,
+}
+
+/// The innermost loops of a module's first function. Where it has no code, a loop that holds an operation without a form says
+/// so; the others are scheduled.
+#[must_use]
+pub fn examine(module: &Module, machine: &Epic, options: &Options) -> Examined {
+    let Some(source) = module.functions.first() else {
+        return Examined::default();
+    };
+    let name = function_name(module, 0);
+    match lowered(module, source, name, machine, options) {
+        Ok(lowered) => {
+            let bytes = Frame::of(&lowered.function, &lowered.allocation).bytes;
+            let refused = (bytes > MOST).then_some(Refused {
+                reason: Refusal::Frame { bytes, most: MOST },
+                loc: Loc::NONE,
+            });
+            Examined {
+                loops: lowered.loops,
+                fallen_back: lowered.fallen_back,
+                refused: refused.into_iter().collect(),
+            }
+        }
+        Err(refused) => Examined {
+            loops: bounds(module, source, machine, options),
+            fallen_back: None,
+            refused,
+        },
+    }
+}
+
+fn bounds(
+    module: &Module,
+    source: &ir::Function,
+    machine: &Epic,
+    options: &Options,
+) -> Vec<LoopReport> {
+    let options = Options {
+        bounds: true,
+        ..options.clone()
+    };
+    let mut source = source.clone();
+    if options.contract {
+        super::contract::contract(&mut source);
+    }
+    super::prepare::prepare(&mut source, options.wraps);
+    let Ok(mut function) = select(module, &source, function_name(module, 0), &options) else {
+        return Vec::new();
+    };
+    allocate::simplify(&mut function);
+    let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);
+    pipeline_each(&mut function, machine, &wanted)
 }
 
 /// One function on the machine's registers.

@@ -6,15 +6,13 @@
 
 use super::decode::decode;
 use super::names::{Meaning, Names, Stacked};
-use crate::mir::dependence::{Dependence, Exclusion, Kind, data_dependences};
-use crate::mir::{Class, File, Inst, Reg};
+use crate::mir::dependence::{Dependence, data_dependences};
+use crate::mir::{Branch, Class, File, Inst, Promise, PromiseKind, Reg};
 use std::ops::Range;
-use syntax::ia64::{Argument, Document, StatementKind};
+use syntax::ia64::{Argument, Binary, Document, Expr, StatementKind};
 
 /// Instructions whose dependences are looked for at once.
 pub const LARGEST: usize = 2000;
-/// Instructions in front of these that tell which predicates exclude each other.
-const LEAD: u32 = 200;
 
 /// One instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +26,8 @@ pub struct Item {
     pub group: u32,
     /// In braces: counted from 0 through the file.
     pub bundle: Option<u32>,
+    /// It names a register that rotates.
+    pub rotates: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,8 +39,10 @@ pub struct Listing {
     pub regions: Vec<Range<u32>>,
     /// Registers that no frame holds, by item.
     pub beyond: Vec<Beyond>,
-    /// Predicates that `.pred.rel` says to exclude each other; `at` is an item.
-    pub exclusions: Vec<Exclusion>,
+    /// What the author says of predicates (`.pred.rel`); `at` is an item.
+    pub promises: Vec<Promise>,
+    /// Items in front of which something stands that is not read: a condition of the preprocessor, a macro.
+    pub unread: Vec<u32>,
 }
 
 /// A stacked register that is not there.
@@ -52,17 +54,6 @@ pub struct Beyond {
     pub frame: Option<u32>,
 }
 
-/// Two instructions of one group that must not share it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Violation {
-    /// Items.
-    pub from: u32,
-    pub to: u32,
-    pub register: Reg,
-    /// Whether the later one writes it, too; else it reads it.
-    pub writes: bool,
-}
-
 /// The instructions of a file.
 #[must_use]
 pub fn listing(document: &Document, text: &str) -> Listing {
@@ -70,6 +61,8 @@ pub fn listing(document: &Document, text: &str) -> Listing {
     let mut names = Names::default();
     let (mut group, mut bundles) = (0u32, 0u32);
     let mut open = false;
+    // `.auto`: the assembler puts the stops.
+    let mut automatic = false;
     let (mut block, mut region) = (0u32, 0u32);
     // Where the function's part of `beyond` begins.
     let mut function = 0;
@@ -98,29 +91,53 @@ pub fn listing(document: &Document, text: &str) -> Listing {
                 region = at;
             }
             // A definition changes what names mean behind it.
-            StatementKind::Tag(_)
-            | StatementKind::Macro { .. }
-            | StatementKind::Unknown
-            | StatementKind::Assign { .. }
-            | StatementKind::Preprocessor => ends(&mut out.blocks),
+            StatementKind::Tag(_) | StatementKind::Assign { .. } => ends(&mut out.blocks),
+            StatementKind::Macro { .. } | StatementKind::Unknown => {
+                ends(&mut out.blocks);
+                out.unread.push(at);
+            }
+            StatementKind::Preprocessor => {
+                ends(&mut out.blocks);
+                let span = statement.span;
+                let line = text.get(span.start as usize..span.end as usize);
+                if line.is_none_or(is_conditional) {
+                    out.unread.push(at);
+                }
+            }
             StatementKind::Directive(directive) => {
                 ends(&mut out.blocks);
-                if directive.name.starts_with(".pred.rel") {
-                    let predicates = exclusive(&directive.name, &directive.arguments, &names);
-                    if predicates.len() > 1 {
-                        out.exclusions.push(Exclusion { at, predicates });
+                match &*directive.name {
+                    ".auto" => automatic = true,
+                    ".explicit" | ".default" => automatic = false,
+                    name if name.starts_with(".pred.") => {
+                        if let Some(kind) = promise(name, &directive.arguments) {
+                            let predicates = predicates(&directive.arguments, &names);
+                            out.promises.push(Promise {
+                                at,
+                                kind,
+                                predicates,
+                            });
+                        }
                     }
+                    name if name.starts_with(".if") || name.starts_with(".else") => {
+                        out.unread.push(at);
+                    }
+                    ".endif" => out.unread.push(at),
+                    _ => {}
                 }
             }
             StatementKind::Instruction(one) => {
                 let (inst, opaque) = decode(one, &names);
                 let last = inst.ends_block();
+                let rotates = rotates(&inst, names.rotating());
+                group += u32::from(automatic);
                 out.items.push(Item {
                     statement: index as u32,
                     inst,
                     opaque: opaque.map(|opaque| opaque.reason),
                     group,
                     bundle: open.then_some(bundles),
+                    rotates,
                 });
                 if last {
                     out.blocks.push(block..at + 1);
@@ -198,27 +215,72 @@ fn within_frames(out: &mut Listing, function: usize, largest: &mut Option<u32>) 
     });
 }
 
-/// Predicates of `.pred.rel "mutex", p6, p7` and `.pred.rel.mutex p6, p7`.
-fn exclusive(name: &str, arguments: &[Argument], names: &Names) -> Vec<u8> {
-    let mutex = name.ends_with(".mutex")
-        || arguments
-            .iter()
-            .any(|one| matches!(one, Argument::Text(text) if text == "mutex"));
-    if !mutex {
-        return Vec::new();
-    }
-    arguments
+/// Whether the line of the preprocessor chooses between texts, or ends such a choice.
+fn is_conditional(line: &str) -> bool {
+    let word = line.trim_start().trim_start_matches('#').trim_start();
+    ["if", "el", "endif"]
         .iter()
-        .filter_map(|one| match one {
-            Argument::Expr(value) => match names.of(value) {
-                Meaning::Register(register) if register.file == File::Predicate => {
-                    Some(register.number)
+        .any(|one| word.starts_with(one))
+}
+
+/// Whether it names registers that a loop branch renames: general ones of the frame's first `rotating`.
+fn rotates(inst: &Inst, rotating: u32) -> bool {
+    let all = matches!(inst.class, Class::FromPredicates | Class::ToPredicates);
+    let renamed = |register: Reg| {
+        let within = match register.file {
+            File::General => u32::from(register.number) < 32 + rotating,
+            // Moves of all predicates name none of them.
+            File::Predicate => !all,
+            _ => true,
+        };
+        register.may_rotate() && within
+    };
+    let own = inst.defs.iter().map(|def| def.register);
+    let named = matches!(inst.branch, None | Some(Branch::Check));
+    inst.predicate >= 16 || named && inst.uses.iter().copied().chain(own).any(renamed)
+}
+
+/// `.pred.rel "mutex", p6, p7`, `.pred.rel.mutex p6, p7`, `.pred.safe_across_calls p1-p5`.
+fn promise(name: &str, arguments: &[Argument]) -> Option<PromiseKind> {
+    if name == ".pred.safe_across_calls" {
+        return Some(PromiseKind::KeptByCalls);
+    }
+    let rest = name.strip_prefix(".pred.rel")?;
+    let said = match arguments.first() {
+        Some(Argument::Text(text)) => text.as_str(),
+        _ => "",
+    };
+    match rest.strip_prefix('.').unwrap_or(said) {
+        "mutex" => Some(PromiseKind::Exclusive),
+        "imply" => Some(PromiseKind::Implies),
+        "clear" => Some(PromiseKind::Unrelated),
+        _ => None,
+    }
+}
+
+/// The predicates among arguments, ranges (`p1-p5`) as all of them.
+fn predicates(arguments: &[Argument], names: &Names) -> Vec<u8> {
+    let number = |value: &Expr| match names.of(value) {
+        Meaning::Register(register) if register.file == File::Predicate => Some(register.number),
+        _ => None,
+    };
+    let mut out = Vec::new();
+    for argument in arguments {
+        match argument {
+            Argument::Expr(Expr::Binary {
+                op: Binary::Subtract,
+                left,
+                right,
+            }) => {
+                if let (Some(first), Some(last)) = (number(left), number(right)) {
+                    out.extend(first..=last);
                 }
-                _ => None,
-            },
-            _ => None,
-        })
-        .collect()
+            }
+            Argument::Expr(value) => out.extend(number(value)),
+            _ => {}
+        }
+    }
+    out
 }
 
 impl Listing {
@@ -227,62 +289,15 @@ impl Listing {
     pub fn region_dependences(&self, region: &Range<u32>) -> Vec<Dependence> {
         let items = &self.items[region.start as usize..region.end as usize];
         let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
-        let exclusions: Vec<Exclusion> = self
-            .exclusions
+        let promises: Vec<Promise> = self
+            .promises
             .iter()
             .filter(|one| region.contains(&one.at))
-            .map(|one| Exclusion {
+            .map(|one| Promise {
                 at: one.at - region.start,
-                predicates: one.predicates.clone(),
+                ..one.clone()
             })
             .collect();
-        data_dependences(&insts, &exclusions)
-    }
-
-    /// Dependences within groups that the manual forbids, where control comes from one to the other without a branch that
-    /// is taken. By items.
-    #[must_use]
-    pub fn violations(&self) -> Vec<Violation> {
-        let mut out = Vec::new();
-        // A long region goes in pieces, each with some of what stands in front of it.
-        let pieces = self.regions.iter().flat_map(|region| {
-            let starts = region.clone().step_by(LARGEST);
-            starts.map(|start| {
-                let end = region.end.min(start + LARGEST as u32);
-                (start, start.saturating_sub(LEAD).max(region.start)..end)
-            })
-        });
-        for (first, region) in pieces {
-            let items = &self.items[region.start as usize..region.end as usize];
-            for one in self.region_dependences(&region) {
-                let (from, to) = (&items[one.from as usize], &items[one.to as usize]);
-                if region.start + one.to < first {
-                    continue;
-                }
-                // What follows a branch for certain, or a call, is no longer this group.
-                let gone = || {
-                    items[one.from as usize..one.to as usize]
-                        .iter()
-                        .any(|item| item.inst.branch.is_some() && item.inst.predicate == 0)
-                };
-                if from.group != to.group || one.together || gone() {
-                    continue;
-                }
-                let (register, writes) = match one.kind {
-                    Kind::Flow(register) => (register, false),
-                    Kind::Output(register) => (register, true),
-                    _ => continue,
-                };
-                out.push(Violation {
-                    from: one.from + region.start,
-                    to: one.to + region.start,
-                    register,
-                    writes,
-                });
-            }
-        }
-        out.sort_by_key(|one| (one.to, one.from));
-        out.dedup();
-        out
+        data_dependences(&insts, &promises)
     }
 }

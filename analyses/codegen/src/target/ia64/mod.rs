@@ -6,6 +6,7 @@ mod data;
 mod decided;
 pub mod decode;
 pub mod emit;
+pub mod groups;
 pub mod listing;
 mod merge;
 pub mod names;

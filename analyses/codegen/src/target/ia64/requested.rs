@@ -78,7 +78,10 @@ pub(super) fn request(
     };
     let word = own.and_then(|one| one.pipeline.clone());
     Some(Request {
-        options,
+        options: Options {
+            independent: own.is_some_and(|one| one.independent),
+            ..options
+        },
         head: own.map_or(Loc::NONE, |one| one.loc),
         unknown: word.filter(|word| Asked::of(word).is_none()),
     })
@@ -115,6 +118,7 @@ mod tests {
             loc: at(start),
             unroll: None,
             pipeline: word.map(Into::into),
+            independent: false,
         }
     }
 

@@ -12,8 +12,9 @@
 //!
 //! Source: Intel, *Itanium 2 Processor Reference Manual for Software Development and Optimization*, chapters 3 and 5.
 
+use super::groups::Groups;
 use super::listing::{Item, LARGEST, Listing};
-use crate::bundle::block::{Type, count};
+use crate::bundle::block::{Type, Width, count};
 use crate::bundle::cost::{Edge, slots};
 use crate::machine::epic::Epic;
 use crate::mir::dependence::{Dependence, Kind, control_dependences};
@@ -44,6 +45,7 @@ impl Listing {
     #[must_use]
     pub fn timing(&self, machine: &Epic) -> Vec<Vec<Group>> {
         let mut out = Vec::new();
+        let rules = self.groups();
         let mut blocks = self.blocks.iter().peekable();
         for region in &self.regions {
             let found = (region.len() <= LARGEST).then(|| self.region_dependences(region));
@@ -56,6 +58,8 @@ impl Listing {
                 let found = of_block(found, region.start, block, items);
                 let mut groups = as_written(items, &found, machine);
                 for group in &mut groups {
+                    group.needless_stop &=
+                        self.joins(&rules, block.start + group.items.start, machine);
                     group.items.start += block.start;
                     group.items.end += block.start;
                     if let Some((item, _)) = &mut group.waits_for {
@@ -69,15 +73,29 @@ impl Listing {
     }
 }
 
+impl Listing {
+    /// Whether the group of an item could be one with the group in front of it: by the rules of groups and by what issues
+    /// in a cycle, each counted from its stop to its stop, which other blocks may hold.
+    fn joins(&self, rules: &Groups, item: u32, machine: &Epic) -> bool {
+        let group = self.items[item as usize].group;
+        let both = |item: &Item| matches!(group.checked_sub(item.group), Some(0 | 1));
+        let start = self.items[..item as usize]
+            .iter()
+            .rev()
+            .take_while(|one| both(one))
+            .count();
+        let behind = self.items[item as usize..]
+            .iter()
+            .take_while(|one| both(one))
+            .count();
+        let range = item as usize - start..item as usize + behind;
+        rules.joins(group) && counted(&self.items[range], machine.width()).0 == 1
+    }
+}
+
 /// The groups of a block with these dependences, items counted within it.
 pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -> Vec<Group> {
     let width = machine.width();
-    let counted = |group: &[Item]| {
-        let units = group.iter().filter(|item| item.inst.class != Class::Nop);
-        let counts = count(units.map(unit));
-        let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
-        (width.least(counts, wanted).max(1), wanted - counts.filled())
-    };
     let mut issued = vec![0u32; items.len()];
     let mut incoming = found.iter().peekable();
     let mut out: Vec<Group> = Vec::new();
@@ -106,14 +124,13 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
         }
         let cycle = start.max(ready);
         issued[from..to].fill(cycle);
-        let (taken, nops) = counted(group);
+        let (taken, nops) = counted(group, width);
         let needless_stop = before.is_some_and(|before| {
             !bound
                 && ready <= before.cycle
                 && before.taken == 1
                 && !group[0].inst.first
                 && items[from - 1].inst.branch.is_none()
-                && counted(&items[before.items.start as usize..to]).0 == 1
         });
         out.push(Group {
             items: from as u32..to as u32,
@@ -138,6 +155,14 @@ fn absorbed(groups: &[Group]) -> bool {
     waiting.any(|group| group.waits_for.is_none_or(|(item, _)| item < first))
 }
 
+/// Cycles that a group takes to issue, and slots that stay empty.
+fn counted(group: &[Item], width: Width) -> (u32, u32) {
+    let units = group.iter().filter(|item| item.inst.class != Class::Nop);
+    let counts = count(units.map(unit));
+    let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
+    (width.least(counts, wanted).max(1), wanted - counts.filled())
+}
+
 /// The slots that an instruction fits into.
 pub(super) fn unit(item: &Item) -> Type {
     item.inst.unit.unwrap_or(Type::A)
@@ -148,7 +173,11 @@ pub(super) fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
     let (from, to) = (&items[one.from as usize].inst, &items[one.to as usize].inst);
     match one.kind {
         Kind::Flow(register) if one.together => match from.class {
-            Class::Compare | Class::FloatCompare => machine.latency(from, to, register),
+            Class::Compare
+            | Class::FloatCompare
+            | Class::ToPredicates
+            | Class::Load
+            | Class::FloatLoad => machine.latency(from, to, register),
             _ => 0,
         },
         Kind::Flow(register) => machine.latency(from, to, register).max(1),

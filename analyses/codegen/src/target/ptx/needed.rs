@@ -97,10 +97,9 @@ fn has_effect(op: &Op) -> bool {
         Op::Warp(_) | Op::Unknown(_) => true,
         Op::CallUnknown { pure, .. } | Op::Asm { pure, .. } => !pure,
         Op::Load(access) => access.volatile,
-        Op::Texture(access) => matches!(
-            access.op,
-            TextureOp::Store | TextureOp::Atomic(_) | TextureOp::Other
-        ),
+        Op::Texture(access) => {
+            access.op.is_opaque() || matches!(access.op, TextureOp::Store | TextureOp::Atomic(_))
+        }
         _ => false,
     }
 }

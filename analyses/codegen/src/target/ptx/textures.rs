@@ -63,7 +63,7 @@ impl Emitter<'_> {
         data: &InstData,
         access: &TextureAccess,
     ) -> Result<(), Refusal> {
-        if access.op == TextureOp::Other {
+        if access.op.is_opaque() {
             return Err(refuse(
                 "an operation on a resource",
                 "work graphs, rays or feedback",

@@ -122,6 +122,16 @@ impl Engine<'_> {
             lanes.assumed = seen.iter().any(|&a| self.cells[a].form.assumed);
         }
         self.set_atom(result, rest);
+        let unit = if integral {
+            let units = seen.iter().map(|&arg| {
+                let form = &self.cells[arg].form;
+                self.alignment(form, |term| lanes.terms.contains(term))
+            });
+            units.min().unwrap_or(0)
+        } else {
+            0
+        };
+        self.lower_unit(result, unit as u8);
         let (exact, assumed) = (lanes.exact, lanes.assumed);
         let form = match lanes.plus(1, &Form::atom(result.0), bits.max(2)) {
             Some(form) => Form {
@@ -131,6 +141,7 @@ impl Engine<'_> {
             },
             None => {
                 self.set_atom(result, rule);
+                self.lower_unit(result, 0);
                 Form::atom(result.0)
             }
         };

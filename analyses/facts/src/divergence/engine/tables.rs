@@ -7,7 +7,7 @@ use super::numbering::Numbering;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::loops::{LoopForest, LoopId};
-use ir::{Block, EntityVec, Function, Inst, Op, Special, Terminator, Value, ValueDef};
+use ir::{Block, EntityVec, Function, Inst, Op, Space, Special, Terminator, Type, Value, ValueDef};
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -135,7 +135,9 @@ impl Tables {
             results: Vec::with_capacity(values + flow.order.len()),
             crossing: Vec::new(),
             specials: Vec::new(),
-            has_arrays: false,
+            // What callers filled is an array, too.
+            has_arrays: (function.blocks[function.entry()].params.iter())
+                .any(|&param| function.ty(param) == Type::Ptr(Space::Local)),
             has_shuffles: false,
             gated,
             has_calls: false,

@@ -34,6 +34,7 @@ pub fn item_of(
         stored.lanes = counts.lanes;
         stored.profiled = counts.profiled;
         stored.repeats = counts.repeats;
+        stored.recent.clone_from(&counts.recent);
         stored.top = counts
             .top
             .iter()
@@ -155,6 +156,16 @@ fn add(into: &mut StoredValue, other: &StoredValue) {
     sum(&mut into.lanes, other.lanes);
     sum(&mut into.profiled, other.profiled);
     sum(&mut into.repeats, other.repeats);
+    // Of a part that was not counted the whole is not known.
+    let counted = |value: &StoredValue| value.profiled > 0;
+    match counted(other) {
+        true if into.recent.len() == other.recent.len() => {
+            let both = into.recent.iter_mut().zip(&other.recent);
+            both.for_each(|(a, b)| sum(a, *b));
+        }
+        true => into.recent.clear(),
+        false => {}
+    }
     for top in &other.top {
         match into.top.iter_mut().find(|known| known.bits == top.bits) {
             Some(known) => sum(&mut known.count, top.count),

@@ -139,6 +139,9 @@ pub struct StoredValue {
     /// Of those, the ones that gave the same as the one before (MRV-1).
     #[serde(default)]
     pub repeats: u64,
+    /// Those that gave one of the last 2, 3, 4, 5 distinct values (MRV-2 to MRV-5); empty where that was not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recent: Vec<u64>,
     /// The most frequent values by falling count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<StoredTop>,
@@ -311,6 +314,8 @@ impl StoredItem {
                 .try_fold(0u64, |sum, top| sum.checked_add(top.count));
             if tops.is_none_or(|sum| sum > value.profiled)
                 || value.repeats > value.profiled
+                || value.recent.iter().any(|&recent| recent > value.profiled)
+                || value.recent.len() >= super::profiler::RECENT
                 || (value.lanes > 0 && value.profiled > value.lanes)
             {
                 return fail(id, "top values or repeats count more than was profiled");
@@ -379,7 +384,9 @@ impl StoredValue {
                     count: top.count,
                 })
                 .collect(),
-            recent: vec![self.repeats],
+            recent: std::iter::once(self.repeats)
+                .chain(self.recent.iter().copied())
+                .collect(),
         }
     }
 }

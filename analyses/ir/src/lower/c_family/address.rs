@@ -50,9 +50,27 @@ impl Context<'_> {
                 } else {
                     value
                 };
-                Some(self.spill(&value))
+                let address = self.spill(&value);
+                if place.name.is_some() {
+                    self.spilled.insert(address, place.clone());
+                }
+                Some(address)
             }
             Place::Texel(_) | Place::TexelSwizzle { .. } => None,
+        }
+    }
+
+    /// Memory is written: of a copy of a parameter, which then is a variable of its own instead.
+    pub(super) fn note_written(&mut self, address: Value) {
+        let mut at = address;
+        while let Some(data) = self.builder.function.defining(at)
+            && matches!(data.op, Op::PtrAdd | Op::Convert(Convert::SpaceCast))
+            && let Some(&base) = data.args.first()
+        {
+            at = base;
+        }
+        if let Some(place) = self.spilled.get(&at).cloned() {
+            self.give_storage(&place);
         }
     }
 

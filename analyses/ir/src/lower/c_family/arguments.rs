@@ -71,6 +71,10 @@ impl Context<'_> {
         let is_const = matches!(ty, CType::Reference { is_const: true, .. });
         if by_reference && let Operand::Place(place) = &operand {
             let mut place = place.clone();
+            if place.ty.is_code() && !target.is_code() && !target.is_unknown() && !is_const {
+                // The callee may put another function there.
+                self.give_storage(&place);
+            }
             let fits = same_type(&place.ty, &target)
                 || target.is_unknown()
                 || matches!(
@@ -185,6 +189,12 @@ impl Context<'_> {
             self.with_address(value, ident.span)
         } else {
             value
+        };
+        // Another function may be assigned to it.
+        let value = self.held_code(value, ident.span);
+        let ty = match ty.is_code() {
+            true => &value.ty.clone(),
+            false => ty,
         };
         let place = self.new_place(ty, &key, Some(&value.parts));
         let mut place = LValue {

@@ -28,11 +28,32 @@ pub struct Assumed {
     pub defaults: Vec<(SmolStr, SmolStr)>,
     /// Some of the arguments are numbers, on which control flow may depend.
     pub numbers: bool,
+    /// Template parameters of which instantiations in sight disagree, and the first that one of them gives.
+    pub first_of: Vec<(SmolStr, SmolStr)>,
+    /// Template parameters that nothing determines and that are taken to be `float`.
+    pub guesses: Vec<SmolStr>,
 }
 
 impl Assumed {
     pub fn is_empty(&self) -> bool {
         *self == Assumed::default()
+    }
+    /// The facts rest on template arguments.
+    pub fn has_arguments(&self) -> bool {
+        self.numbers
+            || !self.arguments.is_empty()
+            || !self.defaults.is_empty()
+            || !self.first_of.is_empty()
+            || !self.guesses.is_empty()
+    }
+    /// What has a remark of its own is left out.
+    pub(super) fn text_of_launches(&self, known: [Option<u32>; 3]) -> String {
+        let told = Assumed {
+            first_of: Vec::new(),
+            guesses: Vec::new(),
+            ..self.clone()
+        };
+        told.text(known)
     }
     /// `blocks of 256 × 1 × 1 threads, as in all launches in sight`, without the axes that are known anyway.
     pub fn text(&self, known: [Option<u32>; 3]) -> String {
@@ -63,9 +84,24 @@ impl Assumed {
             let defaults: Vec<String> = self.defaults.iter().map(equals).collect();
             parts.push(format!("{} by default", defaults.join(" and ")));
         }
+        if !self.first_of.is_empty() {
+            let first: Vec<String> = self.first_of.iter().map(equals).collect();
+            parts.push(format!("{}, one of those in sight", first.join(" and ")));
+        }
+        if !self.guesses.is_empty() {
+            let guess = |name: &SmolStr| format!("`{name}` = `float`");
+            let guesses: Vec<String> = self.guesses.iter().map(guess).collect();
+            parts.push(format!(
+                "{}, which nothing in sight tells",
+                guesses.join(" and ")
+            ));
+        }
         parts.join("; ")
     }
 }
+
+/// Functions that hand a template argument on to each other.
+const MOST_HANDED_ON: u32 = 4;
 
 /// One launch's word on a template parameter.
 enum Word {
@@ -177,7 +213,14 @@ impl Context<'_> {
         for one in evidence {
             let word = match one.arguments.get(number) {
                 Some(Some(argument)) => self.argument_in(one, argument, kind),
-                Some(None) => None,
+                Some(None) => {
+                    let told = self.handed_on(one, number, kind, 0);
+                    match told.is_empty() {
+                        true => words.push(Word::Unclear),
+                        false => words.extend(told),
+                    }
+                    continue;
+                }
                 None => self.default_of(kind),
             };
             words.push(word.map_or(Word::Unclear, Word::Says));
@@ -204,11 +247,11 @@ impl Context<'_> {
                     TemplateParameterKind::Value {
                         default: Some(_),
                         ..
-                    }
+                    } | TemplateParameterKind::Type { default: Some(_) }
                 )
             {
                 self.assumed.defaults.push((name.clone(), text));
-                self.assumed.numbers = true;
+                self.assumed.numbers |= !wants_type;
             }
             return bound;
         };
@@ -240,12 +283,44 @@ impl Context<'_> {
             }
             _ => {
                 if let Some(text) = self.spelled(&first) {
+                    self.assumed.first_of.push((name.clone(), text.clone()));
                     let span = self.builder.function.name_span;
                     self.remark(span, format!("launches in sight disagree on the template parameter `{name}`, which is taken to be `{text}`"));
                 }
                 first
             }
         }
+    }
+
+    /// What instantiations of the function around a launch say of an argument that is one of its template parameters.
+    fn handed_on(
+        &mut self,
+        launch: &Instantiation,
+        argument: usize,
+        kind: &TemplateParameterKind,
+        depth: u32,
+    ) -> Vec<Word> {
+        let mut on = launch.handed_on.iter();
+        let Some(on) = on.find(|on| on.argument as usize == argument) else {
+            return Vec::new();
+        };
+        let parameter = on.parameter as usize;
+        let env = self.env;
+        let mut words = Vec::new();
+        for one in env.instantiations.iter() {
+            if one.name != on.function || depth >= MOST_HANDED_ON {
+                continue;
+            }
+            match one.arguments.get(parameter) {
+                Some(Some(written)) => {
+                    let word = self.argument_in(one, written, kind);
+                    words.push(word.map_or(Word::Unclear, Word::Says));
+                }
+                Some(None) => words.extend(self.handed_on(one, parameter, kind, depth + 1)),
+                None => {}
+            }
+        }
+        words
     }
 
     fn default_of(&mut self, kind: &TemplateParameterKind) -> Option<Local> {

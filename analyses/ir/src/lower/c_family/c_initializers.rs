@@ -5,41 +5,72 @@
 //! struct { int a[2]; struct { int b, c; } in; } x = { 1, 2, .in.c = 3 };     a[0] = 1, a[1] = 2, in.c = 3, the rest 0
 //! ```
 //! A list is first resolved to pieces: a path of members and elements, and the expression that it is initialised with.
-//! What of a static object is an address is found in `static_addresses`.
+//! What objects of static storage hold is computed of them in `static_contents`.
 
 use super::context::*;
-use super::static_addresses::Contents;
 use super::types::*;
 use super::value::*;
 use crate::entity::Value;
-use crate::function::{Address, BranchKind};
+use crate::function::BranchKind;
 use crate::inst::*;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::{self, Designator, Expr, ExprKind, Ident, Initializer, TypeKind};
 
-/// Elements that a range `[a ... b]` or the rest of an array is written out for.
-const MAX_ELEMENTS: u64 = 1 << 16;
+/// Values that one list may come to, each element of a range `[a ... b]` counted.
+const MAX_PIECES: usize = 1 << 22;
 /// Scalars that are set to zero one by one; more are by a loop.
 const MAX_STORES: u64 = 64;
-/// Bytes of an object whose contents are kept.
-const MAX_BYTES: u64 = 1 << 20;
 const MAX_DEPTH: u32 = 32;
 
 type Items = [(Option<Ident>, Expr)];
 
 #[derive(Clone, PartialEq, Debug)]
-enum Step {
+pub(super) enum Step {
     Member(SmolStr),
     Element(u64),
 }
 
 /// A part of an object, and what it is initialised with.
-struct Piece<'e> {
-    path: Vec<Step>,
+pub(super) struct Piece<'e> {
+    pub(super) path: Vec<Step>,
     ty: CType,
-    value: &'e Expr,
+    pub(super) value: &'e Expr,
+}
+
+/// What a list comes to.
+#[derive(Default)]
+pub(super) struct Pieces<'e> {
+    pub(super) list: Vec<Piece<'e>>,
+    /// Some of the list is not among them: a designator was not understood, or a limit was met.
+    pub(super) cut: bool,
+    /// A designator went back, so that what follows may be there already.
+    back: bool,
+}
+
+impl<'e> Pieces<'e> {
+    fn push(&mut self, piece: Piece<'e>) {
+        match self.list.len() < MAX_PIECES {
+            true => self.list.push(piece),
+            false => self.cut = true,
+        }
+    }
+
+    /// What an initialiser of the whole object at `path` follows means nothing more, and what it leaves out is zero.
+    fn replace(&mut self, path: &[Step]) {
+        if self.back {
+            self.list.retain(|piece| !piece.path.starts_with(path));
+        }
+    }
+
+    /// Of a union the member that was initialised last is there alone.
+    fn only(&mut self, path: &[Step], member: &SmolStr) {
+        self.list.retain(|piece| {
+            let below = piece.path.strip_prefix(path).and_then(<[Step]>::first);
+            below.is_none_or(|step| *step == Step::Member(member.clone()))
+        });
+    }
 }
 
 /// The entries of one list that are yet to come.
@@ -63,23 +94,16 @@ impl<'e> Cursor<'e> {
 impl Context<'_> {
     /// Initialises a place with `{...}`, a string or a value.
     pub(super) fn c_initialise(&mut self, place: &LValue, e: &Expr) {
-        let mut pieces = Vec::new();
-        match &e.kind {
-            ExprKind::List(items) => {
-                self.pieces_of(&place.ty, items, &mut Vec::new(), &mut pieces, 0)
-            }
-            _ => pieces.push(Piece {
-                path: Vec::new(),
-                ty: place.ty.clone(),
-                value: e,
-            }),
+        let pieces = self.pieces(&place.ty, e);
+        if pieces.cut {
+            self.not_initialised(place, e.span);
         }
-        let whole = matches!(pieces.as_slice(), [only] if only.path.is_empty())
+        let whole = matches!(pieces.list.as_slice(), [only] if only.path.is_empty())
             && !matches!(e.kind, ExprKind::String(_));
         if !whole {
             self.c_zero(place, e.span);
         }
-        for piece in pieces {
+        for piece in pieces.list {
             let Some(target) = self.c_part(place, &piece.path, piece.value.span) else {
                 self.rvalue(piece.value);
                 continue;
@@ -95,6 +119,13 @@ impl Context<'_> {
                 }
             }
         }
+    }
+
+    /// What a list that is not understood leaves in an object.
+    fn not_initialised(&mut self, place: &LValue, span: Span) {
+        let reason = "an initialiser with designators that are not understood, or of more values than are looked at";
+        let value = self.unknown(reason, &[], &place.ty.clone(), span);
+        self.store_silently(place, value, span);
     }
 
     /// `(T){...}`
@@ -146,12 +177,19 @@ impl Context<'_> {
                         return self.c_sized(ty.clone(), &Initializer::Copy(only.clone()));
                     }
                     _ => {
-                        let mut pieces = Vec::new();
+                        let mut pieces = Pieces::default();
                         self.pieces_of(&ty, items, &mut Vec::new(), &mut pieces, 0);
-                        let last = pieces.iter().filter_map(|piece| match piece.path.first() {
-                            Some(Step::Element(number)) => Some(number + 1),
-                            _ => None,
-                        });
+                        if pieces.cut {
+                            return ty;
+                        }
+                        let last =
+                            pieces
+                                .list
+                                .iter()
+                                .filter_map(|piece| match piece.path.first() {
+                                    Some(Step::Element(number)) => Some(number + 1),
+                                    _ => None,
+                                });
                         last.max().unwrap_or(0)
                     }
                 },
@@ -162,41 +200,11 @@ impl Context<'_> {
         CType::array((**element).clone(), ArraySize::Fixed(count))
     }
 
-    /// What an object of static storage holds; `None`: not all of it is known here.
-    pub(super) fn static_contents(
-        &mut self,
-        name: &SmolStr,
-        ty: &CType,
-        initializer: &Initializer,
-    ) -> Option<Contents> {
-        let outer = self.initialised.replace((name.clone(), 0));
-        let contents = self.contents_of(ty, initializer);
-        self.initialised = outer;
-        contents
-    }
+    // -------------------------------------------------------------------------------------------- lists
 
-    fn contents_of(&mut self, ty: &CType, initializer: &Initializer) -> Option<Contents> {
-        let size = self.structs.size_of(ty).filter(|size| *size <= MAX_BYTES)?;
-        if !self.structs.is_exact(ty) {
-            return None;
-        }
-        let mut bytes = vec![0u8; size as usize];
-        let flexible = match ty {
-            CType::Struct(id) => {
-                let last = self.structs[*id].fields.last();
-                last.is_some_and(|field| self.structs.is_flexible(&field.ty))
-            }
-            _ => false,
-        };
-        let mut addresses: Vec<Address> = Vec::new();
-        let e = match initializer {
-            Initializer::None => {
-                return Some(Contents { bytes, addresses });
-            }
-            Initializer::Copy(e) => e,
-            Initializer::Paren(_) | Initializer::Brace(_) => return None,
-        };
-        let mut pieces = Vec::new();
+    /// The parts of an object of type `ty` that `e` initialises.
+    pub(super) fn pieces<'e>(&mut self, ty: &CType, e: &'e Expr) -> Pieces<'e> {
+        let mut pieces = Pieces::default();
         match &e.kind {
             ExprKind::List(items) => self.pieces_of(ty, items, &mut Vec::new(), &mut pieces, 0),
             _ => pieces.push(Piece {
@@ -205,105 +213,19 @@ impl Context<'_> {
                 value: e,
             }),
         }
-        for piece in pieces {
-            let mut offset = 0u64;
-            let mut at = ty.clone();
-            let mut bits = None;
-            for step in &piece.path {
-                (at, offset) = match (step, &at) {
-                    (Step::Member(name), CType::Struct(id)) => {
-                        let field = self.structs.field(*id, name)?;
-                        if !field.exact {
-                            return None;
-                        }
-                        bits = field.bits;
-                        (field.ty, offset + field.offset)
-                    }
-                    (Step::Element(number), CType::Array { element, .. }) => {
-                        let size = self.structs.size_of(element)?;
-                        (
-                            (**element).clone(),
-                            offset.checked_add(number.checked_mul(size)?)?,
-                        )
-                    }
-                    _ => return None,
-                };
-            }
-            let mut address = None;
-            let content = match (&piece.value.kind, &at) {
-                (ExprKind::String(text), CType::Array { element, .. }) if is_char(element) => {
-                    let room = self.structs.size_of(&at)? as usize;
-                    let mut content = string_bytes(text);
-                    content.truncate(room);
-                    content
-                }
-                _ => match self.static_scalar(&at, piece.value) {
-                    Some(content) => content,
-                    None => {
-                        let (symbol, addend) = self.static_address(&at, piece.value)?;
-                        address = Some(Address {
-                            offset: u32::try_from(offset).ok()?,
-                            symbol,
-                            addend,
-                        });
-                        vec![0; 8]
-                    }
-                },
-            };
-            if let Some(bits) = bits {
-                let start = usize::try_from(offset).ok()?;
-                let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
-                super::bit_fields::merge(place, &content, bits);
-                continue;
-            }
-            // What is initialised twice has the later value.
-            let end = offset.checked_add(content.len() as u64)?;
-            addresses.retain(|one| {
-                let before = u64::from(one.offset);
-                before + 8 <= offset || end <= before
-            });
-            addresses.extend(address);
-            let start = usize::try_from(offset).ok()?;
-            if flexible && end > bytes.len() as u64 && end <= MAX_BYTES {
-                bytes.resize(end.next_multiple_of(self.structs.align_of(ty)) as usize, 0);
-            }
-            let place = bytes.get_mut(start..start.checked_add(content.len())?)?;
-            place.copy_from_slice(&content);
-        }
-        addresses.sort_by_key(|one| one.offset);
-        Some(Contents { bytes, addresses })
+        pieces
     }
-
-    fn static_scalar(&mut self, ty: &CType, e: &Expr) -> Option<Vec<u8>> {
-        let number = self.constant(peeled(e))?;
-        // A function's name is no number.
-        if let CType::Function(..) = number.ty {
-            return None;
-        }
-        let bits = match (ty, number.value) {
-            (CType::Float(FloatKind::Single), _) => u64::from((number.as_float() as f32).to_bits()),
-            (CType::Float(FloatKind::Double), _) => number.as_float().to_bits(),
-            (CType::Bool, _) => u64::from(number.truth()),
-            (CType::Pointer { .. }, Number::Int(0)) => 0,
-            (CType::Opaque(_), Number::Int(0)) => 0,
-            (ty, _) if ty.is_integer() => number.as_int() as u64,
-            _ => return None,
-        };
-        let size = self.structs.size_of(ty)? as usize;
-        Some(bits.to_le_bytes().get(..size)?.to_vec())
-    }
-
-    // -------------------------------------------------------------------------------------------- lists
 
     fn pieces_of<'e>(
         &mut self,
         ty: &CType,
         items: &'e Items,
         path: &mut Vec<Step>,
-        out: &mut Vec<Piece<'e>>,
+        out: &mut Pieces<'e>,
         depth: u32,
     ) {
         if depth > MAX_DEPTH {
+            out.cut = true;
             return;
         }
         let mut cursor = Cursor { items, at: 0 };
@@ -326,10 +248,16 @@ impl Context<'_> {
                 while let Some((designators, _)) = cursor.entry() {
                     if let Some(Designator::Member(name)) = designators.first() {
                         let Some(place) = self.structs.field(*id, &name.name) else {
+                            out.cut = true;
                             cursor.at += 1;
                             continue;
                         };
-                        next = self.number_of_field(&fields, &name.name) + 1;
+                        let number = self.number_of_field(&fields, &name.name);
+                        out.back |= number < next || designators.len() > 1;
+                        if self.structs[*id].union && next > 0 {
+                            out.only(path, &name.name);
+                        }
+                        next = number + 1;
                         path.push(Step::Member(name.name.clone()));
                         self.designated(
                             &place.ty,
@@ -353,7 +281,7 @@ impl Context<'_> {
             CType::Array { element, size } => {
                 let count = match size {
                     ArraySize::Fixed(count) => *count,
-                    _ => MAX_ELEMENTS,
+                    _ => u64::MAX,
                 };
                 let mut next = 0u64;
                 while let Some((designators, _)) = cursor.entry() {
@@ -363,15 +291,25 @@ impl Context<'_> {
                             let known = cx.constant(e)?.as_int();
                             u64::try_from(known).ok()
                         };
-                        next = number(self, first).unwrap_or(next);
+                        match number(self, first) {
+                            Some(number) => {
+                                out.back |= number < next || designators.len() > 1;
+                                next = number;
+                            }
+                            None => out.cut = true,
+                        }
                         last = upper.as_ref().and_then(|e| number(self, e));
+                        out.cut |= last.is_none() && upper.is_some();
                     }
                     if next >= count {
                         break;
                     }
-                    let last = last.unwrap_or(next).min(count - 1).min(next + MAX_ELEMENTS);
+                    let last = last.unwrap_or(next).min(count - 1);
                     let before = cursor.at;
                     for number in next..=last {
+                        if out.cut {
+                            return;
+                        }
                         cursor.at = before;
                         path.push(Step::Element(number));
                         let rest = designators.get(1..).unwrap_or_default();
@@ -397,7 +335,7 @@ impl Context<'_> {
         rest: &[Designator],
         cursor: &mut Cursor<'e>,
         path: &mut Vec<Step>,
-        out: &mut Vec<Piece<'e>>,
+        out: &mut Pieces<'e>,
         depth: u32,
     ) {
         let below = match (rest.first(), ty) {
@@ -414,6 +352,7 @@ impl Context<'_> {
         };
         let whole = ty;
         let Some((step, ty)) = below.filter(|_| depth < MAX_DEPTH) else {
+            out.cut = true;
             cursor.at += 1;
             return;
         };
@@ -456,7 +395,7 @@ impl Context<'_> {
         ty: &CType,
         cursor: &mut Cursor<'e>,
         path: &mut Vec<Step>,
-        out: &mut Vec<Piece<'e>>,
+        out: &mut Pieces<'e>,
         depth: u32,
     ) {
         let Some((_, value)) = cursor.entry() else {
@@ -466,6 +405,7 @@ impl Context<'_> {
         let whole = match (&value.kind, ty) {
             (ExprKind::List(items), _) => {
                 cursor.at += 1;
+                out.replace(path);
                 return self.pieces_of(ty, items, path, out, depth + 1);
             }
             (ExprKind::String(_), CType::Array { element, .. }) => is_char(element),
@@ -476,6 +416,7 @@ impl Context<'_> {
         };
         if whole || depth > MAX_DEPTH {
             cursor.at += 1;
+            out.replace(path);
             let (path, ty) = (path.clone(), ty.clone());
             return out.push(Piece { path, ty, value });
         }
@@ -526,7 +467,7 @@ impl Context<'_> {
         field: &Field,
         cursor: &mut Cursor<'e>,
         path: &mut Vec<Step>,
-        out: &mut Vec<Piece<'e>>,
+        out: &mut Pieces<'e>,
         depth: u32,
     ) {
         if let (true, CType::Struct(inner)) = (field.name.is_empty(), &field.ty) {
@@ -716,7 +657,7 @@ pub(super) fn object_is_const(ty: &ast::Type) -> bool {
     current.is_const
 }
 
-fn is_char(ty: &CType) -> bool {
+pub(super) fn is_char(ty: &CType) -> bool {
     matches!(ty, CType::Int { bits: 8, .. })
 }
 
@@ -732,19 +673,4 @@ fn may_be_object(e: &Expr) -> bool {
             | ExprKind::SizeofType(_)
             | ExprKind::SizeofExpr(_)
     )
-}
-
-/// Without the casts to pointers around a null.
-fn peeled(e: &Expr) -> &Expr {
-    let mut current = e;
-    for _ in 0..MAX_DEPTH {
-        current = match &current.kind {
-            ExprKind::Paren(inner) => inner,
-            ExprKind::Cast { ty, operand, .. } if matches!(ty.kind, TypeKind::Pointer(_)) => {
-                operand
-            }
-            _ => break,
-        };
-    }
-    current
 }

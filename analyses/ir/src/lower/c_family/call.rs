@@ -117,6 +117,10 @@ impl Context<'_> {
             }
         });
         let id = callee_id(&callee, class, &scopes, function);
+        let by_type = !self.is_c() && self.unevaluated > 0;
+        if by_type && let Some(result) = self.returned_unevaluated(&callee, &scopes, &id) {
+            return result;
+        }
         let recursive = self.callees.contains(&id);
         // A function of the module does not repeat what the others have.
         let known = self.of_module && self.outlined.iter().any(|o| o.id == id);
@@ -156,6 +160,8 @@ impl Context<'_> {
         frame.class = callee.class;
         frame.this = this.cloned();
         let caller = self.frames.len();
+        let asked = (by_type && depends_on_template_alone(function) && !id.contains('?'))
+            .then(|| id.clone());
         self.frames.push(frame);
         if class_changed {
             for (name, local) in callee.bindings.iter().cloned() {
@@ -212,7 +218,53 @@ impl Context<'_> {
             _ => Operand::Value(RValue::void()),
         };
         self.callees.pop();
+        if let Some(id) = asked
+            && self.stands_for_its_type(result.ty())
+        {
+            self.returned_types.insert(id, result.ty().clone());
+        }
         result
+    }
+
+    /// The result of a call whose type alone is asked for, where that is known without the body.
+    fn returned_unevaluated(
+        &mut self,
+        callee: &Callee,
+        scopes: &[Scope],
+        id: &super::outlined::CalleeId,
+    ) -> Option<Operand> {
+        let ty = match self.returned_types.get(id) {
+            Some(known) => known.clone(),
+            None => self.return_type_of(callee, scopes)?,
+        };
+        if ty.is_void() {
+            return Some(Operand::Value(RValue::void()));
+        }
+        if let CType::Reference { to, is_const, .. } = &ty {
+            if !self.stands_for_its_type(to) {
+                return None;
+            }
+            let value = self.undefined(to);
+            let mut place = LValue::value(value);
+            place.is_const = *is_const;
+            return Some(Operand::Place(place));
+        }
+        if !self.stands_for_its_type(&ty) {
+            return None;
+        }
+        Some(Operand::Value(self.undefined(&ty)))
+    }
+
+    /// Whether any value of a type tells as much of types as another: a number, or a class of them. What a lambda or a
+    /// pointer to a function calls, the value says.
+    fn stands_for_its_type(&self, ty: &CType) -> bool {
+        match ty {
+            CType::Struct(_) => self
+                .structs
+                .parts(ty)
+                .is_some_and(|parts| !parts.is_empty()),
+            other => other.is_numeric(),
+        }
     }
 
     pub(super) fn return_type_of(&mut self, callee: &Callee, scopes: &[Scope]) -> Option<CType> {
@@ -330,6 +382,12 @@ impl Context<'_> {
         }
         found
     }
+}
+
+/// Whether nothing but template arguments decides what a function returns: none of its parameters is declared `auto`.
+fn depends_on_template_alone(function: &ast::Function) -> bool {
+    let is_auto = |p: &ast::Parameter| matches!(p.ty.kind, ast::TypeKind::Auto);
+    !function.parameters.iter().any(is_auto)
 }
 
 /// Identity of a function with its template arguments.

@@ -4,7 +4,10 @@
 //! int (*f)(int) = k ? f1 : f2; return f(a);      f = select k, symbol f1, symbol f2;  call `*f` (f, a)
 //! ```
 //! A pointer whose function is known where it is called is that function's call. Functions whose address is taken are
-//! functions of the module, so that the address leads somewhere. In CUDA and HLSL such pointers stay opaque.
+//! functions of the module, so that the address leads somewhere.
+//!
+//! In CUDA a function that is named as a value has a type of its own, by which a call knows it. Where two of them may come
+//! together, or one is stored, it becomes an opaque value (`held_code`), and a call through that may reach any function.
 
 use super::call::{Arg, Operand};
 use super::classes::{Callee, FunctionRef};
@@ -100,6 +103,37 @@ impl Context<'_> {
         };
         let address = self.builder.symbol_address(symbol);
         RValue::scalar(ty, address)
+    }
+
+    /// A function or a lambda that is kept where another may be kept, too: a value without a type of its own, the same
+    /// for the same function. Whoever calls it does not know which it is.
+    pub(super) fn held_code(&mut self, value: RValue, span: Span) -> RValue {
+        let name = match &value.ty {
+            _ if !value.parts.is_empty() || self.is_c() => return value,
+            CType::Function(name, number) => {
+                for callee in self.functions_named(&path_of(name)) {
+                    self.reaches(&callee);
+                }
+                smol_str::format_smolstr!("&{name}#{number}")
+            }
+            CType::Lambda(id) => {
+                let lambda = &self.closures[id.0 as usize].lambda;
+                if !lambda.captures.is_empty() || lambda.default_capture.is_some() {
+                    let ty = CType::Opaque(FUNCTION_POINTER.into());
+                    return self.unknown("a lambda with captures that is kept", &[], &ty, span);
+                }
+                smol_str::format_smolstr!("lambda#{}", id.0)
+            }
+            _ => return value,
+        };
+        self.here(span);
+        let op = Op::CallUnknown {
+            name,
+            pure: true,
+            convention: Default::default(),
+        };
+        let held = self.builder.value(op, &[], Type::Opaque);
+        RValue::scalar(CType::Opaque(FUNCTION_POINTER.into()), held)
     }
 
     /// The definition of a function, or else a declaration.
@@ -320,4 +354,15 @@ impl Context<'_> {
         self.bring_back(copies, span);
         Operand::Value(value)
     }
+}
+
+impl CType {
+    /// A function or a lambda, known by its type.
+    pub(super) fn is_code(&self) -> bool {
+        matches!(self.value_type(), CType::Function(..) | CType::Lambda(_))
+    }
+}
+
+fn path_of(name: &str) -> SmallVec<[SmolStr; 4]> {
+    name.split("::").map(SmolStr::new).collect()
 }

@@ -213,12 +213,22 @@ pub struct Context<'a> {
     pub(super) instances: FxHashMap<(StructSource, String), CType>,
     pub(super) sources: Vec<Rc<super::classes::StructOrigin>>,
     pub(super) globals: FxHashMap<SmolStr, LValue>,
+    /// Copies of parameters in memory, by address.
+    pub(super) spilled: FxHashMap<Value, LValue>,
     pub(super) alias_depth: u32,
     /// Members of classes whose values are being computed.
     pub(super) open_symbols: Vec<(super::types::StructId, SmolStr)>,
     pub(super) symbols_computed: u32,
     /// Expressions whose type alone was asked for (`decltype`).
     pub(super) types_asked: u32,
+    /// Types of expressions that are being asked for, one inside the other.
+    pub(super) unevaluated: u32,
+    /// What functions return whose declarations do not tell, as far as it was found.
+    pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
+    /// How many functions share the budget of the one that is lowered.
+    pub(super) sharers: usize,
+    /// That the budget is spent was said.
+    pub(super) budget_told: bool,
     /// What is lowered is called by the module's first function.
     pub(super) of_module: bool,
     origins: FxHashMap<Slot, SlotOrigin>,
@@ -305,6 +315,10 @@ impl<'a> Context<'a> {
             closures: Vec::new(),
             symbols_computed: 0,
             types_asked: 0,
+            unevaluated: 0,
+            returned_types: FxHashMap::default(),
+            sharers: 1,
+            budget_told: false,
             of_module: false,
             open_symbols: Vec::new(),
             depth: 0,
@@ -312,6 +326,7 @@ impl<'a> Context<'a> {
             instances: FxHashMap::default(),
             sources: Vec::new(),
             globals: FxHashMap::default(),
+            spilled: FxHashMap::default(),
             alias_depth: 0,
             origins: FxHashMap::default(),
             written: FxHashSet::default(),

@@ -294,6 +294,17 @@ impl Context<'_> {
                 value
             }
         });
+        // Another function may be assigned to it.
+        let value = match value {
+            Some(value) if matches!(value.ty, CType::Function(..)) => {
+                Some(self.held_code(value, ident.span))
+            }
+            other => other,
+        };
+        let ty = match (&value, ty) {
+            (Some(value), CType::Function(..)) => &value.ty.clone(),
+            _ => ty,
+        };
         self.here(ident.span);
         let initial = value.as_ref().map(|v| v.parts.clone());
         let place = self.new_place(ty, &key, initial.as_deref());
@@ -382,7 +393,7 @@ impl Context<'_> {
             (_, initial) => {
                 let place = match initial.filter(|_| space == Space::Local) {
                     // One a lane, initialised once.
-                    Some(declarator) => self.private_global(ty, declarator),
+                    Some(declarator) => self.private_global(&key, &ident.name, ty, declarator),
                     None => self.symbol_place(&ident.name, ty, space, false, ident.span),
                 };
                 self.globals.insert(key, place.clone());

@@ -312,6 +312,24 @@ impl Context<'_> {
         )
     }
 
+    /// `__func__`: the name of the function whose text it stands in, one object however often it is named.
+    pub(super) fn c_function_name(&mut self) -> LValue {
+        let name = self.function_in_text();
+        let key = smol_str::format_smolstr!("{name}#__func__");
+        if let Some(known) = self.globals.get(&key) {
+            return known.clone();
+        }
+        let place = self.c_string(name.as_bytes().to_vec());
+        self.globals.insert(key, place.clone());
+        place
+    }
+
+    /// The name of the function whose text is read.
+    pub(super) fn function_in_text(&self) -> SmolStr {
+        let label = self.frames.last().map_or("", |frame| frame.label.as_str());
+        SmolStr::new(label.rsplit(':').next().unwrap_or(label))
+    }
+
     /// A string of C: an array of characters that nobody may write.
     fn c_string(&mut self, mut bytes: Vec<u8>) -> LValue {
         self.counter += 1;
@@ -357,7 +375,8 @@ impl Context<'_> {
         self.frames.last()?.this.clone()
     }
 
-    /// The type of an expression that is not evaluated: it is lowered into a block that nothing reaches.
+    /// The type of an expression that is not evaluated: it is lowered into a block that nothing reaches. Of the functions
+    /// that it calls, those whose declarations tell what they return are not entered (`returned_unevaluated`).
     pub fn type_of(&mut self, e: &Expr) -> CType {
         self.types_asked += 1;
         if self.types_asked > MAX_TYPES_ASKED {
@@ -373,7 +392,9 @@ impl Context<'_> {
         let problems = self.problems.len();
         let demotions = self.demotions.clone();
         let again = self.again;
+        self.unevaluated += 1;
         let operand = self.expr(e);
+        self.unevaluated -= 1;
         let ty = operand.ty().clone();
         self.problems.truncate(problems);
         self.demotions = demotions;

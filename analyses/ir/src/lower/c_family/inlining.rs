@@ -8,18 +8,26 @@ use super::builtins;
 use super::call::MAX_INLINE_DEPTH;
 use super::classes::Callee;
 use super::context::Context;
+use super::outlined::MAX_OUTLINED;
 use super::visit::{self, Node};
+use crate::function::FunctionKind;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::ItemKey;
 use syntax::c_family::ast::{self, ExprKind, FunctionBody, SpecifierSet};
 
 /// Instructions of one function, and calls lowered in place in it, above which further calls are no longer.
-pub(super) const MAX_INSTRUCTIONS: usize = 20_000;
+const MAX_INSTRUCTIONS: usize = 20_000;
 /// Calls lowered in place in one function: what they cost beyond their instructions grows with them.
 const MAX_CALLS: usize = 4_000;
 /// How much smaller the budget of a function is that remains a call: there may be many of them in a module.
 const OUTLINED_SHARE: usize = 8;
+/// Expressions, with all that is called below, above which a function is large: some of those are lowered with the full
+/// budget, each of more with its share. A file in which each function calls two of those before it has ever larger ones.
+const LARGE: usize = 4_000;
+const MANY_LARGE: usize = 8;
+/// Instructions that every function may have.
+const LEAST_INSTRUCTIONS: usize = 256;
 /// Expressions of a function of C, subexpressions counted, up to which it is lowered in place: about the dozen
 /// instructions that a call with its moves and its frame takes.
 const SMALL: usize = 40;
@@ -36,6 +44,8 @@ pub(super) type Growths = FxHashMap<ItemKey, Option<Growth>>;
 pub(super) struct Growth {
     /// With the callees that are lowered in place in it.
     size: usize,
+    /// With all its callees, and theirs, once a call.
+    whole: usize,
     /// With all its callees, when nothing below it is a call or a loop.
     straight: Option<usize>,
 }
@@ -65,6 +75,7 @@ impl Context<'_> {
         // A function that calls itself stays a call, and so does one with long chains of calls below it.
         let unknown = Growth {
             size: usize::MAX,
+            whole: usize::MAX,
             straight: None,
         };
         if let Some(known) = self.growths.get(&callee.item) {
@@ -79,12 +90,14 @@ impl Context<'_> {
         self.growths.insert(callee.item.clone(), None);
         let mut growth = Growth {
             size: 0,
+            whole: 0,
             straight: Some(0),
         };
         let mut called: Vec<Option<SmolStr>> = Vec::new();
         visit::nodes(body, &mut |node| match node {
             Node::Expr(e) => {
                 growth.size += 1;
+                growth.whole += 1;
                 growth.straight = growth.straight.map(|size| size + 1);
                 if let ExprKind::Call { callee, .. } = &e.kind {
                     called.push(match &callee.kind {
@@ -113,6 +126,7 @@ impl Context<'_> {
                     None if builtins::is_builtin(self.language, &name) => {
                         let nothing = Growth {
                             size: 0,
+                            whole: 0,
                             straight: Some(0),
                         };
                         Some((Asked::Always, nothing))
@@ -132,8 +146,11 @@ impl Context<'_> {
             if in_place {
                 growth.size = growth.size.saturating_add(below.size);
             }
+            growth.whole = growth.whole.saturating_add(below.whole);
             growth.straight = match (growth.straight, below.straight) {
-                (Some(own), Some(below)) if !matches!(asked, Asked::Never) => Some(own + below),
+                (Some(own), Some(below)) if !matches!(asked, Asked::Never) => {
+                    Some(own.saturating_add(below))
+                }
                 _ => None,
             };
         }
@@ -141,18 +158,44 @@ impl Context<'_> {
         growth
     }
 
-    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
-    pub(super) fn budget_spent(&self) -> bool {
+    /// Finds how many large functions the one that is lowered leads to, itself included. An entry has the whole budget:
+    /// there are few of those.
+    pub(super) fn share_budget(&mut self, callee: &Callee, kind: FunctionKind) {
+        if kind != FunctionKind::Device || self.of_module {
+            return;
+        }
+        self.growth(callee, 0);
+        let known = self.growths.values().flatten();
+        let large = known.filter(|growth| growth.whole > LARGE).count();
+        self.sharers = large.div_ceil(MANY_LARGE).max(1);
+    }
+
+    fn share(&self) -> usize {
         // A program of C has no entry whose callees matter most: each of its functions is looked at for itself.
         let share = match self.of_module || self.is_c() {
             true => OUTLINED_SHARE,
             false => 1,
         };
+        share * self.sharers
+    }
+
+    /// Instructions of the function that is lowered above which calls are no longer lowered in place.
+    pub(super) fn budget(&self) -> usize {
+        (MAX_INSTRUCTIONS / self.share()).max(LEAST_INSTRUCTIONS)
+    }
+
+    /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
+    pub(super) fn budget_spent(&self) -> bool {
         let function = &self.builder.function;
-        function.insts.len() > MAX_INSTRUCTIONS / share
-            || function.sites.len() > MAX_CALLS / share
+        function.insts.len() > self.budget()
+            || function.sites.len() > (MAX_CALLS / self.share()).max(LEAST_INSTRUCTIONS / 8)
             || self.callees.len() >= MAX_INLINE_DEPTH
             || self.depth > 150
+    }
+
+    /// How many functions of the module may stand beside its own.
+    pub(super) fn most_outlined(&self) -> usize {
+        (MAX_OUTLINED / self.sharers).max(4)
     }
 }
 

@@ -25,8 +25,19 @@ pub struct Instantiation {
     pub scope: Vec<SmolStr>,
     /// As written; `None`: depends on what is not known here.
     pub arguments: Vec<Option<TemplateArgument>>,
+    /// Which of those are template parameters of the function around the launch, whose instantiations tell them.
+    pub handed_on: Vec<HandedOn>,
     /// `None`: not a launch.
     pub block: Option<BlockText>,
+}
+
+/// An argument that is a template parameter of the function around it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandedOn {
+    pub argument: u32,
+    /// The function, by its last name, and which of its parameters it is.
+    pub function: SmolStr,
+    pub parameter: u32,
 }
 
 /// The size of a launch's block.
@@ -176,6 +187,9 @@ struct Host {
     locals: FxHashMap<SmolStr, Local>,
     /// A method that is defined outside of its class: a plain name may be one of its fields.
     of_class: bool,
+    name: SmolStr,
+    /// Its template parameters.
+    parameters: Vec<SmolStr>,
 }
 
 impl Host {
@@ -188,9 +202,12 @@ impl Host {
                 | FunctionName::Destructor(name) => name.segments.len() > 1,
                 _ => true,
             },
+            name: super::env::function_last_name(&function.name),
+            parameters: Vec::new(),
         };
+        template_names(function.template.as_ref(), &mut host.parameters);
         let mut other: Vec<SmolStr> = around.to_vec();
-        template_names(function.template.as_ref(), &mut other);
+        other.extend(host.parameters.iter().cloned());
         let named = |parameters: &[Parameter], other: &mut Vec<SmolStr>| {
             other.extend(
                 parameters
@@ -313,7 +330,35 @@ impl Host {
             name: last.ident.name.clone(),
             scope: Vec::new(),
             arguments: arguments.iter().map(|a| self.argument(a)).collect(),
+            handed_on: (0..)
+                .zip(arguments)
+                .filter_map(|(number, argument)| self.handed_on(number, argument))
+                .collect(),
             block,
+        })
+    }
+
+    fn handed_on(&self, number: u32, argument: &TemplateArgument) -> Option<HandedOn> {
+        let name = match argument {
+            TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _) => match &ty.kind {
+                TypeKind::Named(name) => name,
+                _ => return None,
+            },
+            TemplateArgument::Value(e) => match &unwrapped(e).kind {
+                ExprKind::Name(name) => name,
+                _ => return None,
+            },
+            TemplateArgument::Pack(_) => return None,
+        };
+        let [only] = name.segments.as_slice() else {
+            return None;
+        };
+        let mut parameters = self.parameters.iter();
+        let parameter = parameters.position(|parameter| *parameter == only.ident.name)?;
+        Some(HandedOn {
+            argument: number,
+            function: self.name.clone(),
+            parameter: u32::try_from(parameter).ok()?,
         })
     }
 

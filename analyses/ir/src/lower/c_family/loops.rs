@@ -64,6 +64,7 @@ impl Context<'_> {
             loc,
             unroll,
             pipeline: pipeline_request(statement),
+            independent: statement.attributes.iter().any(|one| one.name == "ivdep"),
         });
         self.builder.jump(header);
         if test_first {
@@ -170,6 +171,7 @@ impl Context<'_> {
             loc,
             unroll,
             pipeline: pipeline_request(statement),
+            independent: statement.attributes.iter().any(|one| one.name == "ivdep"),
         });
         self.builder.jump(header);
         self.builder.switch_to(header);

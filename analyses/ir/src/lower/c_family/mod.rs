@@ -51,6 +51,8 @@ pub mod skipped;
 pub mod speculate;
 pub mod stages;
 pub mod static_addresses;
+mod static_contents;
+mod static_data;
 pub mod stmt;
 pub mod switches;
 pub mod templates;
@@ -63,6 +65,7 @@ pub mod visit;
 pub use assumed::Assumed;
 pub use env::{Environment, ItemDeclaration, missing_headers};
 pub use root::{UnitBodies, lower_item, lower_unit};
+pub use static_data::static_data;
 
 use crate::function::{FunctionKind, Language, LaunchShape, Module};
 use smol_str::SmolStr;

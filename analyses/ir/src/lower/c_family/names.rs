@@ -2,13 +2,13 @@
 
 use super::call::Operand;
 use super::context::*;
-use super::env::EntryKind;
+use super::env::{Entry, EntryKind};
 use super::expr::{initializer_length, launch_special};
 use super::resolve::joined;
 use super::types::*;
 use super::value::*;
 use super::{constant, resources};
-use crate::entity::Value;
+use crate::entity::{Value, Variable};
 use crate::function::*;
 use crate::inst::*;
 use crate::types::{Space, Type};
@@ -52,6 +52,9 @@ impl Context<'_> {
             if let Some(value) = self.launch_variable(&text, ident.span) {
                 return Operand::Place(value);
             }
+        }
+        if self.is_c() && is_function_name(&text) {
+            return Operand::Place(self.c_function_name());
         }
         if let Some(found) = self.global_name(name) {
             // `double sin(double), cos(double);` declares a function behind another.
@@ -266,27 +269,7 @@ impl Context<'_> {
             }
             return Some(Operand::Place(place));
         }
-        // Of several declarations in C the one with a value is the definition.
-        let defines = |entry: &&super::env::Entry| match (&env.item(**entry).kind, entry.what) {
-            (ItemKind::Variables(declaration), EntryKind::Variable(number)) => declaration
-                .declarators
-                .get(number as usize)
-                .is_some_and(|d| !matches!(d.initializer, ast::Initializer::None)),
-            _ => false,
-        };
-        let defined = entries.iter().find(|entry| self.is_c() && defines(entry));
-        let variable = |entry: &&super::env::Entry| matches!(entry.what, EntryKind::Variable(_));
-        // `extern` in front of a definition without a value only announces it.
-        let here = |entry: &&super::env::Entry| match &env.item(**entry).kind {
-            ItemKind::Variables(declaration) => {
-                let words = declaration.specifiers.words;
-                self.is_c() && variable(entry) && !words.has(ast::SpecifierSet::EXTERN)
-            }
-            _ => false,
-        };
-        let entry = *defined
-            .or_else(|| entries.iter().find(here))
-            .or_else(|| entries.iter().find(variable))?;
+        let entry = self.defining_entry(&entries)?;
         let EntryKind::Variable(number) = entry.what else {
             return None;
         };
@@ -297,125 +280,225 @@ impl Context<'_> {
         let declarator = declaration.declarators.get(number as usize)?;
         let words = declaration.specifiers.words;
         use ast::SpecifierSet as S;
-        let shared = words.has(S::SHARED);
-        let in_constant = words.has(S::CONSTANT);
-        let on_device = words.has(S::CUDA_DEVICE) || words.has(S::MANAGED);
-        let key = smol_str::format_smolstr!("{}#{}#{number}", item.key.name, item.key.ordinal);
-        let (variable, place) = match self.global_variables.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let is_const = match self.is_c() {
-                    true => super::c_initializers::object_is_const(&declarator.ty),
-                    false => constant::is_constant(&declaration.specifiers, &declarator.ty),
-                };
-                if is_const
-                    && !in_constant
-                    && !shared
-                    && let Some(number) = self.constant(&Expr {
-                        kind: ExprKind::Name(name.clone()),
-                        span: name.span,
-                    })
-                {
-                    return Some(Operand::Value(self.number(&number)));
-                }
-                let mut frame = Frame::outside(item.key.clone());
-                frame.site = self.site();
-                frame.namespace = item.scope.clone();
-                self.frames.push(frame);
-                self.resolving_struct += 1;
-                let mut ty = self.resolve_type(&declarator.ty);
-                self.resolving_struct -= 1;
-                self.lay_out_postponed();
-                if self.is_c() {
-                    ty = self.c_sized(ty, &declarator.initializer);
-                }
-                if let CType::Array {
-                    element,
-                    size: ArraySize::Unknown,
-                } = &ty
-                    && let Some(count) = initializer_length(&declarator.initializer)
-                {
-                    ty = CType::array((**element).clone(), ArraySize::Fixed(count));
-                }
-                self.frames.pop();
-                let (space, read_only) = if shared {
-                    (Space::Shared, false)
-                } else if in_constant || (is_const && !on_device) {
-                    (Space::Constant, true)
-                } else if self.is_hlsl() && words.has(S::STATIC) {
-                    (Space::Local, false)
-                } else {
-                    (Space::Global, is_const)
-                };
-                let ident = &last.ident.name;
-                let place = if space == Space::Local {
-                    self.private_global(&ty, declarator)
-                } else {
-                    self.symbol_place(ident, &ty, space, read_only, last.ident.span)
-                };
-                let symbol = self.newest_symbol().filter(|_| self.is_c());
-                if let Some(symbol) = symbol {
-                    let own = self.alignment(&declaration.specifiers.attributes);
-                    let own = own.max(self.alignment(&declarator.attributes)) as u32;
-                    let data = &mut self.builder.function.symbols[symbol];
-                    data.align = data.align.max(own);
-                }
-                let mut place = place;
-                place.make_volatile(
-                    words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),
-                );
-                let text = self.structs.display(&ty);
-                // It is declared in another item: its own declaration has no position in this one.
-                let variable =
-                    self.builder
-                        .variable(ident.clone(), text, VariableKind::Global, Loc::NONE);
-                let known = (variable, place);
-                // An initial value may name the object itself.
-                self.global_variables.insert(key, known.clone());
-                let valued = !matches!(declarator.initializer, ast::Initializer::None);
-                if words.has(S::STATIC) {
-                    self.set_linkage(symbol, Linkage::Local);
-                } else if words.has(S::EXTERN) && !valued {
-                    self.set_linkage(symbol, Linkage::Elsewhere);
-                }
-                if symbol.is_some() && (valued || !words.has(S::EXTERN)) {
-                    let mut frame = Frame::outside(item.key.clone());
-                    frame.site = self.site();
-                    self.frames.push(frame);
-                    let name = last.ident.name.clone();
-                    let contents = self.static_contents(&name, &ty, &declarator.initializer);
-                    self.frames.pop();
-                    self.set_contents(symbol, contents);
-                }
-                known
-            }
-        };
-        let mut place = place;
+        let is_const = self.global_is_const(declaration, declarator);
+        if is_const
+            && !words.has(S::CONSTANT)
+            && !words.has(S::SHARED)
+            && !self
+                .global_variables
+                .contains_key(&global_key(&item, number))
+            && let Some(number) = self.constant(&Expr {
+                kind: ExprKind::Name(name.clone()),
+                span: name.span,
+            })
+        {
+            return Some(Operand::Value(self.number(&number)));
+        }
+        let (variable, mut place) = self.global_place(&item, number, &last.ident)?;
         place.name = Some(NamedPart {
             variable,
             part: SmolStr::default(),
             at: self.at(last.ident.span),
         });
-        if !place.ty.is_array() {
-            return Some(Operand::Place(place));
-        }
         Some(Operand::Place(place))
     }
 
-    /// HLSL's `static` globals: one copy a lane, initialised at the entry.
-    pub(super) fn private_global(&mut self, ty: &CType, declarator: &ast::Declarator) -> LValue {
+    /// Of the declarations of one variable the one that defines it, or the first.
+    pub(super) fn defining_entry(&self, entries: &[Entry]) -> Option<Entry> {
+        let env = self.env;
+        // Of several declarations in C the one with a value is the definition.
+        let defines = |entry: &&Entry| match (&env.item(**entry).kind, entry.what) {
+            (ItemKind::Variables(declaration), EntryKind::Variable(number)) => declaration
+                .declarators
+                .get(number as usize)
+                .is_some_and(|d| !matches!(d.initializer, ast::Initializer::None)),
+            _ => false,
+        };
+        let defined = entries.iter().find(|entry| self.is_c() && defines(entry));
+        let variable = |entry: &&Entry| matches!(entry.what, EntryKind::Variable(_));
+        // `extern` in front of a definition without a value only announces it.
+        let here = |entry: &&Entry| match &env.item(**entry).kind {
+            ItemKind::Variables(declaration) => {
+                let words = declaration.specifiers.words;
+                self.is_c() && variable(entry) && !words.has(ast::SpecifierSet::EXTERN)
+            }
+            _ => false,
+        };
+        let whole = |entry: &&Entry| here(entry) && !self.is_unsized(**entry);
+        defined
+            .or_else(|| entries.iter().find(whole))
+            .or_else(|| entries.iter().find(here))
+            .or_else(|| entries.iter().find(variable))
+            .copied()
+    }
+
+    /// `int a[];`, of which another declaration tells the size.
+    fn is_unsized(&self, entry: Entry) -> bool {
+        let (ItemKind::Variables(declaration), EntryKind::Variable(number)) =
+            (&self.env.item(entry).kind, entry.what)
+        else {
+            return false;
+        };
+        let declarator = declaration.declarators.get(number as usize);
+        let ty = declarator.map(|declarator| &declarator.ty.kind);
+        matches!(ty, Some(ast::TypeKind::Array { size: None, .. }))
+    }
+
+    fn global_is_const(
+        &self,
+        declaration: &ast::Declaration,
+        declarator: &ast::Declarator,
+    ) -> bool {
+        match self.is_c() {
+            true => super::c_initializers::object_is_const(&declarator.ty),
+            false => constant::is_constant(&declaration.specifiers, &declarator.ty),
+        }
+    }
+
+    /// The memory of a global variable with what it holds at the start.
+    pub(super) fn global_place(
+        &mut self,
+        item: &ast::ParsedItem,
+        number: u32,
+        ident: &ast::Ident,
+    ) -> Option<(Variable, LValue)> {
+        let key = global_key(item, number);
+        if let Some(known) = self.global_variables.get(&key) {
+            return Some(known.clone());
+        }
+        let ItemKind::Variables(declaration) = &item.kind else {
+            return None;
+        };
+        let declarator = declaration.declarators.get(number as usize)?;
+        let words = declaration.specifiers.words;
+        use ast::SpecifierSet as S;
+        let shared = words.has(S::SHARED);
+        let in_constant = words.has(S::CONSTANT);
+        let on_device = words.has(S::CUDA_DEVICE) || words.has(S::MANAGED);
+        let is_const = self.global_is_const(declaration, declarator);
+        let mut frame = Frame::outside(item.key.clone());
+        frame.site = self.site();
+        frame.namespace = item.scope.clone();
+        self.frames.push(frame);
+        self.resolving_struct += 1;
+        let mut ty = self.resolve_type(&declarator.ty);
+        self.resolving_struct -= 1;
+        self.lay_out_postponed();
+        if self.is_c() {
+            ty = self.c_sized(ty, &declarator.initializer);
+        }
+        if let CType::Array {
+            element,
+            size: ArraySize::Unknown,
+        } = &ty
+            && let Some(count) = initializer_length(&declarator.initializer)
+        {
+            ty = CType::array((**element).clone(), ArraySize::Fixed(count));
+        }
+        self.frames.pop();
+        let (space, read_only) = if shared {
+            (Space::Shared, false)
+        } else if in_constant || (is_const && !on_device) {
+            (Space::Constant, true)
+        } else if self.is_hlsl() && words.has(S::STATIC) {
+            (Space::Local, false)
+        } else {
+            (Space::Global, is_const)
+        };
+        let name = &ident.name;
+        let place = if let CType::Signature(_) = ty {
+            // A prototype among variables is no object.
+            LValue::value(RValue::new(ty.clone(), []))
+        } else if space == Space::Local {
+            self.private_global(&key, name, &ty, declarator)
+        } else {
+            self.symbol_place(name, &ty, space, read_only, ident.span)
+        };
+        let object = self.is_c() && !matches!(ty, CType::Signature(_));
+        let symbol = self.newest_symbol().filter(|_| object);
+        if let Some(symbol) = symbol {
+            let own = self.alignment(&declaration.specifiers.attributes);
+            let own = own.max(self.alignment(&declarator.attributes)) as u32;
+            let data = &mut self.builder.function.symbols[symbol];
+            data.align = data.align.max(own);
+        }
+        let mut place = place;
+        place.make_volatile(
+            words.has(S::VOLATILE) || super::declare::element_is_volatile(&declarator.ty),
+        );
+        let text = self.structs.display(&ty);
+        // It is declared in another item: its own declaration has no position in this one.
+        let variable = self
+            .builder
+            .variable(name.clone(), text, VariableKind::Global, Loc::NONE);
+        let known = (variable, place);
+        // An initial value may name the object itself.
+        self.global_variables.insert(key, known.clone());
+        let valued = !matches!(declarator.initializer, ast::Initializer::None);
+        if words.has(S::STATIC) {
+            self.set_linkage(symbol, Linkage::Local);
+        } else if words.has(S::EXTERN) && !valued {
+            self.set_linkage(symbol, Linkage::Elsewhere);
+        }
+        if symbol.is_some() && (valued || !words.has(S::EXTERN)) {
+            let mut frame = Frame::outside(item.key.clone());
+            frame.site = self.site();
+            self.frames.push(frame);
+            let contents = self.static_contents(name, &ty, &declarator.initializer);
+            self.frames.pop();
+            self.set_contents(symbol, contents);
+        }
+        Some(known)
+    }
+
+    /// HLSL's `static` variables: one copy a lane, initialised at the entry. In a function that others call it holds what
+    /// they left.
+    pub(super) fn private_global(
+        &mut self,
+        key: &SmolStr,
+        name: &SmolStr,
+        ty: &CType,
+        declarator: &ast::Declarator,
+    ) -> LValue {
         let current = self.builder.current();
         let entry = self.builder.function.entry();
         self.builder.switch_to(entry);
-        let size = self.structs.size_of(ty).unwrap_or(4096).clamp(1, 1 << 24);
-        let align = self.structs.align_of(ty);
-        let address = self.private_memory(size, align);
+        let called = self.builder.function.kind == FunctionKind::Device;
+        let address = match called {
+            true => self.private_parameter(name, ty),
+            false => {
+                let size = self.structs.size_of(ty).unwrap_or(4096).clamp(1, 1 << 24);
+                let align = self.structs.align_of(ty);
+                self.private_memory(size, align)
+            }
+        };
+        self.builder.function.statics.push(StaticData {
+            key: key.clone(),
+            address,
+        });
         let place = LValue::memory(ty.clone(), address, MemoryAccess::in_space(Space::Local));
-        if let ast::Initializer::Copy(e) = &declarator.initializer {
+        if let (false, ast::Initializer::Copy(e)) = (called, &declarator.initializer) {
             let value = self.initialise_value(ty, e);
             self.store_silently(&place, value, e.span);
         }
         self.builder.switch_to(current);
         place
     }
+
+    /// Private memory that the callers filled, as its address.
+    pub(super) fn private_parameter(&mut self, name: &SmolStr, ty: &CType) -> Value {
+        let text = self.structs.display(ty);
+        let types = [Type::Ptr(Space::Local)];
+        self.builder.parameter(name.clone(), text, &types)[0]
+    }
+}
+
+/// The predefined identifiers of a function of C.
+pub(super) fn is_function_name(name: &str) -> bool {
+    matches!(name, "__func__" | "__FUNCTION__" | "__PRETTY_FUNCTION__")
+}
+
+/// What tells a global variable from others: the item, and its number there.
+fn global_key(item: &ast::ParsedItem, number: u32) -> SmolStr {
+    smol_str::format_smolstr!("{}#{}#{number}", item.key.name, item.key.ordinal)
 }

@@ -733,6 +733,9 @@ impl Context<'_> {
                     };
                     self.initialise_place(&target, &Initializer::Copy(e.clone()), e.span);
                 }
+                if items.len() as u64 > MAX_ELEMENTS {
+                    self.lose_contents(place);
+                }
             }
             _ => {
                 let ty = place.ty.clone();

@@ -31,6 +31,9 @@ impl Context<'_> {
                     }
                     Operand::Value(value) => LValue::value(value),
                 };
+                if matches!(place.ty, CType::Function(..)) {
+                    self.give_storage(&place);
+                }
                 let space = match &place.place {
                     Place::Memory { access, .. } => access.space,
                     _ => Space::Generic,
@@ -701,6 +704,9 @@ impl Context<'_> {
     pub(super) fn merged_type(&mut self, a: &RValue, b: &RValue) -> CType {
         if a.ty == b.ty {
             return a.ty.clone();
+        }
+        if !self.is_c() && (a.ty.is_code() || b.ty.is_code()) {
+            return CType::Opaque(FUNCTION_POINTER.into());
         }
         if a.ty.is_numeric() && b.ty.is_numeric() {
             return self.common_type(&a.ty, &b.ty);

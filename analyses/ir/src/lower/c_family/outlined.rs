@@ -48,6 +48,7 @@ pub(super) struct Kept<'a, 'e> {
 impl Context<'_> {
     /// A recursive call, or one beyond the budget.
     pub(super) fn outlined_call(&mut self, kept: Kept<'_, '_>, span: Span) -> Operand {
+        self.reaches(kept.callee);
         let return_type = self.return_type_of(kept.callee, kept.scopes);
         match self.module_function(&kept, return_type.as_ref()) {
             Some((index, return_type)) => self.call_of_module(&kept, index, return_type, span),
@@ -56,7 +57,7 @@ impl Context<'_> {
                     let name = kept.callee.name.clone();
                     return self.unknown_call(&name, kept.this, kept.arguments, return_type, span);
                 };
-                let why = if kept.recursive && self.outlined.len() < MAX_OUTLINED {
+                let why = if kept.recursive && self.outlined.len() < self.most_outlined() {
                     Unseen::Recursive
                 } else {
                     Unseen::Budget
@@ -69,6 +70,15 @@ impl Context<'_> {
                 let name = kept.callee.name.clone();
                 self.prototype_call(&name, why, kept.this, kept.arguments, &prototype, span)
             }
+        }
+    }
+
+    /// Notes a function that is called with arguments which no site tells.
+    pub(super) fn reaches(&mut self, callee: &Callee) {
+        let reached = &mut self.builder.function.reached;
+        let entry = (callee.item.clone(), callee.name.clone());
+        if !reached.contains(&entry) {
+            reached.push(entry);
         }
     }
 
@@ -108,7 +118,7 @@ impl Context<'_> {
         if let Some(index) = self.outlined.iter().position(|o| o.id == kept.id) {
             return Some((index, return_type));
         }
-        if self.outlined.len() >= MAX_OUTLINED {
+        if self.outlined.len() >= self.most_outlined() {
             return None;
         }
         let template: Option<Vec<(SmolStr, Local)>> = kept
@@ -171,6 +181,7 @@ impl Context<'_> {
             };
             let value = self.convert(value, &bound.ty, argument.span);
             let value = self.with_address(value, argument.span);
+            let value = self.held_code(value, argument.span);
             if self.is_c() && matches!(bound.ty, CType::Struct(_)) {
                 self.give(&mut given, &value, true, argument.span);
                 continue;
@@ -179,7 +190,7 @@ impl Context<'_> {
             for (number, &ty) in types.iter().enumerate() {
                 let part = match value.parts.get(number) {
                     Some(&part) => self.adapt(part, ty),
-                    None => self.builder.undef(ty),
+                    None => self.not_followed(ty),
                 };
                 given.scalar(part);
             }
@@ -211,6 +222,9 @@ impl Context<'_> {
             }
             _ => self.address(place, span),
         };
+        if let Some(address) = address {
+            self.note_written(address);
+        }
         let generic = Type::Ptr(Space::Generic);
         match address {
             Some(address) => self.adapt(address, generic),

@@ -375,7 +375,7 @@ impl Context<'_> {
     }
 
     /// An access of the bytes at an address.
-    pub(super) fn memory_of(&self, address: Value) -> MemoryAccess {
+    pub fn memory_of(&self, address: Value) -> MemoryAccess {
         let space = match self.builder.function.ty(address) {
             Type::Ptr(space) => space,
             _ => Space::Generic,

@@ -172,6 +172,11 @@ impl Context<'_> {
         } else {
             value
         };
+        let value = match place.place {
+            Place::Value(_) => value,
+            _ if place.ty.is_code() => value,
+            _ => self.held_code(value, span),
+        };
         self.here(span);
         match &place.place {
             Place::Slots(slots) => {
@@ -195,9 +200,11 @@ impl Context<'_> {
             }
             Place::Memory { address, access } => {
                 let (address, access) = (*address, *access);
+                self.note_written(address);
                 if value.parts.is_empty() {
-                    if let Some(target) = value.target.clone() {
-                        self.copy_memory(place, &target, span);
+                    match value.target.clone() {
+                        Some(target) => self.copy_memory(place, &target, span),
+                        None => self.lose_contents(place),
                     }
                     return value;
                 }
@@ -213,6 +220,7 @@ impl Context<'_> {
                 offsets,
             } => {
                 let (address, access, offsets) = (*address, *access, offsets.clone());
+                self.note_written(address);
                 for (&part, &offset) in value.parts.iter().zip(&offsets) {
                     let at = self.builder.int(Type::I64, offset as i64);
                     let at = self.offset_address(address, at);
@@ -349,13 +357,40 @@ impl Context<'_> {
         );
     }
 
+    /// Memory takes a value that is not known: nothing is known of what it holds from then on.
+    pub(super) fn lose_contents(&mut self, place: &LValue) {
+        let Place::Memory { address, .. } = place.place else {
+            return;
+        };
+        if self.is_c() || place.ty.is_code() || self.structs.size_of(&place.ty) == Some(0) {
+            return;
+        }
+        let name = SmolStr::new_static("memory");
+        let op = Op::CallUnknown {
+            name,
+            pure: false,
+            convention: Default::default(),
+        };
+        self.builder.inst(op, &[address], &[]);
+    }
+
+    /// A scalar of which nothing is known.
+    pub(super) fn not_followed(&mut self, ty: Type) -> Value {
+        let id = self
+            .builder
+            .note_unknown("a value that has no scalars here");
+        self.builder.value(Op::Unknown(id), &[], ty)
+    }
+
     pub(super) fn scalarise(&mut self, target: &LValue, ty: &CType, span: Span) -> RValue {
         let mut place = target.clone();
         place.ty = ty.clone();
         place.name = None;
         let value = self.load_silently(&place, span);
         if value.parts.is_empty() {
-            return self.undefined(ty);
+            let types = self.structs.parts(ty).unwrap_or_default();
+            let parts: Parts = types.iter().map(|&part| self.not_followed(part)).collect();
+            return RValue::new(ty.clone(), parts);
         }
         value
     }

@@ -43,6 +43,11 @@ impl Context<'_> {
                         _ => self.rvalue(e),
                     };
                     let value = self.decay(value);
+                    let value = match value.ty {
+                        // Another `return` may name another function.
+                        CType::Function(..) if !tail => self.held_code(value, span),
+                        _ => value,
+                    };
                     if value.ty.is_void() {
                         self.frame().returns = ReturnPlace::Void;
                     } else if value.parts.is_empty() && value.target.is_none() {
@@ -116,6 +121,7 @@ impl Context<'_> {
                 _ => self.initialise_value(&ty, e),
             };
             let value = self.with_address(value, span);
+            let value = self.held_code(value, span);
             parts = self.results_out(value, span);
             let wanted = self.builder.function.returns.clone();
             parts = parts

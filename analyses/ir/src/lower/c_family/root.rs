@@ -164,7 +164,11 @@ fn lower_function(
     callee: &Callee,
     kind: FunctionKind,
 ) -> Lowered {
-    let mut registry = Registry::default();
+    let mut registry = Registry {
+        outlined: Vec::new(),
+        growths: Default::default(),
+        sharers: 1,
+    };
     let (first, said) = attempts(env, bodies, options, callee, kind, None, &mut registry);
     let Said {
         mut problems,
@@ -209,10 +213,10 @@ fn lower_function(
 }
 
 /// What the functions of one module share.
-#[derive(Default)]
 struct Registry {
     outlined: Vec<super::outlined::Outlined>,
     growths: super::inlining::Growths,
+    sharers: usize,
 }
 
 /// What is said of a function beside its instructions.
@@ -240,8 +244,10 @@ fn attempts(
         let mut cx = Context::new(builder, env, bodies, options, demotions.clone());
         cx.outlined = registry.outlined.clone();
         cx.growths = std::mem::take(&mut registry.growths);
+        cx.sharers = registry.sharers;
         cx.lower_root(callee, kind, outlined);
         registry.growths = std::mem::take(&mut cx.growths);
+        registry.sharers = cx.sharers;
         if cx.again && attempt < MAX_ATTEMPTS {
             demotions = cx.demotions;
             continue;
@@ -283,6 +289,11 @@ impl Context<'_> {
             return;
         };
         self.builder.function.internal = self.is_c() && self.is_internal(&callee.name);
+        let words = function.specifiers.words;
+        if words.has(SpecifierSet::EXPORT) || words.has(SpecifierSet::VIRTUAL) {
+            // Others call it, too.
+            self.reaches(&callee);
+        }
         self.builder.function.variadic = function.variadic;
         self.builder.function.span = function.span;
         self.builder.function.name_span = name_span(&function.name);
@@ -326,6 +337,7 @@ impl Context<'_> {
             None => format!("{:?}{}", callee.item, callee.name),
         };
         self.callees.push(id);
+        self.share_budget(&callee, kind);
         self.push_scope();
         self.launch_of(function);
         if kind == FunctionKind::Kernel && outlined.is_none() && !self.is_hlsl() {
@@ -381,7 +393,10 @@ impl Context<'_> {
         if kind == FunctionKind::Kernel && outlined.is_none() {
             self.assumed_float(&assumed, function.template.as_ref());
         }
-        let text = self.assumed.text(self.options.launch.block);
+        if outlined.is_none() {
+            self.assumed.guesses = assumed;
+        }
+        let text = self.assumed.text_of_launches(self.options.launch.block);
         if outlined.is_none() && !text.is_empty() {
             let message = format!("facts are given for {text}");
             self.remark(self.builder.function.name_span, message);
@@ -579,7 +594,13 @@ impl Context<'_> {
             return self.declare(ident.name.clone(), Local::Variable(place));
         }
         let Some(types) = self.structs.parts(&ty) else {
-            // Too large for scalars: parameters lie in constant memory.
+            // Too large for scalars. A kernel's parameters lie in constant memory, a function's in the lane's own.
+            if kind == FunctionKind::Device {
+                let address = self.private_parameter(&name, &ty);
+                let Some(ident) = ident else { return };
+                let place = self.memory_place(ty.clone(), address, false, false, false);
+                return self.declare_in_memory(&ident, &ty, place);
+            }
             self.builder.parameter(name.clone(), text, &[]);
             let Some(ident) = ident else { return };
             let mut place = self.symbol_place(&name, &ty, Space::Constant, true, span);

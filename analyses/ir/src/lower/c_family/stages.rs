@@ -56,6 +56,8 @@ pub fn entry(cx: &mut Context<'_>, function: &ast::Function) -> bool {
     {
         cx.builder.function.launch.warp_size = u32::try_from(size.as_int()).ok();
     }
+    cx.builder.function.launch.with_helpers =
+        attribute(attributes, "waveopsincludehelperlanes").is_some();
     for parameter in &function.parameters {
         declare(cx, parameter, kind);
     }
@@ -135,7 +137,11 @@ fn kind_of(cx: &mut Context<'_>, function: &ast::Function) -> Option<FunctionKin
 fn without_semantic(cx: &mut Context<'_>, function: &ast::Function) -> Option<SmolStr> {
     for parameter in &function.parameters {
         let ty = cx.resolve_type(&parameter.ty);
-        if matches!(ty, CType::Resource(_)) || parameter.specifiers.words.has(SpecifierSet::UNIFORM)
+        let words = parameter.specifiers.words;
+        // `payload`, `vertices`, `indices` and `primitives` of mesh shaders have no semantic.
+        if matches!(ty, CType::Resource(_))
+            || words.has(SpecifierSet::UNIFORM)
+            || words.has(SpecifierSet::MESH_PARAMETER)
         {
             continue;
         }

@@ -12,9 +12,9 @@ use super::types::*;
 use crate::entity::{Symbol, Value};
 use crate::function::{Address, Linkage, SymbolKind};
 use crate::inst::*;
-use crate::types::Type;
+use crate::types::{Space, Type};
 use smol_str::SmolStr;
-use syntax::c_family::ast::Expr;
+use syntax::c_family::ast::{self, Expr, ExprKind};
 
 /// Steps from an address back to the symbol that it starts at.
 const MAX_STEPS: usize = 64;
@@ -52,6 +52,31 @@ impl Context<'_> {
         let data = &self.builder.function.symbols[symbol];
         let placed = matches!(data.kind, SymbolKind::Memory | SymbolKind::Function);
         placed.then(|| (data.name.clone(), addend))
+    }
+
+    /// How many elements behind one place of an object another one is, `(char *)&s.b - (char *)&s`.
+    pub(super) fn address_difference(&mut self, e: &Expr) -> Option<i64> {
+        match &e.kind {
+            ExprKind::Paren(inner) => self.address_difference(inner),
+            ExprKind::Binary {
+                op: ast::BinaryOp::Sub,
+                left,
+                right,
+                ..
+            } => {
+                let ty = self.type_of(left).value_type().clone();
+                let (CType::Pointer { to: element, .. } | CType::Array { element, .. }) = &ty
+                else {
+                    return None;
+                };
+                let size = i64::try_from(self.structs.size_of(element)?).ok()?;
+                let plain = CType::pointer(CType::Void, Space::Generic);
+                let (symbol, to) = self.static_address(&plain, left)?;
+                let (other, from) = self.static_address(&plain, right)?;
+                (symbol == other).then(|| to.checked_sub(from)?.checked_div(size))?
+            }
+            _ => None,
+        }
     }
 
     fn constant_address(&self, address: Value) -> Option<(Symbol, i64)> {

@@ -122,12 +122,18 @@ impl Context<'_> {
                 step,
                 body,
             } => {
-                self.push_scope();
+                // In HLSL what the head declares is known behind the loop; a later one of that name hides it.
+                let leaves = self.is_hlsl();
+                if !leaves {
+                    self.push_scope();
+                }
                 if let Some(first) = initializer {
                     self.statement(first, false);
                 }
                 self.loop_statement(statement, condition.as_ref(), step.as_ref(), body, true);
-                self.pop_scope();
+                if !leaves {
+                    self.pop_scope();
+                }
             }
             StmtKind::While { condition, body } => {
                 self.push_scope();

@@ -107,10 +107,12 @@ impl Context<'_> {
                 span,
                 format!("`{name}` calls itself in a way that is not followed: {effect}"),
             ),
+            // Once a function: the next calls are not entered either.
+            Unseen::Budget if std::mem::replace(&mut self.budget_told, true) => {}
             Unseen::Budget => {
-                let budget = super::inlining::MAX_INSTRUCTIONS;
+                let budget = self.budget();
                 let message = format!(
-                    "`{name}` is not entered, for what is called before it has more than {budget} instructions or calls, or nests too deeply: {effect}"
+                    "a limit: from `{name}` on calls are not entered, for what is called before it has more than {budget} instructions or calls, or nests too deeply: {effect}"
                 );
                 self.report(ProblemKind::Limit, span, message);
             }

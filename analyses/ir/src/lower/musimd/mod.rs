@@ -164,6 +164,7 @@ impl<'a> Lowering<'a> {
                     loc: Loc::here(instructions[at].span),
                     unroll: None,
                     pipeline: None,
+                    independent: false,
                 });
             }
         }

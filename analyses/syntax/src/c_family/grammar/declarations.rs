@@ -84,6 +84,23 @@ impl Parser<'_> {
         self.declared(template, start, specified, base, declared, place)
     }
 
+    /// `, g(int), x = 4` behind a prototype, each with whether it is a variable: further functions mean nothing to execution.
+    fn behind_prototype(&mut self, base: &Type, place: Place) -> Vec<(Declarator, bool)> {
+        let mut others = Vec::new();
+        while self.eat(T::Comma) {
+            let mut next = self.declarator(self.named_again(base, None), place);
+            let variable = match next.function.take() {
+                Some(suffix) => {
+                    next.ty = suffix.of(next.ty, false);
+                    false
+                }
+                None => true,
+            };
+            others.push((self.init_declarator(next, place), variable));
+        }
+        others
+    }
+
     /// Constructors, destructors, conversions, and macros that look like functions.
     fn untyped(
         &mut self,
@@ -154,9 +171,22 @@ impl Parser<'_> {
         }
         if let Some(suffix) = declared.function.take() {
             if place != Place::Block || self.peek() == T::LBrace {
-                // `int f(int), g(int);` declares the first; the others mean nothing to execution.
-                if self.peek() == T::Comma {
+                if self.peek() == T::Comma && self.dialect != Dialect::C {
                     self.skip_statement_list();
+                } else if self.peek() == T::Comma {
+                    let others = self.behind_prototype(&base, place);
+                    if others.iter().any(|(_, variable)| *variable) {
+                        declared.ty = suffix.of(declared.ty, false);
+                        let mut declarators = vec![self.init_declarator(declared, place)];
+                        declarators.extend(others.into_iter().map(|(one, _)| one));
+                        self.declaration_end();
+                        return Parsed::Variables(Declaration {
+                            template,
+                            specifiers: specified.specifiers,
+                            declarators,
+                            span: self.span_from(start),
+                        });
+                    }
                 }
                 return Parsed::Function(Box::new(
                     self.function(start, template, specified, declared, suffix),

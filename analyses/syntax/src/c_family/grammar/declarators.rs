@@ -4,6 +4,7 @@
 use super::types::plain;
 use super::{Parser, Place};
 use crate::c_family::ast::{Expr, FunctionType, Ident, Name, Parameter, Type, TypeKind};
+use crate::c_family::dialect::Dialect;
 use crate::c_family::token::TokenKind as T;
 use crate::source::Span;
 use smol_str::SmolStr;
@@ -61,7 +62,7 @@ impl FunctionSuffix {
 }
 
 /// `*const restrict`
-struct Operator {
+pub(super) struct Operator {
     token: T,
     is_const: bool,
     is_volatile: bool,
@@ -446,11 +447,12 @@ impl Parser<'_> {
     }
 
     /// `[n][m]`
-    pub(super) fn dimensions(&mut self) -> Vec<(Option<Expr>, Span)> {
+    pub(super) fn dimensions(&mut self) -> Vec<Dimension> {
         let mut dimensions = Vec::new();
         while self.peek() == T::LBracket && !self.half && self.nth(1) != T::LBracket {
             let start = self.mark();
             self.bump();
+            let pointer = self.parameter_qualifiers();
             let size =
                 self.bracketed(|this| (this.peek() != T::RBracket).then(|| this.expression()));
             if !self.eat(T::RBracket) {
@@ -462,16 +464,68 @@ impl Parser<'_> {
                 self.limit("too many dimensions");
                 continue;
             }
-            dimensions.push((size, self.span_from(start)));
+            let span = self.span_from(start);
+            dimensions.push(Dimension {
+                size,
+                span,
+                pointer,
+            });
         }
         dimensions
     }
+
+    /// C: `static`, qualifiers and `*` behind the bracket of a parameter, which is a pointer.
+    fn parameter_qualifiers(&mut self) -> Option<Operator> {
+        if self.dialect != Dialect::C {
+            return None;
+        }
+        let mut found: Option<Operator> = None;
+        loop {
+            let word = match self.peek() {
+                T::Ident => matches!(self.text(), "__restrict__" | "__restrict" | "restrict"),
+                T::Static | T::Const | T::Volatile => true,
+                T::Star => self.nth(1) == T::RBracket,
+                _ => false,
+            };
+            if !word {
+                return found;
+            }
+            let operator = found.get_or_insert(Operator::of(T::Star));
+            match self.peek() {
+                T::Ident => operator.is_restrict = true,
+                T::Const => operator.is_const = true,
+                T::Volatile => operator.is_volatile = true,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
 }
 
-/// `T x[a][b]` is an array of `a` arrays of `b` T.
-pub(super) fn wrap_dimensions(mut ty: Type, dimensions: Vec<(Option<Expr>, Span)>) -> Type {
-    for (size, span) in dimensions.into_iter().rev() {
+/// `[n]`
+pub(super) struct Dimension {
+    size: Option<Expr>,
+    span: Span,
+    /// It is written as one of a parameter can be only.
+    pointer: Option<Operator>,
+}
+
+/// `T x[a][b]` is an array of `a` arrays of `b` T, `T x[restrict a][b]` a pointer to such arrays.
+pub(super) fn wrap_dimensions(mut ty: Type, dimensions: Vec<Dimension>) -> Type {
+    for Dimension {
+        size,
+        span,
+        pointer,
+    } in dimensions.into_iter().rev()
+    {
         let span = ty.span.to(span);
+        if let Some(operator) = pointer {
+            ty = plain(TypeKind::Pointer(Box::new(ty)), span);
+            ty.is_const = operator.is_const;
+            ty.is_volatile = operator.is_volatile;
+            ty.is_restrict = operator.is_restrict;
+            continue;
+        }
         ty = plain(
             TypeKind::Array {
                 element: Box::new(ty),

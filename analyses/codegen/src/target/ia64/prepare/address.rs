@@ -294,6 +294,25 @@ fn repeated(
     let Some(data) = function.defining(value).cloned() else {
         return value;
     };
+    if let Op::Convert(Convert::SignExtend) = data.op
+        && let Some((of, more)) = displaced(function, data.args[0])
+    {
+        // It was followed as an exact number: all addresses of the loop extend the same.
+        let of = repeated(function, block, of, counter, inside);
+        let extended = match function.int_constant(of) {
+            Some(number) => add(function, block, Op::Const(number as u64), &[], Type::I64),
+            None => add(function, block, data.op, &[of], Type::I64),
+        };
+        let more = add(function, block, Op::Const(more as u64), &[], Type::I64);
+        let sum = Op::Binary(BinaryOp::Add, ir::Wrap::MAY);
+        return match (function.int_constant(extended), function.int_constant(more)) {
+            (Some(x), Some(y)) => {
+                let sum = Op::Const(x.wrapping_add(y) as u64);
+                add(function, block, sum, &[], Type::I64)
+            }
+            _ => add(function, block, sum, &[extended, more], Type::I64),
+        };
+    }
     let args: Vec<Value> = data
         .args
         .iter()
@@ -322,6 +341,25 @@ fn repeated(
     match folded {
         Some(number) => add(function, block, Op::Const(number as u64), &[], ty),
         None => add(function, block, data.op, &args, ty),
+    }
+}
+
+/// A sum of 32 bits that does not wrap, as a value and a constant.
+fn displaced(function: &Function, value: Value) -> Option<(Value, i64)> {
+    let data = function.defining(value)?;
+    let (op, wrap) = match data.op {
+        Op::Binary(op, wrap) if function.ty(value) == Type::I32 => (op, wrap),
+        _ => return None,
+    };
+    let constant = |at: usize| function.int_constant(data.args[at]);
+    match op {
+        BinaryOp::Add if wrap.no_signed => match (constant(0), constant(1)) {
+            (None, Some(more)) => Some((data.args[0], more)),
+            (Some(more), None) => Some((data.args[1], more)),
+            _ => None,
+        },
+        BinaryOp::Sub if wrap.no_signed => Some((data.args[0], constant(1)?.checked_neg()?)),
+        _ => None,
     }
 }
 

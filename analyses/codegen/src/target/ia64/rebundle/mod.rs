@@ -10,12 +10,17 @@
 //! `bundle::place`, written as explicit bundles with the instructions' own text and comments; nops go. A block stays as it
 //! is when nothing is gained, when an instruction in it is opaque, and when it shares a bundle with what can't be moved.
 //!
-//! Does not move instructions across labels, directives and branches, and does not look beyond the block for latencies.
+//! What is slower on a way through the block, by the simulator's clock, is kept (`ways`).
+//!
+//! Does not move instructions across labels, directives and branches; the search does not look beyond the block for
+//! latencies.
 
 mod lay;
 mod print;
+mod ways;
 
 use super::listing::{Item, LARGEST, Listing};
+use super::sim::Timing;
 use super::stand::{as_written, of_block, unit, wait};
 use crate::bundle::block::{self, Block, Choice, Wait, count};
 use crate::bundle::cost::Edge;
@@ -29,6 +34,8 @@ use std::ops::Range;
 use syntax::Span;
 use syntax::ia64::{Document, Statement, StatementKind};
 
+/// In front of a block in whose first group what stays would go on.
+const STOP: &str = ";;\n\t";
 const SHARED: &str = "it shares a bundle with a label, a directive or another block";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,13 +142,24 @@ pub fn rebundle(
         let before = range.start.checked_sub(1);
         let open =
             before.is_some_and(|before| listing.items[before as usize].group == items[0].group);
-        let ended = out.last().is_some_and(|last| {
-            last.items.end == range.start && matches!(last.outcome, Outcome::Rewritten { .. })
-        });
-        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, open && !ended) {
-            text.insert_str(0, ";;\n\t");
+        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, open) {
+            text.insert_str(0, STOP);
         }
         out.push(next);
+    }
+    if let (false, Some(timing)) = (options.all, Timing::of_units(machine.width().m)) {
+        ways::judge(document, text, listing, timing, &mut out);
+    }
+    for at in 1..out.len() {
+        let (before, rest) = out.split_at_mut(at);
+        let (last, next) = (&before[at - 1], &mut rest[0]);
+        let ended =
+            last.items.end == next.items.start && matches!(last.outcome, Outcome::Rewritten { .. });
+        if let (Outcome::Rewritten { text, .. }, true) = (&mut next.outcome, ended)
+            && let Some(rest) = text.strip_prefix(STOP)
+        {
+            *text = rest.to_owned();
+        }
     }
     out
 }

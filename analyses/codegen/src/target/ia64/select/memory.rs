@@ -154,8 +154,8 @@ impl Selector<'_> {
             return self.no_form(&format!("address of {}", data.name), self.ty(result));
         }
         if let Some(name) = opaque_behind(self.source, symbol) {
-            let reason = format!("the initial value of `{name}` is no constant that is understood");
-            return self.refuse(Refusal::Unknown { reason });
+            let name = name.into();
+            return self.refuse(Refusal::InitialValue { name });
         }
         let to = self.home(result);
         let entry = self.general();

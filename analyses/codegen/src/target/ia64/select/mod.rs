@@ -30,7 +30,7 @@ mod widths;
 
 use super::emit::Options;
 use super::prepare::origin::Origins;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::function::{Function, Name, Operand, Operation, REFUSED, Virtual};
 use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
 use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
@@ -152,6 +152,9 @@ pub fn select(
         refused: Vec::new(),
     };
     selector.blocks();
+    if options.bounds {
+        selector.out.refused = std::mem::take(&mut selector.refused);
+    }
     if selector.refused.is_empty() {
         Ok(selector.finish())
     } else {
@@ -193,7 +196,7 @@ impl Selector<'_> {
         self.drafts[self.now].operations.push(operation);
     }
     pub(super) fn refuse(&mut self, reason: Refusal) {
-        if self.refused.len() < 100 {
+        if self.refused.len() < 100 || self.options.bounds {
             self.refused.push(Refused {
                 reason,
                 loc: self.loc,
@@ -439,6 +442,20 @@ impl Selector<'_> {
     // ------------------------------------------------------------------------------------------- instructions
 
     pub(super) fn instruction(&mut self, inst: ir::Inst) {
+        let before = self.refused.len();
+        self.formed(inst);
+        if self.options.bounds && self.refused.len() > before {
+            // It stands for itself: what it leaves has its registers, and nothing else is known of it.
+            let source = self.source;
+            let results = source.insts[inst].results.iter();
+            let targets = results.map(|&result| Operand::from(self.home(result)));
+            let targets = targets.collect();
+            self.predicate = None;
+            self.push(REFUSED, targets, vec![Operand::Number(before as i64)]);
+        }
+    }
+
+    fn formed(&mut self, inst: ir::Inst) {
         let source = self.source;
         let data = &source.insts[inst];
         let used = data

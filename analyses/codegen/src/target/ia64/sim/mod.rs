@@ -33,6 +33,7 @@ mod float_ops;
 mod lanes;
 mod memory;
 mod op;
+mod path;
 mod program;
 mod run;
 mod state;
@@ -43,6 +44,7 @@ mod timing;
 
 pub use float::Float;
 pub use memory::Memory;
+pub use path::{Laid, Stretch, cycles as straight};
 pub use program::Program;
 pub use run::run;
 pub use timing::{Consumer, Dispersal, Latency, Producer, Timing};

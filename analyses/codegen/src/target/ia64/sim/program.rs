@@ -42,6 +42,8 @@ pub(super) struct Inst {
     pub(super) bundle: u32,
     pub(super) stop: bool,
     pub(super) mnemonic: SmolStr,
+    /// Of the document; none of what fills.
+    pub(super) statement: Option<u32>,
 }
 
 /// A file that can be run.
@@ -513,6 +515,7 @@ impl Builder<'_> {
                     bundle,
                     stop,
                     mnemonic: SmolStr::new_static("nop"),
+                    statement: None,
                 },
                 Some(source) => {
                     line = self.line(source.span);
@@ -535,6 +538,7 @@ impl Builder<'_> {
                         bundle,
                         stop,
                         mnemonic: source.raw.mnemonic.clone(),
+                        statement: Some(source.statement as u32),
                     }
                 }
             };

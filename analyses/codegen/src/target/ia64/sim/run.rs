@@ -147,7 +147,9 @@ fn execute(
         nops += u64::from(inst.op == Op::Nop);
         groups.check(machine, inst);
         if let Some(clock) = &mut clock {
-            clock.issue(inst, program.shape(inst.bundle), machine);
+            let reads = machine.reads.iter().map(|one| (one.id, one.name, one.what));
+            let writes = machine.writes.iter().map(|one| (one.id, one.name));
+            clock.issue(inst, program.shape(inst.bundle), reads, writes);
         }
         groups.any = true;
         let taken = next != Next::Fall;

@@ -10,18 +10,28 @@
 //! Source: what compilers for these processors know of them (GCC's machine descriptions) and Intel's reference manuals of
 //! the two processors.
 
-use super::op::{Lanes, Op, Slot};
+use super::op::{Lanes, One, Op, Slot, Src};
 use super::program::Inst;
 use super::run::is_nop;
-use super::state::{Id, Machine, Use};
+use super::state::{Id, Use};
 use crate::mir::{File, Reg};
+
+/// A shift whose count is in a register.
+macro_rules! by_register {
+    () => {
+        Op::Shift {
+            count: Src::Reg(_),
+            ..
+        }
+    };
+}
 
 /// What a value comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Producer {
     Alu,
-    /// Logic and extensions.
     Logic,
+    Extension,
     /// Integer compares and bit tests.
     Compare,
     Load,
@@ -34,18 +44,24 @@ pub enum Producer {
     FloatMisc,
     SetFloat,
     GetFloat,
+    /// Parallel operations, population count, shifts by a register.
     Multimedia,
     /// Moves from branch registers and predicates.
     FromBranch,
     Other,
 }
-const PRODUCERS: usize = 14;
+const PRODUCERS: usize = 15;
 
 /// What a value goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Consumer {
     Address,
+    /// The address of a floating-point access, a prefetch or an atomic one.
+    FloatAddress,
+    /// Sums, logic, bit fields, integer stores.
     Integer,
+    /// Compares, extensions, moves to other files.
+    Other,
     Multimedia,
     FloatArithmetic,
     /// Compares, conversions, integer multiplication, merges.
@@ -55,7 +71,7 @@ pub enum Consumer {
     Predicate,
     BranchPredicate,
 }
-const CONSUMERS: usize = 9;
+const CONSUMERS: usize = 11;
 
 /// Cycles from a producer to a consumer; `to` of `None`: to all that no later line names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,19 +103,29 @@ pub struct Timing {
 type Line = (Producer, Option<Consumer>, u8);
 
 const ITANIUM: &[Line] = &[
+    (Producer::Alu, Some(Consumer::Multimedia), 3),
+    (Producer::Logic, Some(Consumer::Multimedia), 3),
     (Producer::Logic, Some(Consumer::Address), 2),
+    (Producer::Logic, Some(Consumer::FloatAddress), 2),
+    (Producer::Extension, Some(Consumer::Address), 2),
+    (Producer::Extension, Some(Consumer::FloatAddress), 2),
     (Producer::Compare, Some(Consumer::BranchPredicate), 0),
     (Producer::Load, None, 2),
     (Producer::Load, Some(Consumer::Address), 3),
+    (Producer::Load, Some(Consumer::FloatAddress), 3),
+    (Producer::Load, Some(Consumer::Multimedia), 3),
     (Producer::FloatLoad, None, 9),
     (Producer::FloatArithmetic, None, 5),
     (Producer::FloatArithmetic, Some(Consumer::FloatMisc), 7),
     (Producer::FloatArithmetic, Some(Consumer::StoreFloat), 8),
     (Producer::FloatArithmetic, Some(Consumer::GetFloat), 7),
     (Producer::FloatMisc, None, 5),
+    (Producer::FloatMisc, Some(Consumer::StoreFloat), 8),
+    (Producer::FloatMisc, Some(Consumer::GetFloat), 7),
     (Producer::FloatCompare, None, 2),
     (Producer::FloatCompare, Some(Consumer::BranchPredicate), 1),
     (Producer::FloatConvert, None, 7),
+    (Producer::FloatConvert, Some(Consumer::StoreFloat), 8),
     (Producer::SetFloat, None, 9),
     (Producer::SetFloat, Some(Consumer::StoreFloat), 8),
     (Producer::SetFloat, Some(Consumer::GetFloat), 8),
@@ -112,6 +138,10 @@ const ITANIUM2: &[Line] = &[
     (Producer::Compare, Some(Consumer::BranchPredicate), 0),
     (Producer::Load, None, 1),
     (Producer::Load, Some(Consumer::Address), 2),
+    (Producer::Load, Some(Consumer::FloatAddress), 2),
+    (Producer::Load, Some(Consumer::Multimedia), 2),
+    (Producer::Alu, Some(Consumer::Multimedia), 3),
+    (Producer::Logic, Some(Consumer::Multimedia), 3),
     (Producer::FloatLoad, None, 6),
     (Producer::FloatArithmetic, None, 4),
     (Producer::FloatMisc, None, 4),
@@ -124,6 +154,8 @@ const ITANIUM2: &[Line] = &[
     (Producer::GetFloat, None, 5),
     (Producer::Multimedia, None, 3),
     (Producer::Multimedia, Some(Consumer::Multimedia), 2),
+    (Producer::Multimedia, Some(Consumer::Other), 2),
+    (Producer::Multimedia, Some(Consumer::FloatAddress), 2),
     (Producer::FromBranch, None, 2),
 ];
 
@@ -161,6 +193,15 @@ impl Timing {
             .collect();
         Timing::new(name, dispersal, &lines)
     }
+    /// The processor that has so many M units; none where none is simulated.
+    #[must_use]
+    pub fn of_units(m: u32) -> Option<Timing> {
+        match m {
+            2 => Some(Timing::itanium()),
+            4 => Some(Timing::itanium2()),
+            _ => None,
+        }
+    }
     /// The processor of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Timing> {
@@ -184,20 +225,22 @@ fn producer(op: &Op) -> Producer {
             Alu::Add | Alu::AddOne | Alu::Sub | Alu::SubOne => Producer::Alu,
             _ => Producer::Logic,
         },
+        Op::ShiftAdd { .. } => Producer::Alu,
         Op::One { op, .. } => match op {
-            super::op::One::SignExtend(_) | super::op::One::ZeroExtend(_) => Producer::Logic,
+            One::SignExtend(_) | One::ZeroExtend(_) => Producer::Extension,
             _ => Producer::Multimedia,
         },
-        Op::Lanes { .. } | Op::Permute { .. } => Producer::Multimedia,
+        Op::Lanes { .. } | Op::Permute { .. } | by_register!() => Producer::Multimedia,
         Op::Compare { .. } | Op::TestBit { .. } | Op::TestNat { .. } => Producer::Compare,
         Op::Load { .. } | Op::LoadPair { .. } | Op::Atomic { .. } => Producer::Load,
         Op::LoadFloat { .. } => Producer::FloatLoad,
-        Op::Fused { .. } | Op::MinMax { .. } => Producer::FloatArithmetic,
+        Op::Fused { .. } => Producer::FloatArithmetic,
         Op::CompareFloat { .. } | Op::ClassFloat { .. } => Producer::FloatCompare,
         Op::Multiply { .. } | Op::ToInteger { .. } | Op::FromInteger { .. } => {
             Producer::FloatConvert
         }
-        Op::Merge { .. }
+        Op::MinMax { .. }
+        | Op::Merge { .. }
         | Op::Sign { .. }
         | Op::Select { .. }
         | Op::Bits { .. }
@@ -212,18 +255,39 @@ fn producer(op: &Op) -> Producer {
 
 fn consumer(op: &Op, what: Use) -> Consumer {
     match what {
-        Use::Address => return Consumer::Address,
+        Use::Address => {
+            return match op {
+                Op::LoadFloat { .. }
+                | Op::StoreFloat { .. }
+                | Op::Prefetch { .. }
+                | Op::Atomic { .. } => Consumer::FloatAddress,
+                _ => Consumer::Address,
+            };
+        }
         Use::Predicate => return Consumer::Predicate,
         Use::BranchPredicate => return Consumer::BranchPredicate,
         Use::BranchRegister => return Consumer::Integer,
         Use::Data => {}
     }
     match op {
-        Op::Fused { .. } | Op::MinMax { .. } => Consumer::FloatArithmetic,
+        Op::Fused { .. } => Consumer::FloatArithmetic,
         Op::StoreFloat { .. } => Consumer::StoreFloat,
         Op::GetFloat { .. } => Consumer::GetFloat,
-        Op::Lanes { .. } | Op::Permute { .. } => Consumer::Multimedia,
-        Op::CompareFloat { .. }
+        Op::Lanes { .. } | Op::Permute { .. } | by_register!() => Consumer::Multimedia,
+        Op::One { op, .. } => match op {
+            One::SignExtend(_) | One::ZeroExtend(_) => Consumer::Other,
+            _ => Consumer::Multimedia,
+        },
+        Op::Compare { .. }
+        | Op::TestBit { .. }
+        | Op::TestNat { .. }
+        | Op::SetFloat { .. }
+        | Op::ToBranch { .. }
+        | Op::ToPredicates { .. }
+        | Op::ToApplication { .. }
+        | Op::CheckNat { .. } => Consumer::Other,
+        Op::MinMax { .. }
+        | Op::CompareFloat { .. }
         | Op::ClassFloat { .. }
         | Op::Multiply { .. }
         | Op::ToInteger { .. }
@@ -299,32 +363,39 @@ impl<'a> Clock<'a> {
         self.now
     }
 
-    pub(super) fn issue(&mut self, inst: &Inst, shape: &'static str, machine: &Machine<'_>) {
+    /// `reads` and `writes`: registers with the names that the instruction has for them.
+    pub(super) fn issue(
+        &mut self,
+        inst: &Inst,
+        shape: &'static str,
+        reads: impl IntoIterator<Item = (Id, Reg, Use)>,
+        writes: impl IntoIterator<Item = (Id, Reg)>,
+    ) {
         if self.any && !self.joins(inst, shape) {
             self.close();
         }
         self.any = true;
         self.take(inst, shape);
-        for read in &machine.reads {
+        for (id, name, what) in reads {
             // A loop branch reads its counters where it stands.
-            if matches!(inst.op, Op::Branch { .. }) && read.name.file == File::Application {
+            if matches!(inst.op, Op::Branch { .. }) && name.file == File::Application {
                 continue;
             }
-            let Some(&(issued, from)) = self.cells.get(read.id as usize) else {
+            let Some(&(issued, from)) = self.cells.get(id as usize) else {
                 continue;
             };
-            let latency = self.timing.latency(from, consumer(&inst.op, read.what));
+            let latency = self.timing.latency(from, consumer(&inst.op, what));
             self.ready = self.ready.max(issued + u64::from(latency));
         }
         let base = base(&inst.op);
         let from = producer(&inst.op);
-        for write in &machine.writes {
-            let from = if base == Some(write.name) {
+        for (id, name) in writes {
+            let from = if base == Some(name) {
                 Producer::Alu
             } else {
                 from
             };
-            self.pending.push((write.id, from));
+            self.pending.push((id, from));
         }
     }
 
@@ -456,6 +527,11 @@ fn kind(inst: &Inst) -> Kind {
             }
         }
         Op::Fence if inst.mnemonic.starts_with("mf") => Kind::Store,
+        by_register!() => Kind::Any,
+        Op::One {
+            op: One::Population,
+            ..
+        } => Kind::First,
         Op::Shift { .. }
         | Op::Extract { .. }
         | Op::Deposit { .. }
@@ -473,10 +549,13 @@ fn kind(inst: &Inst) -> Kind {
         } => Kind::First,
         Op::CompareFloat { .. }
         | Op::ClassFloat { .. }
+        | Op::MinMax { .. }
         | Op::Merge { .. }
         | Op::Sign { .. }
         | Op::Select { .. }
-        | Op::Bits { .. } => Kind::FirstFloat,
+        | Op::Bits { .. }
+        | Op::Reciprocal { .. }
+        | Op::ReciprocalRoot { .. } => Kind::FirstFloat,
         _ if inst.native == Slot::A => Kind::Alu,
         _ => Kind::Any,
     }

@@ -80,7 +80,21 @@ fn is_math(base: &str) -> bool {
         || base.strip_suffix('f').is_some_and(functions)
         || matches!(
             base,
-            "abs" | "labs" | "llabs" | "isnan" | "isinf" | "isfinite" | "signbit"
+            "abs"
+                | "labs"
+                | "llabs"
+                | "isnan"
+                | "isinf"
+                | "isfinite"
+                | "signbit"
+                | "__isnan"
+                | "__isnanf"
+                | "__isinf"
+                | "__isinff"
+                | "__finite"
+                | "__finitef"
+                | "__signbit"
+                | "__signbitf"
         )
 }
 
@@ -136,6 +150,19 @@ pub fn call(
         return None;
     }
     let base = name.strip_prefix("__builtin_").unwrap_or(name);
+    // As `<math.h>` of GNU's C library calls them.
+    let base = match base {
+        "__isnan" | "__isnanf" => "isnan",
+        "__isinf" | "__isinff" => "isinf",
+        "__finite" | "__finitef" => "isfinite",
+        "__signbit" | "__signbitf" => "signbit",
+        _ => base,
+    };
+    if let "memcpy" | "memmove" | "memset" = base
+        && let Some(value) = super::c_memory::call(cx, base, arguments, span)
+    {
+        return Some(value);
+    }
     match (base, arguments) {
         ("constant_p" | "object_size", _) => {
             let (ty, value) = match base {

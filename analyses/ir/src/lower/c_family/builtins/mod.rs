@@ -4,6 +4,7 @@
 //! builtin (or that its arguments do not fit), and the call becomes unknown.
 
 pub mod c;
+mod c_memory;
 pub mod cuda;
 pub mod hlsl;
 

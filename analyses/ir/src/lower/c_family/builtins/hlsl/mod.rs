@@ -7,6 +7,7 @@
 //! Source: Microsoft's HLSL intrinsic reference and the DirectX specifications of shader models 6.0 to 6.8.
 
 mod bits;
+pub mod extensions;
 mod geometry;
 mod math;
 pub mod names;
@@ -139,9 +140,19 @@ pub(crate) fn other(
     ty: &CType,
     read_only: bool,
 ) -> RValue {
+    opaque(cx, TextureOp::Other, args, ty, read_only)
+}
+
+fn opaque(
+    cx: &mut Context<'_>,
+    op: TextureOp,
+    args: &[crate::entity::Value],
+    ty: &CType,
+    read_only: bool,
+) -> RValue {
     let types = cx.structs.parts(ty).unwrap_or_default();
     let access = TextureAccess {
-        op: TextureOp::Other,
+        op,
         coordinates: 0,
         has_sampler: false,
         has_offset: false,

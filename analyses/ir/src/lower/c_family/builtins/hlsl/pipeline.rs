@@ -96,8 +96,13 @@ pub(super) fn call(
         }
         ("IsHelperLane", []) => input(cx, "SV_IsHelperLane", &CType::Bool),
         ("SetMeshOutputCounts" | "DispatchMesh" | "GetGroupWaveCount", _) => {
+            let op = match name {
+                "SetMeshOutputCounts" => TextureOp::SetMeshOutputCounts,
+                "DispatchMesh" => TextureOp::DispatchMesh,
+                _ => TextureOp::Other,
+            };
             let args = all_parts(cx, arguments);
-            other(cx, &args, &CType::Void, false)
+            opaque(cx, op, &args, &CType::Void, false)
         }
         ("GetGroupWaveIndex", []) => {
             let v = cx.builder.special(Special::WarpId, Type::I32);

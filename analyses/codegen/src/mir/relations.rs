@@ -1,0 +1,272 @@
+//! What is known of qualifying predicates: which exclude each other, and which imply another, instruction by instruction.
+//!
+//! ```text
+//!      cmp.eq p6, p7 = r14, r0      p6 and p7 exclude each other
+//! (p6) cmp.lt.unc p8, p9 = r15, r0  p8 and p9 too, and each implies p6
+//!      .pred.rel "mutex", p1, p2    so does what the author promises
+//! ```
+//!
+//! A predicate that is written is another one from then on; parallel compares, which only ever clear or only ever set, keep
+//! what stays true. A relation is older or younger than a label: who enters there knows the younger ones alone.
+//!
+//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.3; the manual of GNU `as`,
+//! *IA-64 Dependent Features*, on `.pred.rel` and `.pred.safe_across_calls`.
+
+use super::{Class, File, Inst, Parallel, Reg};
+use rustc_hash::FxHashMap;
+
+/// A predicate, and how often it was written.
+pub(crate) type Guard = (u8, u32);
+
+/// What the author says of predicates, in front of an instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Promise {
+    /// The number of the instruction that follows.
+    pub at: u32,
+    pub kind: PromiseKind,
+    pub predicates: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PromiseKind {
+    /// At most one is true.
+    Exclusive,
+    /// Each but the last implies the next.
+    Implies,
+    /// Nothing is known any longer of these; of none: of all.
+    Unrelated,
+    /// A call leaves these as they were; of none: it leaves none.
+    KeptByCalls,
+}
+
+/// Pairs that exclude or imply each other, each with the count of labels at which it was found.
+pub(crate) struct Relations {
+    written: [u32; 64],
+    exclusive: FxHashMap<Guard, Vec<(Guard, u32)>>,
+    implied: FxHashMap<Guard, Vec<(Guard, u32)>>,
+    labels: u32,
+    kept_by_calls: u64,
+}
+
+impl Default for Relations {
+    fn default() -> Relations {
+        Relations {
+            written: [0; 64],
+            exclusive: FxHashMap::default(),
+            implied: FxHashMap::default(),
+            labels: 0,
+            kept_by_calls: 0,
+        }
+    }
+}
+
+/// Implications that are followed from one predicate to the next.
+const LINKS: usize = 8;
+
+impl Relations {
+    /// The predicate as it is now.
+    pub(crate) fn guard(&self, predicate: u8) -> Guard {
+        (predicate, self.written[usize::from(predicate) & 63])
+    }
+
+    /// Labels so far.
+    pub(crate) fn labels(&self) -> u32 {
+        self.labels
+    }
+
+    /// Control may come here from elsewhere.
+    pub(crate) fn label(&mut self) {
+        self.labels += 1;
+    }
+
+    /// Whether a compare or the author told of these two themselves that they exclude each other.
+    pub(crate) fn told_apart(&self, one: Guard, other: Guard) -> bool {
+        self.exclude(one, other, 0)
+    }
+
+    fn exclude(&self, one: Guard, other: Guard, since: u32) -> bool {
+        let known = self.exclusive.get(&one);
+        known.is_some_and(|all| all.iter().any(|pair| pair.0 == other && pair.1 >= since))
+    }
+
+    /// Whether at most one of the two is true on all ways that enter at the label of this number or behind it.
+    pub(crate) fn apart(&self, one: Guard, other: Guard, since: u32) -> bool {
+        if self.exclude(one, other, since) {
+            return true;
+        }
+        let (one, other) = (
+            self.implications(one, since),
+            self.implications(other, since),
+        );
+        let mut pairs = one
+            .iter()
+            .flat_map(|one| other.iter().map(move |other| (one, other)));
+        pairs.any(|(one, other)| self.exclude(*one, *other, since))
+    }
+
+    /// Whether the first is true only where the second is.
+    pub(crate) fn implies(&self, one: Guard, other: Guard) -> bool {
+        one.0 != 0 && self.implications(one, 0).contains(&other)
+    }
+
+    /// Itself, and what is true where it is.
+    fn implications(&self, one: Guard, since: u32) -> Vec<Guard> {
+        let mut out = vec![one];
+        let mut at = 0;
+        while at < out.len() && out.len() < LINKS {
+            for (next, found) in self.implied.get(&out[at]).into_iter().flatten() {
+                if *found >= since && !out.contains(next) {
+                    out.push(*next);
+                }
+            }
+            at += 1;
+        }
+        out
+    }
+
+    fn exclude_each_other(&mut self, one: Guard, other: Guard) {
+        let labels = self.labels;
+        self.exclusive.entry(one).or_default().push((other, labels));
+        self.exclusive.entry(other).or_default().push((one, labels));
+    }
+
+    /// Takes in what the author says.
+    pub(crate) fn promised(&mut self, promise: &Promise) {
+        let numbers = &promise.predicates;
+        match promise.kind {
+            PromiseKind::Exclusive => {
+                for (index, &one) in numbers.iter().enumerate() {
+                    for &other in &numbers[..index] {
+                        self.exclude_each_other(self.guard(one), self.guard(other));
+                    }
+                }
+            }
+            PromiseKind::Implies => {
+                for pair in numbers.windows(2) {
+                    let (one, other) = (self.guard(pair[0]), self.guard(pair[1]));
+                    let known = self.implied.entry(one).or_default();
+                    known.push((other, self.labels));
+                }
+            }
+            PromiseKind::Unrelated if numbers.is_empty() => self.forget(),
+            PromiseKind::Unrelated => self.keep(|number| !numbers.contains(&number)),
+            PromiseKind::KeptByCalls => {
+                self.kept_by_calls = numbers
+                    .iter()
+                    .fold(0, |all, number| all | 1 << (number & 63));
+            }
+        }
+    }
+
+    /// Nothing is known any longer.
+    pub(crate) fn forget(&mut self) {
+        self.exclusive.clear();
+        self.implied.clear();
+    }
+
+    fn keep(&mut self, kept: impl Fn(u8) -> bool) {
+        for pairs in [&mut self.exclusive, &mut self.implied] {
+            pairs.retain(|one, others| {
+                others.retain(|(other, _)| kept(other.0));
+                kept(one.0) && !others.is_empty()
+            });
+        }
+    }
+
+    /// A call came back: the assembler knows nothing of predicates behind it, preserved or not, but those that the author
+    /// names.
+    pub(crate) fn called(&mut self) {
+        let kept = self.kept_by_calls;
+        self.keep(|number| kept >> number & 1 != 0);
+    }
+
+    /// Rotating registers have other names from here on.
+    pub(crate) fn renamed(&mut self) {
+        self.keep(|number| number < 16);
+        self.written[16..].iter_mut().for_each(|count| *count += 1);
+    }
+
+    /// Takes in what the instruction writes. Two targets of one compare exclude each other where they are written for
+    /// certain, and stay so when both are written again.
+    pub(crate) fn wrote(&mut self, inst: &Inst) {
+        let targets: Vec<(u8, Parallel, bool)> = inst
+            .defs
+            .iter()
+            .filter(|def| def.register.file == File::Predicate)
+            .map(|def| (def.register.number & 63, def.parallel, def.always))
+            .collect();
+        if targets.is_empty() {
+            return;
+        }
+        let qualifying = self.guard(inst.predicate);
+        let old: Vec<Guard> = targets.iter().map(|target| self.guard(target.0)).collect();
+        let before = matches!(old[..], [one, other] if self.exclude(one, other, 0));
+        for &(number, ..) in &targets {
+            self.written[usize::from(number)] += 1;
+        }
+        for (&(number, parallel, _), &old) in targets.iter().zip(&old) {
+            let new = self.guard(number);
+            match parallel {
+                // Where it is true it was true before.
+                Parallel::And | Parallel::DeMorganAnd => self.inherit(old, new),
+                // What implied it implies it still.
+                Parallel::Or | Parallel::DeMorganOr => {
+                    for others in self.implied.values_mut() {
+                        let found = others.iter().find(|(other, _)| *other == old);
+                        let found = found.map(|(_, since)| (new, *since));
+                        others.extend(found);
+                    }
+                }
+                Parallel::Alone => {}
+            }
+        }
+        let plain = targets.iter().all(|target| target.1 == Parallel::Alone);
+        let always = targets.iter().any(|target| target.2);
+        let certain = before || inst.predicate == 0 || always;
+        let compares = matches!(inst.class, Class::Compare | Class::FloatCompare);
+        if let (true, [one, other], true, true) = (compares, &targets[..], plain, certain) {
+            let (one, other) = (self.guard(one.0), self.guard(other.0));
+            self.exclude_each_other(one, other);
+        }
+        if compares && plain && always && inst.predicate != 0 {
+            for target in &targets {
+                let one = self.guard(target.0);
+                let known = self.implied.entry(one).or_default();
+                known.push((qualifying, self.labels));
+            }
+        }
+    }
+
+    /// The new one is true only where the old one was.
+    fn inherit(&mut self, old: Guard, new: Guard) {
+        for (other, since) in self.exclusive.get(&old).cloned().unwrap_or_default() {
+            self.exclusive.entry(new).or_default().push((other, since));
+            self.exclusive.entry(other).or_default().push((new, since));
+        }
+        if let Some(known) = self.implied.get(&old).cloned() {
+            self.implied.insert(new, known);
+        }
+    }
+
+    /// Drops what is known of predicates that were written since, but for those that are still asked for.
+    pub(crate) fn prune(&mut self, asked: impl Fn(Guard) -> bool) {
+        let written = self.written;
+        let kept = |one: Guard| written[usize::from(one.0) & 63] == one.1 || asked(one);
+        for pairs in [&mut self.exclusive, &mut self.implied] {
+            pairs.retain(|one, others| {
+                others.retain(|(other, _)| kept(*other));
+                kept(*one) && !others.is_empty()
+            });
+        }
+    }
+
+    /// Pairs that are held.
+    pub(crate) fn size(&self) -> usize {
+        self.exclusive.len() + self.implied.len()
+    }
+}
+
+/// Whether the register is the qualifying predicate of the instruction.
+pub(crate) fn qualifies(inst: &Inst, register: Reg) -> bool {
+    register.file == File::Predicate && register.number == inst.predicate
+}

@@ -1,0 +1,349 @@
+//! Copies as what they are copies of: a value that is handed from variable to variable, and from iteration to iteration,
+//! stays in the register in which it was made, which rotates.
+//!
+//! ```text
+//! c = a + b; a = b; b = c          c = (c 2 iterations ago) + (c of the iteration before): one sum in the cycle, not three
+//! q = p; p = q + 4; st4 [q] = x    p = p + 4; st4 [p of the iteration before] = x, which is st4 [p] = x, 4
+//! ```
+//!
+//! A copy goes where its target has no other writer in the loop, and what it copies is not written again behind it in its
+//! iteration. Who reads the target reads the source, as many iterations earlier. What the target holds in front of the loop
+//! is what the source had so many iterations before the first; where two registers would have to be that, what makes the
+//! source is done once more in the place of the copy, and one of the two is copied from each.
+//! Every step takes out one copy, so it ends.
+//!
+//! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 2.1: rotating registers make a value of any earlier iteration
+//! nameable.
+
+use super::body::{Item, Loop};
+use crate::mir::File;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// Names of values of iterations before the last one, and what they are before the first iteration.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Earlier {
+    /// By name: whose value, and how many iterations ago.
+    names: FxHashMap<Virtual, (Virtual, u32)>,
+    /// By value and iterations before the first: the register that holds it in front of the loop, where that is not the
+    /// value's own.
+    initials: BTreeMap<(Virtual, u32), Virtual>,
+}
+
+impl Earlier {
+    /// Whose value it is, and how many iterations ago; its own, if it is no such name.
+    pub(super) fn of(&self, name: Virtual) -> (Virtual, u32) {
+        self.names.get(&name).copied().unwrap_or((name, 0))
+    }
+    pub(super) fn root(&self, name: Virtual) -> Virtual {
+        self.of(name).0
+    }
+    pub(super) fn ago(&self, name: Virtual) -> u32 {
+        self.of(name).1
+    }
+    /// The register that holds what the iteration before the first left.
+    pub(super) fn initial(&self, value: Virtual) -> Virtual {
+        self.initials.get(&(value, 1)).copied().unwrap_or(value)
+    }
+    /// Registers that hold what iterations before the first left, by how many before.
+    pub(super) fn initials(&self, value: Virtual) -> Vec<(u32, Virtual)> {
+        let later = self.initials.range((value, 2)..=(value, u32::MAX));
+        let later = later.map(|(&(_, ago), &from)| (ago, from));
+        [(1, self.initial(value))]
+            .into_iter()
+            .chain(later)
+            .collect()
+    }
+    /// The name of a value of so many iterations ago.
+    fn name(&mut self, function: &mut Function, value: Virtual, ago: u32) -> Virtual {
+        let mut known = self.names.iter();
+        match known.find(|(_, of)| **of == (value, ago)) {
+            Some((&name, _)) => name,
+            None => {
+                let name = function.register(function.file(value));
+                self.names.insert(name, (value, ago));
+                name
+            }
+        }
+    }
+}
+
+/// Copies that are followed: the loop is gone through for each.
+const COPIES: usize = 64;
+
+/// Takes out the copies.
+pub(super) fn forget(function: &mut Function, given: &mut Loop) {
+    let mut left = COPIES;
+    let mut at = 0;
+    while at < given.items.len() && left > 0 {
+        let copy = found(function, given, at);
+        match copy.is_some_and(|copy| forgotten(function, given, at, copy)) {
+            // What was copied from it may go now.
+            true => (at, left) = (0, left - 1),
+            false => at += 1,
+        }
+    }
+}
+
+/// `target` is what `value` was so many iterations ago.
+#[derive(Clone, Copy)]
+struct Copy {
+    target: Virtual,
+    value: Virtual,
+    ago: u32,
+}
+
+/// How many items write it.
+fn writers(given: &Loop, name: Virtual) -> usize {
+    let writes = |item: &&Item| item.operation.writes().any(|one| one == name);
+    given.items.iter().filter(writes).count()
+}
+
+/// The item as a copy that may go.
+fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
+    let Item {
+        operation, before, ..
+    } = &given.items[at];
+    let ([Operand::Register(Name::Virtual(target))], [Operand::Register(Name::Virtual(source))]) =
+        (&operation.targets[..], &operation.sources[..])
+    else {
+        return None;
+    };
+    let (target, source) = (*target, *source);
+    let file = function.file(target);
+    let plain = operation.mnemonic == "mov"
+        && operation.predicate.is_none()
+        && file == function.file(source)
+        && matches!(file, File::General | File::Float);
+    if !plain || given.statics.contains(&target) || writers(given, target) != 1 {
+        return None;
+    }
+    let (value, ago) = match before.contains(&source) {
+        true => (source, 1),
+        false => given.earlier.of(source),
+    };
+    let mut later = given.items[at..].iter();
+    let again = ago == 0 && later.any(|item| item.operation.writes().any(|one| one == value));
+    let made = writers(given, value) > 0;
+    (made && !again && value != target && !given.statics.contains(&value)).then_some(Copy {
+        target,
+        value,
+        ago,
+    })
+}
+
+/// Whether somebody reads what the iteration before left under this name.
+fn is_carried(given: &Loop, name: Virtual) -> bool {
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    let before = given.items.iter().any(|item| item.before.contains(&name));
+    before || left.into_iter().any(|one| one.1 == name && one.2 == 1)
+}
+
+/// Whether the copy is gone.
+fn forgotten(function: &mut Function, given: &mut Loop, at: usize, copy: Copy) -> bool {
+    let Copy { target, value, ago } = copy;
+    // What the target, and what iterations before left in it, is in front of the loop.
+    let mut initials: Vec<(u32, Virtual)> = Vec::new();
+    if is_carried(given, target) {
+        initials = given.earlier.initials(target);
+    }
+    let own = is_carried(given, value) || given.earlier.names.values().any(|of| of.0 == value);
+    let taken = |ago: u32| {
+        let known = given.earlier.initials.contains_key(&(value, ago));
+        known || ago == 1 && own
+    };
+    let (mut at, mut value) = (at, value);
+    if initials.iter().any(|one| taken(one.0 + ago)) {
+        let Some((again, before)) = repeated(function, given, value, ago) else {
+            return false;
+        };
+        (value, at) = (again, at + before);
+    }
+    let copy = Copy { value, ..copy };
+    given.earlier.initials.retain(|key, _| key.0 != target);
+    for (before, from) in initials {
+        given.earlier.initials.insert((value, before + ago), from);
+    }
+    // Names of what the target was are names of what the value was.
+    for of in given.earlier.names.values_mut() {
+        if of.0 == target {
+            *of = (value, of.1 + ago);
+        }
+    }
+    for exit in &mut given.exits {
+        for live in &mut exit.live {
+            if live.1 == target {
+                *live = (live.0, value, live.2 + ago);
+            }
+        }
+    }
+    given.items.remove(at);
+    for number in 0..given.items.len() {
+        if given.items[number]
+            .operation
+            .reads()
+            .any(|one| one == target)
+        {
+            reread(function, given, number, copy);
+        }
+    }
+    true
+}
+
+/// What makes the value once more, under another name, and how many items that adds. The other name is what the value is in
+/// front of the loop.
+fn repeated(
+    function: &mut Function,
+    given: &mut Loop,
+    value: Virtual,
+    ago: u32,
+) -> Option<(Virtual, usize)> {
+    let makes = |item: &Item| item.operation.writes().any(|one| one == value);
+    let mut makers = (0..given.items.len()).filter(|&at| makes(&given.items[at]));
+    let (Some(at), None) = (makers.next(), makers.next()) else {
+        return None;
+    };
+    let mut again = given.items[at].clone();
+    let Operation {
+        targets, predicate, ..
+    } = &mut again.operation;
+    let ([Operand::Register(Name::Virtual(target))], None) = (&mut targets[..], predicate) else {
+        return None;
+    };
+    let name = function.register(function.file(value));
+    *target = name;
+    let reads_itself = again
+        .operation
+        .reads()
+        .any(|one| given.earlier.root(one) == value);
+    if reads_itself || again.operation.memory.is_some() || !again.free || again.check.is_some() {
+        return None;
+    }
+    for (before, from) in given.earlier.initials(value) {
+        if before <= ago {
+            given.earlier.initials.insert((name, before), from);
+        }
+    }
+    given.items.insert(at + 1, again);
+    Some((name, 1))
+}
+
+/// Lets an item read the value in the place of its copy.
+fn reread(function: &mut Function, given: &mut Loop, number: usize, copy: Copy) {
+    let Copy { target, value, ago } = copy;
+    let Loop { items, earlier, .. } = given;
+    let item = &mut items[number];
+    let carried = item.before.contains(&target);
+    item.before.retain(|one| *one != target);
+    let ago = ago + u32::from(carried);
+    // One name is one value: that of the iteration before has its own where both are read.
+    let both = item.operation.reads().any(|one| one == value);
+    let already = u32::from(item.before.contains(&value));
+    let name = match ago {
+        0 if already == 1 => {
+            let name = earlier.name(function, value, 1);
+            rename(&mut item.operation, value, name);
+            item.before.retain(|one| *one != value);
+            value
+        }
+        0 => value,
+        1 if !both || already == 1 => {
+            item.before.push(value);
+            item.before.sort_unstable();
+            item.before.dedup();
+            value
+        }
+        _ => earlier.name(function, value, ago),
+    };
+    rename(&mut item.operation, target, name);
+}
+
+/// Reads another name.
+fn rename(operation: &mut Operation, from: Virtual, to: Virtual) {
+    for operand in &mut operation.sources {
+        match operand {
+            Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one))
+                if *one == from =>
+            {
+                *one = to;
+            }
+            _ => {}
+        }
+    }
+    for operand in &mut operation.targets {
+        if *operand == Operand::Address(Name::Virtual(from)) {
+            *operand = Operand::Address(Name::Virtual(to));
+        }
+    }
+}
+
+/// Steps that an access adds to its address.
+const STEPS: std::ops::RangeInclusive<i64> = -256..=255;
+
+/// `ld8 x = [p of the iteration before]; p = 8 + p` as `ld8 x = [p], 8`, where nothing else reads p.
+pub(super) fn step(function: &Function, given: &mut Loop) {
+    let mut used: FxHashMap<Virtual, u32> = FxHashMap::default();
+    for one in given
+        .items
+        .iter()
+        .flat_map(|item| item.operation.virtual_registers())
+    {
+        *used.entry(one).or_default() += 1;
+    }
+    let left = given.exits.iter().flat_map(|exit| &exit.live);
+    let mut kept: FxHashSet<Virtual> = left.map(|one| one.1).collect();
+    kept.extend(given.earlier.names.values().map(|of| of.0));
+    kept.extend(given.earlier.initials.keys().map(|key| key.0));
+    let mut gone: Vec<usize> = Vec::new();
+    for at in 0..given.items.len() {
+        let Some((base, by)) = induction(&given.items[at]) else {
+            continue;
+        };
+        // Itself twice, and the access.
+        let only = used.get(&base) == Some(&3) && !kept.contains(&base);
+        if !only || function.file(base) != File::General || given.statics.contains(&base) {
+            continue;
+        }
+        let access = given.items.iter().position(|item| {
+            let operation = &item.operation;
+            let plain = operation.predicate.is_none() && operation.sources.len() == 1;
+            let address = Operand::Address(Name::Virtual(base));
+            let mut operands = operation.targets.iter().chain(&operation.sources);
+            let kind = operation.base();
+            plain
+                && item.before.contains(&base)
+                && (kind.starts_with("ld") || kind.starts_with("st"))
+                && operands.any(|one| *one == address)
+        });
+        let Some(access) = access else { continue };
+        let item = &mut given.items[access];
+        item.operation.sources.push(Operand::Number(by));
+        item.before.retain(|one| *one != base);
+        item.free = false;
+        given.statics.insert(base);
+        gone.push(at);
+    }
+    let mut at = 0..;
+    given
+        .items
+        .retain(|_| at.next().is_none_or(|at| !gone.contains(&at)));
+}
+
+/// A register that every iteration adds a number to, and the number.
+fn induction(item: &Item) -> Option<(Virtual, i64)> {
+    let operation = &item.operation;
+    let plain = operation.predicate.is_none()
+        && matches!(operation.mnemonic.as_str(), "add" | "adds")
+        && operation.targets.len() == 1;
+    let target = operation.targets.first()?.virtual_register()?;
+    match &operation.sources[..] {
+        [Operand::Number(by), Operand::Register(Name::Virtual(of))]
+        | [Operand::Register(Name::Virtual(of)), Operand::Number(by)]
+            if plain && *of == target && item.before == [target] && STEPS.contains(by) =>
+        {
+            Some((target, *by))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,85 @@
+//! A conditional move behind a compare as the larger or the smaller of the two.
+//!
+//! ```text
+//! fcmp.gt p, p0 = x, m; (p) mov m = x        m = x > m ? x : m        fmax m = x, m
+//! ```
+//!
+//! `fmax a, b` is b where the two are equal, or one is no number, and `fmin a, b` too: each is one of C's conditional
+//! expressions, to the bit. The compare goes where nothing else reads it. Exceptions are those of `fcmp.lt`.
+//!
+//! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, `fmax`, `fmin`.
+
+use crate::mir::function::{Name, Operand, Operation, Virtual};
+use crate::predicate::Body;
+
+/// Puts maxima and minima in the place of moves.
+pub(super) fn extrema(body: &mut Body) {
+    for at in 0..body.operations.len() {
+        if let Some(made) = extremum(&body.operations, at) {
+            body.operations[at] = made;
+        }
+    }
+}
+
+/// The move at `at` as one.
+fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
+    let operation = &operations[at];
+    let predicate = operation.predicate?;
+    let ("mov", [Operand::Register(target)], [Operand::Register(source)]) = (
+        operation.mnemonic.as_str(),
+        &operation.targets[..],
+        &operation.sources[..],
+    ) else {
+        return None;
+    };
+    let mut writers = (0..operations.len()).filter(|&by| writes(&operations[by], predicate));
+    let compare = writers.next().filter(|&by| by < at)?;
+    if writers.next().is_some() || !operations[compare].is_certain() {
+        return None;
+    }
+    let compare_of = &operations[compare];
+    let mut parts = compare_of.mnemonic.split('.');
+    let greater = match (parts.next()?, parts.next()?) {
+        ("fcmp", "gt") => true,
+        ("fcmp", "lt") => false,
+        _ => return None,
+    };
+    let plain = compare_of.predicate.is_none() && parts.all(|one| one == "unc");
+    let [Operand::Register(left), Operand::Register(right)] = &compare_of.sources[..] else {
+        return None;
+    };
+    // x > y.
+    let (x, y) = if greater {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    let between = &operations[compare + 1..at];
+    let changed = |name: &Name| match *name {
+        Name::Virtual(one) => between.iter().any(|by| writes(by, one)),
+        Name::Fixed(reg) => !reg.is_constant(),
+    };
+    if !plain || changed(x) || changed(y) || x == y {
+        return None;
+    }
+    let holds = compare_of.targets.first()?.virtual_register() == Some(predicate);
+    // As `condition ? first : second` of x > y and of y < x.
+    let (mnemonic, first, second) = match (holds, target == x && source == y) {
+        (true, false) if target == y && source == x => ("fmax", x, y),
+        (true, true) => ("fmin", y, x),
+        (false, true) => ("fmax", x, y),
+        (false, false) if target == y && source == x => ("fmin", y, x),
+        _ => return None,
+    };
+    let registers = [first, second].map(|one| Operand::Register(*one));
+    Some(Operation {
+        mnemonic: mnemonic.into(),
+        predicate: None,
+        sources: registers.to_vec(),
+        ..operation.clone()
+    })
+}
+
+fn writes(operation: &Operation, name: Virtual) -> bool {
+    operation.writes().any(|one| one == name)
+}

@@ -1,0 +1,157 @@
+//! Cycles of a straight way through a text: instructions one behind the other, as if each were executed, by the clock of
+//! the simulator.
+//!
+//! ```text
+//! the end of the block in front · the block · the block behind it      9 cycles, with what the second waits for
+//! ```
+//!
+//! Registers are those that instructions name; what a taken branch renames is not followed. Which predicates are false is
+//! given: what they qualify issues, and reads and writes nothing.
+
+use super::program::{Inst, Program};
+use super::state::Use;
+use super::timing::{Clock, Timing};
+use crate::mir::{self, File, Reg};
+use crate::target::ia64::listing::Listing;
+use std::ops::Range;
+use syntax::ia64::Document;
+
+/// A text with its bundles, and its instructions in them.
+#[derive(Debug)]
+pub struct Laid {
+    program: Program,
+    /// By instruction of the program: the item of the listing, none of what fills.
+    items: Vec<Option<u32>>,
+    /// By item.
+    places: Vec<Option<usize>>,
+    insts: Vec<mir::Inst>,
+}
+
+/// A part of a way.
+#[derive(Clone, Debug)]
+pub struct Stretch<'l> {
+    pub laid: &'l Laid,
+    /// Of its listing.
+    pub items: Range<u32>,
+    /// It ends with a branch that is taken.
+    pub jumps: bool,
+}
+
+impl Laid {
+    #[must_use]
+    pub fn new(document: &Document, text: &str, listing: &Listing) -> Laid {
+        let (program, _) = Program::new(document, text);
+        let mut places = vec![None; listing.items.len()];
+        let number = |statement: u32| {
+            let found = listing
+                .items
+                .binary_search_by_key(&statement, |item| item.statement);
+            found.ok().map(|item| item as u32)
+        };
+        let items: Vec<Option<u32>> = program
+            .insts
+            .iter()
+            .map(|inst| number(inst.statement?))
+            .collect();
+        for (at, item) in items.iter().enumerate() {
+            if let Some(item) = item {
+                places[*item as usize] = Some(at);
+            }
+        }
+        Laid {
+            program,
+            items,
+            places,
+            insts: listing.items.iter().map(|item| item.inst.clone()).collect(),
+        }
+    }
+
+    /// With the nops that fill the bundle of the last.
+    fn range(&self, items: &Range<u32>) -> Option<Range<usize>> {
+        let mut places = self.places[items.start as usize..items.end as usize]
+            .iter()
+            .flatten();
+        let first = *places.next()?;
+        let last = *places.next_back().unwrap_or(&first);
+        let insts = &self.program.insts;
+        let behind = self.items[last + 1..]
+            .iter()
+            .zip(&insts[last + 1..])
+            .take_while(|(item, inst)| item.is_none() && inst.bundle == insts[last].bundle);
+        let end = last + 1 + behind.count();
+        Some(first..end)
+    }
+}
+
+/// Cycles until all of the way has issued; predicates in `off` (a bit each) are false.
+#[must_use]
+pub fn cycles(timing: &Timing, way: &[Stretch<'_>], off: u64) -> u64 {
+    let mut clock = Clock::new(timing);
+    let mut bundles = 0;
+    for stretch in way {
+        let Some(range) = stretch.laid.range(&stretch.items) else {
+            continue;
+        };
+        let program = &stretch.laid.program;
+        let first = program.insts[range.start].bundle;
+        let mut last = first;
+        for at in range {
+            let inst = &program.insts[at];
+            last = inst.bundle;
+            // Bundles of two texts are different ones.
+            let placed = Inst {
+                bundle: bundles + inst.bundle - first,
+                ..inst.clone()
+            };
+            let own = stretch.laid.items[at].map(|item| &stretch.laid.insts[item as usize]);
+            let (reads, writes) = own.map_or_else(Default::default, |own| effects(own, off));
+            clock.issue(&placed, program.shape(inst.bundle), reads, writes);
+            if inst.stop {
+                clock.end_group(false);
+            }
+        }
+        bundles += last - first + 1;
+        if stretch.jumps {
+            clock.end_group(true);
+        }
+    }
+    clock.end_group(false);
+    clock.cycles()
+}
+
+type Reads = Vec<(u32, Reg, Use)>;
+type Writes = Vec<(u32, Reg)>;
+
+fn effects(inst: &mir::Inst, off: u64) -> (Reads, Writes) {
+    let executes = inst.predicate == 0 || off >> (inst.predicate & 63) & 1 == 0;
+    let counted = |register: Reg| !matches!(register.file, File::Control | File::Special);
+    let id = |register: Reg| 256 * register.file as u32 + u32::from(register.number);
+    let reads = inst
+        .uses
+        .iter()
+        .filter(|&&register| counted(register))
+        .filter(|register| {
+            let own = **register == Reg::predicate(inst.predicate);
+            executes || own
+        })
+        .map(|&register| {
+            let what = match register.file {
+                File::Predicate if inst.branch.is_some_and(|kind| kind != mir::Branch::Check) => {
+                    Use::BranchPredicate
+                }
+                File::Predicate => Use::Predicate,
+                File::Branch => Use::BranchRegister,
+                _ if inst.memory.is_some_and(|memory| memory.base == register) => Use::Address,
+                _ => Use::Data,
+            };
+            (id(register), register, what)
+        })
+        .collect();
+    let writes = inst
+        .defs
+        .iter()
+        .filter(|def| counted(def.register) && (executes || def.always))
+        .map(|def| (id(def.register), def.register))
+        .collect();
+    (reads, writes)
+}

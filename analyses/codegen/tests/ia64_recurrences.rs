@@ -1,0 +1,205 @@
+//! The bound of a loop's recurrences, and the interval that is reached, are those of its arithmetic alone, however values
+//! are handed from variable to variable.
+//!
+//! Random loops of C over a few variables of type `double`: sums, differences, products and copies. The judge knows no
+//! dependence graph: it follows each variable through one iteration, counts the operations from what each was at the
+//! start, and takes the greatest of what such ways around come to an iteration (a path algebra over the variables).
+//! `LOCKSTEP_RECURRENCES` says how many loops.
+#![allow(clippy::disallowed_methods)]
+
+#[path = "support/judge.rs"]
+mod judge;
+
+use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
+use judge::{agrees, interpreted, module_of};
+use lockstep_codegen::machine;
+use lockstep_codegen::pipeline::software;
+use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::sim::Limits;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::fmt::Write;
+
+/// By variable at the start of an iteration: operations on the longest way from there.
+type Ways = Vec<Option<u32>>;
+
+struct Generated {
+    text: String,
+    /// By variable at the end of the iteration.
+    ways: Vec<Ways>,
+}
+
+fn generate(seed: u64) -> Generated {
+    let mut random = StdRng::seed_from_u64(seed);
+    let count = random.random_range(2..=5);
+    let name = |at: usize| format!("v{at}");
+    let mut now: Vec<Ways> = (0..count)
+        .map(|at| (0..count).map(|of| (of == at).then_some(0)).collect())
+        .collect();
+    let mut body = String::new();
+    for _ in 0..random.random_range(count..=2 * count + 2) {
+        let mut one = || random.random_range(0..count);
+        let (to, a, b) = (one(), one(), one());
+        let longest = |a: &Ways, b: &Ways| -> Ways {
+            let both = a.iter().zip(b);
+            both.map(|(a, b)| a.max(b).map(|way| way + 1)).collect()
+        };
+        let (line, ways) = match random.random_range(0..8) {
+            0..=3 => (name(a), now[a].clone()),
+            4 => (format!("{} + x[i]", name(a)), longest(&now[a], &now[a])),
+            5 => (format!("{} * k", name(a)), longest(&now[a], &now[a])),
+            6 => (
+                format!("{} + {}", name(a), name(b)),
+                longest(&now[a], &now[b]),
+            ),
+            _ => (
+                format!("{} - {}", name(a), name(b)),
+                longest(&now[a], &now[b]),
+            ),
+        };
+        now[to] = ways;
+        let _ = writeln!(body, "    {} = {line};", name(to));
+    }
+    let mut text =
+        String::from("void f(double *s, const double *restrict x, double k, long n) {\n");
+    for at in 0..count {
+        let _ = writeln!(text, "  double v{at} = s[{at}];");
+    }
+    let _ = writeln!(text, "  for (long i = 0; i < n; i++) {{\n{body}  }}");
+    for at in 0..count {
+        let _ = writeln!(text, "  s[{at}] = v{at};");
+    }
+    text.push_str("}\n");
+    Generated { text, ways: now }
+}
+
+/// The greatest number of operations an iteration that a way around has, as a fraction; and whether there is one of several
+/// iterations without any, which rotating registers can't hold.
+fn around(ways: &[Ways]) -> ((u32, u32), bool) {
+    let count = ways.len();
+    let mut power = ways.to_vec();
+    let (mut best, mut idle) = ((0, 1), false);
+    for iterations in 1..=count as u32 {
+        for (at, row) in power.iter().enumerate() {
+            let Some(way) = row[at] else { continue };
+            if way * best.1 > best.0 * iterations {
+                best = (way, iterations);
+            }
+        }
+        power = (0..count)
+            .map(|to| {
+                let through = |from: usize| {
+                    let each = (0..count).map(|by| Some(ways[to][by]? + power[by][from]?));
+                    each.max().flatten()
+                };
+                (0..count).map(through).collect()
+            })
+            .collect();
+    }
+    // Copies alone, from one to the other and back.
+    for start in 0..count {
+        let mut at = start;
+        for step in 1..=count {
+            let copied = ways[at].iter().flatten().count() == 1;
+            let from = ways[at].iter().position(|way| *way == Some(0));
+            let (true, Some(from)) = (copied, from) else {
+                break;
+            };
+            at = from;
+            idle |= at == start && step > 1;
+        }
+    }
+    (best, idle)
+}
+
+fn kernel(text: &str, n: u64) -> Kernel {
+    let bytes = |count: u64| -> Vec<u8> {
+        let values = (0..count).map(|at| (at as f64 * 0.75 - 2.0).to_bits().to_le_bytes());
+        values.flatten().collect()
+    };
+    let buffers = [8, n + 8].map(|count| Buffer {
+        element: Scalar::Double,
+        bytes: bytes(count),
+    });
+    let parameter = |name: &str, type_text: &str, argument| Parameter {
+        name: name.into(),
+        type_text: type_text.into(),
+        argument,
+    };
+    let pointer = |buffer| Argument::Pointer { buffer, offset: 0 };
+    let scalar = |ty, bits| Argument::Scalar { ty, bits };
+    Kernel {
+        seed: 0,
+        text: text.to_owned(),
+        name: "f".into(),
+        returns: None,
+        parameters: vec![
+            parameter("s", "double *", pointer(0)),
+            parameter("x", "const double *restrict ", pointer(1)),
+            parameter("k", "double ", scalar(Scalar::Double, 0.5f64.to_bits())),
+            parameter("n", "long ", scalar(Scalar::Long, n)),
+        ],
+        buffers: buffers.into(),
+    }
+}
+
+#[test]
+fn recurrences_are_as_long_as_their_arithmetic() {
+    let count: u64 = std::env::var("LOCKSTEP_RECURRENCES")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(150);
+    let (mut judged, mut reached, mut runs) = (0, 0, 0);
+    for seed in 0..count {
+        let Generated { text, ways } = generate(seed);
+        let ((operations, iterations), idle) = around(&ways);
+        let module = module_of(&text, "f");
+        for (name, latency) in [("itanium", 5), ("itanium2", 4)] {
+            let table = machine::named(name).expect("a table");
+            let options = Options {
+                pipeline: Some(software::Options {
+                    always: true,
+                    unroll: Some(1),
+                    ..software::Options::default()
+                }),
+                ..Options::default()
+            };
+            let code = emit(&module, table.epic().expect("groups"), &options)
+                .unwrap_or_else(|why| panic!("{why:?}\n{text}"));
+            for n in [0, 1, 2, 3, 7, 20] {
+                let kernel = kernel(&text, n);
+                let expected = interpreted(&kernel, &module);
+                let limits = Limits::default();
+                if let Err(why) = agrees(&kernel, "f", &expected, &code.text, &limits) {
+                    panic!("{seed}, {name}, n = {n}: {why}\n{text}\n{}", code.text);
+                }
+                runs += 1;
+            }
+            let [report] = &code.functions[0].loops[..] else {
+                continue;
+            };
+            if idle || !report.pipelined {
+                continue;
+            }
+            let least = (operations * latency).div_ceil(iterations);
+            judged += 1;
+            let told = format!("{seed}, {name}: {text}\n{:?}", report.critical);
+            assert!(
+                report.rec_mii <= least.max(1),
+                "{} for {least}: {told}",
+                report.rec_mii
+            );
+            assert!(
+                report.rec_mii >= least,
+                "{} for {least}: {told}",
+                report.rec_mii
+            );
+            reached += u32::from(report.ii == Some(report.min_ii()));
+        }
+    }
+    println!(
+        "{judged} loops have the bound of their arithmetic, {reached} reach it; {runs} runs agree"
+    );
+    assert!(judged * 4 > count);
+    assert!(reached as u64 * 20 >= judged * 19, "{reached} of {judged}");
+}

@@ -1,0 +1,150 @@
+//! Where included files are looked for: beside the including file, under remapped prefixes, in the configured directories, and
+//! for C in those of the system's headers.
+//!
+//! The system's headers describe the machine that the server runs on. Two of them tell the widths of its types by names of
+//! processors that are not predefined here; they are answered with those of the machine that code is made for, whose
+//! `long` and addresses have 64 bits. What belongs to a compiler (`<stddef.h>`, `<stdarg.h>`, `<float.h>`) is known without
+//! a header.
+
+use super::{Language, path_text, toolkit};
+use crate::db::{self, Db, File};
+use crate::host;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use syntax::c_family::lexer::lex;
+use syntax::preprocess::{IncludeResolver, IncludedFile};
+
+/// In front of the paths of files that are on no disk.
+const BUILT_IN: &str = "<built-in>/";
+/// Headers that are answered here.
+const ANSWERED: [(&str, &str); 2] = [
+    (
+        "bits/wordsize.h",
+        "#define __WORDSIZE 64\n#define __WORDSIZE_TIME64_COMPAT32 0\n",
+    ),
+    ("gnu/stubs.h", "\n"),
+];
+
+/// Whether a path is that of a file of the server's own.
+pub(super) fn is_built_in(path: &str) -> bool {
+    path.starts_with(BUILT_IN)
+}
+
+/// The search for included files.
+pub(super) struct Includes<'a> {
+    db: &'a dyn Db,
+    include_dirs: &'a [PathBuf],
+    remap: &'a [(String, PathBuf)],
+    system: &'a [PathBuf],
+    /// What the CUDA toolkit's own headers declare is built in.
+    knows_toolkit: bool,
+    /// Written for a system whose names of files have no case and whose separator is `\\`.
+    any_case: bool,
+}
+
+impl<'a> Includes<'a> {
+    pub(super) fn of(db: &'a dyn Db, file: File) -> Includes<'a> {
+        let config = file.settings(db).analysis(db);
+        let system = file.language(db) == Language::C && !config.no_system_headers;
+        Includes {
+            db,
+            include_dirs: &config.include_dirs,
+            remap: &config.path_remap,
+            system: match system {
+                true => system_directories(),
+                false => &[],
+            },
+            knows_toolkit: file.language(db) == Language::Cuda,
+            any_case: file.language(db) == Language::Hlsl,
+        }
+    }
+
+    fn open(&self, path: &Path) -> Option<IncludedFile> {
+        let file = self.db.file(path);
+        let tokens = db::lexed(self.db, file).clone()?;
+        Some(IncludedFile {
+            path: path_text(file.path(self.db)),
+            tokens,
+        })
+    }
+
+    fn found(&self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        if let Some(own) = self.answered(spec) {
+            return Some(own);
+        }
+        let plain;
+        let spec = match self.any_case {
+            true => {
+                plain = spec.replace('\\', "/");
+                &plain
+            }
+            false => spec,
+        };
+        let candidates = self.candidates(from, spec, angled);
+        let found = candidates.iter().find_map(|path| self.open(path));
+        if found.is_some() || !self.any_case {
+            return found;
+        }
+        let mut other = candidates
+            .iter()
+            .filter_map(|path| host::in_other_case(path));
+        other.find_map(|path| self.open(&path))
+    }
+
+    fn candidates(&self, from: &str, spec: &str, angled: bool) -> Vec<PathBuf> {
+        let mut candidates = Vec::new();
+        for (prefix, directory) in self.remap {
+            if let Some(rest) = spec.strip_prefix(prefix.as_str()) {
+                candidates.push(directory.join(rest.trim_start_matches('/')));
+            }
+        }
+        if let (false, Some(directory)) = (angled, Path::new(from).parent()) {
+            candidates.push(directory.join(spec));
+        }
+        let directories = self.include_dirs.iter().chain(self.system);
+        candidates.extend(directories.map(|directory| directory.join(spec)));
+        candidates
+            .iter()
+            .map(|path| host::normalize(path))
+            .collect()
+    }
+
+    fn answered(&self, spec: &str) -> Option<IncludedFile> {
+        static TOKENS: OnceLock<Vec<IncludedFile>> = OnceLock::new();
+        let all = TOKENS.get_or_init(|| {
+            let each = ANSWERED.iter().map(|(name, text)| IncludedFile {
+                path: Arc::from(format!("{BUILT_IN}{name}")),
+                tokens: Arc::new(lex(text)),
+            });
+            each.collect()
+        });
+        let at = ANSWERED.iter().position(|(name, _)| *name == spec)?;
+        all.get(at).filter(|_| !self.system.is_empty()).cloned()
+    }
+}
+
+impl IncludeResolver for Includes<'_> {
+    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let found = self.found(from, spec, angled)?;
+        let built_in =
+            self.knows_toolkit && toolkit::is_built_in(self.db, spec, Path::new(&*found.path));
+        (!built_in).then_some(found)
+    }
+    fn exists(&mut self, from: &str, spec: &str, angled: bool) -> bool {
+        self.found(from, spec, angled).is_some()
+    }
+    fn resolve_next(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let candidates = self.candidates(from, spec, angled);
+        let here = candidates.iter().position(|path| path.as_os_str() == from);
+        candidates
+            .iter()
+            .skip(here.map_or(0, |at| at + 1))
+            .find_map(|path| self.open(path))
+    }
+}
+
+/// The directories in which compilers of C look on this machine, in their order.
+fn system_directories() -> &'static [PathBuf] {
+    static FOUND: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    FOUND.get_or_init(host::system_include_directories)
+}
