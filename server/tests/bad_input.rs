@@ -199,7 +199,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
                 ) + "__global__ void k(int* o) { o[threadIdx.x] = f30(1); }"
                     + GOOD,
             ),
-            "",
+            "not entered",
         ),
     ]
 }

@@ -554,6 +554,21 @@ fn a_template_argument_that_is_no_number_can_be_used_behind_its_block() {
 }
 
 #[test]
+fn results_are_typed_by_expressions_of_parameters() {
+    let out = words(
+        "template <class T> __device__ auto twice(T a) -> decltype(a + a) { return a + a; } \
+        template <class A, class B> __device__ auto larger(A a, B b) -> decltype(a < b ? b : a) { return a < b ? b : a; } \
+        template <class T> __device__ auto fourfold(T a) -> decltype(twice(a) + twice(a)) { return twice(a) + twice(a); } \
+        template <class C> __device__ auto at(C& c, int i) -> decltype((c[i])) { return c[i]; } \
+        template <class... Ts> __device__ auto count(Ts... ts) -> decltype(sizeof...(ts) + 0) { return sizeof...(ts); } \
+        __global__ void k(int* out) { int i = threadIdx.x; short s = i * 1000; int few[2] = {0, 0}; at(few, 1) = 50; \
+        out[i] = fourfold(s) + (int)(larger(i, 2.5f) * 2) + at(few, 1) + count(i, s, 2.f) + 100 * twice(i) / 2; }",
+    );
+    let expected = |i: i32| i * 4000 + (f64::from(i).max(2.5) * 2.0) as i32 + i * 100 + 50 + 3;
+    assert_eq!(out, lanes(expected));
+}
+
+#[test]
 fn aliases_mean_the_same_wherever_they_are_named() {
     let out = words(
         "template <bool B, typename T, typename F> struct choose { using type = T; }; \

@@ -78,7 +78,7 @@ impl Context<'_> {
         } = fitting;
         let name = callee.name.clone();
         let Some(full) = self.with_body(&callee) else {
-            let return_type = self.return_type_of(&callee, &scopes);
+            let return_type = self.return_type_of(&callee, &scopes, &parameters);
             let Some(function) = callee.function.function() else {
                 return self.unseen_call(&name, Unseen::Body, this, arguments, return_type, span);
             };
@@ -95,7 +95,7 @@ impl Context<'_> {
             return self.unknown_call(&name, this, arguments, None, span);
         };
         if function.variadic && self.is_c() {
-            let return_type = self.return_type_of(&callee, &scopes);
+            let return_type = self.return_type_of(&callee, &scopes, &parameters);
             self.in_module(callee.clone());
             let prototype = Prototype {
                 function,
@@ -118,7 +118,7 @@ impl Context<'_> {
         });
         let id = callee_id(&callee, class, &scopes, function);
         let by_type = !self.is_c() && self.unevaluated > 0;
-        if by_type && let Some(result) = self.returned_unevaluated(&callee, &scopes, &id) {
+        if by_type && let Some(result) = self.returned_unevaluated(&callee, &scopes, &parameters, &id) {
             return result;
         }
         let recursive = self.callees.contains(&id);
@@ -160,8 +160,7 @@ impl Context<'_> {
         frame.class = callee.class;
         frame.this = this.cloned();
         let caller = self.frames.len();
-        let asked = (by_type && depends_on_template_alone(function) && !id.contains('?'))
-            .then(|| id.clone());
+        let asked = by_type.then(|| id.clone());
         self.frames.push(frame);
         if class_changed {
             for (name, local) in callee.bindings.iter().cloned() {
@@ -200,12 +199,9 @@ impl Context<'_> {
         }
         self.builder.function.sites[site].arguments = recorded;
         let is_constructor = matches!(function.name, ast::FunctionName::Constructor(_));
-        let return_type = if is_constructor {
-            CType::Void
-        } else if let ast::FunctionName::Conversion { .. } = function.name {
-            self.resolve_type(&function.return_type)
-        } else {
-            self.resolve_type(&function.return_type)
+        let return_type = match is_constructor {
+            true => CType::Void,
+            false => self.resolve_type(&function.return_type),
         };
         if is_constructor && let Some(object) = this {
             let object = object.clone();
@@ -218,12 +214,23 @@ impl Context<'_> {
             _ => Operand::Value(RValue::void()),
         };
         self.callees.pop();
-        if let Some(id) = asked
-            && self.stands_for_its_type(result.ty())
-        {
-            self.returned_types.insert(id, result.ty().clone());
+        if let Some(id) = asked {
+            self.remember_returned(function, &id, result.ty());
         }
         result
+    }
+
+    /// Keeps what an instance returns for the next that asks for its type, unless an argument has a say in it.
+    fn remember_returned(
+        &mut self,
+        function: &ast::Function,
+        id: &super::outlined::CalleeId,
+        ty: &CType,
+    ) {
+        let lasts = depends_on_template_alone(function) && !id.contains('?');
+        if lasts && self.stands_for_its_type(ty) {
+            self.returned_types.insert(id.clone(), ty.clone());
+        }
     }
 
     /// The result of a call whose type alone is asked for, where that is known without the body.
@@ -231,11 +238,18 @@ impl Context<'_> {
         &mut self,
         callee: &Callee,
         scopes: &[Scope],
+        parameters: &[Bound],
         id: &super::outlined::CalleeId,
     ) -> Option<Operand> {
         let ty = match self.returned_types.get(id) {
             Some(known) => known.clone(),
-            None => self.return_type_of(callee, scopes)?,
+            None => {
+                let ty = self.return_type_of(callee, scopes, parameters)?;
+                if let Some(function) = callee.function.function() {
+                    self.remember_returned(function, id, &ty);
+                }
+                ty
+            }
         };
         if ty.is_void() {
             return Some(Operand::Value(RValue::void()));
@@ -267,17 +281,64 @@ impl Context<'_> {
         }
     }
 
-    pub(super) fn return_type_of(&mut self, callee: &Callee, scopes: &[Scope]) -> Option<CType> {
+    pub(super) fn return_type_of(
+        &mut self,
+        callee: &Callee,
+        scopes: &[Scope],
+        parameters: &[Bound],
+    ) -> Option<CType> {
+        let function = callee.function.function()?;
         let mut frame = Frame::outside(callee.item.clone());
         frame.site = self.site();
         frame.namespace = callee.namespace.clone();
         frame.scopes = scopes.to_vec();
         frame.class = callee.class;
         self.frames.push(frame);
-        let function = callee.function.function().map(|f| f.return_type.clone());
-        let ty = function.map(|ty| self.resolve_type(&ty));
+        let ty = self.declared_return_type(function, parameters);
         self.frames.pop();
+        Some(ty)
+    }
+
+    /// The type that a function's declaration gives to its result, in the frame on top. The parameters are in scope: a
+    /// trailing return type may name them, and asks for nothing but their types.
+    pub(super) fn declared_return_type(
+        &mut self,
+        function: &ast::Function,
+        parameters: &[Bound],
+    ) -> CType {
+        if !asks_for_types(&function.return_type) {
+            return self.resolve_type(&function.return_type);
+        }
+        let current = self.builder.current();
+        let aside = self.builder.create_block();
+        self.builder.switch_to(aside);
+        self.push_scope();
+        self.declare_unevaluated(function, parameters);
+        let ty = self.resolve_type(&function.return_type);
+        self.pop_scope();
+        self.builder.switch_to(current);
         ty
+    }
+
+    /// Declares parameters for their types alone.
+    fn declare_unevaluated(&mut self, function: &ast::Function, parameters: &[Bound]) {
+        for (index, parameter) in function.parameters.iter().enumerate() {
+            let Some(ident) = &parameter.name else {
+                continue;
+            };
+            let mut places = Vec::new();
+            for bound in parameters.iter().filter(|bound| bound.index == index) {
+                let value = self.undefined(bound.ty.value_type());
+                places.push(Local::Variable(LValue::value(value)));
+            }
+            let local = match parameter.pack {
+                true => Some(Local::Pack(places)),
+                false => places.pop(),
+            };
+            if let Some(local) = local {
+                self.declare(ident.name.clone(), local);
+            }
+        }
     }
 
     /// Lowers a body in the frame on top, which ends with it; control goes on behind the call.
@@ -385,6 +446,27 @@ impl Context<'_> {
 }
 
 /// Whether nothing but template arguments decides what a function returns: none of its parameters is declared `auto`.
+/// Whether a type is told by an expression somewhere in it.
+pub(super) fn asks_for_types(ty: &ast::Type) -> bool {
+    use ast::{TemplateArgument, TypeKind};
+    fn of_argument(argument: &TemplateArgument) -> bool {
+        match argument {
+            TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _) => asks_for_types(ty),
+            TemplateArgument::Value(_) => true,
+            TemplateArgument::Pack(inner) => of_argument(inner),
+        }
+    }
+    match &ty.kind {
+        TypeKind::Decltype(_) => true,
+        TypeKind::Named(name) => name.segments.iter().any(|segment| {
+            (segment.template_arguments.iter().flatten()).any(of_argument)
+        }),
+        TypeKind::Pointer(to) | TypeKind::Array { element: to, .. } => asks_for_types(to),
+        TypeKind::Reference { target, .. } => asks_for_types(target),
+        _ => false,
+    }
+}
+
 fn depends_on_template_alone(function: &ast::Function) -> bool {
     let is_auto = |p: &ast::Parameter| matches!(p.ty.kind, ast::TypeKind::Auto);
     !function.parameters.iter().any(is_auto)

@@ -223,12 +223,14 @@ pub struct Context<'a> {
     pub(super) types_asked: u32,
     /// Types of expressions that are being asked for, one inside the other.
     pub(super) unevaluated: u32,
-    /// What functions return whose declarations do not tell, as far as it was found.
+    /// What functions return, as far as it was asked for.
     pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
     /// How many functions share the budget of the one that is lowered.
     pub(super) sharers: usize,
     /// That the budget is spent was said.
     pub(super) budget_told: bool,
+    /// That no more types of expressions are found was said.
+    pub(super) types_told: bool,
     /// What is lowered is called by the module's first function.
     pub(super) of_module: bool,
     origins: FxHashMap<Slot, SlotOrigin>,
@@ -319,6 +321,7 @@ impl<'a> Context<'a> {
             returned_types: FxHashMap::default(),
             sharers: 1,
             budget_told: false,
+            types_told: false,
             of_module: false,
             open_symbols: Vec::new(),
             depth: 0,

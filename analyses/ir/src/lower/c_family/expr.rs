@@ -375,32 +375,67 @@ impl Context<'_> {
         self.frames.last()?.this.clone()
     }
 
-    /// The type of an expression that is not evaluated: it is lowered into a block that nothing reaches. Of the functions
-    /// that it calls, those whose declarations tell what they return are not entered (`returned_unevaluated`).
+    /// The type of an expression that is not evaluated.
     pub fn type_of(&mut self, e: &Expr) -> CType {
-        self.types_asked += 1;
-        if self.types_asked > MAX_TYPES_ASKED {
-            let message = format!(
-                "types of expressions are asked for more than {MAX_TYPES_ASKED} times: from here on they are not known"
-            );
-            self.report(syntax::ProblemKind::Limit, e.span, message);
-            return CType::Unknown;
+        match self.unevaluated_operand(e) {
+            Some(operand) => operand.ty().clone(),
+            None => CType::Unknown,
         }
-        let current = self.builder.current();
-        let aside = self.builder.create_block();
-        self.builder.switch_to(aside);
-        let problems = self.problems.len();
-        let demotions = self.demotions.clone();
-        let again = self.again;
-        self.unevaluated += 1;
-        let operand = self.expr(e);
-        self.unevaluated -= 1;
-        let ty = operand.ty().clone();
-        self.problems.truncate(problems);
-        self.demotions = demotions;
-        self.again = again;
-        self.builder.switch_to(current);
-        ty
+    }
+
+    /// `decltype(e)` and `typeof(e)`: in C++ the type with which a name was declared, and of another expression that
+    /// denotes a place a reference to it.
+    pub fn declared_type_of(&mut self, e: &Expr) -> CType {
+        let is_name = matches!(e.kind, ExprKind::Name(_) | ExprKind::Member { .. });
+        match self.unevaluated_operand(e) {
+            Some(Operand::Place(place)) if !is_name && !self.is_c() => match place.ty.value_type() {
+                CType::Unknown => CType::Unknown,
+                to => CType::Reference {
+                    to: to.clone().into(),
+                    is_const: place.is_const,
+                },
+            },
+            Some(operand) => operand.ty().clone(),
+            None => CType::Unknown,
+        }
+    }
+
+    /// An expression that is not evaluated is lowered into a block that nothing reaches. Of the functions that it
+    /// calls, those whose declarations tell what they return are not entered (`returned_unevaluated`).
+    fn unevaluated_operand(&mut self, e: &Expr) -> Option<Operand> {
+        self.types_asked += 1;
+        let operand = (self.types_asked <= MAX_TYPES_ASKED).then(|| {
+            let current = self.builder.current();
+            let aside = self.builder.create_block();
+            self.builder.switch_to(aside);
+            let problems = self.problems.len();
+            let budget_told = self.budget_told;
+            let demotions = self.demotions.clone();
+            let again = self.again;
+            self.unevaluated += 1;
+            let operand = self.expr(e);
+            self.unevaluated -= 1;
+            self.problems.truncate(problems);
+            self.budget_told = budget_told;
+            self.demotions = demotions;
+            self.again = again;
+            self.builder.switch_to(current);
+            operand
+        });
+        if self.unevaluated == 0 {
+            self.report_types_asked(e.span);
+        }
+        operand
+    }
+
+    /// Says once that no more types of expressions are found: problems inside of such expressions are not kept.
+    fn report_types_asked(&mut self, span: Span) {
+        if self.types_asked > MAX_TYPES_ASKED && !std::mem::replace(&mut self.types_told, true) {
+            let message = format!(
+                "a limit: types of expressions are asked for more than {MAX_TYPES_ASKED} times: from here on they are not known"
+            );
+            self.report(syntax::ProblemKind::Limit, span, message);
+        }
     }
 
     /// The value of an operand.

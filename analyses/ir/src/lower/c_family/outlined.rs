@@ -49,7 +49,7 @@ impl Context<'_> {
     /// A recursive call, or one beyond the budget.
     pub(super) fn outlined_call(&mut self, kept: Kept<'_, '_>, span: Span) -> Operand {
         self.reaches(kept.callee);
-        let return_type = self.return_type_of(kept.callee, kept.scopes);
+        let return_type = self.return_type_of(kept.callee, kept.scopes, kept.parameters);
         match self.module_function(&kept, return_type.as_ref()) {
             Some((index, return_type)) => self.call_of_module(&kept, index, return_type, span),
             None => {

@@ -281,7 +281,7 @@ impl Context<'_> {
         }
         // The return type takes part in substitution.
         if function.template.is_some() {
-            self.resolve_type(&function.return_type);
+            self.declared_return_type(function, &bound);
         }
         Some((bound, rank))
     }

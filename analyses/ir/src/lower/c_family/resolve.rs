@@ -41,7 +41,7 @@ impl Context<'_> {
                 CType::Opaque(path)
             }),
             TypeKind::Auto => CType::Unknown,
-            TypeKind::Decltype(e) => self.type_of(e),
+            TypeKind::Decltype(e) => self.declared_type_of(e),
             TypeKind::Pointer(to) => {
                 self.postponed.pointers += 1;
                 let pointee = self.resolve_type(to);

@@ -1,6 +1,7 @@
 //! One item to modules: which of its functions are lowered, their parameters, and the attempts that it takes.
 
 use super::assumed::Assumed;
+use super::call::{Bound, asks_for_types};
 use super::classes::{Callee, FunctionRef};
 use super::context::*;
 use super::env::{Environment, function_last_name};
@@ -358,8 +359,17 @@ impl Context<'_> {
                 self.frame().this = Some(place);
             }
             let changed = self.changed_names(function);
-            let ty = self.resolve_type(&function.return_type);
-            let ty = match ty {
+            let bound: Vec<Bound> = match asks_for_types(&function.return_type) {
+                true => (function.parameters.iter().enumerate())
+                    .map(|(index, parameter)| Bound {
+                        index,
+                        ty: self.resolve_type(&parameter.ty).of_parameter(),
+                        pack: parameter.pack,
+                    })
+                    .collect(),
+                false => Vec::new(),
+            };
+            let ty = match self.declared_return_type(function, &bound) {
                 CType::Unknown => CType::Void,
                 other => other,
             };
