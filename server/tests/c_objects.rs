@@ -156,6 +156,25 @@ fn what_has_no_known_value_is_refused() {
 }
 
 #[test]
+fn what_each_thread_has_of_its_own_is_left_out_by_name() {
+    let place = Place::new("threads");
+    let source = "_Thread_local int own = 3; int all = 4; extern __thread int theirs;\n\
+        int first(void) { return own; } int second(void) { return all; } int third(void) { return theirs; }\n\
+        int fourth(void) { static _Thread_local int count; return ++count; }\n";
+    let emitted = lockstep(&["emit", &place.file("threads.c", source), "--no-config"]);
+    assert_eq!(emitted.status.code(), Some(1));
+    let (text, told) = (command::text(&emitted), errors(&emitted));
+    for left in ["own", "first", "third", "fourth"] {
+        assert!(!text.contains(&format!("\n{left}:")), "{text}");
+        assert!(told.contains(&format!("`{left}`")), "{told}");
+    }
+    assert!(told.contains("local to a thread"), "{told}");
+    for kept in ["all", "second"] {
+        assert!(text.contains(&format!("\n{kept}:")), "{text}");
+    }
+}
+
+#[test]
 fn random_declarations_are_what_the_host_makes_of_them() {
     let place = Place::new("declarations");
     for seed in 0..40 {

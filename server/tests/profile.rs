@@ -134,6 +134,78 @@ fn a_sample_of_a_large_grid_says_so_and_is_close() {
     assert!((sampled - whole).abs() < 0.15, "{sampled} {whole}");
 }
 
+/// Values of lanes that were profiled, and executions with zeros of whole warps, by the value's name.
+fn profiled(place: &Place, options: &[&str]) -> (u64, Vec<(String, u64)>) {
+    let out = place.path("out.json");
+    let (source, inputs) = (fixture("sparse_layer.cu"), fixture("sparse_layer.toml"));
+    let mut words = vec!["profile", &source, "--inputs", &inputs, "-o", &out];
+    words.push("--no-config");
+    words.extend(options);
+    let output = lockstep(&words);
+    assert!(output.status.success(), "{}", errors(&output));
+    let profile = profile::load(Path::new(&out)).expect("a profile");
+    let item = profile.item("layer").cloned().expect("the kernel");
+    let values = item.values.iter();
+    (
+        values.clone().map(|value| value.profiled).sum(),
+        values.map(|one| (one.name.clone(), one.zeros)).collect(),
+    )
+}
+
+#[test]
+fn a_profiler_that_rests_sooner_or_longer_profiles_less_and_counts_the_same_zeros() {
+    let place = Place::new("schedule");
+    let (all, zeros) = profiled(&place, &["--every"]);
+    let (often, same) = profiled(&place, &["--interval", "64"]);
+    assert!(often < all, "{often} of {all}");
+    assert_eq!(same, zeros);
+    let (longer, same) = profiled(&place, &["--interval", "64", "--back-off", "8"]);
+    assert!(longer < often, "{longer} of {often}");
+    assert_eq!(same, zeros);
+    // What moves within bounds has converged; what must stop increasing goes on for longer, or as long.
+    let increasing = ["--interval", "64", "--criterion", "increasing"];
+    let (until_it_falls, same) = profiled(&place, &increasing);
+    assert!(until_it_falls != often, "the criterion is heard");
+    assert_eq!(same, zeros);
+    for bad in [["--interval", "0"], ["--criterion", "never"]] {
+        let source = fixture("sparse_layer.cu");
+        let output = lockstep(&["profile", &source, bad[0], bad[1]]);
+        assert_eq!(output.status.code(), Some(2), "{}", errors(&output));
+    }
+}
+
+#[test]
+fn values_that_alternate_are_among_the_recent_ones_though_never_the_last() {
+    let place = Place::new("recent");
+    let source = place.file(
+        "turns.cu",
+        "__global__ void turns(int* out) { int turn = threadIdx.x % 3; out[threadIdx.x] = turn + 5; }\n",
+    );
+    let inputs = place.file(
+        "turns.toml",
+        "item = \"turns\"\n[launch]\nthreads = [96]\nblock = [96]\n[buffers.out]\ncount = 96\n",
+    );
+    let out = run(&place, &source, &inputs);
+    let row = |options: &[&str]| {
+        let shown = text(&lockstep(&[&["profile", "show", &out], options].concat()));
+        let mut lines = shown.lines();
+        let head = lines.find(|line| line.starts_with("value")).expect(&shown);
+        let row = lines.find(|line| line.starts_with("turn ")).expect(&shown);
+        (head.to_owned(), row.to_owned())
+    };
+    assert!(!row(&[]).0.contains("MRV-2"));
+    let (head, row) = row(&["--recent"]);
+    let share = |name: &str| {
+        let end = head.find(name).expect(name) + name.len();
+        row[..end].rsplit(' ').next().expect("a share").to_owned()
+    };
+    assert_eq!(share("MRV-1"), "0%", "{row}");
+    assert_eq!(share("MRV-2"), "0%", "{row}");
+    for three in ["MRV-3", "MRV-4", "MRV-5"] {
+        assert_eq!(share(three), "97%", "{row}");
+    }
+}
+
 #[test]
 fn a_table_of_counts_becomes_a_profile() {
     let place = Place::new("csv");

@@ -21,6 +21,9 @@ pub enum Refusal {
     /// A variable's initial value.
     #[error("not understood: the initial value of `{name}` is no constant that is understood")]
     InitialValue { name: SmolStr },
+    /// A variable of which each thread has its own.
+    #[error("`{name}` is local to a thread, and there is no code for that")]
+    ThreadLocal { name: SmolStr },
     /// A variable's type.
     #[error("the size of `{name}` is not known")]
     Size { name: SmolStr },

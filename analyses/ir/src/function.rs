@@ -308,6 +308,8 @@ pub struct Definition {
     pub addresses: Vec<Address>,
     /// There is an initial value, and it is not known here.
     pub opaque: bool,
+    /// Each thread of the program has its own.
+    pub thread_local: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -31,8 +31,9 @@ cat >"$run/user/User/settings.json" <<S
 }
 S
 export EXTENSIONS_GALLERY='{"serviceUrl":""}' XDG_CONFIG_HOME=$run/home XDG_DATA_HOME=$run/home
-workbench() { node "$here/tools/workbench/node_modules/code-server/out/node/entry.js" --config "$run/config.yaml" --user-data-dir "$run/user" --extensions-dir "$run/extensions" "$@"; }
-workbench --install-extension "$here/../lockstep.vsix" --force
+# In place of its shell, so that ending it ends the workbench.
+workbench() { exec node "$here/tools/workbench/node_modules/code-server/out/node/entry.js" --config "$run/config.yaml" --user-data-dir "$run/user" --extensions-dir "$run/extensions" "$@"; }
+(workbench --install-extension "$here/../lockstep.vsix" --force)
 workbench --auth none --bind-addr "127.0.0.1:$port" --disable-telemetry --disable-update-check --disable-workspace-trust \
   --disable-getting-started-override --disable-proxy -e --reconnection-grace-time 5 >"$run/server.log" 2>&1 &
 server=$!

@@ -2,11 +2,12 @@
 
 use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
 use crate::config::{self, Config};
-use crate::db::{self, Database, Db, File, Source};
+use crate::db::{self, Database, Db, File, Item, Source};
 use crate::host;
 use crate::program::{self, Language};
 use crate::views;
 use facts::{Method, Scope};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,25 +77,39 @@ fn machine_problems(db: &Database, settings: db::Settings) {
     }
 }
 
-/// Computes what is shown of every item and frees what is not, a few items at a time.
+/// Computes what is shown of the items of a file and frees what is not, a few items at a time.
 pub(crate) fn warm(db: &mut Database, file: File) {
-    for pass in 0..2 {
-        let mut at = 0;
-        while let Some(&item) = db::items(db, file).get(at) {
-            at += 1;
-            // What kernels pass comes first: facts of device functions need all of it.
-            match pass {
-                0 if item.holds(db).kernels => drop(db::calls(db, item)),
-                0 => {}
-                _ => {
-                    views::rows_of(db, item);
-                    db::item_problems(db, item);
-                }
+    // What kernels pass comes first, those of headers, too: facts of device functions need all of it.
+    in_turn(
+        db,
+        file,
+        Vec::from_iter(0..db::items(db, file).len()),
+        |db, item| {
+            if item.holds(db).kernels {
+                db::calls(db, item);
             }
-            if at.is_multiple_of(AT_ONCE) {
-                db.sweep();
+        },
+    );
+    let shown: FxHashSet<_> = (views::items_to_show(db, file).into_iter())
+        .map(|(_, item)| item)
+        .collect();
+    let numbered = db::items(db, file).iter().enumerate();
+    let shown = numbered.filter_map(|(at, item)| shown.contains(item).then_some(at));
+    in_turn(db, file, shown.collect(), |db, item| {
+        views::rows_of(db, item);
+        db::item_problems(db, item);
+    });
+}
+
+/// Items by their numbers: what is freed between them takes their names with it.
+fn in_turn(db: &mut Database, file: File, numbers: Vec<usize>, work: impl Fn(&Database, Item<'_>)) {
+    for some in numbers.chunks(AT_ONCE) {
+        for &number in some {
+            if let Some(&item) = db::items(db, file).get(number) {
+                work(db, item);
             }
         }
+        db.sweep();
     }
 }
 

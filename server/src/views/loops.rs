@@ -324,7 +324,10 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
         | Refusal::Unknown { .. }
         | Refusal::InitialValue { .. }
         | Refusal::Size { .. } => true,
-        Refusal::Variadic { .. } | Refusal::Registers { .. } | Refusal::Frame { .. } => false,
+        Refusal::ThreadLocal { .. }
+        | Refusal::Variadic { .. }
+        | Refusal::Registers { .. }
+        | Refusal::Frame { .. } => false,
     };
     let Some((first, more)) = missing.split_first().filter(|_| may_be) else {
         return text;

@@ -18,12 +18,15 @@ const ADDRESS: usize = 8;
 /// Zeros that are skipped rather than written.
 const SKIPPED: usize = 64;
 
-/// What a function without code defines and has no known initial value.
+/// What a function without code defines and can't be written: mostly for want of a known initial value.
 pub(super) fn unknown(function: &Function) -> Vec<Refused> {
     let symbols = function.symbols.values();
     let defined = symbols.filter(|symbol| symbol.definition.linkage != Linkage::Elsewhere);
     let reasons = defined.filter_map(|symbol| {
         let name = symbol.name.clone();
+        if symbol.definition.thread_local {
+            return Some(Refusal::ThreadLocal { name });
+        }
         match (symbol.definition.opaque, symbol.size) {
             (true, _) => Some(Refusal::InitialValue { name }),
             (false, None) if symbol.kind == SymbolKind::Memory => Some(Refusal::Size { name }),
@@ -53,7 +56,8 @@ pub(super) fn data(module: &Module) -> String {
                     Space::Global | Space::Constant | Space::Generic
                 );
             let elsewhere = symbol.definition.linkage == Linkage::Elsewhere;
-            let Some(size) = symbol.size.filter(|_| memory && !elsewhere) else {
+            let here = memory && !elsewhere && !symbol.definition.thread_local;
+            let Some(size) = symbol.size.filter(|_| here) else {
                 continue;
             };
             // One of its names has its contents in every function.

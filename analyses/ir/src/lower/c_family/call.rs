@@ -118,7 +118,9 @@ impl Context<'_> {
         });
         let id = callee_id(&callee, class, &scopes, function);
         let by_type = !self.is_c() && self.unevaluated > 0;
-        if by_type && let Some(result) = self.returned_unevaluated(&callee, &scopes, &parameters, &id) {
+        if by_type
+            && let Some(result) = self.returned_unevaluated(&callee, &scopes, &parameters, &id)
+        {
             return result;
         }
         let recursive = self.callees.contains(&id);
@@ -458,9 +460,10 @@ pub(super) fn asks_for_types(ty: &ast::Type) -> bool {
     }
     match &ty.kind {
         TypeKind::Decltype(_) => true,
-        TypeKind::Named(name) => name.segments.iter().any(|segment| {
-            (segment.template_arguments.iter().flatten()).any(of_argument)
-        }),
+        TypeKind::Named(name) => name
+            .segments
+            .iter()
+            .any(|segment| (segment.template_arguments.iter().flatten()).any(of_argument)),
         TypeKind::Pointer(to) | TypeKind::Array { element: to, .. } => asks_for_types(to),
         TypeKind::Reference { target, .. } => asks_for_types(target),
         _ => false,

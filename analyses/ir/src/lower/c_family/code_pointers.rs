@@ -147,7 +147,9 @@ impl Context<'_> {
     }
 
     fn pointer_type_of(&mut self, callee: &Callee) -> CType {
-        let returns = self.return_type_of(callee, &[], &[]).unwrap_or(CType::Unknown);
+        let returns = self
+            .return_type_of(callee, &[], &[])
+            .unwrap_or(CType::Unknown);
         let function = callee.function.function();
         let mut frame = Frame::outside(callee.item.clone());
         frame.site = self.site();

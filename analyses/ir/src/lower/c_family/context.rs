@@ -227,6 +227,8 @@ pub struct Context<'a> {
     pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
     /// How many functions share the budget of the one that is lowered.
     pub(super) sharers: usize,
+    /// Instructions of the functions of the module that were lowered before.
+    pub(super) spent: usize,
     /// That the budget is spent was said.
     pub(super) budget_told: bool,
     /// That no more types of expressions are found was said.
@@ -320,6 +322,7 @@ impl<'a> Context<'a> {
             unevaluated: 0,
             returned_types: FxHashMap::default(),
             sharers: 1,
+            spent: 0,
             budget_told: false,
             types_told: false,
             of_module: false,

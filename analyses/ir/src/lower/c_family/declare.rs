@@ -99,7 +99,8 @@ impl Context<'_> {
             return self.memory_variable(ident, &ty, Space::Shared, volatile, None);
         }
         if self.is_c() && words.has(SpecifierSet::STATIC) {
-            return self.c_static(declarator, ident, &ty, volatile, is_const);
+            let of_threads = words.has(SpecifierSet::THREAD_LOCAL);
+            return self.c_static(declarator, ident, &ty, volatile, is_const, of_threads);
         }
         if words.has(SpecifierSet::STATIC) && !is_const {
             let space = if self.is_hlsl() {
@@ -420,6 +421,7 @@ impl Context<'_> {
         ty: &CType,
         volatile: bool,
         is_const: bool,
+        of_threads: bool,
     ) {
         if is_const
             && !volatile
@@ -449,6 +451,10 @@ impl Context<'_> {
             let symbol = self.newest_symbol();
             self.globals.insert(key, place);
             self.set_linkage(symbol, Linkage::Local);
+            if let Some(symbol) = symbol {
+                let definition = &mut self.builder.function.symbols[symbol].definition;
+                definition.thread_local = of_threads;
+            }
             let contents = self.static_contents(&name, ty, &declarator.initializer);
             self.set_contents(symbol, contents);
         }

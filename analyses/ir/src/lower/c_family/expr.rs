@@ -388,13 +388,15 @@ impl Context<'_> {
     pub fn declared_type_of(&mut self, e: &Expr) -> CType {
         let is_name = matches!(e.kind, ExprKind::Name(_) | ExprKind::Member { .. });
         match self.unevaluated_operand(e) {
-            Some(Operand::Place(place)) if !is_name && !self.is_c() => match place.ty.value_type() {
-                CType::Unknown => CType::Unknown,
-                to => CType::Reference {
-                    to: to.clone().into(),
-                    is_const: place.is_const,
-                },
-            },
+            Some(Operand::Place(place)) if !is_name && !self.is_c() => {
+                match place.ty.value_type() {
+                    CType::Unknown => CType::Unknown,
+                    to => CType::Reference {
+                        to: to.clone().into(),
+                        is_const: place.is_const,
+                    },
+                }
+            }
             Some(operand) => operand.ty().clone(),
             None => CType::Unknown,
         }

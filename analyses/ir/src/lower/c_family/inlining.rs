@@ -24,10 +24,12 @@ const MAX_CALLS: usize = 4_000;
 const OUTLINED_SHARE: usize = 8;
 /// Expressions, with all that is called below, above which a function is large: some of those are lowered with the full
 /// budget, each of more with its share. A file in which each function calls two of those before it has ever larger ones.
-const LARGE: usize = 4_000;
-const MANY_LARGE: usize = 8;
+const LARGE: usize = 2_000;
+const MANY_LARGE: usize = 4;
 /// Instructions that every function may have.
-const LEAST_INSTRUCTIONS: usize = 256;
+const LEAST_INSTRUCTIONS: usize = 128;
+/// Calls in place that every function may have.
+const LEAST_CALLS: usize = 32;
 /// Expressions of a function of C, subexpressions counted, up to which it is lowered in place: about the dozen
 /// instructions that a call with its moves and its frame takes.
 const SMALL: usize = 40;
@@ -181,21 +183,25 @@ impl Context<'_> {
 
     /// Instructions of the function that is lowered above which calls are no longer lowered in place.
     pub(super) fn budget(&self) -> usize {
-        (MAX_INSTRUCTIONS / self.share()).max(LEAST_INSTRUCTIONS)
+        // The functions of a module have together what the one that they stand beside has.
+        let left = (MAX_INSTRUCTIONS / self.sharers).saturating_sub(self.spent);
+        (MAX_INSTRUCTIONS / self.share())
+            .min(left)
+            .max(LEAST_INSTRUCTIONS)
     }
 
     /// Whether calls are no longer lowered in place. Calls count beside instructions, for a body may fold to nothing.
     pub(super) fn budget_spent(&self) -> bool {
         let function = &self.builder.function;
         function.insts.len() > self.budget()
-            || function.sites.len() > (MAX_CALLS / self.share()).max(LEAST_INSTRUCTIONS / 8)
+            || function.sites.len() > (MAX_CALLS / self.share()).max(LEAST_CALLS)
             || self.callees.len() >= MAX_INLINE_DEPTH
             || self.depth > 150
     }
 
     /// How many functions of the module may stand beside its own.
     pub(super) fn most_outlined(&self) -> usize {
-        (MAX_OUTLINED / self.sharers).max(4)
+        (MAX_OUTLINED / self.sharers).max(1)
     }
 }
 

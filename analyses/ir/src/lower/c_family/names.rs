@@ -421,6 +421,7 @@ impl Context<'_> {
             let own = own.max(self.alignment(&declarator.attributes)) as u32;
             let data = &mut self.builder.function.symbols[symbol];
             data.align = data.align.max(own);
+            data.definition.thread_local = words.has(S::THREAD_LOCAL);
         }
         let mut place = place;
         place.make_volatile(

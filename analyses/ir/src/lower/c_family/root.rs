@@ -169,6 +169,7 @@ fn lower_function(
         outlined: Vec::new(),
         growths: Default::default(),
         sharers: 1,
+        spent: 0,
     };
     let (first, said) = attempts(env, bodies, options, callee, kind, None, &mut registry);
     let Said {
@@ -218,6 +219,8 @@ struct Registry {
     outlined: Vec<super::outlined::Outlined>,
     growths: super::inlining::Growths,
     sharers: usize,
+    /// Instructions of the functions beside the module's own.
+    spent: usize,
 }
 
 /// What is said of a function beside its instructions.
@@ -246,6 +249,7 @@ fn attempts(
         cx.outlined = registry.outlined.clone();
         cx.growths = std::mem::take(&mut registry.growths);
         cx.sharers = registry.sharers;
+        cx.spent = registry.spent;
         cx.lower_root(callee, kind, outlined);
         registry.growths = std::mem::take(&mut cx.growths);
         registry.sharers = cx.sharers;
@@ -263,6 +267,9 @@ fn attempts(
         }
         registry.outlined = cx.outlined;
         let mut function = cx.builder.finish();
+        if outlined.is_some() {
+            registry.spent += function.insts.len();
+        }
         if options.language == Language::Hlsl {
             resources::mark_non_uniform(&mut function);
         }

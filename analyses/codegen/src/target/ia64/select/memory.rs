@@ -153,6 +153,10 @@ impl Selector<'_> {
         if !placed {
             return self.no_form(&format!("address of {}", data.name), self.ty(result));
         }
+        if data.definition.thread_local {
+            let name = data.name.clone();
+            return self.refuse(Refusal::ThreadLocal { name });
+        }
         if let Some(name) = opaque_behind(self.source, symbol) {
             let name = name.into();
             return self.refuse(Refusal::InitialValue { name });
