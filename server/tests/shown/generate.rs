@@ -12,6 +12,7 @@ pub(crate) fn program(seed: u64, dialect: Dialect) -> Program {
         dialect,
         structs: Vec::new(),
         globals: Vec::new(),
+        given: Vec::new(),
         leaves: vec![(1, 1), (7, 0), (3, 5)],
         functions: Vec::new(),
     };
@@ -20,6 +21,7 @@ pub(crate) fn program(seed: u64, dialect: Dialect) -> Program {
         let fields = (0..count).map(|_| match random.below(4) {
             0 => Field::Scalar,
             1 if number > 0 => Field::Nested(random.below(number as u32) as usize),
+            2 if dialect == Dialect::Hlsl && random.percent(50) => Field::Matrix,
             _ => Field::Array(*random.pick(&SIZES)),
         });
         program.structs.push(fields.collect());
@@ -36,6 +38,12 @@ pub(crate) fn program(seed: u64, dialect: Dialect) -> Program {
             initial: random.below(9),
             shared: dialect == Dialect::Hlsl && random.percent(15),
         });
+    }
+    if dialect == Dialect::Cuda {
+        for number in 0..random.below(3) {
+            let ty = random.below(program.structs.len() as u32) as usize;
+            program.given.push((format!("k{number}"), ty));
+        }
     }
     let count = 2 + random.below(3) as usize;
     let mut numbers = 0;
@@ -124,6 +132,11 @@ impl Writer<'_> {
                 ty => self.objects.push((global.name.clone(), ty)),
             }
         }
+        if self.entry {
+            let given = self.program.given.iter();
+            let given = given.map(|(name, ty)| (name.clone(), Ty::Struct(*ty)));
+            self.objects.extend(given);
+        }
         let mut body = Vec::new();
         if !self.entry && self.random.percent(25) {
             let name = self.name("st");
@@ -192,7 +205,7 @@ impl Writer<'_> {
     }
 
     fn statement(&mut self, out: &mut Vec<Statement>, depth: u32) {
-        match self.random.below(20) {
+        match self.random.below(22) {
             0 => {
                 let e = self.expr(2);
                 let name = self.name("m");
@@ -220,17 +233,39 @@ impl Writer<'_> {
                 self.objects.push((name, ty));
             }
             7 => {
+                let ty = self.object_type();
+                let Some(from) = self.object(ty, 1) else {
+                    return self.probe(out);
+                };
+                let name = self.name("s");
+                out.push(Statement::ObjectCopy(name.clone(), ty, from));
+                self.objects.push((name, ty));
+            }
+            8 => {
                 let Some((to, ty)) = self.any_object() else {
                     return self.probe(out);
                 };
-                let same = self.objects.iter().filter(|(_, other)| *other == ty);
-                let same: Vec<String> = same.map(|(name, _)| name.clone()).collect();
-                let from = self.random.pick(&same).clone();
-                if from != to {
+                if let Some(from) = self.object(ty, 1)
+                    && !matches!(&from, Object::Variable(name) if *name == to)
+                {
                     out.push(Statement::Copy(to, from));
                 }
             }
-            8 | 9 if depth > 0 => {
+            9 => {
+                let Some((to, ty)) = self.any_object() else {
+                    return self.probe(out);
+                };
+                let wanted = self.random.below(self.program.structs.len() as u32) as usize;
+                let parts = self.program.parts_of(&to, ty, wanted);
+                if parts.is_empty() {
+                    return self.probe(out);
+                }
+                let to = self.random.pick(&parts).clone();
+                if let Some(from) = self.object(Ty::Struct(wanted), 1) {
+                    out.push(Statement::CopyPart(to, from));
+                }
+            }
+            10 | 11 if depth > 0 => {
                 let condition = self.expr(1);
                 let then = self.block(depth - 1);
                 let otherwise = match self.random.percent(50) {
@@ -239,7 +274,7 @@ impl Writer<'_> {
                 };
                 out.push(Statement::If(condition, then, otherwise));
             }
-            10 if depth > 0 && self.loops < 2 => {
+            12 if depth > 0 && self.loops < 2 => {
                 self.loops += 1;
                 let bound = self.bound();
                 let name = self.name("i");
@@ -251,12 +286,12 @@ impl Writer<'_> {
                 self.loops -= 1;
                 out.push(Statement::For(name, number, bound, body));
             }
-            11 if depth == 2 && !self.entry && self.random.percent(30) => {
+            13 if depth == 2 && !self.entry && self.random.percent(30) => {
                 let (condition, e) = (self.expr(1), self.expr(1));
                 out.push(Statement::ReturnIf(condition, e));
             }
-            12..=15 => self.call(out),
-            16..=18 if self.cuda() => self.codes(out),
+            14..=17 => self.call(out),
+            18..=20 if self.cuda() => self.codes(out),
             _ => self.probe(out),
         }
     }
@@ -305,19 +340,18 @@ impl Writer<'_> {
                 Ty::Number => Argument::Number(self.expr(1)),
                 Ty::Code => Argument::Code(self.code(2)),
                 ty => {
-                    let same = self.objects.iter().filter(|(_, other)| *other == ty);
-                    let same: Vec<String> = same.map(|(name, _)| name.clone()).collect();
-                    let name = if same.is_empty() || self.random.percent(30) {
+                    let known = match self.random.percent(30) {
+                        true => None,
+                        false => self.object(ty, 1),
+                    };
+                    Argument::Object(known.unwrap_or_else(|| {
                         let e = self.expr(1);
                         let name = self.name("s");
                         let leaves = program.leaves_of(ty);
                         out.push(Statement::Object(name.clone(), ty, leaves, e));
                         self.objects.push((name.clone(), ty));
-                        name
-                    } else {
-                        self.random.pick(&same).clone()
-                    };
-                    Argument::Object(name)
+                        Object::Variable(name)
+                    }))
                 }
             };
             arguments.push(argument);
@@ -418,6 +452,47 @@ impl Writer<'_> {
         }
     }
 
+    /// A value of a type: a variable, a member of one, an element of a buffer, or one of two.
+    fn object(&mut self, ty: Ty, depth: u32) -> Option<Object> {
+        let Ty::Struct(number) = ty else {
+            return self.variable(ty);
+        };
+        Some(match self.random.below(8) {
+            0..=2 => self.stored(number),
+            3 => {
+                let parts = self.objects.iter();
+                let parts: Vec<Part> = parts
+                    .flat_map(|(name, whole)| self.program.parts_of(name, *whole, number))
+                    .collect();
+                match parts.is_empty() {
+                    true => return self.variable(ty),
+                    false => Object::Part(self.random.pick(&parts).clone()),
+                }
+            }
+            // HLSL chooses between numbers and vectors.
+            4 if depth > 0 && self.cuda() => Object::Conditional(
+                self.expr(1),
+                Box::new(self.object(ty, 0)?),
+                Box::new(self.object(ty, 0)?),
+            ),
+            _ => return self.variable(ty),
+        })
+    }
+
+    fn stored(&mut self, number: usize) -> Object {
+        let method = !self.cuda() && self.random.percent(40);
+        Object::Stored(number, self.expr(1), method)
+    }
+
+    fn variable(&mut self, ty: Ty) -> Option<Object> {
+        let same = self.objects.iter().filter(|(_, other)| *other == ty);
+        let same: Vec<String> = same.map(|(name, _)| name.clone()).collect();
+        match same.is_empty() {
+            true => None,
+            false => Some(Object::Variable(self.random.pick(&same).clone())),
+        }
+    }
+
     fn any_object(&mut self) -> Option<(String, Ty)> {
         match self.objects.is_empty() {
             true => None,
@@ -429,12 +504,7 @@ impl Writer<'_> {
         let (object, ty) = self.any_object()?;
         let leaves = self.program.leaves_of(ty);
         let leaf = self.random.pick(&leaves).clone();
-        let index = leaf.array.map(|count| {
-            Box::new(match self.random.percent(60) {
-                true => Expr::Number(self.random.below(count)),
-                false => self.expr(0),
-            })
-        });
+        let index = self.index(&leaf);
         Some(Element {
             object,
             leaf,
@@ -442,9 +512,27 @@ impl Writer<'_> {
         })
     }
 
+    fn index(&mut self, leaf: &Leaf) -> Option<Box<Expr>> {
+        leaf.array.map(|count| {
+            Box::new(match self.random.percent(60) {
+                true => Expr::Number(self.random.below(count)),
+                false => self.expr(0),
+            })
+        })
+    }
+
+    fn member(&mut self) -> Expr {
+        let number = self.random.below(self.program.structs.len() as u32) as usize;
+        let leaves = self.program.leaves_of(Ty::Struct(number));
+        let leaf = self.random.pick(&leaves).clone();
+        let object = self.stored(number);
+        let index = self.index(&leaf);
+        Expr::Member(Box::new(object), leaf, index)
+    }
+
     fn expr(&mut self, depth: u32) -> Expr {
         let anywhere = self.entry || self.cuda();
-        match self.random.below(if depth == 0 { 8 } else { 14 }) {
+        match self.random.below(if depth == 0 { 8 } else { 15 }) {
             1 if anywhere => Expr::Thread,
             2 if anywhere => Expr::Group,
             3 if self.entry || !self.cuda() => Expr::Size,
@@ -462,6 +550,7 @@ impl Writer<'_> {
                 Box::new(self.expr(depth - 1)),
                 Box::new(self.expr(depth - 1)),
             ),
+            10 => self.member(),
             9 if self.entry || !self.cuda() => Expr::Load(Box::new(self.expr(depth - 1))),
             _ => {
                 let ops = ["+", "+", "*", "-", "&", "^", "|", "<", "=="];

@@ -22,6 +22,8 @@ pub(crate) enum Ty {
 pub(crate) enum Field {
     Scalar,
     Array(u32),
+    /// Of four rows and columns; HLSL's.
+    Matrix,
     Nested(usize),
 }
 
@@ -32,6 +34,18 @@ pub(crate) struct Leaf {
     pub(crate) path: String,
     pub(crate) offset: u32,
     pub(crate) array: Option<u32>,
+    /// The array is a matrix's elements, row by row.
+    pub(crate) matrix: bool,
+}
+
+impl Leaf {
+    /// An element of the array.
+    fn at(&self, index: &str) -> String {
+        match self.matrix {
+            true => format!("[({index}) / 4u][({index}) % 4u]"),
+            false => format!("[{index}]"),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -45,6 +59,8 @@ pub(crate) enum Expr {
     Size,
     /// What a buffer holds that nobody writes.
     Load(Box<Expr>),
+    /// A number inside an object of a buffer.
+    Member(Box<Object>, Leaf, Option<Box<Expr>>),
     Binary(&'static str, Box<Expr>, Box<Expr>),
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
 }
@@ -55,6 +71,36 @@ pub(crate) struct Element {
     pub(crate) leaf: Leaf,
     /// Of an array, modulo its length.
     pub(crate) index: Option<Box<Expr>>,
+}
+
+/// An object as an operand: a value of its type.
+#[derive(Clone, Debug)]
+pub(crate) enum Object {
+    Variable(String),
+    /// A member that is a structure.
+    Part(Part),
+    /// An element of the buffer of structures of this number, modulo `STORED`; in HLSL by `Load` or by brackets.
+    Stored(usize, Expr, bool),
+    Conditional(Expr, Box<Object>, Box<Object>),
+}
+
+/// Elements of each buffer of structures.
+pub(crate) const STORED: u32 = 4;
+
+/// A member that is a structure: how it is written behind the object's name, where it lies, and its size.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) object: String,
+    pub(crate) path: String,
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+}
+
+impl Part {
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        let first = self.offset as usize;
+        first..first + self.size as usize
+    }
 }
 
 /// A pointer to a function.
@@ -73,7 +119,7 @@ pub(crate) enum Code {
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
     Number(Expr),
-    Object(String),
+    Object(Object),
     /// A variable that the callee may write.
     Place(String),
     Code(Code),
@@ -105,7 +151,9 @@ pub(crate) enum Statement {
     AssignElement(Element, Expr),
     Object(String, Ty, Vec<Leaf>, Expr),
     ObjectCall(String, Ty, Call),
-    Copy(String, String),
+    ObjectCopy(String, Ty, Object),
+    Copy(String, Object),
+    CopyPart(Part, Object),
     If(Expr, Vec<Statement>, Vec<Statement>),
     /// `for (i = 0; i < (bound & 3); ++i)`, with a number of its own.
     For(String, u32, Expr, Vec<Statement>),
@@ -155,6 +203,8 @@ pub(crate) struct Program {
     pub(crate) dialect: Dialect,
     pub(crate) structs: Vec<Vec<Field>>,
     pub(crate) globals: Vec<Global>,
+    /// Structures that a kernel takes by value, by name.
+    pub(crate) given: Vec<(String, usize)>,
     /// Bodies `x * a + b` of functions that pointers lead to.
     pub(crate) leaves: Vec<(u32, u32)>,
     /// The last is the entry; a function calls those before it.
@@ -170,6 +220,7 @@ impl Program {
                 .map(|field| match field {
                     Field::Scalar => 1,
                     Field::Array(count) => *count,
+                    Field::Matrix => 16,
                     Field::Nested(inner) => self.size(Ty::Struct(*inner)),
                 })
                 .sum(),
@@ -182,6 +233,36 @@ impl Program {
         out
     }
 
+    /// Members that are structures of this number.
+    pub(crate) fn parts_of(&self, object: &str, ty: Ty, wanted: usize) -> Vec<Part> {
+        let mut out = Vec::new();
+        let mut open = vec![(ty, String::new(), 0)];
+        while let Some((ty, path, offset)) = open.pop() {
+            let Ty::Struct(number) = ty else { continue };
+            let mut at = offset;
+            for (member, field) in self.structs[number].iter().enumerate() {
+                let path = format!("{path}.m{member}");
+                let inner = match field {
+                    Field::Scalar => Ty::Number,
+                    Field::Array(count) => Ty::Array(*count),
+                    Field::Matrix => Ty::Array(16),
+                    Field::Nested(inner) => Ty::Struct(*inner),
+                };
+                if inner == Ty::Struct(wanted) {
+                    out.push(Part {
+                        object: object.to_owned(),
+                        path: path.clone(),
+                        offset: at,
+                        size: self.size(inner),
+                    });
+                }
+                open.push((inner, path, at));
+                at += self.size(inner);
+            }
+        }
+        out
+    }
+
     fn add_leaves(&self, ty: Ty, path: &str, offset: u32, out: &mut Vec<Leaf>) {
         match ty {
             Ty::Number | Ty::Code => {}
@@ -189,6 +270,7 @@ impl Program {
                 path: path.into(),
                 offset,
                 array: Some(count),
+                matrix: false,
             }),
             Ty::Struct(number) => {
                 let mut at = offset;
@@ -199,6 +281,13 @@ impl Program {
                             path,
                             offset: at,
                             array: None,
+                            matrix: false,
+                        }),
+                        Field::Matrix => out.push(Leaf {
+                            path,
+                            offset: at,
+                            array: Some(16),
+                            matrix: true,
                         }),
                         Field::Array(count) => self.add_leaves(Ty::Array(*count), &path, at, out),
                         Field::Nested(inner) => {
@@ -208,6 +297,7 @@ impl Program {
                     at += match field {
                         Field::Scalar => 1,
                         Field::Array(count) => *count,
+                        Field::Matrix => 16,
                         Field::Nested(inner) => self.size(Ty::Struct(*inner)),
                     };
                 }
@@ -274,6 +364,10 @@ impl Printer<'_> {
                 let ty = match field {
                     Field::Scalar => Ty::Number,
                     Field::Array(count) => Ty::Array(*count),
+                    Field::Matrix => {
+                        self.line(1, &format!("uint4x4 m{member};"));
+                        continue;
+                    }
                     Field::Nested(inner) => Ty::Struct(*inner),
                 };
                 let text = self.declared(ty, &format!("m{member};"));
@@ -285,6 +379,11 @@ impl Printer<'_> {
                 self.line(1, &text);
             }
             self.line(0, "};");
+            let text = match hlsl {
+                true => format!("StructuredBuffer<S{number}> stored{number};"),
+                false => format!("__constant__ S{number} stored{number}[{STORED}];"),
+            };
+            self.line(0, &text);
         }
         for global in &program.globals {
             let declared = self.declared(global.ty, &global.name);
@@ -327,9 +426,10 @@ impl Printer<'_> {
                     "uint3 gid : SV_GroupID".into(),
                 ]
             } else if number == last {
-                ["unsigned* to", "const unsigned* from", "unsigned n"]
-                    .map(String::from)
-                    .to_vec()
+                let known = ["unsigned* to", "const unsigned* from", "unsigned n"];
+                let given = program.given.iter();
+                let given = given.map(|(name, number)| format!("S{number} {name}"));
+                known.map(String::from).into_iter().chain(given).collect()
             } else {
                 let list = function.parameters.iter().map(|p| match (p.written, hlsl) {
                     (false, _) => self.declared(p.ty, &p.name),
@@ -394,7 +494,8 @@ impl Printer<'_> {
                     let text = match leaf.array {
                         None => format!("{name}{path} = {e};"),
                         Some(count) => format!(
-                            "for ({number} q = 0; q < {count}u; ++q) {name}{path}[q] = ({e}) + q;"
+                            "for ({number} q = 0; q < {count}u; ++q) {name}{path}{} = ({e}) + q;",
+                            leaf.at("q")
                         ),
                     };
                     self.line(depth, &text);
@@ -404,7 +505,13 @@ impl Printer<'_> {
             Statement::ObjectCall(name, ty, call) => {
                 format!("{} = {};", self.declared(*ty, name), self.call(call))
             }
-            Statement::Copy(to, from) => format!("{to} = {from};"),
+            Statement::ObjectCopy(name, ty, from) => {
+                format!("{} = {};", self.declared(*ty, name), self.object(from))
+            }
+            Statement::Copy(to, from) => format!("{to} = {};", self.object(from)),
+            Statement::CopyPart(to, from) => {
+                format!("{}{} = {};", to.object, to.path, self.object(from))
+            }
             Statement::If(condition, then, otherwise) => {
                 let condition = self.expr(condition);
                 self.line(depth, &format!("if ({condition}) {{"));
@@ -450,10 +557,34 @@ impl Printer<'_> {
         } = element;
         match (index, leaf.array) {
             (Some(index), Some(count)) => match &**index {
-                Expr::Number(known) => format!("{object}{}[{}]", leaf.path, known % count),
-                other => format!("{object}{}[{} % {count}u]", leaf.path, self.expr(other)),
+                Expr::Number(known) => {
+                    let index = leaf.at(&(known % count).to_string());
+                    format!("{object}{}{index}", leaf.path)
+                }
+                other => {
+                    let index = leaf.at(&format!("{} % {count}u", self.expr(other)));
+                    format!("{object}{}{index}", leaf.path)
+                }
             },
             _ => format!("{object}{}", leaf.path),
+        }
+    }
+
+    fn object(&self, object: &Object) -> String {
+        match object {
+            Object::Variable(name) => name.clone(),
+            Object::Part(part) => format!("{}{}", part.object, part.path),
+            Object::Stored(number, index, method) => {
+                let index = format!("{} & {}u", self.expr(index), STORED - 1);
+                match method {
+                    true => format!("stored{number}.Load({index})"),
+                    false => format!("stored{number}[{index}]"),
+                }
+            }
+            Object::Conditional(c, a, b) => {
+                let (c, a, b) = (self.expr(c), self.object(a), self.object(b));
+                format!("(({c} & 1u) ? {a} : {b})")
+            }
         }
     }
 
@@ -467,6 +598,15 @@ impl Printer<'_> {
             Expr::Group => if hlsl { "gid.x" } else { "blockIdx.x" }.into(),
             Expr::Size => "n".into(),
             Expr::Load(index) => format!("from[{} & 63u]", self.expr(index)),
+            Expr::Member(object, leaf, index) => {
+                let object = self.object(object);
+                let (leaf, index) = (leaf.clone(), index.clone());
+                self.element(&Element {
+                    object,
+                    leaf,
+                    index,
+                })
+            }
             Expr::Binary(op, a, b) => format!("({} {op} {})", self.expr(a), self.expr(b)),
             Expr::Conditional(c, a, b) => {
                 let condition = format!("({} & 1u)", self.expr(c));
@@ -502,7 +642,8 @@ impl Printer<'_> {
     fn call(&self, call: &Call) -> String {
         let arguments = call.arguments.iter().map(|argument| match argument {
             Argument::Number(e) => self.expr(e),
-            Argument::Object(name) | Argument::Place(name) => name.clone(),
+            Argument::Object(object) => self.object(object),
+            Argument::Place(name) => name.clone(),
             Argument::Code(code) => self.code(code),
         });
         let arguments: Vec<String> = arguments.collect();

@@ -23,6 +23,16 @@ fn content(index: u32) -> u32 {
     (index & 63).wrapping_mul(0x9e37_79b9) >> 7
 }
 
+/// What the object of this index in the buffer of structures of this number holds.
+fn stored(number: usize, index: u32, size: u32) -> Vec<u32> {
+    let first = number as u32 * 1009 + index * 271;
+    (first..first + size).map(content_of).collect()
+}
+
+fn content_of(word: u32) -> u32 {
+    word.wrapping_mul(0x85eb_ca6b) >> 9
+}
+
 /// `None`: it takes too long.
 pub(crate) fn run(program: &Program, size: u32) -> Option<Seen> {
     let mut seen = Seen::default();
@@ -45,7 +55,11 @@ pub(crate) fn run(program: &Program, size: u32) -> Option<Seen> {
             steps: 0,
             seen: &mut seen,
         };
-        machine.call(program.functions.len() - 1, FxHashMap::default())?;
+        let given = program.given.iter().map(|(name, number)| {
+            let size = program.size(Ty::Struct(*number));
+            (name.clone(), stored(*number, STORED, size))
+        });
+        machine.call(program.functions.len() - 1, given.collect())?;
     }
     Some(seen)
 }
@@ -74,6 +88,24 @@ impl Lane<'_> {
             (None, Returned::Object(_, name)) => self.object(name, &frame),
         };
         Some((result, frame))
+    }
+
+    fn value(&self, object: &Object, frame: &Frame) -> Vec<u32> {
+        match object {
+            Object::Variable(name) => self.object(name, frame),
+            Object::Part(part) => {
+                let whole = self.object(&part.object, frame);
+                whole[part.range()].to_vec()
+            }
+            Object::Stored(number, index, _) => {
+                let index = self.expr(index, frame) & (STORED - 1);
+                stored(*number, index, self.program.size(Ty::Struct(*number)))
+            }
+            Object::Conditional(c, a, b) => match self.expr(c, frame) & 1 {
+                1 => self.value(a, frame),
+                _ => self.value(b, frame),
+            },
+        }
     }
 
     fn object(&self, name: &str, frame: &Frame) -> Vec<u32> {
@@ -147,9 +179,17 @@ impl Lane<'_> {
                 let values = self.called(call, frame)?;
                 frame.insert(name.clone(), values);
             }
+            Statement::ObjectCopy(name, _, from) => {
+                let values = self.value(from, frame);
+                frame.insert(name.clone(), values);
+            }
             Statement::Copy(to, from) => {
-                let values = self.object(from, frame);
+                let values = self.value(from, frame);
                 *self.place(to, frame) = values;
+            }
+            Statement::CopyPart(to, from) => {
+                let values = self.value(from, frame);
+                self.place(&to.object, frame)[to.range()].copy_from_slice(&values);
             }
             Statement::If(condition, then, otherwise) => {
                 let list = match self.expr(condition, frame) {
@@ -197,7 +237,10 @@ impl Lane<'_> {
     }
 
     fn offset(&self, element: &Element, frame: &Frame) -> usize {
-        let Element { leaf, index, .. } = element;
+        self.offset_of(&element.leaf, element.index.as_deref(), frame)
+    }
+
+    fn offset_of(&self, leaf: &Leaf, index: Option<&Expr>, frame: &Frame) -> usize {
         let at = match (index, leaf.array) {
             (Some(index), Some(count)) => self.expr(index, frame) % count,
             _ => 0,
@@ -215,6 +258,9 @@ impl Lane<'_> {
             Expr::Thread => self.lane % GROUP,
             Expr::Group => self.lane / GROUP,
             Expr::Size => self.size,
+            Expr::Member(object, leaf, index) => {
+                self.value(object, frame)[self.offset_of(leaf, index.as_deref(), frame)]
+            }
             Expr::Load(index) => content(self.expr(index, frame)),
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a, frame), self.expr(b, frame));
@@ -263,7 +309,7 @@ impl Lane<'_> {
                 for (parameter, argument) in parameters.iter().zip(&call.arguments) {
                     let value = match argument {
                         Argument::Number(e) => vec![self.expr(e, frame)],
-                        Argument::Object(name) => self.object(name, frame),
+                        Argument::Object(object) => self.value(object, frame),
                         Argument::Place(name) => {
                             back.push((name, &parameter.name));
                             self.object(name, frame)

@@ -60,17 +60,26 @@ impl Context<'_> {
         }
     }
 
-    /// Memory is written: of a copy of a parameter, which then is a variable of its own instead.
+    /// Memory is written: of a copy of a parameter, or of one in constant memory, which then is a variable of its own
+    /// instead.
     pub(super) fn note_written(&mut self, address: Value) {
-        let mut at = address;
-        while let Some(data) = self.builder.function.defining(at)
-            && matches!(data.op, Op::PtrAdd | Op::Convert(Convert::SpaceCast))
-            && let Some(&base) = data.args.first()
-        {
-            at = base;
+        if self.spilled.is_empty() {
+            return;
         }
-        if let Some(place) = self.spilled.get(&at).cloned() {
-            self.give_storage(&place);
+        let mut work = vec![address];
+        for _ in 0..64 {
+            let Some(at) = work.pop() else { return };
+            if let Some(place) = self.spilled.get(&at).cloned() {
+                self.give_storage(&place);
+            }
+            let Some(data) = self.builder.function.defining(at) else {
+                continue;
+            };
+            match data.op {
+                Op::PtrAdd | Op::Convert(Convert::SpaceCast) => work.extend(data.args.first()),
+                Op::Select => work.extend(data.args.iter().skip(1)),
+                _ => {}
+            }
         }
     }
 
@@ -83,6 +92,11 @@ impl Context<'_> {
             .clamp(1, 1 << 20);
         let align = self.structs.align_of(&value.ty);
         let address = self.private_memory(size, align);
+        if value.parts.is_empty() {
+            let place = self.memory_place(value.ty.clone(), address, false, false, false);
+            self.lose_contents(&place);
+            return address;
+        }
         let types = self.structs.parts(&value.ty).unwrap_or_default();
         let offsets = self.structs.part_offsets(&value.ty).unwrap_or_default();
         let access = MemoryAccess::in_space(Space::Local);
@@ -118,6 +132,15 @@ impl Context<'_> {
     ) -> RValue {
         let target = value.target.clone().filter(|_| value.parts.is_empty());
         let value = self.with_address(value, span);
+        if let (
+            CType::Pointer {
+                is_const: false, ..
+            },
+            [address],
+        ) = (&value.ty, &value.parts[..])
+        {
+            self.note_written(*address);
+        }
         if let (Some(target), [address]) = (target, value.parts.as_slice())
             && matches!(target.place, Place::Slots(_) | Place::Value(_))
             && !target.is_const

@@ -43,6 +43,10 @@ impl Context<'_> {
             Place::Value(value) => {
                 let mut value = (**value).clone();
                 value.ty = place.ty.clone();
+                // As of slots: through the pointer that it becomes a parameter may be written.
+                if place.ty.is_array() && !self.is_hlsl() && place.name.is_some() {
+                    value.target.get_or_insert_with(|| Rc::new(place.clone()));
+                }
                 value
             }
             Place::Memory { address, access } => {
@@ -61,11 +65,7 @@ impl Context<'_> {
                     return RValue::scalar(ty, address);
                 }
                 let Some(types) = self.structs.parts(&place.ty) else {
-                    return RValue {
-                        ty: place.ty.clone(),
-                        parts: Parts::new(),
-                        target: Some(Rc::new(place.clone())),
-                    };
+                    return whole_at(place);
                 };
                 let offsets = self.structs.part_offsets(&place.ty).unwrap_or_default();
                 let access = self.whatever(access, &place.ty);
@@ -123,8 +123,10 @@ impl Context<'_> {
                 layout,
             } => {
                 let (address, access) = (*address, *access);
+                let Some(types) = self.structs.parts(&place.ty) else {
+                    return whole_at(place);
+                };
                 let offsets = scalar_offsets(layout);
-                let types = self.structs.parts(&place.ty).unwrap_or_default();
                 let parts = self.load_parts(address, access, &types, &offsets);
                 RValue::new(place.ty.clone(), parts)
             }
@@ -202,10 +204,7 @@ impl Context<'_> {
                 let (address, access) = (*address, *access);
                 self.note_written(address);
                 if value.parts.is_empty() {
-                    match value.target.clone() {
-                        Some(target) => self.copy_memory(place, &target, span),
-                        None => self.lose_contents(place),
-                    }
+                    self.store_whole(place, &value, span);
                     return value;
                 }
                 let types = self.structs.parts(&value.ty).unwrap_or_default();
@@ -251,6 +250,10 @@ impl Context<'_> {
                 layout,
             } => {
                 let (address, access) = (*address, *access);
+                if value.parts.is_empty() {
+                    self.store_whole(place, &value, span);
+                    return value;
+                }
                 let offsets = scalar_offsets(layout);
                 let types = self.structs.parts(&value.ty).unwrap_or_default();
                 self.store_parts(address, access, &types, &offsets, &value.parts);
@@ -327,6 +330,14 @@ impl Context<'_> {
         }
     }
 
+    /// A value that has no scalars, to memory: what it is a name for is copied.
+    fn store_whole(&mut self, place: &LValue, value: &RValue, span: Span) {
+        match value.target.clone() {
+            Some(target) => self.copy_memory(place, &target, span),
+            None => self.lose_contents(place),
+        }
+    }
+
     /// An aggregate that is too large for scalars, copied as bytes: one unknown access a side.
     pub(super) fn copy_memory(&mut self, to: &LValue, from: &LValue, span: Span) {
         let (Some(a), Some(b)) = (self.address(to, span), self.address(from, span)) else {
@@ -359,7 +370,7 @@ impl Context<'_> {
 
     /// Memory takes a value that is not known: nothing is known of what it holds from then on.
     pub(super) fn lose_contents(&mut self, place: &LValue) {
-        let Place::Memory { address, .. } = place.place else {
+        let (Place::Memory { address, .. } | Place::Packed { address, .. }) = place.place else {
             return;
         };
         if self.is_c() || place.ty.is_code() || self.structs.size_of(&place.ty) == Some(0) {
@@ -741,6 +752,15 @@ fn runs(types: &[Type], offsets: &[u64]) -> Vec<std::ops::Range<usize>> {
         }
     }
     out
+}
+
+/// What lies at a place and has too many scalars: a name for it.
+fn whole_at(place: &LValue) -> RValue {
+    RValue {
+        ty: place.ty.clone(),
+        parts: Parts::new(),
+        target: Some(Rc::new(place.clone())),
+    }
 }
 
 pub(super) fn whole_of(place: &LValue, inner: &Place) -> LValue {

@@ -11,6 +11,7 @@ use super::{Bodies, LowerOptions, Lowered, resources};
 use crate::builder::FunctionBuilder;
 use crate::entity::Value;
 use crate::function::*;
+use crate::inst::MemoryAccess;
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -622,6 +623,10 @@ impl Context<'_> {
             let Some(ident) = ident else { return };
             let mut place = self.symbol_place(&name, &ty, Space::Constant, true, span);
             place.is_const = false;
+            let key = self.key(ident.span);
+            if self.demotions.storage.contains(&key) {
+                place = self.own_copy(&place, span);
+            }
             return self.declare_in_memory(&ident, &ty, place);
         };
         let types: SmallVec<[Type; 4]> = types
@@ -663,7 +668,32 @@ impl Context<'_> {
             part: SmolStr::default(),
             at,
         });
+        if let Place::Memory { address, access } = place.place
+            && access.space == Space::Constant
+        {
+            self.spilled.insert(address, place.clone());
+        }
         self.declare(ident.name.clone(), Local::Variable(place));
+    }
+
+    /// Private memory that holds what lies at a place: a parameter that the function writes.
+    fn own_copy(&mut self, from: &LValue, span: Span) -> LValue {
+        let size = self.structs.size_of(&from.ty).unwrap_or(0);
+        let own = self.private_memory(size, self.structs.align_of(&from.ty));
+        let place = self.memory_place(from.ty.clone(), own, false, false, false);
+        match (&from.place, self.structs.is_exact(&from.ty)) {
+            (&Place::Memory { address, access }, true) => {
+                let untyped = |access: MemoryAccess| MemoryAccess {
+                    untyped: true,
+                    ..access
+                };
+                let to = MemoryAccess::in_space(Space::Local);
+                self.here(span);
+                self.copied((own, untyped(to)), (address, untyped(access)), &from.ty);
+            }
+            _ => self.lose_contents(&place),
+        }
+        place
     }
 }
 

@@ -314,7 +314,10 @@ impl Context<'_> {
                     self.give_storage(place);
                 }
             }
-            Place::Memory { address, .. } => values.push(*address),
+            Place::Memory { address, .. } => {
+                self.note_written(*address);
+                values.push(*address);
+            }
             Place::MemorySwizzle { address, .. } | Place::Packed { address, .. } => {
                 values.push(*address);
             }

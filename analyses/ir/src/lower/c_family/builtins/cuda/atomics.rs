@@ -23,6 +23,7 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
     let place = cx.dereference(pointer, call.span);
     let ty = place.ty.clone();
     let address = cx.address(&place, call.span)?;
+    cx.note_written(address);
     cx.here(call.span);
     let space = match cx.builder.function.ty(address) {
         Type::Ptr(space) => space,
