@@ -167,8 +167,10 @@ pub enum Terminator {
         default: Edge,
     },
     Return(SmallVec<[Value; 4]>),
-    /// The lane ends here: HLSL `discard`, PTX `exit`, `trap`.
+    /// The lane ends here: HLSL `discard`, PTX `exit`.
     Kill,
+    /// The whole grid ends here, and fails: CUDA `__trap()`, PTX `trap`.
+    Trap,
     Unreachable,
 }
 

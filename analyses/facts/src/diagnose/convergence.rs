@@ -1,7 +1,7 @@
 //! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
 
 use super::partial::Partial;
-use super::{Context, collective, finding, rounds};
+use super::{Context, collective, finding, memory, rounds, together};
 use crate::active::is_rank;
 use crate::model::*;
 use crate::words;
@@ -55,12 +55,18 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             &cx.function.insts[barrier.inst],
             ir::InstData { op: Op::Barrier(Barrier::Grid), args, .. } if !args.is_empty()
         );
-        if only_running
-            && !whole_grid
-            && !in_loop
-            && let Some(block) = cx.block_of[barrier.inst]
-        {
-            let partial = group_wide.get_or_insert_with(|| cx.partial(Scope::Workgroup));
+        let Some(block) = cx.block_of[barrier.inst] else {
+            continue;
+        };
+        let partial = group_wide.get_or_insert_with(|| cx.partial(Scope::Workgroup));
+        if !whole_grid {
+            match partial.branch(block) {
+                Some(other) if !in_loop => branch = other,
+                Some(_) => {}
+                None => continue,
+            }
+        }
+        if only_running && !whole_grid && !in_loop {
             match partial.branch_with_live_lanes(block) {
                 Some(other) => branch = other,
                 None => {
@@ -484,6 +490,11 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             _ => None,
         };
         let Some(exit) = exit else { continue };
+        let selector = cx.function.blocks[exit].terminator.selector();
+        let source = selector.and_then(|selector| cx.source(selector));
+        if source.is_some_and(|source| memory::element_of_an_instantiation(cx, source)) {
+            continue;
+        }
         if cx.branch_left_to_callers(exit)
             || in_one_lane(cx, warp, fact.header)
             || !heavy(cx, fact.header, exit)
@@ -599,7 +610,7 @@ fn mesh_calls(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let mut counts = data.args.iter().take(operands).copied();
         let differs = counts.find(|&count| {
-            !cx.uniform(count, block, Scope::Workgroup)
+            !together::vote_of_the_group(cx, count, block)
                 && !cx.left_to_callers(count)
                 && !of_the_draw(count)
         });

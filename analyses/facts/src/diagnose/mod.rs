@@ -16,6 +16,7 @@ mod partial;
 mod races;
 mod resources;
 mod rounds;
+mod together;
 mod work;
 
 use crate::causes::cause_chain;

@@ -1,9 +1,11 @@
 //! Which blocks may be executed by a part of a scope's lanes only: those that depend, directly or through other such
 //! blocks, on a branch that is not uniform over the scope. Control dependence is Ferrante, Ottenstein and Warren's
 //! (1987), by a walk up the post-dominator tree from each edge; a branch that some lanes use to leave for good counts too.
+//! Edges behind which the whole grid fails keep nobody away: no lane goes on then.
 
-use super::Context;
+use super::{Context, together};
 use crate::model::Scope;
+use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::{Block, EntityVec, FunctionKind, Op, Terminator};
 use rustc_hash::FxHashSet;
@@ -37,16 +39,18 @@ impl Partial {
         let ends = ending_without_waiting(cx, scope);
         // Without the edges by which lanes end: `if (t == 0) { if (n == 1) return; .. } barrier();` keeps no lane away
         // that still runs.
-        let mut running = cx.flow.clone();
+        let (flow, post_dominators) = not_failing(cx);
+        let mut running = flow.clone();
         let mut controls = Vec::new();
-        for &branch in &cx.flow.order {
-            let targets = &cx.flow.successors[branch];
+        for &branch in &flow.order {
+            let targets = &flow.successors[branch];
             if targets.len() < 2 {
                 continue;
             }
-            let stop = cx.post_dominators.immediate(branch);
+            let stop = post_dominators.immediate(branch);
             let selector = cx.function.blocks[branch].terminator.selector();
-            let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope));
+            let divergent = selector.is_some_and(|value| !cx.uniform(value, branch, scope))
+                && !together::decides_for_all(cx, branch, scope);
             let ended = |target: Block| {
                 // Lanes that skip a block on their way to a common end do not return early: they should have come.
                 let apart = stop.is_none_or(|stop| target != stop && quiet[stop]);
@@ -78,7 +82,7 @@ impl Partial {
         }
         let post_of_running = DominatorTree::post_dominators(&running);
         for control in controls {
-            record(&mut controlled_by, &cx.post_dominators, control);
+            record(&mut controlled_by, &post_dominators, control);
             let goes_on = &running.successors[control.branch];
             if goes_on.len() > 1 && goes_on.contains(&control.target) {
                 record(&mut controlled_alive, &post_of_running, control);
@@ -180,6 +184,31 @@ fn spread(
         }
     }
     witness
+}
+
+/// The control flow without the edges to blocks from which every way ends in a failure of the grid, and its
+/// post-dominators.
+fn not_failing(cx: &Context<'_>) -> (ControlFlow, DominatorTree) {
+    let mut fails = EntityVec::with_len(false, cx.function.blocks.len());
+    let mut any = false;
+    for &block in cx.flow.order.iter().rev() {
+        let next = &cx.flow.successors[block];
+        fails[block] = matches!(cx.function.blocks[block].terminator, Terminator::Trap)
+            || !next.is_empty() && next.iter().all(|&next| fails[next]);
+        any |= fails[block];
+    }
+    let mut flow = cx.flow.clone();
+    if any {
+        for &block in &cx.flow.order {
+            if fails[block] {
+                flow.predecessors[block].retain(|before| fails[*before]);
+            } else {
+                flow.successors[block].retain(|next| !fails[*next]);
+            }
+        }
+    }
+    let post_dominators = DominatorTree::post_dominators(&flow);
+    (flow, post_dominators)
 }
 
 /// Blocks from which a lane does nothing more that anyone could observe before it ends.

@@ -346,7 +346,7 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
 }
 
 /// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation
-/// knows, or its step is the launch's and the limit a constant. Authors choose such to fit.
+/// knows, or of launch and step one is a constant and the other the launch's. Authors choose such to fit.
 pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool {
     let function = cx.function;
     let selector = function.blocks[exit].terminator.selector();
@@ -367,6 +367,11 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -
         .map(|data| &data.op)
     {
         Some(Op::Unknown(_) | Op::CallUnknown { .. } | Op::Parameter(_)) => true,
+        // The launch has as many rows as fit.
+        Some(Op::Special(Special::BlockDim(axis))) => {
+            cx.size(*axis).is_none()
+                && steps(cx, header, counter).is_some_and(|step| !step.symbolic && step.round > 1)
+        }
         Some(Op::Const(_)) => steps(cx, header, counter).is_some_and(|step| step.symbolic),
         _ => false,
     }

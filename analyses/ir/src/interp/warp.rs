@@ -287,7 +287,8 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                     warp.live &= !mask;
                 }
             }
-            Terminator::Kill => {
+            // The lanes that fail end; what the others still do is no longer seen by anybody.
+            Terminator::Kill | Terminator::Trap => {
                 warp.live &= !mask;
                 for frame in &mut warp.frames {
                     for entry in &mut frame.stack {

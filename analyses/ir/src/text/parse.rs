@@ -605,6 +605,10 @@ impl<'s, 't> Parser<'s, 't> {
                 self.bump();
                 Terminator::Kill
             }
+            "trap" => {
+                self.bump();
+                Terminator::Trap
+            }
             "unreachable" => {
                 self.bump();
                 Terminator::Unreachable

@@ -392,6 +392,7 @@ impl Printer<'_, '_> {
                 self.values(values);
             }
             Terminator::Kill => self.out.push_str("kill"),
+            Terminator::Trap => self.out.push_str("trap"),
             Terminator::Unreachable => self.out.push_str("unreachable"),
         }
         if data.branch != BranchKind::Implied {

@@ -484,8 +484,11 @@ impl<'f> Verifier<'f> {
                     self.block_error(Rule::Return, block, detail);
                 }
             }
-            Terminator::None | Terminator::Jump(_) | Terminator::Kill | Terminator::Unreachable => {
-            }
+            Terminator::None
+            | Terminator::Jump(_)
+            | Terminator::Kill
+            | Terminator::Trap
+            | Terminator::Unreachable => {}
         }
     }
 

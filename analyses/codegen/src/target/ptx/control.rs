@@ -69,7 +69,7 @@ impl Emitter<'_> {
                 self.plain("ret");
             }
             Terminator::Kill => self.plain("exit"),
-            Terminator::Unreachable | Terminator::None => self.plain("trap"),
+            Terminator::Trap | Terminator::Unreachable | Terminator::None => self.plain("trap"),
         }
         Ok(())
     }

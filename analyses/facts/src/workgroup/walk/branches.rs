@@ -70,7 +70,10 @@ impl Walk<'_> {
                 let row = self.values[*value].clone();
                 return self.switch(group, &row, cases, default, stack);
             }
-            Terminator::Return(_) | Terminator::Kill | Terminator::Unreachable => {
+            Terminator::Return(_)
+            | Terminator::Kill
+            | Terminator::Trap
+            | Terminator::Unreachable => {
                 self.live.difference_with(&group.mask);
             }
             Terminator::None => return Step::End,

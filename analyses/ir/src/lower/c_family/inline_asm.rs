@@ -2,11 +2,20 @@
 
 use super::context::*;
 use super::value::*;
+use crate::function::{BranchKind, Terminator};
 use crate::inst::*;
 use crate::types::Type;
 use syntax::c_family::ast::{self};
 
 impl Context<'_> {
+    /// The grid ends here, and fails.
+    pub(super) fn fails(&mut self) {
+        self.builder
+            .terminate(Terminator::Trap, BranchKind::Implied);
+        let next = self.builder.create_block();
+        self.builder.switch_to(next);
+    }
+
     pub(super) fn asm(&mut self, asm: &ast::Asm) {
         let mut values = Parts::new();
         for (_, e) in &asm.inputs {
@@ -27,6 +36,10 @@ impl Context<'_> {
             places.push((place, parts.len(), e.span));
         }
         self.here(asm.span);
+        let statement = asm.template.trim().trim_end_matches(';');
+        if statement == "trap" && !self.is_c() {
+            return self.fails();
+        }
         let pure = !asm.volatile && asm.clobbers.is_empty() && !asm.outputs.is_empty();
         let op = Op::Asm {
             template: asm.template.clone(),

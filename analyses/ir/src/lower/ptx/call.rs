@@ -13,10 +13,16 @@ impl<'a> Lowering<'a> {
                 this.function_return();
                 Some(())
             }),
-            _ => self.under_guard(|this| {
-                this.b.terminate(Terminator::Kill, BranchKind::Implied);
-                Some(())
-            }),
+            ends => {
+                let terminator = match ends {
+                    "trap" => Terminator::Trap,
+                    _ => Terminator::Kill,
+                };
+                self.under_guard(|this| {
+                    this.b.terminate(terminator, BranchKind::Implied);
+                    Some(())
+                })
+            }
         }
     }
 

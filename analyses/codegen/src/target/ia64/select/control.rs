@@ -134,7 +134,7 @@ impl Selector<'_> {
         let source = self.source;
         self.drafts[self.now].loc = self.loc;
         match &source.blocks[block].terminator {
-            Terminator::None | Terminator::Unreachable => {
+            Terminator::None | Terminator::Unreachable | Terminator::Trap => {
                 self.drafts[self.now].exit = Exit::Never;
             }
             Terminator::Kill => self.drafts[self.now].exit = Exit::Return,

@@ -189,12 +189,7 @@ fn library(cx: &mut Context<'_>, full: &str, call: &Call<'_>) -> Option<RValue> 
             Some(old)
         }
         "__trap" | "abort" | "exit" | "__brkpt" => {
-            cx.builder.terminate(
-                crate::function::Terminator::Kill,
-                crate::function::BranchKind::Implied,
-            );
-            let next = cx.builder.create_block();
-            cx.builder.switch_to(next);
+            cx.fails();
             Some(RValue::void())
         }
         "clock" | "clock64" | "__clock" | "__globaltimer" | "__nvvm_read_ptx_sreg_clock" => {

@@ -1,0 +1,324 @@
+//! Branches at which the lanes of a scope go one way although the facts do not say so.
+//!
+//! ```text
+//! for (i = tid; i < n / 32 * 32; i += 32) ..              whole warps: a warp enters each round as one
+//! all = waveSize == 64 ? WaveActiveAllTrue(p) : ..; if (all) ..   a group of 64 threads is one wave there
+//! ```
+//!
+//! A counter is looked through down to coordinates and constants: it is the lane's own number plus a multiple of the
+//! warp, or a multiple of the warp alone, and a limit that is such a multiple lies between two warps. Steps and limits
+//! that only the launch knows are taken to be whole. Bounded by `DEPTH`. Nothing that is claimed of values rests on it.
+
+use super::{Context, rounds};
+use crate::model::*;
+use ir::{BinaryOp, Block, IntCondition, Op, Special, Terminator, Value, ValueDef, WarpKind};
+
+const DEPTH: u32 = 16;
+
+/// All lanes of the scope that come to the branch take the same way, as far as anyone can tell.
+pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
+    let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
+        return true;
+    };
+    let in_whole_rounds = || {
+        let mut loops = cx.facts.loops.iter();
+        loops.any(|l| {
+            rounds::whole_tiles(cx, l.header, branch)
+                || rounds::may_be_whole_tiles(cx, l.header, branch)
+        })
+    };
+    match scope {
+        Scope::Subgroup => splits_between_warps(cx, selector, branch, DEPTH) || in_whole_rounds(),
+        Scope::Workgroup => in_whole_rounds() || vote_of_the_group(cx, selector, branch),
+        _ => false,
+    }
+}
+
+/// What a value leaves when it is divided by the warp's lanes: the lane's number, or nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Remainder {
+    Lane,
+    None,
+}
+
+/// Compares the number of a lane within whole warps with a whole number of warps.
+fn splits_between_warps(cx: &Context<'_>, selector: Value, at: Block, depth: u32) -> bool {
+    let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(selector)) else {
+        return false;
+    };
+    let part = |value: Value| {
+        cx.uniform(value, at, Scope::Subgroup) || splits_between_warps(cx, value, at, depth)
+    };
+    match data.op {
+        Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(ir::UnaryOp::Not) => {
+            data.args.iter().all(|&arg| part(arg))
+        }
+        Op::IntCompare(condition) => {
+            use IntCondition::*;
+            let side = |number: usize| remainder(cx, data.args[number], at, depth);
+            match condition {
+                LessSigned | LessUnsigned | GreaterEqualSigned | GreaterEqualUnsigned => {
+                    side(0) == Some(Remainder::Lane) && side(1) == Some(Remainder::None)
+                }
+                GreaterSigned | GreaterUnsigned | LessEqualSigned | LessEqualUnsigned => {
+                    side(0) == Some(Remainder::None) && side(1) == Some(Remainder::Lane)
+                }
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// The lanes of a warp hold a multiple of the warp's lanes, the same for all, and beside it what is returned.
+fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Remainder> {
+    let depth = depth.checked_sub(1)?;
+    let function = cx.function;
+    let warp = i64::from(cx.warp_size());
+    let whole = |number: i64| number % warp == 0;
+    if let Some(number) = function.int_constant(value) {
+        return whole(number).then_some(Remainder::None);
+    }
+    let inst = match function.values[value].def {
+        ValueDef::Param(header, number) => {
+            return of_header(cx, value, header, number as usize, depth);
+        }
+        ValueDef::Result(inst, _) => inst,
+    };
+    let data = &function.insts[inst];
+    let of = |number: usize| remainder(cx, *data.args.get(number)?, at, depth);
+    let known = |number: usize| function.int_constant(*data.args.get(number)?);
+    // A product with a multiple of the warp, of what its lanes agree on.
+    let multiple = |number: usize, other: usize| {
+        of(number) == Some(Remainder::None)
+            && data
+                .args
+                .get(other)
+                .is_some_and(|&arg| cx.uniform(arg, at, Scope::Subgroup))
+    };
+    match data.op {
+        Op::Special(Special::LaneId) => Some(Remainder::Lane),
+        Op::Special(Special::ThreadId(0)) => cx
+            .size(0)
+            .is_none_or(|size| whole(i64::from(size)))
+            .then_some(Remainder::Lane),
+        Op::Special(Special::BlockDim(0) | Special::WarpSize) => Some(Remainder::None),
+        // What an instantiation or somebody else chooses.
+        Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => {
+            (cx.size(0) != Some(1)).then_some(Remainder::None)
+        }
+        Op::Convert(_) => of(0),
+        Op::Binary(BinaryOp::Add, _) => match (of(0)?, of(1)?) {
+            (Remainder::None, other) | (other, Remainder::None) => Some(other),
+            _ => None,
+        },
+        Op::Binary(BinaryOp::Sub, _) => match (of(0), of(1)) {
+            (Some(left), Some(Remainder::None)) => Some(left),
+            // `n - n % 32`
+            _ => {
+                let rest = function.defining(data.args[1])?;
+                let by = function.int_constant(*rest.args.get(1)?)?;
+                let taken = match rest.op {
+                    Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => whole(by),
+                    Op::Binary(BinaryOp::And, _) => whole(by.checked_add(1)?),
+                    _ => false,
+                };
+                let uniform = cx.uniform(value, at, Scope::Subgroup);
+                (taken && uniform && rest.args[0] == data.args[0]).then_some(Remainder::None)
+            }
+        },
+        Op::Binary(BinaryOp::Mul, _) => {
+            (multiple(0, 1) || multiple(1, 0)).then_some(Remainder::None)
+        }
+        Op::Binary(BinaryOp::Shl, _) => {
+            let by = known(1).filter(|by| (0..31).contains(by))?;
+            let uniform = cx.uniform(data.args[0], at, Scope::Subgroup);
+            (whole(1 << by) && uniform || of(0) == Some(Remainder::None)).then_some(Remainder::None)
+        }
+        Op::Binary(BinaryOp::And, _) => {
+            let mask = known(1)?;
+            match (whole(mask), whole(mask.checked_add(1)?)) {
+                (true, _) => cx
+                    .uniform(data.args[0], at, Scope::Subgroup)
+                    .then_some(Remainder::None),
+                (_, true) => of(0),
+                _ => None,
+            }
+        }
+        Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) if whole(known(1)?) => of(0),
+        _ => None,
+    }
+}
+
+/// A loop's counter that begins so and goes on by whole warps.
+fn of_header(
+    cx: &Context<'_>,
+    param: Value,
+    header: Block,
+    number: usize,
+    depth: u32,
+) -> Option<Remainder> {
+    let is_loop = cx.facts.loops.iter().any(|l| l.header == header);
+    let mut found = None;
+    for &before in cx.flow.predecessors[header].iter().filter(|_| is_loop) {
+        for edge in cx.function.blocks[before].terminator.edges() {
+            if edge.block != header {
+                continue;
+            }
+            let &next = edge.args.get(number)?;
+            if cx.flow.position[before] < cx.flow.position[header] {
+                let first = remainder(cx, next, before, depth)?;
+                if found.is_some_and(|other| other != first) {
+                    return None;
+                }
+                found = Some(first);
+            } else if next != param {
+                let step = step_of(cx, param, next)?;
+                if !cx.uniform(step, before, Scope::Subgroup)
+                    || remainder(cx, step, before, depth) != Some(Remainder::None)
+                {
+                    return None;
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What is added to `param` for the next round.
+fn step_of(cx: &Context<'_>, param: Value, next: Value) -> Option<Value> {
+    let below = |mut value: Value| {
+        while let Some(data) = cx.function.defining(value)
+            && matches!(data.op, Op::Convert(_))
+        {
+            value = data.args[0];
+        }
+        value
+    };
+    let data = cx.function.defining(below(next))?;
+    let is_param = |number: usize| below(data.args[number]) == param;
+    match data.op {
+        Op::Binary(BinaryOp::Add, _) if is_param(0) => Some(data.args[1]),
+        Op::Binary(BinaryOp::Add, _) if is_param(1) => Some(data.args[0]),
+        Op::Binary(BinaryOp::Sub, _) if is_param(0) => Some(data.args[1]),
+        _ => None,
+    }
+}
+
+/// All threads of the group hold the same: the result of a vote where the group is one wave, or what they agree on.
+pub(super) fn vote_of_the_group(cx: &Context<'_>, value: Value, at: Block) -> bool {
+    agreed(cx, value, at, DEPTH)
+}
+
+fn agreed(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> bool {
+    if cx.uniform(value, at, Scope::Workgroup) {
+        return true;
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let inst = match cx.function.values[value].def {
+        ValueDef::Param(join, number) => return chosen_by_the_group(cx, join, number, depth),
+        ValueDef::Result(inst, _) => inst,
+    };
+    let (data, Some(block)) = (&cx.function.insts[inst], cx.block_of[inst]) else {
+        return false;
+    };
+    match &data.op {
+        Op::Warp(op) => {
+            let same = matches!(
+                op.kind,
+                WarpKind::VoteAll
+                    | WarpKind::VoteAny
+                    | WarpKind::VoteUniform
+                    | WarpKind::Ballot
+                    | WarpKind::AllEqual
+                    | WarpKind::ReadFirstLane
+                    | WarpKind::Reduce(_)
+                    | WarpKind::CountBits
+            );
+            same && is_one_wave(cx, block)
+        }
+        Op::Binary(..)
+        | Op::Unary(_)
+        | Op::IntCompare(_)
+        | Op::FloatCompare(_)
+        | Op::Convert(_)
+        | Op::Select => data.args.iter().all(|&arg| agreed(cx, arg, block, depth)),
+        _ => false,
+    }
+}
+
+/// What joins at a block, by branches that the group decides.
+fn chosen_by_the_group(cx: &Context<'_>, join: Block, number: u32, depth: u32) -> bool {
+    let dominators = cx.dominators();
+    if cx.facts.loops.iter().any(|l| l.header == join) {
+        return false;
+    }
+    let Some(top) = dominators.immediate(join) else {
+        return false;
+    };
+    let decided = |block: Block| {
+        let selector = cx.function.blocks[block].terminator.selector();
+        selector.is_none_or(|selector| agreed(cx, selector, block, depth))
+    };
+    decided(top)
+        && cx.flow.predecessors[join].iter().all(|&before| {
+            let mut up = before;
+            while up != top {
+                if !decided(up) {
+                    return false;
+                }
+                match dominators.immediate(up) {
+                    Some(next) => up = next,
+                    None => return false,
+                }
+            }
+            let terminator = &cx.function.blocks[before].terminator;
+            let mut edges = terminator.edges().into_iter().filter(|e| e.block == join);
+            edges.all(|edge| {
+                let arg = edge.args.get(number as usize);
+                arg.is_some_and(|&arg| agreed(cx, arg, before, depth))
+            })
+        })
+}
+
+/// The group has no more threads than a wave: as configured, or since `WaveGetLaneCount() == 64` has been asked on the way.
+fn is_one_wave(cx: &Context<'_>, block: Block) -> bool {
+    let threads = (0..3).try_fold(1i64, |all, axis| Some(all * i64::from(cx.size(axis)?)));
+    let Some(threads) = threads else { return false };
+    if i64::from(cx.warp_size()) >= threads {
+        return true;
+    }
+    let dominators = cx.dominators();
+    let mut at = block;
+    while let Some(above) = dominators.immediate(at) {
+        if let Terminator::Branch {
+            condition, then, ..
+        } = &cx.function.blocks[above].terminator
+            && cx.flow.predecessors[then.block].as_slice() == [above]
+            && dominators.dominates(then.block, block)
+            && let Some(data) = cx.function.defining(*condition)
+            && let Op::IntCompare(kind) = data.op
+        {
+            let lanes = |number: usize| {
+                let of = cx.function.defining(data.args[number]);
+                matches!(of.map(|d| &d.op), Some(Op::Special(Special::WarpSize)))
+            };
+            let number = |number: usize| cx.function.int_constant(data.args[number]);
+            use IntCondition::*;
+            let least = match kind {
+                Equal if lanes(0) => number(1),
+                Equal if lanes(1) => number(0),
+                GreaterEqualSigned | GreaterEqualUnsigned if lanes(0) => number(1),
+                LessEqualSigned | LessEqualUnsigned if lanes(1) => number(0),
+                _ => None,
+            };
+            if least.is_some_and(|least| least >= threads) {
+                return true;
+            }
+        }
+        at = above;
+    }
+    false
+}
