@@ -341,13 +341,14 @@ fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-/// Private arrays that hold constants and are written nowhere else than where they begin: compilers lay them into
-/// constant memory.
+/// Private arrays that hold constants, or a parameter of the kernel, and are written nowhere else than where they begin:
+/// compilers lay them into constant memory, where parameters lie anyway.
 fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
     let function = cx.function;
     let mut tables: FxHashSet<Inst> = FxHashSet::default();
     let mut others: FxHashSet<Inst> = FxHashSet::default();
     let mut written: FxHashSet<(Inst, i64)> = FxHashSet::default();
+    let mut parameter_of: FxHashMap<Inst, usize> = FxHashMap::default();
     for (_, inst) in cx.instructions() {
         let data = &function.insts[inst];
         if !matches!(&data.op, Op::Store(a) if a.space == Space::Local) {
@@ -365,13 +366,52 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
                 matches!(computed.op, Op::Const(_)) || crate::cost::is_folded(function, computed)
             })
         });
+        let given = data.args.get(1).and_then(|first| {
+            let mut parameters = function.parameters.iter();
+            parameters.position(|p| {
+                data.args[1..].iter().all(|v| p.values.contains(v)) && p.values.contains(first)
+            })
+        });
+        // The members of one parameter, beside each other as they were passed.
+        let one = given
+            .filter(|_| function.kind == FunctionKind::Kernel)
+            .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
         match at {
-            Some(at) if constant && written.insert((alloca, at)) => tables.insert(alloca),
+            Some(at) if (constant || one) && written.insert((alloca, at)) => tables.insert(alloca),
             _ => others.insert(alloca),
         };
     }
     tables.retain(|alloca| !others.contains(alloca));
     tables
+}
+
+/// Which element of a private array this value is only an instantiation tells: `ids[dim]` of a template's `dim`.
+pub(super) fn element_of_an_instantiation(cx: &Context<'_>, value: Value) -> bool {
+    let Some(data) = cx.function.defining(value) else {
+        return false;
+    };
+    if !matches!(&data.op, Op::Load(a) if a.space == Space::Local) {
+        return false;
+    }
+    let Some((_, offsets)) = private_array(cx.function, data.args[0]) else {
+        return false;
+    };
+    let mut open = offsets
+        .iter()
+        .filter(|&&o| cx.function.int_constant(o).is_none());
+    let symbolic = |offset: Value| {
+        let mut work = vec![offset];
+        let mut found = false;
+        for _ in 0..16 {
+            let Some(data) = work.pop().and_then(|value| cx.function.defining(value)) else {
+                break;
+            };
+            found |= matches!(data.op, Op::Parameter(_));
+            work.extend(data.args.iter().copied());
+        }
+        found
+    };
+    open.any(|&offset| symbolic(offset) && known_after_unrolling(cx, offset))
 }
 
 /// The array below an address, and the offsets added on the way.

@@ -30,7 +30,7 @@ pub struct Assumed {
     pub numbers: bool,
     /// Template parameters of which instantiations in sight disagree, and the first that one of them gives.
     pub first_of: Vec<(SmolStr, SmolStr)>,
-    /// Template parameters that nothing determines and that are taken to be `float`.
+    /// Template parameters that nothing determines and that are taken to be what `guessed_type` says.
     pub guesses: Vec<SmolStr>,
 }
 
@@ -89,7 +89,7 @@ impl Assumed {
             parts.push(format!("{}, one of those in sight", first.join(" and ")));
         }
         if !self.guesses.is_empty() {
-            let guess = |name: &SmolStr| format!("`{name}` = `float`");
+            let guess = |name: &SmolStr| format!("`{name}` = `{}`", guessed_type(name).1);
             let guesses: Vec<String> = self.guesses.iter().map(guess).collect();
             parts.push(format!(
                 "{}, which nothing in sight tells",
@@ -97,6 +97,30 @@ impl Assumed {
             ));
         }
         parts.join("; ")
+    }
+}
+
+/// The type of a template parameter that nothing determines, with how it is written: `int` for `IdxT`, `IndexType` and their
+/// like, `float` for others.
+pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
+    const WHOLE: [&str; 11] = [
+        "idx", "index", "indices", "int", "integer", "size", "offset", "ordinal", "count",
+        "length", "id",
+    ];
+    let mut words: Vec<String> = vec![String::new()];
+    let mut lower = false;
+    for c in name.chars() {
+        if c == '_' || c.is_ascii_uppercase() && lower {
+            words.push(String::new());
+        }
+        lower = c.is_ascii_lowercase();
+        if let (Some(word), true) = (words.last_mut(), c != '_') {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    match words.iter().any(|word| WHOLE.contains(&word.as_str())) {
+        true => (CType::INT, "int"),
+        false => (CType::FLOAT, "float"),
     }
 }
 

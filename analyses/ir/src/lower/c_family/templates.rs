@@ -3,6 +3,7 @@
 //! A value parameter that nothing determines is a uniform symbol, `Op::Parameter`; a type parameter that nothing
 //! determines is `float`, and a problem says so.
 
+use super::assumed::guessed_type;
 use super::context::{Context, Local, Scope};
 use super::types::*;
 use super::value::{LValue, Parts, RValue};
@@ -79,7 +80,7 @@ impl Context<'_> {
             }
             TemplateParameterKind::Type { default: None } => {
                 self.note_assumed_type(name);
-                Local::Type(CType::FLOAT)
+                Local::Type(guessed_type(name).0)
             }
             TemplateParameterKind::Value { ty, default } => {
                 if let Some(e) = default
