@@ -491,8 +491,18 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         };
         let Some(exit) = exit else { continue };
         let selector = cx.function.blocks[exit].terminator.selector();
-        let source = selector.and_then(|selector| cx.source(selector));
-        if source.is_some_and(|source| memory::element_of_an_instantiation(cx, source)) {
+        let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
+        let chosen = |&value: &Value| memory::element_of_an_instantiation(cx, value);
+        if causes.iter().any(chosen) {
+            continue;
+        }
+        let outside = |next: &Block| {
+            let forest = cx.forest();
+            let own = forest.of(fact.header);
+            own.is_some_and(|own| !forest.contains(own, *next))
+        };
+        let mut leaves = cx.flow.successors[exit].iter().filter(|next| outside(next));
+        if leaves.next().is_some_and(|&next| warp.fails(next)) && leaves.next().is_none() {
             continue;
         }
         if cx.branch_left_to_callers(exit)
@@ -500,6 +510,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             || !heavy(cx, fact.header, exit)
             || rounds::shared_by_the_warp(cx, fact.header, exit)
             || rounds::serves_in_groups(cx, exit)
+            || together::decides_for_all(cx, exit, Scope::Subgroup)
         {
             continue;
         }

@@ -108,8 +108,10 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     related,
                 ));
             }
-            // The size of a type that is not known here says nothing.
-            _ if !access.stride_text.is_empty() && !access.stride_text.contains("sizeof(") => {
+            // The size of a type that is not known here says nothing, nor does a factor without a name.
+            _ if !matches!(access.stride_text.as_str(), "" | "?")
+                && !access.stride_text.contains("sizeof(") =>
+            {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a {warp}",
                     access.stride_text, access.ideal_sectors

@@ -26,6 +26,7 @@ use ir::dominators::DominatorTree;
 use ir::loops::LoopForest;
 use ir::{Block, EntityVec, Function, FunctionKind, Inst, Loc, Module, Value, ValueDef};
 use partial::Partial;
+use rustc_hash::FxHashSet;
 
 /// The findings of a module's first function, sorted by position and code. `facts` are those of all its functions.
 pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
@@ -73,6 +74,7 @@ struct Context<'a> {
     post_dominators: DominatorTree,
     dominators: std::cell::OnceCell<DominatorTree>,
     forest: std::cell::OnceCell<LoopForest>,
+    settled: std::cell::OnceCell<FxHashSet<Inst>>,
     block_of: EntityVec<Inst, Option<Block>>,
 }
 
@@ -93,6 +95,7 @@ impl<'a> Context<'a> {
             post_dominators,
             dominators: std::cell::OnceCell::new(),
             forest: std::cell::OnceCell::new(),
+            settled: std::cell::OnceCell::new(),
             block_of,
         }
     }
@@ -104,6 +107,12 @@ impl<'a> Context<'a> {
 
     fn forest(&self) -> &LoopForest {
         self.forest.get_or_init(|| LoopForest::new(&self.flow))
+    }
+
+    /// The loads of shared memory that are settled if all threads wait at the same barriers.
+    fn settled(&self) -> &FxHashSet<Inst> {
+        self.settled
+            .get_or_init(|| crate::divergence::settled(self.function, &self.flow))
     }
 
     /// Every instruction in layout order, with its block.
@@ -203,9 +212,21 @@ impl<'a> Context<'a> {
 
     /// The value that a chain of causes ends at.
     fn source(&self, value: Value) -> Option<Value> {
+        self.follow(value, &mut |_| {})
+    }
+
+    /// The values of a chain of causes.
+    fn causes(&self, value: Value) -> Vec<Value> {
+        let mut found = Vec::new();
+        self.follow(value, &mut |value| found.push(value));
+        found
+    }
+
+    fn follow(&self, value: Value, seen: &mut dyn FnMut(Value)) -> Option<Value> {
         let mut at = value;
         // A chain visits no value twice; the bound only guards against a cyclic cause.
         for _ in 0..self.function.values.len() {
+            seen(at);
             at = match self.facts.values[at].cause {
                 Cause::Operand(next)
                 | Cause::Memory(next)

@@ -18,6 +18,7 @@ pub(super) struct Partial {
     /// The same without branches whose other side only ends the lane: an early return.
     witness_alive: EntityVec<Block, Option<Block>>,
     controlled_by: EntityVec<Block, SmallVec<[Control; 2]>>,
+    fails: EntityVec<Block, bool>,
 }
 
 /// A branch on which a block depends, by the edge to `target`.
@@ -39,7 +40,8 @@ impl Partial {
         let ends = ending_without_waiting(cx, scope);
         // Without the edges by which lanes end: `if (t == 0) { if (n == 1) return; .. } barrier();` keeps no lane away
         // that still runs.
-        let (flow, post_dominators) = not_failing(cx);
+        let fails = failing(cx);
+        let (flow, post_dominators) = not_failing(cx, &fails);
         let mut running = flow.clone();
         let mut controls = Vec::new();
         for &branch in &flow.order {
@@ -92,7 +94,13 @@ impl Partial {
             witness: spread(&controlled_by, false),
             witness_alive: spread(&controlled_alive, true),
             controlled_by,
+            fails,
         }
+    }
+
+    /// Every way from a block ends in a failure of the grid.
+    pub(super) fn fails(&self, block: Block) -> bool {
+        self.fails[block]
     }
 
     /// A branch that keeps lanes away, also those that have left the function.
@@ -186,25 +194,25 @@ fn spread(
     witness
 }
 
-/// The control flow without the edges to blocks from which every way ends in a failure of the grid, and its
-/// post-dominators.
-fn not_failing(cx: &Context<'_>) -> (ControlFlow, DominatorTree) {
+/// Blocks from which every way ends in a failure of the grid.
+fn failing(cx: &Context<'_>) -> EntityVec<Block, bool> {
     let mut fails = EntityVec::with_len(false, cx.function.blocks.len());
-    let mut any = false;
     for &block in cx.flow.order.iter().rev() {
         let next = &cx.flow.successors[block];
         fails[block] = matches!(cx.function.blocks[block].terminator, Terminator::Trap)
             || !next.is_empty() && next.iter().all(|&next| fails[next]);
-        any |= fails[block];
     }
+    fails
+}
+
+/// The control flow without the edges to blocks that fail, and its post-dominators.
+fn not_failing(cx: &Context<'_>, fails: &EntityVec<Block, bool>) -> (ControlFlow, DominatorTree) {
     let mut flow = cx.flow.clone();
-    if any {
-        for &block in &cx.flow.order {
-            if fails[block] {
-                flow.predecessors[block].retain(|before| fails[*before]);
-            } else {
-                flow.successors[block].retain(|next| !fails[*next]);
-            }
+    for &block in &cx.flow.order {
+        if fails[block] {
+            flow.predecessors[block].retain(|before| fails[*before]);
+        } else {
+            flow.successors[block].retain(|next| !fails[*next]);
         }
     }
     let post_dominators = DominatorTree::post_dominators(&flow);

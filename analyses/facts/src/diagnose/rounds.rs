@@ -14,7 +14,8 @@
 use super::Context;
 use crate::model::*;
 use ir::{
-    BinaryOp, Block, Function, IntCondition, Op, Special, Terminator, Value, ValueDef, WarpKind,
+    BinaryOp, Block, Function, IntCondition, Op, Space, Special, Terminator, Value, ValueDef,
+    WarpKind,
 };
 
 const DEPTH: u32 = 12;
@@ -185,14 +186,31 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
     }
 }
 
-/// Uniform and computed before the loop.
+/// Uniform, and computed before the loop or read again from memory that nobody writes.
 fn unchanged(cx: &Context<'_>, value: Value, header: Option<Block>) -> Option<Growth> {
+    if let Some(data) = cx.function.defining(value)
+        && let Op::Load(access) = &data.op
+        && (access.read_only || access.space == Space::Constant)
+    {
+        return unchanged(cx, data.args[0], header);
+    }
     let block = match cx.function.values[value].def {
         ValueDef::Param(block, _) => block,
         ValueDef::Result(inst, _) => cx.block_of[inst]?,
     };
     let before = header.is_none_or(|header| cx.flow.position[block] < cx.flow.position[header]);
-    (before && cx.uniform(value, block, Scope::Subgroup)).then(Growth::default)
+    let fixed = cx
+        .function
+        .defining(value)
+        .is_some_and(|data| matches!(data.op, Op::SymbolAddress(_) | Op::Const(_)));
+    let offset = match cx.function.defining(value) {
+        Some(data) if matches!(data.op, Op::PtrAdd) => data
+            .args
+            .iter()
+            .all(|&arg| unchanged(cx, arg, header).is_some()),
+        _ => false,
+    };
+    ((before || fixed || offset) && cx.uniform(value, block, Scope::Subgroup)).then(Growth::default)
 }
 
 fn of_header(cx: &Context<'_>, param: Value, header: Block, depth: u32) -> Option<Growth> {

@@ -11,7 +11,9 @@
 
 use super::{Context, rounds};
 use crate::model::*;
-use ir::{BinaryOp, Block, IntCondition, Op, Special, Terminator, Value, ValueDef, WarpKind};
+use ir::{
+    BinaryOp, Block, IntCondition, Op, Space, Special, Terminator, Value, ValueDef, WarpKind,
+};
 
 const DEPTH: u32 = 16;
 
@@ -239,6 +241,10 @@ fn agreed(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> bool {
             );
             same && is_one_wave(cx, block)
         }
+        // Up to the first barrier at which threads part all are in one phase.
+        Op::Load(access) if access.space == Space::Shared => {
+            cx.settled().contains(&inst) && cx.uniform(data.args[0], block, Scope::Workgroup)
+        }
         Op::Binary(..)
         | Op::Unary(_)
         | Op::IntCompare(_)
@@ -266,7 +272,10 @@ fn chosen_by_the_group(cx: &Context<'_>, join: Block, number: u32, depth: u32) -
         && cx.flow.predecessors[join].iter().all(|&before| {
             let mut up = before;
             while up != top {
-                if !decided(up) {
+                // Those that part here have met again before.
+                let met = cx.post_dominators.immediate(up);
+                let met = met.is_some_and(|met| dominators.dominates(met, before));
+                if !met && !decided(up) {
                     return false;
                 }
                 match dominators.immediate(up) {

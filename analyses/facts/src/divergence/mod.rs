@@ -31,6 +31,7 @@ pub(crate) use engine::{
     ControllingBranches, DISPATCH, Engine, Level, SUBGROUP, WORKGROUP, level_of, scope_of,
 };
 pub(crate) use form::{Form, Term};
+pub(crate) use settled::settled;
 pub(crate) use shape::Shape;
 
 pub(crate) fn source_name(language: ir::Language, special: Special) -> String {
@@ -276,6 +277,16 @@ impl Engine<'_> {
     pub(crate) fn atom_name(&self, atom: u32) -> Option<SmolStr> {
         self.name_of_atom(atom).filter(|name| !name.is_empty())
     }
+    /// The name by which a member of a structure is read, or the structure's.
+    fn member_read(&self, value: Value, variable: ir::Variable) -> SmolStr {
+        let name = &self.function.variables[variable].name;
+        let mut reads = self.function.bindings.iter();
+        let read = reads.find(|b| b.variable == variable && b.values.as_slice() == [value]);
+        read.map_or_else(
+            || name.clone(),
+            |read| smol_str::format_smolstr!("{name}{}", read.part),
+        )
+    }
     fn name_of_atom(&self, atom: u32) -> Option<SmolStr> {
         if let Some(special) = self.special_of(atom) {
             let name = shape::Shape::name(special);
@@ -304,7 +315,10 @@ impl Engine<'_> {
                 let binding = &self.function.bindings[binding];
                 let name = &self.function.variables[binding.variable].name;
                 match component(self.function, binding, place) {
-                    part if part.is_empty() => name.clone(),
+                    part if part.is_empty() => match binding.values.len() {
+                        1 => name.clone(),
+                        _ => self.member_read(value, binding.variable),
+                    },
                     part => smol_str::format_smolstr!("{name}{part}"),
                 }
             })

@@ -32,7 +32,7 @@ struct Region {
 }
 
 /// The loads of shared memory that are settled if all threads wait at the same barriers.
-pub(super) fn settled(function: &Function, flow: &ControlFlow) -> FxHashSet<Inst> {
+pub(crate) fn settled(function: &Function, flow: &ControlFlow) -> FxHashSet<Inst> {
     let mut loads = FxHashSet::default();
     let mut barriers: Vec<(Block, usize)> = Vec::new();
     if function.kind == FunctionKind::Device {

@@ -103,9 +103,9 @@ impl Assumed {
 /// The type of a template parameter that nothing determines, with how it is written: `int` for `IdxT`, `IndexType` and their
 /// like, `float` for others.
 pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
-    const WHOLE: [&str; 11] = [
-        "idx", "index", "indices", "int", "integer", "size", "offset", "ordinal", "count",
-        "length", "id",
+    const WHOLE: [&str; 13] = [
+        "idx", "index", "indices", "nnz", "vertex", "int", "integer", "size", "offset", "ordinal",
+        "count", "length", "id",
     ];
     let mut words: Vec<String> = vec![String::new()];
     let mut lower = false;
