@@ -545,8 +545,48 @@ fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
         only && dominators.dominates(target, block)
             && (then.block == target
                 && (lanes.is_some_and(|lanes| lanes.count_ones() <= 1)
-                    || is_one_thread(cx, *condition)))
+                    || is_one_thread(cx, *condition)
+                    || one_lane_of_both(cx, *condition)))
     })
+}
+
+/// `threadIdx.x == 0 && ..`: what comes from beside the second part is false, and one lane comes to that.
+fn one_lane_of_both(cx: &Context<'_>, condition: Value) -> bool {
+    let function = cx.function;
+    if let Some(data) = function.defining(condition) {
+        let part = |&part: &Value| is_one_thread(cx, part) || one_lane_of_both(cx, part);
+        return matches!(data.op, Op::Binary(BinaryOp::And, _)) && data.args.iter().any(part);
+    }
+    let ir::ValueDef::Param(join, number) = function.values[condition].def else {
+        return false;
+    };
+    let mut open = Vec::new();
+    for &before in &cx.flow.predecessors[join] {
+        for edge in function.blocks[before].terminator.edges() {
+            if edge.block == join {
+                let arg = edge.args.get(number as usize).copied();
+                if arg.and_then(|arg| function.int_constant(arg)) != Some(0) {
+                    open.push(before);
+                }
+            }
+        }
+    }
+    let [second] = open[..] else { return false };
+    let [first] = cx.flow.predecessors[second][..] else {
+        return false;
+    };
+    match &function.blocks[first].terminator {
+        Terminator::Branch {
+            condition, then, ..
+        } => {
+            let lanes = cx.facts.branch(first).and_then(|fact| fact.lanes);
+            then.block == second
+                && (lanes.is_some_and(|lanes| lanes.count_ones() <= 1)
+                    || is_one_thread(cx, *condition)
+                    || one_lane_of_both(cx, *condition))
+        }
+        _ => false,
+    }
 }
 
 /// `grid.thread_rank() == 0`, `tid + n * block == 0`: coordinates that are added up are zero in one thread at most.

@@ -4,7 +4,9 @@ use super::{Context, finding, rounds};
 use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
-use ir::{AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, Op, Space, Value, ValueDef};
+use ir::{
+    AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, Op, Space, Type, Value, ValueDef,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
@@ -36,6 +38,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if access.class != AccessClass::Strided
             || matches!(access.kind, AccessKind::Atomic(_))
             || cx.left_to_callers(access.address)
+            || is_of_unknown_size(cx, access)
         {
             continue;
         }
@@ -127,6 +130,17 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// What is accessed has a type that is not known here: its lanes may well lie side by side.
+fn is_of_unknown_size(cx: &Context<'_>, access: &AccessFact) -> bool {
+    let data = &cx.function.insts[access.inst];
+    let moved = match access.kind {
+        AccessKind::Load => &data.results[..],
+        _ => data.args.get(1..).unwrap_or_default(),
+    };
+    let mut moved = moved.iter();
+    moved.any(|&value| cx.function.ty(value) == Type::Opaque)
 }
 
 /// Array, stride, and block: what is accessed together uses the sectors together.

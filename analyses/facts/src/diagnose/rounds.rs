@@ -380,6 +380,9 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -
         (None, Some(counter)) => (counter, compare.args[0]),
         _ => return false,
     };
+    if rounded_to_the_step(cx, header, counter, limit) {
+        return true;
+    }
     match function
         .defining(below(function, limit))
         .map(|data| &data.op)
@@ -393,6 +396,38 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -
         Some(Op::Const(_)) => steps(cx, header, counter).is_some_and(|step| step.symbolic),
         _ => false,
     }
+}
+
+/// `for (i = .. ; i < (n + s - 1) / s * s; i += s)`, whatever `s` is.
+fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: Value) -> bool {
+    let function = cx.function;
+    let ValueDef::Param(_, number) = function.values[counter].def else {
+        return false;
+    };
+    let limit = function.defining(below(function, limit));
+    let Some(limit) = limit.filter(|data| matches!(data.op, Op::Binary(BinaryOp::Mul, _))) else {
+        return false;
+    };
+    let is_factor = |step: Value| {
+        let step = below(function, step);
+        function.int_constant(step).is_none()
+            && limit.args.iter().any(|&arg| below(function, arg) == step)
+    };
+    let mut before = cx.flow.predecessors[header].iter();
+    before.any(|&before| {
+        let mut edges = function.blocks[before].terminator.edges().into_iter();
+        cx.flow.position[before] >= cx.flow.position[header]
+            && edges.any(|edge| {
+                let next = edge.args.get(number as usize).copied();
+                let next = next.filter(|_| edge.block == header);
+                let next = next.and_then(|next| function.defining(below(function, next)));
+                next.is_some_and(|next| {
+                    matches!(next.op, Op::Binary(BinaryOp::Add, _))
+                        && next.args.iter().any(|&arg| below(function, arg) == counter)
+                        && next.args.iter().any(|&arg| is_factor(arg))
+                })
+            })
+    })
 }
 
 /// What a header's parameter grows by from round to round.
