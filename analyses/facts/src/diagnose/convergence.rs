@@ -46,7 +46,7 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let mut group_wide = None;
     let mut told: Vec<Block> = Vec::new();
     for barrier in &cx.facts.barriers {
-        let Some((mut branch, in_loop)) = barrier.divergent else {
+        let Some((mut branch, mut in_loop)) = barrier.divergent else {
             guarded_barrier(cx, barrier, out);
             continue;
         };
@@ -62,6 +62,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if !whole_grid {
             match partial.branch(block) {
                 Some(other) if !in_loop => branch = other,
+                Some(other) if together::decides_for_all(cx, branch, Scope::Workgroup) => {
+                    branch = other;
+                    in_loop = leaves_around(cx, other, block);
+                }
                 Some(_) => {}
                 None => continue,
             }
@@ -91,13 +95,6 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             0..0,
             cx.calls_to(barrier.loc, cx.function.blocks[branch].loc),
         );
-        let tiles = |l: &LoopFact| {
-            rounds::whole_tiles(cx, l.header, branch)
-                || rounds::may_be_whole_tiles(cx, l.header, branch)
-        };
-        if in_loop && cx.facts.loops.iter().any(tiles) {
-            continue;
-        }
         let (code, message) = if in_loop {
             let text = format!(
                 "{name} stands in a loop that the threads of the {group} leave in different iterations{because}"
@@ -116,6 +113,18 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         };
         out.push(finding(code, tier, barrier.loc, message, related));
     }
+}
+
+/// The branch leaves a loop that the block lies in.
+fn leaves_around(cx: &Context<'_>, branch: Block, block: Block) -> bool {
+    let forest = cx.forest();
+    let mut loops = forest.loops.iter();
+    loops.any(|(own, _)| {
+        let outside = |next: &Block| !forest.contains(own, *next);
+        forest.contains(own, branch)
+            && forest.contains(own, block)
+            && cx.flow.successors[branch].iter().any(outside)
+    })
 }
 
 /// Threads that have ended are not waited for: what they would have written is missing, that is all.
