@@ -11,7 +11,7 @@
 //! apart: what is uniform parts nobody, and each comparison of the rest must share the rounds. Bounded by `DEPTH`. In 32
 //! lanes the coordinate differs by 31 at most.
 
-use super::Context;
+use super::{Context, together};
 use crate::model::*;
 use ir::{
     BinaryOp, Block, Function, IntCondition, Op, Space, Special, Terminator, Value, ValueDef,
@@ -337,13 +337,11 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
                 .edges()
                 .iter()
                 .all(|edge| {
-                    edge.block != header || edge.args.get(number as usize).is_some_and(|&first| {
-                        matches!(
-                            function.defining(below(function, first)).map(|d| &d.op),
-                            Some(&Op::Special(Special::ThreadId(axis)))
-                                if cx.size(axis).is_none_or(|size| i64::from(size) <= step.round)
-                        )
-                    })
+                    edge.block != header
+                        || edge
+                            .args
+                            .get(number as usize)
+                            .is_some_and(|&first| is_in_a_tile(cx, first, step.round))
                 })
     });
     let whole = match function.int_constant(limit) {
@@ -357,10 +355,39 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
                 }),
                 // What is not known may be a whole number of tiles.
                 Op::CallUnknown { .. } | Op::Unknown(_) => true,
-                _ => false,
+                _ => step.round == i64::from(cx.warp_size()) && together::is_whole(cx, limit, exit),
             }),
     };
     starts_at_thread && whole && cx.uniform(limit, exit, Scope::Workgroup)
+}
+
+/// A coordinate, or what remains of one, that is less than the tile's width.
+fn is_in_a_tile(cx: &Context<'_>, value: Value, width: i64) -> bool {
+    let function = cx.function;
+    let Some(data) = function.defining(below(function, value)) else {
+        return false;
+    };
+    let of_thread = |number: usize| {
+        let inner = function.defining(below(function, data.args[number]));
+        matches!(
+            inner.map(|d| &d.op),
+            Some(Op::Special(Special::ThreadId(_) | Special::LaneId))
+        )
+    };
+    let by = || function.int_constant(data.args[1]);
+    match data.op {
+        Op::Special(Special::ThreadId(axis)) => {
+            cx.size(axis).is_none_or(|size| i64::from(size) <= width)
+        }
+        Op::Special(Special::LaneId) => i64::from(cx.warp_size()) <= width,
+        Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
+            of_thread(0) && by().is_some_and(|by| (1..=width).contains(&by))
+        }
+        Op::Binary(BinaryOp::And, _) => {
+            of_thread(0) && by().is_some_and(|by| (0..width).contains(&by))
+        }
+        _ => false,
+    }
 }
 
 /// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation

@@ -72,6 +72,11 @@ fn splits_between_warps(cx: &Context<'_>, selector: Value, at: Block, depth: u32
     }
 }
 
+/// The lanes of a warp hold one multiple of the warp's lanes.
+pub(super) fn is_whole(cx: &Context<'_>, value: Value, at: Block) -> bool {
+    remainder(cx, value, at, DEPTH) == Some(Remainder::None)
+}
+
 /// The lanes of a warp hold a multiple of the warp's lanes, the same for all, and beside it what is returned.
 fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Remainder> {
     let depth = depth.checked_sub(1)?;
