@@ -178,10 +178,12 @@ impl<'e, 'f> Active<'e, 'f> {
                 else {
                     continue;
                 };
-                if function
-                    .int_constant(arg)
-                    .is_some_and(|v| (v != 0) != holds)
-                {
+                // What the branch itself decides on is known behind it.
+                let decided = edge_condition(engine, before, join)
+                    .filter(|&(condition, _, _)| condition == arg)
+                    .map(|(_, taken, _)| taken);
+                let constant = function.int_constant(arg).map(|v| v != 0);
+                if constant.or(decided).is_some_and(|v| v != holds) {
                     continue;
                 }
                 if only.is_some() {

@@ -273,6 +273,10 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
         false => i64::try_from(scale.apply(i128::from(first))).ok(),
     };
     let count = |first: i64, limit: i64| {
+        // A shift rounds a negative number down, and an unsigned one is no negative number.
+        if first < 0 && matches!(scale, Scale::Divided(_)) {
+            return None;
+        }
         let stuck = |at: i128| scale.apply(at) == at && test.kind.holds(at, i128::from(limit));
         if stuck(0) && first == 0 {
             return None;
@@ -289,6 +293,17 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
     }
     use IntCondition::*;
     let (from, to) = (engine.cells[start].range, engine.cells[test.limit].range);
+    // The end of an interval bounds the rounds where all of it comes to the limit: unsigned numbers below zero are the largest,
+    // and a limit that is to be met is passed by.
+    let bounded = match (scale, test.kind) {
+        (Scale::Divided(_), GreaterSigned) => from.0 >= 0 || limit >= Some(0),
+        (Scale::Divided(_), GreaterEqualSigned) => from.0 >= 0 || limit >= Some(1),
+        (Scale::Divided(_), NotEqual) => from.0 >= 0 && limit == Some(0),
+        (Scale::Divided(_), _) => from.0 >= 0,
+        (Scale::By(_), LessSigned | LessEqualSigned) => true,
+        (Scale::By(_), LessUnsigned | LessEqualUnsigned) => to.0 >= 0,
+        (Scale::By(_), _) => false,
+    };
     let (at_most, text) = match (scale, test.kind) {
         (
             Scale::Divided(_),
@@ -315,7 +330,7 @@ fn geometric(engine: &Engine<'_>, l: LoopId, test: &Test) -> Option<Trips> {
     };
     Some(Trips {
         count: None,
-        at_most: at_most.filter(|&n| n < WORTH),
+        at_most: at_most.filter(|&n| bounded && n < WORTH),
         text: text.map_or_else(SmolStr::default, |of| {
             format_smolstr!("log{}({of})", scale.factor())
         }),

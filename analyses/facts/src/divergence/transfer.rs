@@ -113,7 +113,6 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             .map_or(DIVERGENT, |&a| engine.level_at(a, block))
     };
     match &data.op {
-        Op::Const(_) | Op::SymbolAddress(_) | Op::Parameter(_) => DISPATCH,
         Op::Undef => {
             if engine.language_defines_undefined() {
                 DIVERGENT
@@ -210,6 +209,7 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
                 least
             }
         }
+        // A constant has no operands, and is the same everywhere.
         _ => least,
     }
 }

@@ -21,7 +21,11 @@ pub(crate) fn functions(text: &str, dialect: Dialect) -> Vec<(Module, FunctionFa
     functions_with(text, dialect, &Options::default())
 }
 
-fn functions_with(text: &str, dialect: Dialect, with: &Options) -> Vec<(Module, FunctionFacts)> {
+pub(crate) fn functions_with(
+    text: &str,
+    dialect: Dialect,
+    with: &Options,
+) -> Vec<(Module, FunctionFacts)> {
     let main = IncludedFile {
         path: Arc::from("text"),
         tokens: Arc::new(lex(text)),
