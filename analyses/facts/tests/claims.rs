@@ -9,6 +9,8 @@ mod forms;
 mod lanes;
 #[path = "claims/rounds.rs"]
 mod rounds;
+#[path = "claims/sharing.rs"]
+mod sharing;
 #[path = "source/mod.rs"]
 #[allow(dead_code)]
 mod source;
