@@ -1,7 +1,7 @@
 //! The forms of values of one operation, and the bounds of those that have none.
 
 use super::source::{class_with, cuda, functions};
-use facts::{Class, Options};
+use facts::{Class, Options, Scope};
 use syntax::c_family::Dialect;
 
 const NUMBERS: &str = "int t = threadIdx.x; unsigned u = threadIdx.x; int gid = blockIdx.x * blockDim.x + threadIdx.x;
@@ -177,4 +177,24 @@ fn the_same_in_all_lanes() {
     ] {
         assert!(all(body) != Class::Uniform, "{body}");
     }
+}
+
+/// A coarse derivative is one number for the quad, a fine one is that of a row or column.
+#[test]
+fn derivatives_of_a_quad() {
+    let of = |name: &str| {
+        let text = format!(
+            "[shader(\"pixel\")] float4 main(float2 uv : TEXCOORD0) : SV_Target {{ float D = {name}(uv.x * uv.y); return D; }}"
+        );
+        let with = Options {
+            scope: Scope::Quad,
+            ..Options::default()
+        };
+        class_with(&text, Dialect::Hlsl, &with)
+    };
+    assert_eq!(of("ddx_coarse"), Class::Uniform);
+    assert_eq!(of("ddy_coarse"), Class::Uniform);
+    assert!(of("ddx_fine") != Class::Uniform);
+    assert!(of("ddy_fine") != Class::Uniform);
+    assert!(of("sqrt") != Class::Uniform);
 }
