@@ -7,6 +7,7 @@
 //! defines = ["TILE=16", "DEBUG"]            # as -D
 //! include_dirs = ["include"]                # relative to this file
 //! path_remap = { "/Engine" = "shaders" }    # a prefix of what stands in an #include
+//! seen_through = { "part.cuh" = "main.cu" } # headers, and the file through which each is looked at
 //! system_headers = true                     # C: /usr/include and its like are looked into last
 //! enable_16bit_types = false                # HLSL: as -enable-16bit-types
 //! warp_size = 32                            # 1 to 128
@@ -67,6 +68,8 @@ pub struct AnalysisConfig {
     pub defines: Vec<SmolStr>,
     pub include_dirs: Vec<PathBuf>,
     pub path_remap: Vec<(String, PathBuf)>,
+    /// What paths of headers end in, and the file through which those are seen.
+    pub seen_through: Vec<(String, PathBuf)>,
     /// C: the system's headers are not looked for.
     pub no_system_headers: bool,
     /// HLSL's `half` and `min16` types have 16 bits.
@@ -375,6 +378,12 @@ fn apply_key(
             analysis
                 .path_remap
                 .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        }
+        "seen_through" => {
+            analysis.seen_through = text_table(placed)?
+                .into_iter()
+                .map(|(header, path)| (header, located(&path)))
+                .collect();
         }
         "system_headers" => {
             let Setting::Bool(flag) = placed.value else {

@@ -162,20 +162,43 @@ pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
     }
 }
 
-/// Preprocesses a file and what it includes, each file through its own query.
+/// Preprocesses a file and what it includes, each file through its own query. A file that another one includes is seen
+/// through that one: with its macros and types, its instances of templates and its launches.
 pub fn preprocess(db: &dyn Db, file: File) -> Unit {
+    let own = path_text(file.path(db));
+    let chosen = &file.settings(db).analysis(db).seen_through;
+    let chosen = chosen
+        .iter()
+        .filter(|(name, _)| file.path(db).ends_with(name));
+    let chosen = chosen.map(|(_, includer)| includer);
+    for includer in chosen.chain(file.includers(db)) {
+        let includer = db.file(includer);
+        if includer.language(db).c_dialect().is_none() {
+            continue;
+        }
+        let unit = preprocessed(db, file, includer, Some(Arc::clone(&own)));
+        if unit.seen_through.is_some() {
+            return unit;
+        }
+    }
+    preprocessed(db, file, file, None)
+}
+
+/// The unit that begins with `main`, by the settings of `file`.
+fn preprocessed(db: &dyn Db, file: File, main: File, seen_from: Option<Arc<str>>) -> Unit {
     let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
     let config = file.settings(db).analysis(db);
     let mut options = PreprocessOptions::new(dialect);
+    options.seen_from = seen_from;
     options.defines = config.defines.clone();
     if config.native_16bit && dialect == Dialect::Hlsl {
         options.defines.push("__HLSL_ENABLE_16_BIT=1".into());
     }
-    let tokens = db::lexed(db, file)
+    let tokens = db::lexed(db, main)
         .clone()
         .unwrap_or_else(|| Arc::new(lex_shared(Arc::from(""))));
     let main = IncludedFile {
-        path: path_text(file.path(db)),
+        path: path_text(main.path(db)),
         tokens,
     };
     let mut includes = Includes::of(db, file);

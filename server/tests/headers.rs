@@ -332,3 +332,86 @@ fn kernels_behind_a_condition_that_is_false_say_what_shows_them() {
         assert_eq!(notes(&text), [], "{text}");
     }
 }
+
+/// A project with a kernel whose body only the unit that includes it makes sense of.
+fn fragments(place: &Place) {
+    place.file("lockstep.toml", "");
+    place.file(
+        "src/main.cu",
+        "#define WIDTH 32\ntypedef float real;\n#include \"parts/row.cuh\"\n\
+         int main() { rows<4><<<8, WIDTH>>>(nullptr); }\n",
+    );
+    place.file(
+        "src/parts/row.cuh",
+        "template <int N> __global__ void rows(real *out) {\n\
+         \x20 int first = threadIdx.x / WIDTH;\n  out[first + N] = N;\n}\n#include \"body.inl\"\n",
+    );
+    place.file(
+        "src/parts/body.inl",
+        "__global__ void body(real *out) { out[threadIdx.x * WIDTH] = 1; }\n",
+    );
+}
+
+#[test]
+fn a_header_is_seen_through_what_includes_it() {
+    let place = Place::new("headers-through");
+    fragments(&place);
+    let report = |name: &str, options: &[&str]| {
+        let file = place.path(name);
+        json(&lockstep(
+            &[&["analyze", &file, "--format", "json"], options].concat(),
+        ))
+    };
+    let messages = |report: &Value| -> Vec<String> {
+        let all = report["problems"].as_array().cloned().unwrap_or_default();
+        let text = |one: &Value| one["message"].as_str().unwrap_or("").to_owned();
+        all.iter().map(text).collect()
+    };
+    let seen = report("src/parts/row.cuh", &[]);
+    assert_eq!(kernels(&seen), [("rows".to_owned(), 0)]);
+    // The launch in the other file tells the shape of the block: one row each.
+    let first = &seen["items"][0]["values"].as_array().expect("values")[1];
+    assert_eq!(first["name"], "first", "{seen}");
+    assert_eq!(first["class"], "uniform", "{seen}");
+    assert_eq!(first["line"], 2);
+    let said = "this file is seen through `main.cu`, which includes it";
+    assert_eq!(messages(&seen), [said]);
+    // Through a header between them.
+    let inner = report("src/parts/body.inl", &[]);
+    assert_eq!(kernels(&inner), [("body".to_owned(), 0)]);
+    assert_eq!(messages(&inner), [said]);
+    // The unit itself does not list it.
+    assert_eq!(kernels(&report("src/main.cu", &[])), []);
+    let alone = report("src/parts/body.inl", &["--alone"]);
+    assert_ne!(kernels(&alone), [("body".to_owned(), 0)]);
+    assert_eq!(messages(&alone), Vec::<String>::new());
+    // What is chosen comes first, and what does not include it is no way to see it.
+    place.file(
+        "src/other.cu",
+        "#define WIDTH 1\ntypedef double real;\n#include \"parts/body.inl\"\n",
+    );
+    for (chosen, says) in [("src/other.cu", "other.cu"), ("src/nothing.cu", "main.cu")] {
+        let line = format!("[seen_through]\n\"body.inl\" = \"{chosen}\"\n");
+        place.file("lockstep.toml", &line);
+        let through = report("src/parts/body.inl", &[]);
+        let told = format!("this file is seen through `{says}`, which includes it");
+        assert_eq!(messages(&through), [told]);
+    }
+}
+
+#[test]
+fn what_is_found_in_a_header_is_told_there_and_once() {
+    let place = Place::new("headers-through-check");
+    fragments(&place);
+    let folder = place.path("src");
+    let found = json(&lockstep(&["check", &folder, "--format", "json"]));
+    let all = found.as_array().cloned().unwrap_or_default();
+    let strided: Vec<&Value> = all
+        .iter()
+        .filter(|one| one["code"] == "uncoalesced-access")
+        .collect();
+    assert_eq!(strided.len(), 1, "{found}");
+    let path = strided[0]["file"].as_str().unwrap_or("");
+    assert!(path.ends_with("body.inl"), "{found}");
+    assert_eq!(strided[0]["line"], 1);
+}

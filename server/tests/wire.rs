@@ -405,6 +405,58 @@ fn includes_unsaved_recursive_missing_and_created_later() {
     let _ = std::fs::remove_dir_all(&directory);
 }
 
+#[test]
+fn a_header_is_seen_through_what_includes_it_and_edits_keep_its_positions() {
+    let directory = std::env::temp_dir().join(format!("lockstep-through-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let directory = std::fs::canonicalize(&directory).expect("a directory");
+    let uri = |name: &str| format!("file://{}/{name}", directory.display());
+    let write = |name: &str, text: &str| {
+        std::fs::write(directory.join(name), text).expect("written");
+    };
+    let body = "__global__ void body(real *out) {\n  out[threadIdx.x * WIDTH] = 1;\n}\n";
+    write("lockstep.toml", "");
+    write(
+        "main.cu",
+        "#define WIDTH 32\ntypedef float real;\n#include \"body.inl\"\n",
+    );
+    write("body.inl", body);
+    let mut client = client(utf8());
+    client.open(&uri("body.inl"), "cuda-cpp", body);
+    let strided_at = |params: &Value, line: u64| {
+        let list = params["diagnostics"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let strided = list
+            .iter()
+            .filter(|one| one["code"] == "uncoalesced-access");
+        let lines: Vec<_> = strided
+            .map(|one| one["range"]["start"]["line"].as_u64())
+            .collect();
+        params["uri"] == uri("body.inl") && lines == [Some(line)]
+    };
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        strided_at(params, 1)
+    });
+    client.change(&uri("body.inl"), 2, None, &format!("\n\n{body}"));
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        strided_at(params, 3)
+    });
+    // The includer's text decides, also unsaved.
+    client.open(
+        &uri("main.cu"),
+        "cuda-cpp",
+        "#define WIDTH 1\ntypedef float real;\n#include \"body.inl\"\n",
+    );
+    client.wait_for("textDocument/publishDiagnostics", |params| {
+        params["uri"] == uri("body.inl")
+            && !codes(params).contains(&"uncoalesced-access".to_owned())
+    });
+    assert_eq!(client.shutdown(), Some(0));
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
 fn codes(params: &Value) -> Vec<String> {
     let list = params["diagnostics"]
         .as_array()

@@ -48,6 +48,9 @@ fn opened(
             lossy: read.lossy,
         },
     );
+    if !args.alone {
+        db.see_through_includers(file);
+    }
     let mut config = config_for(&absolute, args)?;
     if processor && file.language(db) == Language::C && config.analysis.machine_file.is_none() {
         let usual = || config::PROCESSOR.into();

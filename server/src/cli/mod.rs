@@ -122,6 +122,9 @@ pub(crate) struct AnalysisArgs {
     /// Does not look for lockstep.toml
     #[arg(long)]
     no_config: bool,
+    /// Looks at a header by itself, not through a file of its project that includes it
+    #[arg(long)]
+    alone: bool,
 }
 
 #[derive(ValueEnum, Debug, Clone, Copy)]

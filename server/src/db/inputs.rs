@@ -6,6 +6,7 @@
 use crate::config::{AnalysisConfig, ViewConfig};
 use crate::disk::Disk;
 use crate::host;
+use crate::host::includers::{Includers, is_header, project_of};
 use crate::program::{self, Language};
 use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::{Durability, Setter};
@@ -30,6 +31,8 @@ pub trait Db: salsa::Database {
 #[derive(Debug, Default)]
 pub struct SharedFiles {
     files: Mutex<FxHashMap<PathBuf, Arc<SharedFile>>>,
+    /// Who includes whom, by project.
+    projects: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Includers>>>>,
 }
 
 #[derive(Debug)]
@@ -50,6 +53,12 @@ impl SharedFiles {
         let mut files = locked(&self.files);
         let known = files.entry(path.to_path_buf()).or_insert(read);
         known.source.clone()
+    }
+
+    fn includers(&self, project: PathBuf) -> Arc<OnceLock<Includers>> {
+        let known = Arc::clone(locked(&self.projects).entry(project.clone()).or_default());
+        known.get_or_init(|| Includers::below(&project));
+        known
     }
 
     /// The tokens of a file, when its text is the one that was read here.
@@ -84,6 +93,8 @@ pub struct File {
     pub source: Source,
     #[returns(copy)]
     pub settings: Settings,
+    /// Files that may include this one, the likeliest first: it is seen through the first that does.
+    pub includers: Vec<PathBuf>,
 }
 
 #[salsa::input(debug)]
@@ -136,7 +147,7 @@ impl Db for Database {
         let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
-            File::builder(path.clone(), language, source, settings)
+            File::builder(path.clone(), language, source, settings, Vec::new())
                 .settings_durability(Durability::MEDIUM)
                 .new(self)
         })
@@ -245,6 +256,38 @@ impl Database {
         }
     }
 
+    /// Sees a header through what includes it, in that one's language, where the project has such a file.
+    pub fn see_through_includers(&mut self, file: File) {
+        let path = file.path(self).clone();
+        let Some(project) = project_of(&path).filter(|_| is_header(&path)) else {
+            return;
+        };
+        let found = match &self.shared {
+            Some(shared) => shared.includers(project).get().map(|all| all.of(&path)),
+            None => Some(Includers::below(&project).of(&path)),
+        };
+        let found = found.unwrap_or_default();
+        self.take_language_of(file, &found);
+        self.set_includers(file, found);
+    }
+
+    /// Gives a header the language of the first of its includers that has one of the C family.
+    pub fn take_language_of(&mut self, file: File, includers: &[PathBuf]) {
+        let languages = includers.iter().map(|path| Language::of_path(path));
+        let mut known = languages.filter(|language| language.c_dialect().is_some());
+        if let Some(language) = known.next() {
+            self.set_language(file, language);
+        }
+    }
+
+    pub fn set_includers(&mut self, file: File, includers: Vec<PathBuf>) {
+        if *file.includers(self) != includers {
+            file.set_includers(self)
+                .with_durability(Durability::MEDIUM)
+                .to(includers);
+        }
+    }
+
     pub fn set_file_settings(&mut self, file: File, settings: Settings) {
         if file.settings(self) != settings {
             file.set_settings(self)
@@ -305,7 +348,7 @@ impl Database {
         }
         let settings = self.default_settings();
         let language = Language::of_file(&path, program::text(&source));
-        let file = File::builder(path.clone(), language, source, settings)
+        let file = File::builder(path.clone(), language, source, settings, Vec::new())
             .settings_durability(Durability::MEDIUM)
             .new(self);
         locked(&self.files).insert(path, file);

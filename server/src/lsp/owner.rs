@@ -14,6 +14,7 @@ use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
 use crate::disk::Disk;
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
+use crate::host::includers::{Includers, is_header, project_of};
 use crate::program::{self, Language};
 use crate::views;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -59,6 +60,11 @@ pub(super) enum Event {
     Watched(Vec<Uri>),
     /// A file that the server itself wrote, or one that the disk was slow to give.
     Written(PathBuf),
+    /// Which files may include an open one.
+    Includers {
+        uri: Uri,
+        found: Vec<PathBuf>,
+    },
     Request(Request),
     /// A computation for publication was cancelled.
     Again(String),
@@ -256,6 +262,7 @@ impl Owner {
             }
             Event::Watched(uris) => self.watched(uris.iter().map(convert::path_of)),
             Event::Written(path) => self.watched([path].into_iter()),
+            Event::Includers { uri, found } => self.includers(&uri, found),
             Event::Request(request) => self.dispatch(request),
             Event::Again(uri) => {
                 if let Some(open) = self.open.get_mut(&uri) {
@@ -304,6 +311,9 @@ impl Owner {
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
         self.touches += 1;
+        if file.is_some() {
+            self.look_for_includers(uri.clone(), path.clone());
+        }
         self.open.insert(
             name.clone(),
             Open {
@@ -325,6 +335,36 @@ impl Owner {
         if let Some(open) = self.open.get_mut(&name) {
             open.due = Some(Instant::now());
         }
+    }
+
+    /// Looks for files that include a header, on another thread: a project may be large and its disk slow.
+    fn look_for_includers(&self, uri: Uri, path: PathBuf) {
+        let Some(project) = project_of(&path).filter(|_| is_header(&path)) else {
+            return;
+        };
+        let events = self.events.clone();
+        self.pool.run(move || {
+            let found = Includers::below(&project).of(&path);
+            let _ = events.send(Event::Includers { uri, found });
+        });
+    }
+
+    fn includers(&mut self, uri: &Uri, mut found: Vec<PathBuf>) {
+        let Some(open) = self.open.get(uri.as_str()) else {
+            return;
+        };
+        let Some(file) = open.file.filter(|_| !found.is_empty()) else {
+            return;
+        };
+        // A header's name does not tell its language, where its editor does not either.
+        if Language::of_editor(&open.document.language).is_none() {
+            self.db.take_language_of(file, &found);
+        }
+        // What the author has open beside it is what they mean.
+        found.sort_by_key(|path| !self.uris.contains_key(path));
+        self.db.set_includers(file, found);
+        self.all_due();
+        self.ask_for_refresh();
     }
 
     fn close(&mut self, uri: &Uri) {

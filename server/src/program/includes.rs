@@ -59,7 +59,7 @@ impl<'a> Includes<'a> {
         }
     }
 
-    fn open(&self, path: &Path) -> Option<IncludedFile> {
+    pub(super) fn open(&self, path: &Path) -> Option<IncludedFile> {
         let file = self.db.file(path);
         let tokens = db::lexed(self.db, file).clone()?;
         Some(IncludedFile {

@@ -44,6 +44,21 @@ fn hidden_kernels(db: &dyn Db, file: File) -> Vec<Problem> {
     hidden::kernels(lexed, &regions, &known)
 }
 
+/// Says through which file a header is seen.
+fn seen_through(db: &dyn Db, file: File) -> Option<Problem> {
+    let unit = db::unit(db, file);
+    let path = unit.path(unit.seen_through?)?;
+    let includer = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let own = crate::views::own_items(db, file);
+    let message = match own.iter().any(|(_, item)| item.holds(db).code) {
+        true => format!("this file is seen through `{includer}`, which includes it"),
+        false => format!(
+            "this file is seen through `{includer}`, where none of its text is a function of its own"
+        ),
+    };
+    Some(Problem::note(Span::at(0), message))
+}
+
 /// All problems of a file, absolute, with the name of the item they belong to (empty: none).
 pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
     let mut problems: Vec<(Problem, String)> = Vec::new();
@@ -62,6 +77,7 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         };
         let told = unit.problems.iter().filter(|problem| !known(problem));
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
+        problems.extend(seen_through(db, file).map(|problem| (problem, String::new())));
         problems.extend(
             hidden_kernels(db, file)
                 .into_iter()

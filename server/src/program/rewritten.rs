@@ -4,11 +4,12 @@
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
 use ir::lower::c_family::{Bodies, Lowered};
+use std::path::Path;
 use std::sync::Arc;
 use syntax::ItemKey;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::lex_shared;
-use syntax::preprocess::{IncludedFile, PreprocessOptions, preprocess_again};
+use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess_again};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rewritten {
@@ -38,6 +39,35 @@ impl Bodies for With<'_> {
     }
 }
 
+/// The search for included files, of which one has another text.
+struct Replaced<'a> {
+    includes: Includes<'a>,
+    main: IncludedFile,
+}
+
+impl Replaced<'_> {
+    fn instead(&self, found: IncludedFile) -> IncludedFile {
+        match found.path == self.main.path {
+            true => self.main.clone(),
+            false => found,
+        }
+    }
+}
+
+impl IncludeResolver for Replaced<'_> {
+    fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let found = self.includes.resolve(from, spec, angled)?;
+        Some(self.instead(found))
+    }
+    fn exists(&mut self, from: &str, spec: &str, angled: bool) -> bool {
+        self.includes.exists(from, spec, angled)
+    }
+    fn resolve_next(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
+        let found = self.includes.resolve_next(from, spec, angled)?;
+        Some(self.instead(found))
+    }
+}
+
 /// `None`: the item is no longer there, or the language is not of the C family.
 pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
     let file = item.main(db);
@@ -50,7 +80,17 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         tokens: Arc::new(lex_shared(Arc::from(text))),
     };
     let mut includes = Includes::of(db, file);
-    let unit = preprocess_again(&main, &options, &mut includes, db::unit(db, file));
+    let earlier = db::unit(db, file);
+    let through = earlier.seen_through.and_then(|id| earlier.path(id));
+    let unit = match through {
+        None => preprocess_again(&main, &options, &mut includes, earlier),
+        Some(path) => {
+            let first = includes.open(Path::new(path))?;
+            options.seen_from = Some(Arc::clone(&main.path));
+            let mut replaced = Replaced { includes, main };
+            preprocess_again(&first, &options, &mut replaced, earlier)
+        }
+    };
     let key = key(db, item);
     let at = syntax::c_family::item_names(&unit.items)
         .iter()

@@ -136,6 +136,8 @@ pub(super) struct Preprocessor<'a> {
     pub(super) inactive: Vec<(FileId, Span)>,
     pub(super) includes: Vec<Include>,
     pub(super) uses: Vec<MacroUse>,
+    /// The file, as it was entered, whose uses of macros are kept.
+    noted: Option<u32>,
     pub(super) includes_entered: u32,
     pub(super) nested_too_deeply: bool,
     /// By file: how often it was entered.
@@ -181,6 +183,7 @@ impl<'a> Preprocessor<'a> {
             inactive: Vec::new(),
             includes: Vec::new(),
             uses: Vec::new(),
+            noted: None,
             includes_entered: 0,
             nested_too_deeply: false,
             entered: FxHashMap::default(),
@@ -236,7 +239,7 @@ impl<'a> Preprocessor<'a> {
             self.options.limits.items,
             &mut self.problems,
         );
-        Unit {
+        let mut unit = Unit {
             files: self.files,
             items,
             problems: self.problems,
@@ -244,7 +247,12 @@ impl<'a> Preprocessor<'a> {
             includes: self.includes,
             macros: self.definitions,
             macro_uses: self.uses,
+            seen_through: None,
+        };
+        if let Some(path) = &self.options.seen_from {
+            unit.see_from(path);
         }
+        unit
     }
 
     pub(super) fn register(&mut self, file: IncludedFile) -> FileId {
@@ -265,6 +273,10 @@ impl<'a> Preprocessor<'a> {
         let instance = self.instances.len() as u32;
         if self.cursors.len() == 1 {
             self.budget.header_begins(self.output.len());
+        }
+        let seen = self.options.seen_from.as_ref();
+        if self.noted.is_none() && seen.is_none_or(|path| *path == included.path) {
+            self.noted = Some(instance);
         }
         self.instances.push(Instance { file, parent });
         self.cursors.push(Cursor {
@@ -494,9 +506,9 @@ impl<'a> Preprocessor<'a> {
             .map_or(FileId::MAIN, |instance| instance.file)
     }
 
-    /// Notes a use in the main file that was written there.
+    /// Notes a use that was written in the main file, or in the file that the unit is seen from.
     pub(super) fn note_use(&mut self, name: &PpToken, span: Span, found: &Macro) {
-        if name.place.instance == 0 && !name.has(FROM_MACRO) {
+        if self.noted == Some(name.place.instance) && !name.has(FROM_MACRO) {
             self.uses.push(MacroUse {
                 name: name.text.clone(),
                 name_span: name.place.span(),

@@ -95,6 +95,8 @@ pub struct PreprocessOptions {
     pub defines: Vec<SmolStr>,
     pub dialect: Dialect,
     pub limits: Limits,
+    /// Path of an included file from which the unit is seen: see `Unit::seen_through`.
+    pub seen_from: Option<Arc<str>>,
 }
 
 impl PreprocessOptions {
@@ -103,6 +105,7 @@ impl PreprocessOptions {
             defines: Vec::new(),
             dialect,
             limits: Limits::default(),
+            seen_from: None,
         }
     }
 }
@@ -121,9 +124,46 @@ pub struct Unit {
     pub macros: Vec<MacroDefinition>,
     /// Uses in the main file, in order; `#ifdef` and `defined` count as uses.
     pub macro_uses: Vec<MacroUse>,
+    /// Of a unit that is seen from an included file: the file that preprocessing began with. The included one has its
+    /// number then, 0, and all that is said of the main file holds for the included one.
+    pub seen_through: Option<FileId>,
 }
 
 impl Unit {
+    /// Gives the number of the main file to an included one.
+    fn see_from(&mut self, path: &str) {
+        let Some(at) = self.files.iter().position(|file| &*file.path == path) else {
+            return;
+        };
+        if at == 0 {
+            return;
+        }
+        let included = FileId(at as u32);
+        let turned = |id: &mut FileId| {
+            if *id == included {
+                *id = FileId::MAIN;
+            } else if *id == FileId::MAIN {
+                *id = included;
+            }
+        };
+        self.files.swap(0, at);
+        self.items
+            .iter_mut()
+            .for_each(|item| turned(&mut item.file));
+        self.problems
+            .iter_mut()
+            .for_each(|one| turned(&mut one.file));
+        self.inactive.iter_mut().for_each(|(id, _)| turned(id));
+        self.inactive.sort();
+        for include in &mut self.includes {
+            turned(&mut include.file);
+            include.resolved.iter_mut().for_each(turned);
+        }
+        let defined = self.macros.iter_mut().flat_map(|one| &mut one.file);
+        defined.for_each(turned);
+        self.seen_through = Some(included);
+    }
+
     pub fn path(&self, file: FileId) -> Option<&str> {
         self.files.get(file.0 as usize).map(|file| &*file.path)
     }
