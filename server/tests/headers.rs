@@ -73,6 +73,38 @@ fn with_the_headers_of_a_toolkit_no_kernel_vanishes_and_none_is_understood_less(
 }
 
 #[test]
+fn a_toolkit_without_its_compilers_part_is_one() {
+    let place = Place::new("headers-parts");
+    place.file("toolkit/cuda_runtime.h", "#include \"vector_types.h\"\n");
+    place.file(
+        "toolkit/cuda_runtime_api.h",
+        "#include \"crt/host_defines.h\"\n",
+    );
+    place.file(
+        "toolkit/vector_types.h",
+        "#include \"crt/host_defines.h\"\n\
+         struct __device_builtin__ __builtin_align__(16) uint4 { unsigned int x, y, z, w; };\n\
+         typedef __device_builtin__ struct uint4 uint4;\n",
+    );
+    let file = place.file(
+        "copy.cu",
+        "#include <cuda_runtime.h>\n__global__ void copy(uint4 *out, const uint4 *in) {\n\
+         uint4 v = in[threadIdx.x];\n  v.x += v.y;\n  out[threadIdx.x] = v;\n}\n",
+    );
+    let directory = place.path("toolkit");
+    let report = json(&lockstep(&[
+        "analyze",
+        &file,
+        "--format",
+        "json",
+        "--no-config",
+        "-I",
+        &directory,
+    ]));
+    assert_eq!(kernels(&report), [("copy".to_owned(), 0)], "{report}");
+}
+
+#[test]
 fn words_that_a_header_of_the_project_defines_as_attributes_are_the_words() {
     let place = Place::new("headers-words");
     for spelling in ["global", "__global__"] {
@@ -390,7 +422,7 @@ fn a_header_is_seen_through_what_includes_it() {
         "src/other.cu",
         "#define WIDTH 1\ntypedef double real;\n#include \"parts/body.inl\"\n",
     );
-    for (chosen, says) in [("src/other.cu", "other.cu"), ("src/nothing.cu", "main.cu")] {
+    for (chosen, says) in [("src/main.cu", "main.cu"), ("src/nothing.cu", "other.cu")] {
         let line = format!("[seen_through]\n\"body.inl\" = \"{chosen}\"\n");
         place.file("lockstep.toml", &line);
         let through = report("src/parts/body.inl", &[]);
@@ -405,13 +437,17 @@ fn what_is_found_in_a_header_is_told_there_and_once() {
     fragments(&place);
     let folder = place.path("src");
     let found = json(&lockstep(&["check", &folder, "--format", "json"]));
-    let all = found.as_array().cloned().unwrap_or_default();
-    let strided: Vec<&Value> = all
-        .iter()
-        .filter(|one| one["code"] == "uncoalesced-access")
-        .collect();
-    assert_eq!(strided.len(), 1, "{found}");
-    let path = strided[0]["file"].as_str().unwrap_or("");
+    let mut strided = Vec::new();
+    for file in found["files"].as_array().expect("files") {
+        for one in file["diagnostics"].as_array().expect("diagnostics") {
+            if one["code"] == "uncoalesced-access" {
+                strided.push((file["file"].as_str().unwrap_or(""), &one["line"]));
+            }
+        }
+    }
+    let [(path, line)] = strided.as_slice() else {
+        panic!("{found}");
+    };
     assert!(path.ends_with("body.inl"), "{found}");
-    assert_eq!(strided[0]["line"], 1);
+    assert_eq!(**line, 1);
 }

@@ -241,8 +241,8 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
     Ok((files.into_iter().collect(), unusable))
 }
 
-/// Headers of plain C++ are read where they are included, not on their own; C, of which there are no findings, where it is
-/// named.
+/// Headers of plain C++ are read where they are included, not on their own, unless they hold kernels; C, of which there are
+/// no findings, where it is named.
 fn is_source(path: &Path) -> bool {
     let extension = path
         .extension()
@@ -255,7 +255,11 @@ fn is_source(path: &Path) -> bool {
         _ => Language::of_path(path),
     };
     match language {
-        Language::Cuda => matches!(extension.as_deref(), Some("cu" | "cuh")),
+        Language::Cuda => match extension.as_deref() {
+            Some("cu" | "cuh") => true,
+            Some("cpp" | "cc" | "cxx") => false,
+            _ => crate::host::read(path).is_ok_and(|read| read.text.contains("__global__")),
+        },
         Language::Other | Language::Ir | Language::C => false,
         _ => true,
     }

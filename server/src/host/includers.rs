@@ -38,11 +38,11 @@ pub fn is_header(path: &Path) -> bool {
     rank(path, &HEADERS).is_some()
 }
 
-/// The folder of the project that a file belongs to: the nearest that says so, else its parent's.
+/// The folder of the project that a file belongs to: the nearest that says so, else its own.
 pub fn project_of(path: &Path) -> Option<PathBuf> {
     let own = path.parent()?;
     let says_so = |folder: &&Path| MARKS.iter().any(|mark| folder.join(mark).exists());
-    let project = own.ancestors().find(says_so).or(own.parent());
+    let project = own.ancestors().find(says_so);
     Some(project.unwrap_or(own).to_path_buf())
 }
 

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tower_lsp::ls_types::{Diagnostic, Uri};
 
@@ -136,8 +136,37 @@ pub(super) struct Owner {
     publishing: Publishing,
     touches: u64,
     events: Sender<Event>,
+    /// Headers whose includers are looked for.
+    headers: Sender<(Uri, PathBuf)>,
     shared: Arc<Shared>,
     outgoing: Outgoing,
+}
+
+/// A thread that looks for files that include headers: a project may be large and its disk slow. Headers that were opened
+/// meanwhile share what is found of a project.
+fn look_for_includers(events: Sender<Event>) -> Sender<(Uri, PathBuf)> {
+    let (headers, queue) = channel::<(Uri, PathBuf)>();
+    let look = move || {
+        while let Ok(first) = queue.recv() {
+            let mut projects: FxHashMap<PathBuf, Includers> = FxHashMap::default();
+            for (uri, path) in std::iter::once(first).chain(queue.try_iter()) {
+                let Some(project) = project_of(&path) else {
+                    continue;
+                };
+                let all = projects.entry(project);
+                let all = all.or_insert_with_key(|project| Includers::below(project));
+                let found = all.of(&path);
+                if events.send(Event::Includers { uri, found }).is_err() {
+                    return;
+                }
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("includers".to_owned());
+    if let Err(error) = thread.spawn(look) {
+        tracing::error!("no thread to look for includers with: {error}");
+    }
+    headers
 }
 
 /// Publications are computed a few at a time, so that requests find a free thread; between them what the computations
@@ -181,6 +210,7 @@ impl Owner {
                 ..Publishing::default()
             },
             touches: 0,
+            headers: look_for_includers(events.clone()),
             events,
             shared,
             outgoing,
@@ -311,8 +341,9 @@ impl Owner {
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
         self.touches += 1;
-        if file.is_some() {
-            self.look_for_includers(uri.clone(), path.clone());
+        if file.is_some() && is_header(&path) {
+            // Without the thread headers are seen alone.
+            let _ = self.headers.send((uri.clone(), path.clone()));
         }
         self.open.insert(
             name.clone(),
@@ -335,18 +366,6 @@ impl Owner {
         if let Some(open) = self.open.get_mut(&name) {
             open.due = Some(Instant::now());
         }
-    }
-
-    /// Looks for files that include a header, on another thread: a project may be large and its disk slow.
-    fn look_for_includers(&self, uri: Uri, path: PathBuf) {
-        let Some(project) = project_of(&path).filter(|_| is_header(&path)) else {
-            return;
-        };
-        let events = self.events.clone();
-        self.pool.run(move || {
-            let found = Includers::below(&project).of(&path);
-            let _ = events.send(Event::Includers { uri, found });
-        });
     }
 
     fn includers(&mut self, uri: &Uri, mut found: Vec<PathBuf>) {

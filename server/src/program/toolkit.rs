@@ -1,11 +1,11 @@
 //! Headers of the CUDA toolkit that are not read: what they declare for a device is built in, and known better so than from
 //! a text that leads to a compiler's own functions. Those of the toolkit's libraries are read.
 
-use crate::db::{self, Db};
+use crate::db::{Db, Source};
 use std::path::{Path, PathBuf};
 
-/// In the directory of the toolkit's headers: what tells that it is one.
-const MARK: &str = "crt/host_defines.h";
+/// In the directory of the toolkit's headers: what tells that it is one. The compiler's part may be packaged apart.
+const MARKS: [&str; 2] = ["crt/host_defines.h", "cuda_runtime_api.h"];
 /// Folders below it that belong to libraries.
 const LIBRARIES: [&str; 5] = ["cccl", "cub", "thrust", "cuda", "nv"];
 
@@ -22,6 +22,7 @@ pub(super) fn is_built_in(db: &dyn Db, spec: &str, path: &Path) -> bool {
 /// The toolkit's directory of headers around a file.
 fn toolkit_of(db: &dyn Db, path: &Path) -> Option<PathBuf> {
     let around = path.ancestors().skip(1).take(3);
-    let marked = |directory: &&Path| db::lexed(db, db.file(&directory.join(MARK))).is_some();
+    let is_there = |path: PathBuf| matches!(db.file(&path).source(db), Source::Text { .. });
+    let marked = |directory: &&Path| MARKS.iter().any(|mark| is_there(directory.join(mark)));
     around.into_iter().find(marked).map(Path::to_path_buf)
 }
