@@ -25,7 +25,7 @@ const OUTLINED_SHARE: usize = 8;
 /// Expressions, with all that is called below, above which a function is large: some of those are lowered with the full
 /// budget, each of more with its share. A file in which each function calls two of those before it has ever larger ones.
 const LARGE: usize = 2_000;
-const MANY_LARGE: usize = 4;
+const MANY_LARGE: usize = 3;
 /// Instructions that every function may have.
 const LEAST_INSTRUCTIONS: usize = 128;
 /// Calls in place that every function may have.
