@@ -138,6 +138,11 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         .iter()
         .map(|(method, ii)| json!({ "method": method.to_string(), "ii": ii }))
         .collect();
+    let ways: Vec<Value> = report
+        .ways
+        .iter()
+        .map(|(way, ii)| json!({ "way": way.word(), "ii": ii }))
+        .collect();
     let reasons: Vec<Value> = row
         .reasons
         .iter()
@@ -179,6 +184,10 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "unrolled": report.unrolled,
         "speculative_loads": report.speculative,
         "checks": report.checks,
+        "disambiguation": report.disambiguation().word(),
+        "alias_tests": report.tests,
+        "advanced_loads": report.advanced,
+        "ways": ways,
         "forwarded_loads": report.forwarded,
         "epilogue": epilogue,
         "units": units,

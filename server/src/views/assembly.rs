@@ -134,6 +134,7 @@ const fn class(class: Class) -> &'static str {
         Class::FromApplication => "from an application register",
         Class::ToApplication => "to an application register",
         Class::Check => "check of a speculative value",
+        Class::CheckAdvanced => "check of an advanced load",
         Class::Alloc => "frame",
         Class::Branch => "branch",
         Class::Nop => "nothing",

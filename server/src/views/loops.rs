@@ -18,7 +18,7 @@ use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language};
-use codegen::pipeline::software::{self, LoopReport, Method, Reason};
+use codegen::pipeline::software::{self, Disambiguation, LoopReport, Method, Reason};
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::requested::Asked;
@@ -389,6 +389,21 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
+            parts.extend(match report.disambiguation() {
+                Disambiguation::InOrder => None,
+                Disambiguation::RunTimeTest => {
+                    let pairs = counted(report.tests as usize, "pair", "pairs");
+                    let pairs = pairs.unwrap_or_default();
+                    Some(format!(
+                        "behind a run-time alias test of {pairs} of streams"
+                    ))
+                }
+                Disambiguation::DataSpeculation => counted(
+                    report.advanced as usize,
+                    "load above stores (`ld.a`), while they leave it as it is",
+                    "loads above stores (`ld.a`), while they leave them as they are",
+                ),
+            });
             parts.extend(counted(
                 report.forwarded as usize,
                 "load kept in a register",

@@ -122,7 +122,7 @@ fields! {
     UnitsI = units.i ["units"] 1 to 16 true "for integer operations";
     UnitsF = units.f ["units"] 1 to 16 true "for floating point";
     UnitsB = units.b ["units"] 1 to 16 true "for branches";
-    PortsLoad = ports.load ["units"] 1 to 16 true "that serve integer loads and prefetches";
+    PortsLoad = ports.load ["units"] 1 to 16 true "that serve integer loads, prefetches and chk.a";
     PortsFloatLoad = ports.float_load ["units"] 1 to 16 true "that serve floating-point loads";
     PortsStore = ports.store ["units"] 1 to 16 true "that serve stores";
     PortsTransfer = ports.transfer ["units"] 1 to 16 true "that serve getf and moves of M-type application registers";
@@ -135,6 +135,7 @@ fields! {
     FloatRotating = registers.float_rotating ["registers"] 0 to 128 true "floating-point, that rotate";
     PredicateStatic = registers.predicate_static ["registers"] 1 to 64 true "predicates, that do not rotate";
     PredicateRotating = registers.predicate_rotating ["registers"] 0 to 64 true "predicates, that rotate";
+    AdvancedLoads = registers.advanced_loads ["entries"] 0 to 1024 true "of the table of advanced loads";
     RotatingUnit = registers.rotating_unit ["registers"] 1 to 32 true "general registers rotate in multiples of it";
 
     Alu = latency.alu ["cycles"] 0 to 1000 true "sum, difference, logic, extension, shift, compare, constant";

@@ -47,8 +47,10 @@ pub enum Class {
     ToPredicates,
     FromApplication,
     ToApplication,
-    /// `chk`
+    /// `chk.s`
     Check,
+    /// `chk.a`, which asks the table of advanced loads.
+    CheckAdvanced,
     Alloc,
     Branch,
     Nop,

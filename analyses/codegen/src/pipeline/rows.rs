@@ -38,7 +38,7 @@ impl Kind {
     #[must_use]
     pub fn of(inst: &Inst) -> Kind {
         let port = match inst.class {
-            Class::Load | Class::Prefetch => Port::Load,
+            Class::Load | Class::Prefetch | Class::CheckAdvanced => Port::Load,
             // Pairs go where integers are loaded.
             Class::FloatLoad if pair(inst) => Port::Load,
             Class::FloatLoad => Port::FloatLoad,

@@ -190,6 +190,7 @@ impl At<'_> {
             );
             out.push(self.request(PIPELINE, title, Asked::Best));
         }
+        out.extend(self.ways(&report, asked));
         if report.pipelined && asked != Some(Asked::None) {
             let title = format!(
                 "Leave this loop as it is: {} cycles an iteration instead of {} (estimate for {processor})",
@@ -254,6 +255,32 @@ impl At<'_> {
                 self.processor()
             );
             out.push(self.request(&id, title, Asked::By(method)));
+        }
+        out
+    }
+
+    /// One for each other way of treating accesses that may meet.
+    fn ways(&self, report: &LoopReport, asked: Option<Asked>) -> Vec<Action> {
+        let mut out = Vec::new();
+        for &(way, _) in &report.ways {
+            if way == report.disambiguation() || asked == Some(Asked::With(way)) {
+                continue;
+            }
+            let Some(with) = self.with_word(Some(Asked::With(way))) else {
+                continue;
+            };
+            if !with.pipelined {
+                continue;
+            }
+            let id = format!("{PIPELINE}-{}", way.word().replace('_', "-"));
+            let title = format!(
+                "Software-pipeline with {way}: {}, with {} {} (estimate for {})",
+                told(&with),
+                report.disambiguation(),
+                told(report),
+                self.processor()
+            );
+            out.push(self.request(&id, title, Asked::With(way)));
         }
         out
     }

@@ -366,7 +366,10 @@ pub(super) struct Touch {
     pub(super) ordered: bool,
     pub(super) bytes: u32,
     pub(super) reference: Option<Reference>,
+    /// By registers as they are further up, where that is known.
     pub(super) address: Linear,
+    /// By registers in front of the loop.
+    pub(super) front: Linear,
 }
 
 /// How one access stands to a later one of the same iteration.
@@ -438,6 +441,7 @@ pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
                 .bytes
                 .max(reference.as_ref().map_or(0, |one| one.bytes)),
             reference,
+            front: address.clone(),
             address,
         });
     }

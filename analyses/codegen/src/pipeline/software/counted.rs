@@ -209,6 +209,14 @@ fn inverse(odd: u64) -> u64 {
 }
 
 impl Trips {
+    /// Whether the count has at most 32 bits.
+    pub(super) fn is_small(&self) -> bool {
+        match self.known {
+            Some(known) => known >> 32 == 0,
+            None => self.width != Width::Whole,
+        }
+    }
+
     /// Writes the code that counts; its result goes to `ar.lc`.
     pub(super) fn compute(&self, function: &mut Function, out: &mut Vec<Operation>) -> Operand {
         if let Some(known) = self.known {

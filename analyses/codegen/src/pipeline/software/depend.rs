@@ -5,6 +5,7 @@
 //! The branch stands behind the compares of the predicate that it reads.
 
 use super::address::{Met, Touch};
+use super::advance;
 use super::body::Item;
 use super::exits::Plan;
 use super::report::{Alias, Reason};
@@ -172,17 +173,39 @@ pub(super) fn view(
         .collect();
     // What reads a checked value stands behind the check.
     for &(check, of) in &checks {
-        let readers = registers.get(&of.value).map(|all| &all.readers);
-        for &(reader, ago, _) in readers.into_iter().flatten() {
+        let values = of.covers.iter().filter_map(|one| registers.get(one));
+        for &(reader, ago, read) in values.flat_map(|all| &all.readers) {
             let item = &plan.items[reader as usize];
+            let root = plan.earlier.root(read);
             let again = item.check.as_ref();
-            let own =
-                again.is_some_and(|other| ago == 0 && other.writes().any(|one| one == of.value));
-            if !(reader == check && ago == 0 || item.speculative || own) {
+            // A check that computes the value itself, or again where its own load was changed, does not wait.
+            let own = again.is_some_and(|other| {
+                ago == 0 && (other.advanced || other.writes().any(|one| one == root))
+            });
+            let ahead = item.speculative && (ago == 0 || !of.advanced);
+            if !(reader == check && ago == 0 || ahead || own) {
                 edge(check, reader, 0, ago);
             }
         }
+        // Advanced loads that are done again with it are checked behind it.
+        for &(other, own) in checks.iter().filter(|(other, _)| *other != check) {
+            let again = |operation: &Operation| {
+                operation.memory.is_some() && operation.writes().any(|one| one == own.value)
+            };
+            let recovery = of.recovery.iter().map(|(operation, _)| operation);
+            if of.advanced && own.advanced && recovery.skip(1).any(again) {
+                edge(check, other, 0, 0);
+            }
+        }
     }
+    // What a store may change of an advanced load is seen by its check.
+    let advanced = |load: u32| {
+        let load = &plan.items[load as usize];
+        let mut own = checks.iter().filter(|(_, check)| {
+            check.advanced && load.operation.writes().any(|one| one == check.value)
+        });
+        own.next().map(|(at, _)| *at)
+    };
     // A load finds the same when it is executed once more.
     let repeated = |load: u32| {
         let load = &plan.items[load as usize].operation;
@@ -209,26 +232,41 @@ pub(super) fn view(
                 continue;
             };
             let (other, meeting) = (&touches[met.second as usize], &met.how);
+            // The check of the second, or of the first, that sees what the other of the two has changed.
+            let sees = |load: u32, touch: &Touch, store: &Touch| match () {
+                () if touch.access.writes() || !store.access.writes() => None,
+                () if !advance::is_feared(meeting.why) => None,
+                () => advanced(load),
+            };
+            let (of_second, of_first) = (sees(second, other, one), sees(first, one, other));
             // A load behind a store sees it a cycle later; everything else keeps its order in one cycle.
             let cycles = |from: &Touch, to: &Touch| {
                 u32::from(from.access.writes() && !to.access.writes() || from.ordered)
             };
             if let Some(distance) = meeting.forward {
-                edge(first, second, cycles(one, other), distance);
+                match of_second {
+                    // It is the first of its cycle.
+                    Some(check) => edge(first, check, 1, distance),
+                    None => edge(first, second, cycles(one, other), distance),
+                }
                 if other.access.writes() {
                     let checks = repeated(first).into_iter();
                     checks.for_each(|check| edge(check, second, 0, distance));
                 }
             }
             if let Some(distance) = meeting.backward {
-                edge(second, first, cycles(other, one), distance);
+                match of_first {
+                    Some(check) => edge(second, check, 1, distance),
+                    None => edge(second, first, cycles(other, one), distance),
+                }
                 if one.access.writes() {
                     let checks = repeated(second).into_iter();
                     checks.for_each(|check| edge(check, first, 0, distance));
                 }
             }
             // Only in their own iteration, by the source's promise: that holds no other one back.
-            if meeting.backward.is_none() && !matches!(meeting.why, Alias::Meets(_)) {
+            let alone = meeting.backward.is_none() && !matches!(meeting.why, Alias::Meets(_));
+            if alone || of_second.is_some() || of_first.is_some() {
                 continue;
             }
             let (store, load) = match one.access.writes() {

@@ -18,6 +18,7 @@ use super::counted::Trips;
 use super::depend::{View, units};
 use super::exits::{Plan, Taken};
 use super::report::{Reason, Registers};
+use super::separate::Test;
 use super::unroll::Rest;
 use crate::allocate::SAVES;
 use crate::machine::epic::Epic;
@@ -25,6 +26,7 @@ use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Reg};
 use crate::pipeline::graph::Schedule;
 use crate::pipeline::rows::Kind;
+use crate::predicate::loops::Region;
 use crate::predicate::{Entry, constant_compare};
 use ir::Loc;
 use rustc_hash::FxHashMap;
@@ -229,6 +231,10 @@ pub(super) struct Kernel<'a> {
     pub(super) trips: Option<&'a Trips>,
     /// What the loop's own code still does, where the kernel does several iterations at once.
     pub(super) rest: Option<Rest>,
+    /// In front of the kernel: whether its accesses are as apart as it takes them to be.
+    pub(super) test: Option<&'a Test>,
+    /// The block with which an iteration of the loop's own code begins, where that stays.
+    pub(super) own: Option<u32>,
     /// Whether code behind it finishes what is under way when the last iteration has begun.
     pub(super) explicit: bool,
     pub(super) header: u32,
@@ -274,6 +280,21 @@ fn pin(function: &mut Function, pinned: &mut FxHashMap<Reg, Virtual>, reg: Reg) 
     *pinned.entry(reg).or_insert_with(|| function.pin(reg))
 }
 
+/// Whether the loop's own code may stay behind the kernel.
+pub(super) fn may_stay(function: &Function, region: &Region) -> bool {
+    may_stay_at(function, region.header, &region.blocks)
+}
+
+fn may_stay_at(function: &Function, header: u32, blocks: &[u32]) -> bool {
+    let latch = header.checked_sub(1).filter(|one| blocks.contains(one));
+    let falls = latch.is_some_and(|latch| {
+        let operations = &function.blocks[latch as usize].operations;
+        let last = operations.last();
+        !last.is_some_and(|last| last.predicate.is_none() && last.base() == "br")
+    });
+    !falls
+}
+
 impl Kernel<'_> {
     pub(super) fn stage(&self, item: u32) -> u32 {
         self.schedule.start[item as usize] / self.schedule.ii
@@ -286,22 +307,17 @@ impl Kernel<'_> {
         // In front of the loop, the kernel, the choice of the exit, one block an exit, one a check.
         let behind = 1 + parts.len() as u32;
         let mut new = behind + 1 + exits + self.view.checks.len() as u32;
-        new += u32::from(self.rest.is_some());
+        new += u32::from(self.own.is_some());
         let header = self.header;
         let renumber = |block: u32| if block > header { block + new } else { block };
         // Where the loop's own code begins if it stays.
         let own = header + new;
         let through = function.successors(header).contains(&(header + 1));
-        if self.rest.is_some() {
-            let latch = header
-                .checked_sub(1)
-                .filter(|one| self.blocks.contains(one));
-            if latch.is_some_and(|latch| self.falls_into_header(function, latch)) {
-                return None;
-            }
+        if self.own.is_some() && !may_stay_at(function, header, self.blocks) {
+            return None;
         }
         for (at, block) in (0..).zip(&mut function.blocks) {
-            let back = self.rest.is_some() && self.blocks.contains(&at);
+            let back = self.own.is_some() && self.blocks.contains(&at);
             for one in &mut block.operations {
                 for source in &mut one.sources {
                     if let Operand::Block(target) = source {
@@ -322,7 +338,7 @@ impl Kernel<'_> {
         };
         let mut kept = Vec::new();
         for &block in self.blocks {
-            if self.rest.is_some() && block != header {
+            if self.own.is_some() && block != header {
                 continue;
             }
             let operations = &mut function.blocks[block as usize].operations;
@@ -332,9 +348,9 @@ impl Kernel<'_> {
         if through {
             kept.push(jump(None, renumber(header + 1)));
         }
-        let start = self.rest.map(|rest| match rest.start == header {
+        let start = self.own.map(|start| match start == header {
             true => own,
-            false => renumber(rest.start),
+            false => renumber(start),
         });
         let mut head = Vec::new();
         if let Some(entry) = self.entry {
@@ -365,7 +381,7 @@ impl Kernel<'_> {
                 .map(|one| plain(one, 1.0)),
         );
         new.extend(again.into_iter().map(|one| plain(one, 0.0)));
-        if self.rest.is_some() {
+        if self.own.is_some() {
             new.push(plain(kept, 1.0));
         }
         function.blocks[header as usize].operations = head;
@@ -378,14 +394,6 @@ impl Kernel<'_> {
         rotating.float = rotating.float.max(used.float);
         rotating.predicate = rotating.predicate.max(used.predicate.max(1));
         Some(())
-    }
-
-    fn falls_into_header(&self, function: &Function, latch: u32) -> bool {
-        let operations = &function.blocks[latch as usize].operations;
-        let leaves = operations
-            .last()
-            .is_some_and(|last| last.predicate.is_none() && last.base() == "br");
-        !leaves
     }
 
     /// What stands in front of the kernel, and how many iterations it leaves to the loop's own code at `start`.
@@ -404,6 +412,9 @@ impl Kernel<'_> {
             if let (Some(rest), Some(start)) = (self.rest, start) {
                 let (kernel, more) = rest.split(function, count, start, &mut out);
                 (count, left) = (kernel, Some(more));
+            }
+            if let (Some(test), Some(start)) = (self.test, start) {
+                test.write(function, &count, trips.is_small(), start, &mut out);
             }
             let save = operation(
                 "mov",
@@ -456,15 +467,26 @@ impl Kernel<'_> {
         Some((out, left))
     }
 
-    /// Rows with which a block of the kernel begins: the first, and those with checks.
+    /// Rows with which a block of the kernel begins: the first, and those to which recovery goes.
     fn parts(&self) -> Vec<u32> {
         let ii = self.schedule.ii;
-        let row = |&check: &u32| self.schedule.start[check as usize] % ii;
+        let row = |&check: &u32| {
+            let row = self.schedule.start[check as usize] % ii;
+            row + u32::from(self.asks_the_table(check))
+        };
         let mut out: Vec<u32> = self.view.checks.iter().map(row).collect();
         out.push(0);
+        out.retain(|&row| row < ii);
         out.sort_unstable();
         out.dedup();
         out
+    }
+
+    /// Whether it is a check of an advanced load.
+    fn asks_the_table(&self, item: u32) -> bool {
+        let item = self.plan.items.get(item as usize);
+        let check = item.and_then(|item| item.check.as_ref());
+        check.is_some_and(|check| check.advanced)
     }
 
     /// An operation with the registers that its values have in a stage; but for the predicate.
@@ -542,7 +564,11 @@ impl Kernel<'_> {
                 out.push((Vec::new(), Vec::new()));
             }
             let here = own + out.len() as u32 - 1;
+            // Behind the row: the next block of the kernel, or what stands behind that.
+            let next = here + 1;
             let (operations, cycles) = out.last_mut()?;
+            let first = operations.len();
+            let mut again_behind: Vec<(usize, usize)> = Vec::new();
             for &one in row {
                 cycles.push(cycle);
                 let stage = i64::from(self.stage(one));
@@ -575,10 +601,20 @@ impl Kernel<'_> {
                         .iter()
                         .map(|(operation, before)| self.placed(function, operation, before, stage))
                         .collect();
-                    repeated.push(jump(None, here));
+                    if check.advanced {
+                        again_behind.push((number, operations.len() - first + 1));
+                    } else {
+                        repeated.push(jump(None, here));
+                    }
                     recoveries[number] = repeated;
                 }
                 operations.push(operation);
+            }
+            // The table would say the same again: what is left of the row is executed there.
+            for (number, from) in again_behind {
+                let left = operations.iter().skip(first + from).cloned();
+                recoveries[number].extend(left);
+                recoveries[number].push(jump(None, next));
             }
         }
         Some((out, recoveries))

@@ -19,6 +19,7 @@
 //! Sources: Rau, *Iterative Modulo Scheduling*, 1996; Muthukumar and others, EPIC-1, 2001.
 
 mod address;
+mod advance;
 mod body;
 mod copies;
 mod counted;
@@ -30,12 +31,15 @@ mod forward;
 mod kernel;
 mod report;
 mod search;
+mod separate;
 mod speculate;
 mod straight;
 mod unroll;
 
 pub use drain::{Drain, Epilogue, Undrained};
-pub use report::{Alias, Link, LoopReport, Method, Reason, Registers, ResourceBound};
+pub use report::{
+    Alias, Disambiguation, Link, LoopReport, Method, Reason, Registers, ResourceBound,
+};
 
 use super::Limits;
 use super::bounds::bounds;
@@ -50,7 +54,8 @@ use depend::{View, link};
 use exits::Plan;
 use ir::Loc;
 use kernel::Kernel;
-use search::{Form, Found, Told, ahead_of_exits, build};
+use search::{Form, Found, Told, above_stores, ahead_of_exits, build};
+use separate::Test;
 use smol_str::SmolStr;
 use unroll::Rest;
 
@@ -63,6 +68,9 @@ pub struct Options {
     pub unroll: Option<u32>,
     /// Whether loads may execute ahead of the exits that guard them.
     pub speculation: bool,
+    /// What is done about stores that may meet other accesses; `None`: what has the smallest interval, a test before
+    /// speculation where both have it.
+    pub disambiguation: Option<Disambiguation>,
     /// What finishes the iterations that are under way when the last one has begun.
     pub epilogue: Epilogue,
     /// Whether a loop that gains nothing is pipelined all the same.
@@ -82,6 +90,7 @@ impl Default for Options {
             method: None,
             unroll: None,
             speculation: true,
+            disambiguation: None,
             epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
@@ -184,6 +193,9 @@ fn one(
         unpipelined: 0,
         speculative: 0,
         checks: 0,
+        advanced: 0,
+        tests: 0,
+        ways: Vec::new(),
         forwarded: 0,
         epilogue: None,
         methods: Vec::new(),
@@ -274,9 +286,53 @@ fn attempt(
         report.reasons.push(Reason::TripCount);
     }
     let counted = methods == [Method::Counted];
-    let (mut best, fraction) = candidate(
+    let (mut best, mut fraction) = candidate(
         function, region, &body, &form, liveness, &methods, machine, options, report,
     )?;
+    report
+        .ways
+        .push((Disambiguation::InOrder, best.schedule.ii));
+    let waits = best.waits();
+    let may = |way| waits && options.disambiguation.is_none_or(|asked| asked == way);
+    let stays = body
+        .start
+        .filter(|_| counted && kernel::may_stay(function, region));
+    let mut test: Option<Test> = None;
+    let mut advanced = None;
+    if may(Disambiguation::DataSpeculation) {
+        let form = Form::of(function, region, &body, liveness, true)?;
+        advanced = above_stores(function, &form, best.method, machine, options, &best);
+    }
+    if may(Disambiguation::RunTimeTest)
+        && stays.is_some()
+        && let Some((apart, pairs)) = form.tested()
+    {
+        let mut other = report.clone();
+        other.methods.clear();
+        let found = candidate(
+            function, region, &body, &apart, liveness, &methods, machine, options, &mut other,
+        );
+        if let Ok((found, more)) = found
+            && found.schedule.ii < best.schedule.ii
+        {
+            let way = (Disambiguation::RunTimeTest, found.schedule.ii);
+            report.ways.push(way);
+            (best, fraction, test) = (found, more, Some(pairs));
+            report.methods = other.methods;
+        }
+    }
+    if let Some(found) = advanced {
+        let way = (Disambiguation::DataSpeculation, found.schedule.ii);
+        report.ways.push(way);
+        if found.schedule.ii < best.schedule.ii {
+            (best, fraction, test) = (found, 1, None);
+            for (method, ii) in &mut report.methods {
+                if *method == best.method {
+                    *ii = Some(best.schedule.ii);
+                }
+            }
+        }
+    }
     bound(&best.plan, &best.view, report);
     let times = options.unroll.unwrap_or(fraction).min(4);
     let size = form.given.items.len() * times as usize;
@@ -290,7 +346,12 @@ fn attempt(
         let methods = report.methods.iter().filter(|(_, ii)| *ii == least);
         let methods: Vec<Method> = methods.map(|(method, _)| *method).collect();
         let mut other = report.clone();
-        let found = Form::of(function, region, &body, liveness, false).and_then(|form| {
+        let mut own = None;
+        let found = Form::of(function, region, &body, liveness, false).and_then(|mut form| {
+            if test.is_some() {
+                let (apart, pairs) = form.tested().ok_or(Reason::Impossible)?;
+                (form, own) = (apart, Some(pairs));
+            }
             candidate(
                 function, region, &body, &form, liveness, &methods, machine, options, &mut other,
             )
@@ -299,7 +360,7 @@ fn attempt(
             && (options.unroll.is_some() || gains(found.schedule.ii, times * best.schedule.ii))
         {
             found.times = times;
-            best = found;
+            (best, test) = (found, own);
             bound(&best.plan, &best.view, report);
             report.unpipelined = once * times;
         }
@@ -322,8 +383,11 @@ fn attempt(
     report.method = Some(best.method);
     let items = || best.plan.items.iter();
     let loads = items().filter(|item| item.speculative && item.operation.memory.is_some());
-    report.speculative = loads.count() as u32;
-    report.checks = items().filter(|item| item.check.is_some()).count() as u32;
+    let checks = items().filter_map(|item| item.check.as_ref());
+    report.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
+    report.speculative = loads.count() as u32 - report.advanced;
+    report.checks = checks.count() as u32;
+    report.tests = test.as_ref().map_or(0, Test::pairs);
     if best.schedule.ii >= report.unpipelined && !options.always {
         return Err(Reason::NotProfitable {
             ii: best.schedule.ii,
@@ -343,13 +407,11 @@ fn attempt(
         entry: body.entry.as_ref(),
         preload: &body.preload,
         trips: trips.as_ref().filter(|_| best.plan.counted),
-        rest: body
+        rest: (counted && best.times > 1).then_some(Rest { times: best.times }),
+        own: body
             .start
-            .filter(|_| counted && best.times > 1)
-            .map(|start| Rest {
-                times: best.times,
-                start,
-            }),
+            .filter(|_| counted && (best.times > 1 || test.is_some())),
+        test: test.as_ref(),
         explicit: false,
         header: region.header,
         blocks: &region.blocks,

@@ -115,6 +115,44 @@ pub enum Alias {
     Volatile,
 }
 
+/// What is done about a store that may meet another access, where nothing but a fear orders the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Disambiguation {
+    /// They stay in order.
+    InOrder,
+    /// A test in front of the loop tells that they are apart, else the loop executes as it is written.
+    RunTimeTest,
+    /// Loads execute above the store (`ld.a`) and are checked behind it (`chk.a`).
+    DataSpeculation,
+}
+
+impl Disambiguation {
+    pub const ALL: [Disambiguation; 3] = [
+        Disambiguation::InOrder,
+        Disambiguation::RunTimeTest,
+        Disambiguation::DataSpeculation,
+    ];
+    /// As a request in the source names it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Disambiguation::InOrder => "in_order",
+            Disambiguation::RunTimeTest => "alias_test",
+            Disambiguation::DataSpeculation => "data_speculation",
+        }
+    }
+}
+
+impl fmt::Display for Disambiguation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Disambiguation::InOrder => "accesses in order",
+            Disambiguation::RunTimeTest => "a run-time alias test",
+            Disambiguation::DataSpeculation => "data speculation",
+        })
+    }
+}
+
 /// Why a loop is not pipelined, or not better.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Reason {
@@ -234,8 +272,9 @@ impl fmt::Display for Reason {
                 let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
                 write!(
                     f,
-                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, {}",
-                    all.join(", ")
+                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, {}, {}",
+                    all.join(", "),
+                    Disambiguation::ALL.map(Disambiguation::word).join(", ")
                 )
             }
             Reason::Epilogue(why) => {
@@ -285,6 +324,12 @@ pub struct LoopReport {
     /// Loads ahead of their guards, and checks of what comes of them.
     pub speculative: u32,
     pub checks: u32,
+    /// Loads above stores that may change what they read.
+    pub advanced: u32,
+    /// Pairs of streams of accesses that a test in front of the loop compares.
+    pub tests: u32,
+    /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
+    pub ways: Vec<(Disambiguation, u32)>,
     /// Loads that need no memory: of what the iteration before stored, or of what does not change.
     pub forwarded: u32,
     /// What finishes its iterations behind the kernel, if not the kernel does.
@@ -297,6 +342,15 @@ pub struct LoopReport {
 }
 
 impl LoopReport {
+    /// What orders its accesses, or does not.
+    #[must_use]
+    pub const fn disambiguation(&self) -> Disambiguation {
+        match (self.tests, self.advanced) {
+            (1.., _) => Disambiguation::RunTimeTest,
+            (_, 1..) => Disambiguation::DataSpeculation,
+            _ => Disambiguation::InOrder,
+        }
+    }
     #[must_use]
     pub fn min_ii(&self) -> u32 {
         let resources = self.res_mii.first().map_or(0, |first| first.cycles);

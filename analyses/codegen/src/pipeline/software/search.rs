@@ -10,14 +10,17 @@
 //! It proves nothing: where it finds none there may be one.
 
 use super::address::{self, Met};
+use super::advance;
 use super::body::{Item, Loop, LoopExit, normalise};
 use super::depend::{View, view};
 use super::exits::{self, Plan, plan};
 use super::kernel::{Allocation, allocate, rows};
 use super::report::{LoopReport, Method, Reason};
+use super::separate::{self, Test};
 use super::speculate::{self, Ahead};
 use super::{Options, bound, forward, unroll};
 use crate::machine::epic::Epic;
+use crate::machine::schema::Issue;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
@@ -82,6 +85,7 @@ impl Found {
 }
 
 /// An iteration and what is known of it.
+#[derive(Clone)]
 pub(super) struct Form {
     pub(super) given: Loop,
     pub(super) described: Vec<Described>,
@@ -125,6 +129,78 @@ impl Form {
             meetings: meetings.into(),
         })
     }
+    /// The same where a test in front of the loop holds.
+    pub(super) fn tested(&self) -> Option<(Form, Test)> {
+        let (meetings, test) = separate::tested(&self.touches, &self.meetings)?;
+        let form = Form {
+            meetings: meetings.into(),
+            ..self.clone()
+        };
+        Some((form, test))
+    }
+}
+
+/// The best schedule with loads above stores that may change what they read, only as many as make it better.
+pub(super) fn above_stores(
+    function: &mut Function,
+    form: &Form,
+    method: Method,
+    machine: &Epic,
+    options: &Options,
+    own: &Found,
+) -> Option<Found> {
+    let Form {
+        given,
+        described,
+        touches,
+        meetings,
+    } = form;
+    let all = advance::candidates(given, described, touches, meetings);
+    let guarded = method != Method::Counted;
+    let mut with = |loads: &[Virtual], how: Ahead, known: &Found| {
+        let given = advance::advanced(function, given, described, loads, guarded, how);
+        let form = Form {
+            given,
+            described: Vec::new(),
+            touches: Rc::clone(touches),
+            meetings: Rc::clone(meetings),
+        };
+        let found = build(
+            function,
+            &form,
+            method,
+            machine,
+            options,
+            Told::Better(known),
+        )
+        .ok()?;
+        let Schedule { ii, ref start } = found.schedule;
+        let entries = advance::entries(&found.plan.items, start, ii);
+        let fits = entries <= machine.of(Issue::AdvancedLoads);
+        (fits && found.schedule.ii < own.schedule.ii).then_some(found)
+    };
+    let mut best: Option<Found> = None;
+    for how in [Ahead::Everything, Ahead::Addresses] {
+        let mut loads = all.clone();
+        let Some(mut found) = with(&loads, how, best.as_ref().unwrap_or(own)) else {
+            continue;
+        };
+        for load in &all {
+            let others: Vec<Virtual> = loads.iter().copied().filter(|one| one != load).collect();
+            if others.is_empty() {
+                break;
+            }
+            if let Some(fewer) = with(&others, how, &found)
+                && fewer.rank() < found.rank()
+            {
+                (found, loads) = (fewer, others);
+            }
+        }
+        if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
+            best = Some(found);
+        }
+    }
+    best
 }
 
 /// The best schedule with loads ahead of the exits that guard them, only as many as are ahead in it.

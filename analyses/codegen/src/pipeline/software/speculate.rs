@@ -38,7 +38,12 @@ use smol_str::format_smolstr;
 /// What a check does where it fails.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Check {
+    /// What it asks for a mark, or whose address it asks for a change.
     pub(super) value: Virtual,
+    /// Values that are what they should be behind it, as far as something else reads them.
+    pub(super) covers: Vec<Virtual>,
+    /// Whether it asks the table of advanced loads: it would fail again where it failed.
+    pub(super) advanced: bool,
     /// In order, with what each reads of the iteration before.
     pub(super) recovery: Vec<(Operation, Vec<Virtual>)>,
 }
@@ -166,48 +171,15 @@ pub(super) fn speculated(
     loads: &[Virtual],
     ahead: Ahead,
 ) -> Loop {
-    let written = written(given);
-    let arithmetic = |at: usize| {
-        let item = &given.items[at];
-        item.free
-            && item.operation.memory.is_none()
-            && marks(described[at].inst.class)
-            && rotates(given, &written, at)
-            && item
-                .operation
-                .writes()
-                .all(|one| matches!(function.file(one), File::General | File::Float))
-    };
-    // What addresses of these loads are made of.
-    let mut wanted: FxHashSet<Virtual> = FxHashSet::default();
-    let mut chosen: FxHashSet<Virtual> = loads.iter().copied().collect();
+    let chosen = chosen(
+        function,
+        given,
+        described,
+        loads,
+        ahead,
+        &FxHashSet::default(),
+    );
     let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for (at, item) in given.items.iter().enumerate().rev() {
-            let leads = is_load(item)
-                || (arithmetic(at) && item.operation.writes().any(|one| wanted.contains(&one)));
-            if leads {
-                for one in item.operation.reads() {
-                    changed |= wanted.insert(one);
-                }
-            }
-        }
-    }
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for (at, item) in given.items.iter().enumerate() {
-            let operation = &item.operation;
-            let follows = operation.reads().any(|one| chosen.contains(&one))
-                && (ahead == Ahead::Everything
-                    || operation.writes().any(|one| wanted.contains(&one)));
-            if follows && arithmetic(at) {
-                for one in operation.writes() {
-                    changed |= chosen.insert(one);
-                }
-            }
-        }
-    }
     let speculative: Vec<bool> = given
         .items
         .iter()
@@ -258,12 +230,69 @@ pub(super) fn speculated(
                 speculative: false,
                 check: Some(Check {
                     value,
+                    covers: vec![value],
+                    advanced: false,
                     recovery: recovery(given, &speculative, at, value),
                 }),
             });
         }
     }
     out
+}
+
+/// The loads, and what runs ahead with them; what stands at the places `behind` does not.
+pub(super) fn chosen(
+    function: &Function,
+    given: &Loop,
+    described: &[Described],
+    loads: &[Virtual],
+    ahead: Ahead,
+    behind: &FxHashSet<usize>,
+) -> FxHashSet<Virtual> {
+    let written = written(given);
+    let arithmetic = |at: usize| {
+        let item = &given.items[at];
+        !behind.contains(&at)
+            && item.free
+            && item.operation.memory.is_none()
+            && marks(described[at].inst.class)
+            && rotates(given, &written, at)
+            && item
+                .operation
+                .writes()
+                .all(|one| matches!(function.file(one), File::General | File::Float))
+    };
+    // What addresses of these loads are made of.
+    let mut wanted: FxHashSet<Virtual> = FxHashSet::default();
+    let mut chosen: FxHashSet<Virtual> = loads.iter().copied().collect();
+    let is_load = |item: &Item| item.operation.writes().any(|one| loads.contains(&one));
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (at, item) in given.items.iter().enumerate().rev() {
+            let leads = is_load(item)
+                || (arithmetic(at) && item.operation.writes().any(|one| wanted.contains(&one)));
+            if leads {
+                for one in item.operation.reads() {
+                    changed |= wanted.insert(one);
+                }
+            }
+        }
+    }
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (at, item) in given.items.iter().enumerate() {
+            let operation = &item.operation;
+            let follows = operation.reads().any(|one| chosen.contains(&one))
+                && (ahead == Ahead::Everything
+                    || operation.writes().any(|one| wanted.contains(&one)));
+            if follows && arithmetic(at) {
+                for one in operation.writes() {
+                    changed |= chosen.insert(one);
+                }
+            }
+        }
+    }
+    chosen
 }
 
 /// The speculative operations of the iteration that lead to the value, which the item at `last` makes.

@@ -99,8 +99,6 @@ fn sum(operation: &Operation) -> Option<(i64, Virtual)> {
 pub(super) struct Rest {
     /// Iterations of one of the kernel.
     pub(super) times: u32,
-    /// The block with which an iteration begins.
-    pub(super) start: u32,
 }
 
 impl Rest {

@@ -187,7 +187,8 @@ fn unit_of(text: &Instruction, base: &str) -> Option<(Option<Type>, Class)> {
         "alloc" => (M, Class::Alloc),
         "chk" => match text.completers().collect::<Vec<_>>()[..] {
             ["s", "i", ..] => (I, Class::Check),
-            ["s", "m", ..] | ["a", ..] => (M, Class::Check),
+            ["s", "m", ..] => (M, Class::Check),
+            ["a", ..] => (M, Class::CheckAdvanced),
             // In front of a floating-point register it is an M; that is a case of it.
             ["s", ..] => (A, Class::Check),
             _ => return None,

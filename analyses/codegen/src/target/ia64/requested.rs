@@ -5,11 +5,11 @@
 //! while (s[i] && s[i] != c) i++;                     by this method, whatever is predicted of the others
 //! ```
 //!
-//! The words are those of `Method::word`, `best` (also without a word), `explicit_epilogue` (the best method, with code behind
+//! The words are those of `Method::word` and `Disambiguation::word`, `best` (also without a word), `explicit_epilogue` (the best method, with code behind
 //! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
-use crate::pipeline::software::{Epilogue, Method, Options, Request};
+use crate::pipeline::software::{Disambiguation, Epilogue, Method, Options, Request};
 use ir::{Loc, SourceLoop};
 
 /// What a request in the source says.
@@ -19,6 +19,8 @@ pub enum Asked {
     ExplicitEpilogue,
     None,
     By(Method),
+    /// The best method, with this done about accesses that may meet.
+    With(Disambiguation),
 }
 
 impl Asked {
@@ -30,7 +32,9 @@ impl Asked {
             "none" => Some(Asked::None),
             _ => {
                 let mut all = Method::ALL.into_iter();
-                all.find(|method| method.word() == word).map(Asked::By)
+                let by = all.find(|method| method.word() == word).map(Asked::By);
+                let mut ways = Disambiguation::ALL.into_iter();
+                by.or_else(|| ways.find(|way| way.word() == word).map(Asked::With))
             }
         }
     }
@@ -41,6 +45,7 @@ impl Asked {
             Asked::ExplicitEpilogue => "explicit_epilogue",
             Asked::None => "none",
             Asked::By(method) => method.word(),
+            Asked::With(way) => way.word(),
         }
     }
 }
@@ -63,6 +68,11 @@ pub(super) fn request(
         Some(Asked::ExplicitEpilogue) => Options {
             method: None,
             epilogue: Epilogue::Explicit,
+            ..given()
+        },
+        Some(Asked::With(way)) => Options {
+            method: None,
+            disambiguation: Some(way),
             ..given()
         },
         Some(Asked::None) => Options {
@@ -151,6 +161,9 @@ mod tests {
         assert_eq!(explicit.options.epilogue, Epilogue::Explicit);
         for method in Method::ALL {
             assert_eq!(Asked::of(method.word()), Some(Asked::By(method)));
+        }
+        for way in Disambiguation::ALL {
+            assert_eq!(Asked::of(way.word()), Some(Asked::With(way)));
         }
     }
 }

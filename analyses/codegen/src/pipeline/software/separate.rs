@@ -1,0 +1,265 @@
+//! A test in front of a loop that accesses of it never meet: where it holds, the pipelined loop executes, else the loop's own
+//! code.
+//!
+//! ```text
+//! y[i] += k * x[i], n times      [y, y + 8n) and [x, x + 8n) share no byte: x is not written, and nothing orders the two
+//! ```
+//!
+//! Accesses whose addresses are one sum of registers, with one step, are a *stream*: it covers the bytes from its least
+//! address to its greatest, over all iterations. Two streams of different sums are apart if neither begins within the other.
+//! Addresses are numbers modulo 2^64, and so is their difference: with `d` the start of the second less that of the first,
+//! they are apart where `d >= length of the first` and `-d >= length of the second`, unsigned, wherever they wrap around. A
+//! length does not wrap, since counts of more than `2^COUNT` leave the loop as it is.
+//!
+//! What is tested are pairs whose sums differ and of which nothing else is known; a pair with an address that is loaded, or
+//! with one sum and two steps, keeps its order. More than `PAIRS` are not tested: that takes as long as a short loop.
+//!
+//! Source: Bernstein, Cohen and Maydan, *Dynamic memory disambiguation for array references*, MICRO-27, 1994.
+
+use super::address::{Linear, Met, Term, Touch};
+use super::report::Alias;
+use crate::mir::File;
+use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::register::Reg;
+use ir::Loc;
+use rustc_hash::FxHashMap;
+
+/// Pairs of streams that are tested.
+const PAIRS: usize = 8;
+
+/// Registers that an address is a sum of.
+const TERMS: usize = 4;
+
+/// log2 of the greatest step, and of what constants of one stream are apart.
+const FAR: u32 = 20;
+
+/// log2 of the iterations up to which the loop is tested.
+const COUNT: i64 = 40;
+
+/// Accesses along one line of addresses.
+#[derive(Clone, PartialEq, Debug)]
+struct Stream {
+    /// In front of the loop; its constant is the least.
+    start: Linear,
+    /// Bytes of one iteration from there on.
+    bytes: u64,
+}
+
+/// Pairs of streams that must be apart.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Test {
+    streams: Vec<Stream>,
+    pairs: Vec<(usize, usize)>,
+}
+
+/// What still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
+pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, Test)> {
+    let mut test = Test::default();
+    let mut kept = Vec::new();
+    for met in meetings {
+        let (one, other) = (&touches[met.first as usize], &touches[met.second as usize]);
+        let unknown = matches!(met.how.why, Alias::Base | Alias::Within);
+        let known = |touch: &Touch| touch.address.is_regular() && is_computable(&touch.front);
+        if !unknown || !known(one) || !known(other) || one.front.terms == other.front.terms {
+            kept.push(met.clone());
+            continue;
+        }
+        let pair = (test.stream(one)?, test.stream(other)?);
+        let pair = (pair.0.min(pair.1), pair.0.max(pair.1));
+        if !test.pairs.contains(&pair) {
+            test.pairs.push(pair);
+        }
+    }
+    (!test.pairs.is_empty() && test.pairs.len() <= PAIRS).then_some((kept, test))
+}
+
+/// Whether it is made of a few registers and small numbers.
+fn is_computable(front: &Linear) -> bool {
+    front.terms.len() <= TERMS
+        && front.step.unsigned_abs() < 1 << FAR
+        && front.terms.iter().all(|(term, count)| {
+            matches!(term, Term::Initial(_)) && count.unsigned_abs().is_power_of_two()
+        })
+}
+
+impl Test {
+    /// Pairs that are compared.
+    pub(super) fn pairs(&self) -> u32 {
+        self.pairs.len() as u32
+    }
+
+    /// The stream of an access; `None`: its accesses are too far from each other.
+    fn stream(&mut self, touch: &Touch) -> Option<usize> {
+        let Linear {
+            ref terms,
+            constant,
+            step,
+        } = touch.front;
+        let mut known = self.streams.iter();
+        let found = known.position(|one| one.start.terms == *terms && one.start.step == step);
+        let Some(at) = found else {
+            self.streams.push(Stream {
+                start: touch.front.clone(),
+                bytes: touch.bytes.into(),
+            });
+            return Some(self.streams.len() - 1);
+        };
+        let stream = &mut self.streams[at];
+        let first = i128::from(stream.start.constant).min(constant.into());
+        let last = (i128::from(stream.start.constant) + i128::from(stream.bytes))
+            .max(i128::from(constant) + i128::from(touch.bytes));
+        let bytes = u64::try_from(last - first).ok()?;
+        stream.start.constant = first as i64;
+        stream.bytes = bytes;
+        (bytes < 1 << FAR).then_some(at)
+    }
+
+    /// Writes the test: control goes to `otherwise` where streams share a byte. `count`: the last iteration's number, from
+    /// 0; `small`: it is known to have at most 32 bits.
+    pub(super) fn write(
+        &self,
+        function: &mut Function,
+        count: &Operand,
+        small: bool,
+        otherwise: u32,
+        out: &mut Vec<Operation>,
+    ) {
+        let mut writer = Writer {
+            function,
+            out,
+            way: FxHashMap::default(),
+        };
+        if !small {
+            let high = writer.put("shr.u", vec![count.clone(), Operand::Number(COUNT)]);
+            let sources = vec![Operand::Number(0), Operand::register(high)];
+            writer.leave("cmp.ne", sources, otherwise);
+        }
+        let mut known: Vec<Option<(Virtual, Virtual)>> = vec![None; self.streams.len()];
+        for at in self.pairs.iter().flat_map(|pair| [pair.0, pair.1]) {
+            if known[at].is_none() {
+                known[at] = Some(writer.extent(&self.streams[at], count));
+            }
+        }
+        for &(one, other) in &self.pairs {
+            let (Some(one), Some(other)) = (known[one], known[other]) else {
+                continue;
+            };
+            for (from, to) in [(one, other), (other, one)] {
+                let start = vec![Operand::register(to.0), Operand::register(from.0)];
+                let apart = writer.put("sub", start);
+                let sources = vec![Operand::register(apart), Operand::register(from.1)];
+                writer.leave("cmp.ltu", sources, otherwise);
+            }
+        }
+    }
+}
+
+struct Writer<'w> {
+    function: &'w mut Function,
+    out: &'w mut Vec<Operation>,
+    /// By step: what all iterations but the first go on by.
+    way: FxHashMap<u64, Virtual>,
+}
+
+impl Writer<'_> {
+    fn operation(&mut self, mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) {
+        self.out.push(Operation {
+            mnemonic: mnemonic.into(),
+            predicate: None,
+            targets,
+            sources,
+            memory: None,
+            loc: Loc::NONE,
+        });
+    }
+    fn put_into(&mut self, file: File, mnemonic: &str, sources: Vec<Operand>) -> Virtual {
+        let target = self.function.register(file);
+        self.operation(mnemonic, vec![Operand::register(target)], sources);
+        target
+    }
+    fn put(&mut self, mnemonic: &str, sources: Vec<Operand>) -> Virtual {
+        self.put_into(File::General, mnemonic, sources)
+    }
+    fn leave(&mut self, relation: &str, sources: Vec<Operand>, to: u32) {
+        let meets = self.function.register(File::Predicate);
+        let targets = vec![Operand::register(meets), Operand::fixed(Reg::P0)];
+        self.operation(relation, targets, sources);
+        self.operation("br.cond.spnt", Vec::new(), vec![Operand::Block(to)]);
+        if let Some(last) = self.out.last_mut() {
+            last.predicate = Some(meets);
+        }
+    }
+    fn plus(&mut self, to: Virtual, constant: i64) -> Virtual {
+        let to = Operand::register(to);
+        match constant {
+            0 => self.put("mov", vec![to]),
+            near @ -8192..8192 => self.put("adds", vec![Operand::Number(near), to]),
+            far => {
+                let far = self.put("movl", vec![Operand::Number(far)]);
+                self.put("add", vec![to, Operand::register(far)])
+            }
+        }
+    }
+    fn way(&mut self, step: u64, count: &Operand) -> Virtual {
+        if let Some(&known) = self.way.get(&step) {
+            return known;
+        }
+        let way = match step {
+            0 => self.put("mov", vec![Operand::fixed(Reg::R0)]),
+            1 => self.put("mov", vec![count.clone()]),
+            step if step.is_power_of_two() => {
+                let by = Operand::Number(step.trailing_zeros().into());
+                self.put("shl", vec![count.clone(), by])
+            }
+            step => {
+                let step = self.put("movl", vec![Operand::Number(step as i64)]);
+                let step = self.put_into(File::Float, "setf.sig", vec![Operand::register(step)]);
+                let count = self.put_into(File::Float, "setf.sig", vec![count.clone()]);
+                let factors = vec![Operand::register(count), Operand::register(step)];
+                let product = self.put_into(File::Float, "xmpy.l", factors);
+                self.put("getf.sig", vec![Operand::register(product)])
+            }
+        };
+        self.way.insert(step, way);
+        way
+    }
+    /// Where a stream begins, and its bytes.
+    fn extent(&mut self, stream: &Stream, count: &Operand) -> (Virtual, Virtual) {
+        let Linear {
+            ref terms,
+            constant,
+            step,
+        } = stream.start;
+        let mut sum: Option<Virtual> = None;
+        for (term, &factor) in terms {
+            let &Term::Initial(register) = term else {
+                continue;
+            };
+            let shift = factor.unsigned_abs().trailing_zeros();
+            let part = match shift {
+                0 => register,
+                by => {
+                    let by = Operand::Number(by.into());
+                    self.put("shl", vec![Operand::register(register), by])
+                }
+            };
+            let before = match sum {
+                Some(sum) => Operand::register(sum),
+                None => Operand::fixed(Reg::R0),
+            };
+            let mnemonic = if factor < 0 { "sub" } else { "add" };
+            sum = Some(self.put(mnemonic, vec![before, Operand::register(part)]));
+        }
+        let sum = match sum {
+            Some(sum) => sum,
+            None => self.put("mov", vec![Operand::fixed(Reg::R0)]),
+        };
+        let way = self.way(step.unsigned_abs(), count);
+        let mut start = self.plus(sum, constant);
+        if step < 0 {
+            let parts = vec![Operand::register(start), Operand::register(way)];
+            start = self.put("sub", parts);
+        }
+        (start, self.plus(way, stream.bytes as i64))
+    }
+}
