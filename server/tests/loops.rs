@@ -81,9 +81,10 @@ fn loops_say_what_bounds_them() {
     );
     assert_eq!(add["reasons"].as_array().map(Vec::len), Some(0), "{add}");
     let shift = of("shift");
-    let reason = shift["reasons"][0]["text"].as_str().expect("a reason");
+    assert_eq!(shift["disambiguation"], "alias_test", "{shift}");
+    let reason = shift["overcome"][0]["text"].as_str().expect("a reason");
     assert!(reason.contains("`restrict`"), "{shift}");
-    assert_eq!(shift["reasons"][0]["lines"], serde_json::json!([13, 13]));
+    assert_eq!(shift["overcome"][0]["lines"], serde_json::json!([13, 13]));
     let wrong = lockstep(&["loops", &place.file("k.ptx", "")]);
     assert_eq!(wrong.status.code(), Some(2));
 }
@@ -311,8 +312,13 @@ void omp(int *a, const int *b, int n) {
         assert_eq!(ii, Some(1), "{item}: {reasons:?}");
         assert!(reasons.is_empty(), "{item}: {reasons:?}");
     }
-    let (_, reasons) = interval(&rows, "plain");
-    assert!(reasons.iter().any(|one| one.contains("may meet")));
+    let mut all = rows["loops"].as_array().expect("loops").iter();
+    let plain = all.find(|row| row["item"] == "plain").expect("plain");
+    assert_eq!(plain["disambiguation"], "alias_test", "{plain}");
+    let feared = plain["overcome"][0]["text"].as_str();
+    assert!(feared.is_some_and(|one| one.contains("may meet")));
+    let promised = all.filter(|row| row["disambiguation"] == "in_order");
+    assert_eq!(promised.count(), 5, "{rows}");
 }
 
 #[test]

@@ -47,7 +47,16 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
                 writeln!(out, "{path}:{line}:{column}: {}: {title}", row.item)?;
                 // By reason: where it holds, each pair of texts and lines once.
                 let mut told: Vec<(&str, Vec<String>)> = Vec::new();
-                for said in &row.reasons {
+                let way = row.report.disambiguation();
+                let overcome: Vec<Said> = row
+                    .overcome
+                    .iter()
+                    .map(|said| Said {
+                        text: format!("overcome by {way}: {}", said.text),
+                        places: said.places.clone(),
+                    })
+                    .collect();
+                for said in row.reasons.iter().chain(&overcome) {
                     let at = at_places(&db, file, said);
                     match told.iter_mut().find(|(text, _)| *text == said.text) {
                         Some((_, places)) if places.contains(&at) => {}
@@ -143,18 +152,15 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         .iter()
         .map(|(way, ii)| json!({ "way": way.word(), "ii": ii }))
         .collect();
-    let reasons: Vec<Value> = row
-        .reasons
-        .iter()
-        .map(|said| {
-            let lines: Vec<u32> = said
-                .places
-                .iter()
-                .map(|&span| place(db, file, span).0)
-                .collect();
+    let told = |all: &[Said]| -> Vec<Value> {
+        let each = all.iter().map(|said| {
+            let places = said.places.iter();
+            let lines: Vec<u32> = places.map(|&span| place(db, file, span).0).collect();
             json!({ "text": said.text, "lines": lines })
-        })
-        .collect();
+        });
+        each.collect()
+    };
+    let (reasons, overcome) = (told(&row.reasons), told(&row.overcome));
     let epilogue = report.epilogue.map(|one| {
         json!({
             "operations": one.operations,
@@ -179,6 +185,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         },
         "method": report.method.map(|method| method.to_string()),
         "reasons": reasons,
+        "overcome": overcome,
         "unpipelined": report.unpipelined,
         "unroll": report.unroll,
         "unrolled": report.unrolled,
@@ -188,6 +195,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "alias_tests": report.tests,
         "advanced_loads": report.advanced,
         "ways": ways,
+        "sums": report.sums,
         "forwarded_loads": report.forwarded,
         "epilogue": epilogue,
         "units": units,

@@ -59,7 +59,10 @@ fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
 fn options(db: &dyn Db, file: File) -> Options {
     Options {
         contract: *db::contracts(db, file),
-        pipeline: Some(software::Options::default()),
+        pipeline: Some(software::Options {
+            reassociate: file.settings(db).analysis(db).fast_math.unwrap_or(false),
+            ..software::Options::default()
+        }),
         ..Options::default()
     }
 }
@@ -113,6 +116,8 @@ pub struct Row {
     /// What the operations of the critical cycle come from, in the order of the cycle.
     pub critical: Vec<Span>,
     pub reasons: Vec<Said>,
+    /// What would hold it back without a test in front of it, or loads above stores.
+    pub overcome: Vec<Said>,
 }
 
 impl Row {
@@ -153,6 +158,7 @@ struct ItemRow {
     report: LoopReport,
     critical: Vec<ItemPlaced>,
     reasons: Vec<(String, Vec<ItemPlaced>)>,
+    overcome: Vec<(String, Vec<ItemPlaced>)>,
 }
 
 /// What is told of an item's loops, with places relative to items.
@@ -194,19 +200,23 @@ pub fn item_loops(db: &dyn Db, file: File, item: Item<'_>) -> Option<ItemLoops> 
                 critical.push(at);
             }
         }
-        let mut reasons: Vec<(String, Vec<ItemPlaced>)> = Vec::new();
-        for reason in &report.reasons {
-            let text = match reason {
-                Reason::Refused(refused) => {
-                    with_headers(db, file, &refused.reason, reason.to_string())
+        let told = |all: &[Reason]| {
+            let mut out: Vec<(String, Vec<ItemPlaced>)> = Vec::new();
+            for reason in all {
+                let text = match reason {
+                    Reason::Refused(refused) => {
+                        with_headers(db, file, &refused.reason, reason.to_string())
+                    }
+                    _ => reason.to_string(),
+                };
+                let said = (text, places(reason).into_iter().map(placed).collect());
+                if !out.contains(&said) {
+                    out.push(said);
                 }
-                _ => reason.to_string(),
-            };
-            let said = (text, places(reason).into_iter().map(placed).collect());
-            if !reasons.contains(&said) {
-                reasons.push(said);
             }
-        }
+            out
+        };
+        let (mut reasons, overcome) = (told(&report.reasons), told(&report.overcome));
         if let (false, Some(reason)) = (report.pipelined, &found.fallen_back) {
             reasons.push((reason.to_string(), Vec::new()));
         }
@@ -215,6 +225,7 @@ pub fn item_loops(db: &dyn Db, file: File, item: Item<'_>) -> Option<ItemLoops> 
             report,
             critical,
             reasons,
+            overcome,
         }
     });
     let rows = rows.collect();
@@ -278,6 +289,14 @@ fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<R
         let each = places.iter();
         each.filter_map(|one| one.resolve(db, file, item)).collect()
     };
+    let said = |reasons: &[(String, Vec<ItemPlaced>)]| -> Vec<Said> {
+        let each = reasons.iter();
+        let each = each.map(|(text, places)| Said {
+            text: text.clone(),
+            places: all(places),
+        });
+        each.collect()
+    };
     let rows = loops.rows.iter().filter_map(|row| {
         let [head, first] = &row.places;
         let head = head.resolve(db, file, item);
@@ -286,14 +305,8 @@ fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<R
             span: head.or_else(|| first.resolve(db, file, item))?,
             report: row.report.clone(),
             critical: all(&row.critical),
-            reasons: row
-                .reasons
-                .iter()
-                .map(|(text, places)| Said {
-                    text: text.clone(),
-                    places: all(places),
-                })
-                .collect(),
+            reasons: said(&row.reasons),
+            overcome: said(&row.overcome),
         })
     });
     rows.collect()
@@ -388,6 +401,9 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
             if report.unpipelined > ii {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
+            }
+            if report.sums > 1 {
+                parts.push(format!("{} sums that take turns", report.sums));
             }
             parts.extend(match report.disambiguation() {
                 Disambiguation::InOrder => None,

@@ -16,7 +16,7 @@ use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
 };
-use codegen::pipeline::software::{Alias, LoopReport, Method, Reason};
+use codegen::pipeline::software::{Alias, Disambiguation, LoopReport, Method, Reason};
 use codegen::specialize::source::{Source, function_at};
 use codegen::target::ia64::requested::Asked;
 use ir::{Loc, Module, Site};
@@ -331,6 +331,7 @@ impl At<'_> {
             .report
             .reasons
             .iter()
+            .chain(&row.report.overcome)
             .filter_map(|reason| match reason {
                 Reason::MayAlias {
                     store,
@@ -358,7 +359,11 @@ impl At<'_> {
             Ok(after) => after,
             Err(reason) => return Some(refused(RESTRICT, &title, reason, false)),
         };
-        if !is_shorter(&after, 1, &row.report) {
+        let way = row.report.disambiguation();
+        let plain = way != Disambiguation::InOrder
+            && after.disambiguation() == Disambiguation::InOrder
+            && !is_shorter(&row.report, 1, &after);
+        if !plain && !is_shorter(&after, 1, &row.report) {
             let reason = format!(
                 "nothing is gained by it: {} with it, {} without",
                 told(&after),
@@ -366,12 +371,15 @@ impl At<'_> {
             );
             return Some(refused(RESTRICT, &title, reason, false));
         }
+        let before = match way {
+            Disambiguation::InOrder => told(&row.report),
+            way => format!("{} with {way}", told(&row.report)),
+        };
         let mut action = Action::rewrite(
             RESTRICT,
             format!(
-                "{title}: {} instead of {} (estimate for {})",
+                "{title}: {} instead of {before} (estimate for {})",
                 told(&after),
-                told(&row.report),
                 self.processor()
             ),
         );

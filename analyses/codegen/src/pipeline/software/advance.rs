@@ -29,7 +29,7 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.5.
 
 use super::address::{Met, Touch};
-use super::body::{Item, Loop};
+use super::body::{Item, Loop, LoopExit};
 use super::report::Alias;
 use super::speculate::{self, Ahead, Check};
 use crate::mir::function::{Function, Operand, Operation, Virtual};
@@ -104,8 +104,8 @@ pub(super) fn advanced(
             }
         }
     }
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    checked.extend(left.map(|(_, name, _)| *name));
+    let left = given.exits.iter().flat_map(LoopExit::left);
+    checked.extend(left.map(|(name, _)| name));
     let mnemonic = |operation: &Operation| {
         let how = if guarded { "sa" } else { "a" };
         format_smolstr!("{}.{how}", operation.mnemonic)
@@ -209,6 +209,12 @@ fn chosen(
         }
         behind.extend(more);
     }
+}
+
+/// Whether loads stand above stores.
+pub(super) fn is_advanced(items: &[Item]) -> bool {
+    let mut checks = items.iter().filter_map(|item| item.check.as_ref());
+    checks.any(|check| check.advanced)
 }
 
 /// Entries of the table of advanced loads that a schedule keeps at once: by load, the iterations between it and its check.

@@ -15,6 +15,7 @@ use crate::predicate::Set;
 use crate::target::ia64::operation::{Described, describe};
 use ir::Loc;
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
 use super::copies::{self, Earlier};
 use super::report::Reason;
@@ -42,12 +43,35 @@ pub(super) struct LoopExit {
     pub(super) loc: Loc,
     /// What is read behind: a register, the name of its value, and how many iterations ago.
     pub(super) live: Vec<(Virtual, Virtual, u32)>,
+    /// What is added to registers of these behind the loop.
+    pub(super) sums: Vec<PartialSum>,
+}
+
+/// A value that is one of several which make a sum.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct PartialSum {
+    pub(super) register: Virtual,
+    /// The name of the value, and how many iterations ago it was written.
+    pub(super) value: Virtual,
+    pub(super) ago: u32,
+    /// The addition.
+    pub(super) mnemonic: SmolStr,
+}
+
+impl LoopExit {
+    /// Values that are read behind it, and how many iterations ago each was written.
+    pub(super) fn left(&self) -> impl Iterator<Item = (Virtual, u32)> + '_ {
+        let live = self.live.iter().map(|&(_, name, ago)| (name, ago));
+        live.chain(self.sums.iter().map(|one| (one.value, one.ago)))
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Loop {
     pub(super) items: Vec<Item>,
     pub(super) exits: Vec<LoopExit>,
+    /// In front of the loop.
+    pub(super) before: Vec<Operation>,
     /// Written, and in one register all the time.
     pub(super) statics: Set,
     /// Names of what iterations before the last one left.
@@ -179,6 +203,7 @@ pub(super) fn normalise(
                 target: exit.target,
                 loc: exit.loc,
                 live,
+                sums: Vec::new(),
             });
         }
         let Some(operation) = operations.get(at) else {
@@ -256,6 +281,7 @@ pub(super) fn normalise(
     let mut given = Loop {
         items,
         exits,
+        before: Vec::new(),
         statics,
         earlier: Earlier::default(),
     };

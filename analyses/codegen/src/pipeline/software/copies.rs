@@ -55,8 +55,18 @@ impl Earlier {
             .chain(later)
             .collect()
     }
+    /// Whether it has no names of earlier iterations, and begins as its own register.
+    pub(super) fn is_own(&self, value: Virtual) -> bool {
+        let mut named = self.names.values();
+        let mut begun = self.initials.keys();
+        !named.any(|of| of.0 == value) && !begun.any(|of| of.0 == value)
+    }
+    /// The register holds in front of the loop what the value was so many iterations before the first.
+    pub(super) fn begins(&mut self, value: Virtual, ago: u32, register: Virtual) {
+        self.initials.insert((value, ago), register);
+    }
     /// The name of a value of so many iterations ago.
-    fn name(&mut self, function: &mut Function, value: Virtual, ago: u32) -> Virtual {
+    pub(super) fn name(&mut self, function: &mut Function, value: Virtual, ago: u32) -> Virtual {
         let mut known = self.names.iter();
         match known.find(|(_, of)| **of == (value, ago)) {
             Some((&name, _)) => name,

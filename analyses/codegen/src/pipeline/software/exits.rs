@@ -15,7 +15,7 @@
 //!
 //! Source: Muthukumar, Chen, Wu, Lavery, EPIC-1, 2001, sections 3 to 6; the last method is an extension.
 
-use super::body::{Item, Loop};
+use super::body::{Item, Loop, LoopExit};
 use super::copies::Earlier;
 use super::report::{Method, Reason};
 use super::speculate::Check;
@@ -94,7 +94,7 @@ pub(super) fn plan(function: &mut Function, given: &Loop, method: Method) -> Res
         passed: FxHashMap::from_iter([(0, valid)]),
         both: FxHashMap::default(),
         taken: Vec::new(),
-        before: Vec::new(),
+        before: given.before.clone(),
         statics: given.statics.iter().copied().collect(),
         variable: None,
         leader: 0,
@@ -135,8 +135,8 @@ fn drop_unused(plan: &mut Plan, given: &Loop) {
         Taken::Predicate(one) | Taken::Static(one) | Taken::Number(one, _) => Some(*one),
         Taken::Otherwise => None,
     }));
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    kept.extend(left.map(|(_, name, _)| *name));
+    let left = given.exits.iter().flat_map(LoopExit::left);
+    kept.extend(left.map(|(name, _)| name));
     let mut writers: FxHashMap<Virtual, Vec<usize>> = FxHashMap::default();
     for (at, item) in plan.items.iter().enumerate() {
         for one in item.operation.writes() {

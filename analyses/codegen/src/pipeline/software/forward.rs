@@ -293,7 +293,7 @@ pub(super) fn trim(function: &Function, given: &mut super::body::Loop) {
     let mut left: FxHashSet<Virtual> = given.statics.clone();
     for exit in &given.exits {
         left.insert(exit.predicate);
-        left.extend(exit.live.iter().map(|(_, name, _)| *name));
+        left.extend(exit.left().map(|(name, _)| name));
     }
     loop {
         // By register: an item that reads it, and whether there is another one.

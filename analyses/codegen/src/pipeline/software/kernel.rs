@@ -670,6 +670,13 @@ impl Kernel<'_> {
                     .place(file, name, reached + i64::from(ago))?;
                 copies.push(moved(function, file, Operand::register(register), place));
             }
+            for sum in &exit.sums {
+                let ago = reached + i64::from(sum.ago);
+                let place = self.allocation.place(File::Float, sum.value, ago)?;
+                let register = Operand::register(sum.register);
+                let parts = vec![register.clone(), Operand::fixed(place)];
+                copies.push(operation(&sum.mnemonic, vec![register], parts));
+            }
             if let Some((left, start)) = left {
                 let more = function.register(File::Predicate);
                 copies.push(operation(

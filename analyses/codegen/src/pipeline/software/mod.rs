@@ -34,6 +34,7 @@ mod search;
 mod separate;
 mod speculate;
 mod straight;
+mod sums;
 mod unroll;
 
 pub use drain::{Drain, Epilogue, Undrained};
@@ -71,6 +72,8 @@ pub struct Options {
     /// What is done about stores that may meet other accesses; `None`: what has the smallest interval, a test before
     /// speculation where both have it.
     pub disambiguation: Option<Disambiguation>,
+    /// Whether sums of floating-point numbers may be rounded in another order.
+    pub reassociate: bool,
     /// What finishes the iterations that are under way when the last one has begun.
     pub epilogue: Epilogue,
     /// Whether a loop that gains nothing is pipelined all the same.
@@ -91,6 +94,7 @@ impl Default for Options {
             unroll: None,
             speculation: true,
             disambiguation: None,
+            reassociate: false,
             epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
@@ -195,11 +199,13 @@ fn one(
         checks: 0,
         advanced: 0,
         tests: 0,
+        sums: 1,
         ways: Vec::new(),
         forwarded: 0,
         epilogue: None,
         methods: Vec::new(),
         reasons: Vec::new(),
+        overcome: Vec::new(),
         pipelined: false,
     };
     let attempted = bounded(function, region).and_then(|()| {
@@ -286,12 +292,13 @@ fn attempt(
         report.reasons.push(Reason::TripCount);
     }
     let counted = methods == [Method::Counted];
-    let (mut best, mut fraction) = candidate(
+    let (mut best, mut fraction) = summed(
         function, region, &body, &form, liveness, &methods, machine, options, report,
     )?;
     report
         .ways
         .push((Disambiguation::InOrder, best.schedule.ii));
+    let feared = best.view.aliases.clone();
     let waits = best.waits();
     let may = |way| waits && options.disambiguation.is_none_or(|asked| asked == way);
     let stays = body
@@ -302,6 +309,17 @@ fn attempt(
     if may(Disambiguation::DataSpeculation) {
         let form = Form::of(function, region, &body, liveness, true)?;
         advanced = above_stores(function, &form, best.method, machine, options, &best);
+        for turns in sums::turns(&form.given, options) {
+            let known = advanced.as_ref().unwrap_or(&best);
+            if !known.waits() {
+                break;
+            }
+            let own = form.interleaved(function, turns);
+            let found = own.and_then(|form| {
+                above_stores(function, &form, best.method, machine, options, known)
+            });
+            advanced = found.or(advanced);
+        }
     }
     if may(Disambiguation::RunTimeTest)
         && stays.is_some()
@@ -309,7 +327,7 @@ fn attempt(
     {
         let mut other = report.clone();
         other.methods.clear();
-        let found = candidate(
+        let found = summed(
             function, region, &body, &apart, liveness, &methods, machine, options, &mut other,
         );
         if let Ok((found, more)) = found
@@ -352,7 +370,7 @@ fn attempt(
                 let (apart, pairs) = form.tested().ok_or(Reason::Impossible)?;
                 (form, own) = (apart, Some(pairs));
             }
-            candidate(
+            summed(
                 function, region, &body, &form, liveness, &methods, machine, options, &mut other,
             )
         });
@@ -377,6 +395,11 @@ fn attempt(
         )
     });
     report.reasons.extend(across.cloned());
+    if test.is_some() || advance::is_advanced(&best.plan.items) {
+        let gone = feared.into_iter();
+        let gone = gone.filter(|reason| !best.view.aliases.contains(reason));
+        report.overcome.extend(gone);
+    }
     report.ii = Some(best.schedule.ii);
     report.stages = best.schedule.stages();
     report.max_live = best.allocation.used;
@@ -387,6 +410,7 @@ fn attempt(
     report.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
     report.speculative = loads.count() as u32 - report.advanced;
     report.checks = checks.count() as u32;
+    report.sums = sums::count(&best.exits);
     report.tests = test.as_ref().map_or(0, Test::pairs);
     if best.schedule.ii >= report.unpipelined && !options.always {
         return Err(Reason::NotProfitable {
@@ -436,6 +460,44 @@ fn attempt(
 /// Whether it is worth code of several times the size: a sixteenth is gained.
 const fn gains(cycles: u32, before: u32) -> bool {
     cycles * 16 <= before * 15
+}
+
+/// The same, with several sums in the place of one where that is permitted and gains something.
+#[allow(clippy::too_many_arguments)]
+fn summed(
+    function: &mut Function,
+    region: &Region,
+    body: &Body,
+    form: &Form,
+    liveness: &Liveness,
+    methods: &[Method],
+    machine: &Epic,
+    options: &Options,
+    report: &mut LoopReport,
+) -> Result<(Found, u32), Reason> {
+    let mut best = candidate(
+        function, region, body, form, liveness, methods, machine, options, report,
+    )?;
+    for turns in sums::turns(&form.given, options) {
+        if !best.0.waits() {
+            break;
+        }
+        let Some(form) = form.interleaved(function, turns) else {
+            break;
+        };
+        let mut other = report.clone();
+        other.methods.clear();
+        let found = candidate(
+            function, region, body, &form, liveness, methods, machine, options, &mut other,
+        );
+        if let Ok((found, fraction)) = found
+            && found.schedule.ii < best.0.schedule.ii
+        {
+            report.methods = other.methods;
+            best = (found, fraction);
+        }
+    }
+    Ok(best)
 }
 
 /// The best schedule of an iteration by any of the methods.

@@ -328,6 +328,8 @@ pub struct LoopReport {
     pub advanced: u32,
     /// Pairs of streams of accesses that a test in front of the loop compares.
     pub tests: u32,
+    /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
+    pub sums: u32,
     /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
     pub ways: Vec<(Disambiguation, u32)>,
     /// Loads that need no memory: of what the iteration before stored, or of what does not change.
@@ -337,6 +339,8 @@ pub struct LoopReport {
     /// What each method predicts: its interval.
     pub methods: Vec<(Method, Option<u32>)>,
     pub reasons: Vec<Reason>,
+    /// What would hold it back without the test in front of it, or without loads above stores.
+    pub overcome: Vec<Reason>,
     /// Whether the function has the pipelined loop now.
     pub pipelined: bool,
 }

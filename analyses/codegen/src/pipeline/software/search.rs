@@ -18,7 +18,7 @@ use super::kernel::{Allocation, allocate, rows};
 use super::report::{LoopReport, Method, Reason};
 use super::separate::{self, Test};
 use super::speculate::{self, Ahead};
-use super::{Options, bound, forward, unroll};
+use super::{Options, bound, forward, sums, unroll};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::File;
@@ -127,6 +127,21 @@ impl Form {
             described,
             touches: touches.into(),
             meetings: meetings.into(),
+        })
+    }
+    /// The same with so many sums in the place of each; `None`: there is no sum.
+    pub(super) fn interleaved(&self, function: &mut Function, turns: u32) -> Option<Form> {
+        if !sums::any(&self.given) {
+            return None;
+        }
+        let given = sums::interleaved(function, &self.given, turns);
+        let items = given.items.iter();
+        let described = items.map(|item| describe(function, &item.operation));
+        Some(Form {
+            described: described.collect(),
+            given,
+            touches: Rc::clone(&self.touches),
+            meetings: Rc::clone(&self.meetings),
         })
     }
     /// The same where a test in front of the loop holds.
@@ -278,8 +293,8 @@ pub(super) fn build(
         ..
     } = form;
     let mut plan = plan(function, given, method)?;
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    let mut live: Vec<(Virtual, u32)> = left.map(|(_, name, ago)| (*name, *ago)).collect();
+    let left = given.exits.iter().flat_map(LoopExit::left);
+    let mut live: Vec<(Virtual, u32)> = left.collect();
     live.sort_unstable();
     live.dedup();
     for taken in &plan.taken {

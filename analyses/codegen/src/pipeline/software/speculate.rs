@@ -28,7 +28,7 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.4.
 
-use super::body::{Item, Loop};
+use super::body::{Item, Loop, LoopExit};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{Class, File};
 use crate::target::ia64::operation::Described;
@@ -123,8 +123,8 @@ fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) 
     };
     let kept = |one: Virtual| {
         let exits = given.exits.iter().take(item.passed);
-        let mut left = exits.flat_map(|exit| &exit.live);
-        left.any(|&(_, name, ago)| name == one && ago == 0)
+        let mut left = exits.flat_map(LoopExit::left);
+        left.any(|(name, ago)| name == one && ago == 0)
     };
     let mut names = operation.targets.iter().chain(&operation.sources);
     let fixed = names.any(|operand| match operand.name() {
@@ -195,11 +195,9 @@ pub(super) fn speculated(
         let all = item.operation.reads().filter(|_| !own);
         checked.extend(carried.chain(all).filter(|one| chosen.contains(one)));
     }
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    checked.extend(
-        left.map(|(_, name, _)| *name)
-            .filter(|one| chosen.contains(one)),
-    );
+    let left = given.exits.iter().flat_map(LoopExit::left);
+    let left = left.map(|(name, _)| name);
+    checked.extend(left.filter(|one| chosen.contains(one)));
     let mut out = given.clone();
     out.items.clear();
     for (at, (item, &own)) in given.items.iter().zip(&speculative).enumerate() {
