@@ -16,7 +16,7 @@
 //! machine = "sm_86"                         # whose costs are used; the target's by default
 //! processor = "itanium2"                    # for which assembly of explicit groups is judged
 //! machine_file = "card.machine.toml"        # a table of one's own
-//! fast_math = true                          # 0 * x may be taken for 0; without it HLSL permits that and CUDA does not
+//! fast_math = true                          # 0 * x may be taken for 0, and sums of C loops may be rounded in another order; without it HLSL permits the first
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
 //! entry_points = { main_ps = "pixel", "*_CS" = "compute" }   # functions without a telling attribute; `*` is any text

@@ -54,6 +54,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         contract: !args.no_contract && *db::contracts(&db, file),
         pipeline: args.pipeline.then(|| software::Options {
             unroll: args.unroll,
+            prefetch: args.prefetch,
             reassociate: file.settings(&db).analysis(&db).fast_math.unwrap_or(false),
             epilogue: match args.epilogue {
                 EpilogueChoice::Kernel => Epilogue::Kernel,

@@ -254,6 +254,9 @@ struct EmitArgs {
     /// What finishes the iterations of pipelined loops: rounds of the kernel, or code behind it
     #[arg(long, value_enum, default_value = "kernel", requires = "pipeline")]
     epilogue: EpilogueChoice,
+    /// Fetches the streams of pipelined loops ahead (`lfetch`), by the table's latency of memory
+    #[arg(long, requires = "pipeline")]
+    prefetch: bool,
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,

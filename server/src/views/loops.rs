@@ -18,7 +18,7 @@ use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language};
-use codegen::pipeline::software::{self, Disambiguation, LoopReport, Method, Reason};
+use codegen::pipeline::software::{self, Disambiguation, LoopReport, Method, Prefetched, Reason};
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
 use codegen::target::ia64::requested::Asked;
@@ -401,6 +401,13 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
             if report.unpipelined > ii {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
+            }
+            if let Some(Prefetched { streams, ahead }) = report.prefetched {
+                let streams = counted(streams as usize, "stream", "streams");
+                parts.push(format!(
+                    "{} fetched {ahead} rounds ahead",
+                    streams.unwrap_or_default()
+                ));
             }
             if report.sums > 1 {
                 parts.push(format!("{} sums that take turns", report.sums));

@@ -162,6 +162,9 @@ fields! {
     FromBranch = latency.from_branch ["cycles"] 0 to 1000 true "move from a branch or the predicate registers";
     FromApplication = latency.from_application ["cycles"] 0 to 1000 true "move from an application register";
     ToApplication = latency.to_application ["cycles"] 0 to 1000 true "move to an application register";
+
+    MemoryLatency = memory.latency ["cycles"] 1 to 10000 true "a load that hits no cache";
+    MemoryLine = memory.line ["bytes"] 16 to 1024 true "a line of the second cache";
 }
 
 /// What the sections hold, for people.
@@ -188,6 +191,7 @@ pub const EPIC_SECTIONS: &[(&str, &str)] = &[
     ),
     ("registers", "files"),
     ("latency", "cycles until a dependent instruction issues"),
+    ("memory", "what prefetches are for"),
 ];
 
 #[cfg(test)]

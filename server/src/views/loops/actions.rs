@@ -16,7 +16,7 @@ use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
 };
-use codegen::pipeline::software::{Alias, Disambiguation, LoopReport, Method, Reason};
+use codegen::pipeline::software::{Alias, Disambiguation, LoopReport, Method, Prefetched, Reason};
 use codegen::specialize::source::{Source, function_at};
 use codegen::target::ia64::requested::Asked;
 use ir::{Loc, Module, Site};
@@ -191,6 +191,7 @@ impl At<'_> {
             out.push(self.request(PIPELINE, title, Asked::Best));
         }
         out.extend(self.ways(&report, asked));
+        out.extend(self.fetching(&report, asked));
         if report.pipelined && asked != Some(Asked::None) {
             let title = format!(
                 "Leave this loop as it is: {} cycles an iteration instead of {} (estimate for {processor})",
@@ -283,6 +284,23 @@ impl At<'_> {
             out.push(self.request(&id, title, Asked::With(way)));
         }
         out
+    }
+
+    /// Streams of a pipelined loop fetched ahead.
+    fn fetching(&self, report: &LoopReport, asked: Option<Asked>) -> Option<Action> {
+        if !report.pipelined || asked == Some(Asked::Prefetch) {
+            return None;
+        }
+        let with = self.with_word(Some(Asked::Prefetch))?;
+        let Prefetched { streams, ahead } = with.prefetched?;
+        let title = format!(
+            "Fetch {streams} {} ahead by {ahead} rounds (`lfetch`): {} instead of {} (estimate for {})",
+            if streams == 1 { "stream" } else { "streams" },
+            told(&with),
+            told(report),
+            self.processor()
+        );
+        Some(self.request(&format!("{PIPELINE}-prefetch"), title, Asked::Prefetch))
     }
 
     fn request(&self, id: &str, title: String, asked: Asked) -> Action {

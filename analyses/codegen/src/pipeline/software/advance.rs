@@ -32,8 +32,11 @@ use super::address::{Met, Touch};
 use super::body::{Item, Loop, LoopExit};
 use super::report::Alias;
 use super::speculate::{self, Ahead, Check};
+use crate::machine::epic::Epic;
+use crate::machine::schema::Issue;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::inst::Access;
+use crate::pipeline::graph::Schedule;
 use crate::target::ia64::operation::Described;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::format_smolstr;
@@ -217,8 +220,13 @@ pub(super) fn is_advanced(items: &[Item]) -> bool {
     checks.any(|check| check.advanced)
 }
 
+/// Whether the table of advanced loads is large enough for a schedule.
+pub(super) fn fits(items: &[Item], schedule: &Schedule, machine: &Epic) -> bool {
+    entries(items, &schedule.start, schedule.ii) <= machine.of(Issue::AdvancedLoads)
+}
+
 /// Entries of the table of advanced loads that a schedule keeps at once: by load, the iterations between it and its check.
-pub(super) fn entries(items: &[Item], start: &[u32], ii: u32) -> u32 {
+fn entries(items: &[Item], start: &[u32], ii: u32) -> u32 {
     let made = |value: Virtual| {
         let mut all = items.iter().zip(start);
         let load = all.find(|(item, _)| {

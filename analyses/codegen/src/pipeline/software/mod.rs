@@ -29,6 +29,7 @@ mod exits;
 mod extremum;
 mod forward;
 mod kernel;
+mod prefetch;
 mod report;
 mod search;
 mod separate;
@@ -39,7 +40,7 @@ mod unroll;
 
 pub use drain::{Drain, Epilogue, Undrained};
 pub use report::{
-    Alias, Disambiguation, Link, LoopReport, Method, Reason, Registers, ResourceBound,
+    Alias, Disambiguation, Link, LoopReport, Method, Prefetched, Reason, Registers, ResourceBound,
 };
 
 use super::Limits;
@@ -74,6 +75,8 @@ pub struct Options {
     pub disambiguation: Option<Disambiguation>,
     /// Whether sums of floating-point numbers may be rounded in another order.
     pub reassociate: bool,
+    /// Whether streams of accesses are fetched ahead.
+    pub prefetch: bool,
     /// What finishes the iterations that are under way when the last one has begun.
     pub epilogue: Epilogue,
     /// Whether a loop that gains nothing is pipelined all the same.
@@ -95,6 +98,7 @@ impl Default for Options {
             speculation: true,
             disambiguation: None,
             reassociate: false,
+            prefetch: false,
             epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
@@ -200,6 +204,7 @@ fn one(
         advanced: 0,
         tests: 0,
         sums: 1,
+        prefetched: None,
         ways: Vec::new(),
         forwarded: 0,
         epilogue: None,
@@ -381,6 +386,27 @@ fn attempt(
             (best, test) = (found, own);
             bound(&best.plan, &best.view, report);
             report.unpipelined = once * times;
+        }
+    }
+    if options.prefetch
+        && let Some((form, streams, ahead)) =
+            best.form.prefetching(function, machine, best.schedule.ii)
+    {
+        let found = build(
+            function,
+            &form,
+            best.method,
+            machine,
+            options,
+            Told::Nothing,
+        );
+        if let Ok(found) = found
+            && advance::fits(&found.plan.items, &found.schedule, machine)
+        {
+            let times = best.times;
+            best = Found { times, ..found };
+            bound(&best.plan, &best.view, report);
+            report.prefetched = Some(Prefetched { streams, ahead });
         }
     }
     report.unrolled = best.times;

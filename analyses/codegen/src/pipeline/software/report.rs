@@ -98,6 +98,14 @@ pub struct Registers {
     pub predicate: u32,
 }
 
+/// Streams of accesses that are fetched ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prefetched {
+    pub streams: u32,
+    /// Iterations of the kernel.
+    pub ahead: u32,
+}
+
 /// Why two accesses stay in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Alias {
@@ -272,7 +280,7 @@ impl fmt::Display for Reason {
                 let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
                 write!(
                     f,
-                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, {}, {}",
+                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, prefetch, {}, {}",
                     all.join(", "),
                     Disambiguation::ALL.map(Disambiguation::word).join(", ")
                 )
@@ -330,6 +338,7 @@ pub struct LoopReport {
     pub tests: u32,
     /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
     pub sums: u32,
+    pub prefetched: Option<Prefetched>,
     /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
     pub ways: Vec<(Disambiguation, u32)>,
     /// Loads that need no memory: of what the iteration before stored, or of what does not change.

@@ -18,9 +18,8 @@ use super::kernel::{Allocation, allocate, rows};
 use super::report::{LoopReport, Method, Reason};
 use super::separate::{self, Test};
 use super::speculate::{self, Ahead};
-use super::{Options, bound, forward, sums, unroll};
+use super::{Options, bound, forward, prefetch, sums, unroll};
 use crate::machine::epic::Epic;
-use crate::machine::schema::Issue;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
@@ -60,6 +59,8 @@ pub(super) struct Found {
     pub(super) exits: Vec<LoopExit>,
     /// Iterations of one of the kernel.
     pub(super) times: u32,
+    /// What was scheduled.
+    pub(super) form: Form,
 }
 
 impl Found {
@@ -144,6 +145,23 @@ impl Form {
             meetings: Rc::clone(&self.meetings),
         })
     }
+    /// The same with its streams fetched ahead, how many they are, and by how many iterations.
+    pub(super) fn prefetching(
+        &self,
+        function: &mut Function,
+        machine: &Epic,
+        interval: u32,
+    ) -> Option<(Form, u32, u32)> {
+        let (given, streams, ahead) =
+            prefetch::prefetching(function, &self.given, &self.touches, machine, interval)?;
+        let form = Form {
+            given,
+            described: Vec::new(),
+            touches: Rc::clone(&self.touches),
+            meetings: Rc::clone(&self.meetings),
+        };
+        Some((form, streams, ahead))
+    }
     /// The same where a test in front of the loop holds.
     pub(super) fn tested(&self) -> Option<(Form, Test)> {
         let (meetings, test) = separate::tested(&self.touches, &self.meetings)?;
@@ -189,9 +207,7 @@ pub(super) fn above_stores(
             Told::Better(known),
         )
         .ok()?;
-        let Schedule { ii, ref start } = found.schedule;
-        let entries = advance::entries(&found.plan.items, start, ii);
-        let fits = entries <= machine.of(Issue::AdvancedLoads);
+        let fits = advance::fits(&found.plan.items, &found.schedule, machine);
         (fits && found.schedule.ii < own.schedule.ii).then_some(found)
     };
     let mut best: Option<Found> = None;
@@ -366,6 +382,7 @@ pub(super) fn build(
             rows,
             exits: given.exits.clone(),
             times: 1,
+            form: form.clone(),
         });
     }
 }

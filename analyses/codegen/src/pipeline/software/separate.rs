@@ -74,7 +74,7 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
 }
 
 /// Whether it is made of a few registers and small numbers.
-fn is_computable(front: &Linear) -> bool {
+pub(super) fn is_computable(front: &Linear) -> bool {
     front.terms.len() <= TERMS
         && front.step.unsigned_abs() < 1 << FAR
         && front.terms.iter().all(|(term, count)| {
@@ -154,6 +154,20 @@ impl Test {
     }
 }
 
+/// Writes the address of the first iteration.
+pub(super) fn address(
+    function: &mut Function,
+    front: &Linear,
+    out: &mut Vec<Operation>,
+) -> Virtual {
+    let mut writer = Writer {
+        function,
+        out,
+        way: FxHashMap::default(),
+    };
+    writer.address(front)
+}
+
 struct Writer<'w> {
     function: &'w mut Function,
     out: &'w mut Vec<Operation>,
@@ -223,15 +237,10 @@ impl Writer<'_> {
         self.way.insert(step, way);
         way
     }
-    /// Where a stream begins, and its bytes.
-    fn extent(&mut self, stream: &Stream, count: &Operand) -> (Virtual, Virtual) {
-        let Linear {
-            ref terms,
-            constant,
-            step,
-        } = stream.start;
+    /// The address of the first iteration.
+    fn address(&mut self, front: &Linear) -> Virtual {
         let mut sum: Option<Virtual> = None;
-        for (term, &factor) in terms {
+        for (term, &factor) in &front.terms {
             let &Term::Initial(register) = term else {
                 continue;
             };
@@ -254,8 +263,13 @@ impl Writer<'_> {
             Some(sum) => sum,
             None => self.put("mov", vec![Operand::fixed(Reg::R0)]),
         };
+        self.plus(sum, front.constant)
+    }
+    /// Where a stream begins, and its bytes.
+    fn extent(&mut self, stream: &Stream, count: &Operand) -> (Virtual, Virtual) {
+        let step = stream.start.step;
+        let mut start = self.address(&stream.start);
         let way = self.way(step.unsigned_abs(), count);
-        let mut start = self.plus(sum, constant);
         if step < 0 {
             let parts = vec![Operand::register(start), Operand::register(way)];
             start = self.put("sub", parts);

@@ -5,7 +5,8 @@
 //! while (s[i] && s[i] != c) i++;                     by this method, whatever is predicted of the others
 //! ```
 //!
-//! The words are those of `Method::word` and `Disambiguation::word`, `best` (also without a word), `explicit_epilogue` (the best method, with code behind
+//! The words are those of `Method::word` and `Disambiguation::word`, `best` (also without a word), `prefetch` (the best method, with
+//! streams of accesses fetched ahead), `explicit_epilogue` (the best method, with code behind
 //! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
@@ -21,6 +22,8 @@ pub enum Asked {
     By(Method),
     /// The best method, with this done about accesses that may meet.
     With(Disambiguation),
+    /// The best method, with streams of accesses fetched ahead.
+    Prefetch,
 }
 
 impl Asked {
@@ -30,6 +33,7 @@ impl Asked {
             "best" => Some(Asked::Best),
             "explicit_epilogue" => Some(Asked::ExplicitEpilogue),
             "none" => Some(Asked::None),
+            "prefetch" => Some(Asked::Prefetch),
             _ => {
                 let mut all = Method::ALL.into_iter();
                 let by = all.find(|method| method.word() == word).map(Asked::By);
@@ -46,6 +50,7 @@ impl Asked {
             Asked::None => "none",
             Asked::By(method) => method.word(),
             Asked::With(way) => way.word(),
+            Asked::Prefetch => "prefetch",
         }
     }
 }
@@ -73,6 +78,11 @@ pub(super) fn request(
         Some(Asked::With(way)) => Options {
             method: None,
             disambiguation: Some(way),
+            ..given()
+        },
+        Some(Asked::Prefetch) => Options {
+            method: None,
+            prefetch: true,
             ..given()
         },
         Some(Asked::None) => Options {
