@@ -55,6 +55,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         pipeline: args.pipeline.then(|| software::Options {
             unroll: args.unroll,
             prefetch: args.prefetch,
+            pairs: args.load_pairs,
             reassociate: file.settings(&db).analysis(&db).fast_math.unwrap_or(false),
             epilogue: match args.epilogue {
                 EpilogueChoice::Kernel => Epilogue::Kernel,

@@ -196,6 +196,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         "advanced_loads": report.advanced,
         "ways": ways,
         "sums": report.sums,
+        "load_pairs": report.pairs,
         "prefetched": report.prefetched.map(|one| json!({ "streams": one.streams, "ahead": one.ahead })),
         "forwarded_loads": report.forwarded,
         "epilogue": epilogue,

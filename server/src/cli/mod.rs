@@ -257,6 +257,9 @@ struct EmitArgs {
     /// Fetches the streams of pipelined loops ahead (`lfetch`), by the table's latency of memory
     #[arg(long, requires = "pipeline")]
     prefetch: bool,
+    /// Loads neighbours of pipelined loops in pairs (`ldfpd`, `ldfps`) where they are aligned
+    #[arg(long, requires = "pipeline")]
+    load_pairs: bool,
     /// One instruction a group instead of bundles
     #[arg(long)]
     no_bundles: bool,

@@ -402,6 +402,11 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 let factor = f64::from(report.unpipelined) / f64::from(ii);
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
+            parts.extend(counted(
+                report.pairs as usize,
+                "load of a pair, where it is aligned",
+                "loads of pairs, where they are aligned",
+            ));
             if let Some(Prefetched { streams, ahead }) = report.prefetched {
                 let streams = counted(streams as usize, "stream", "streams");
                 parts.push(format!(

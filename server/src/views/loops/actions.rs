@@ -192,6 +192,7 @@ impl At<'_> {
         }
         out.extend(self.ways(&report, asked));
         out.extend(self.fetching(&report, asked));
+        out.extend(self.pairing(&report, asked));
         if report.pipelined && asked != Some(Asked::None) {
             let title = format!(
                 "Leave this loop as it is: {} cycles an iteration instead of {} (estimate for {processor})",
@@ -301,6 +302,24 @@ impl At<'_> {
             self.processor()
         );
         Some(self.request(&format!("{PIPELINE}-prefetch"), title, Asked::Prefetch))
+    }
+
+    /// Neighbouring loads of a pipelined loop in pairs.
+    fn pairing(&self, report: &LoopReport, asked: Option<Asked>) -> Option<Action> {
+        if !report.pipelined || asked == Some(Asked::Pairs) {
+            return None;
+        }
+        let with = self.with_word(Some(Asked::Pairs))?;
+        if with.pairs == 0 || !is_shorter(&with, 1, report) {
+            return None;
+        }
+        let title = format!(
+            "Load pairs (`ldfpd`), where they are aligned: {} instead of {} (estimate for {})",
+            told(&with),
+            told(report),
+            self.processor()
+        );
+        Some(self.request(&format!("{PIPELINE}-pairs"), title, Asked::Pairs))
     }
 
     fn request(&self, id: &str, title: String, asked: Asked) -> Action {

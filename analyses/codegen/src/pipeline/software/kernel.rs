@@ -103,6 +103,7 @@ pub(super) fn allocate(
             });
         }
         lives.sort_by_key(|life| (life.name != plan.valid, life.first, life.name));
+        let partners = partners(plan);
         let mut used = 0;
         for at in 0..lives.len() {
             if lives[at].name != plan.valid {
@@ -111,6 +112,11 @@ pub(super) fn allocate(
                 let least = -life.first.div_euclid(ii);
                 let found = (least..).take(512).find(|&reference| {
                     placed.iter().all(|other| {
+                        // One of a pair has an odd number, the other an even one.
+                        let pair = (other.name.min(life.name), other.name.max(life.name));
+                        if partners.contains(&pair) && (reference - other.reference) % 2 == 0 {
+                            return false;
+                        }
                         let later = (reference - other.reference) * ii;
                         life.last + later < other.first || other.last < life.first + later
                     })
@@ -136,6 +142,18 @@ pub(super) fn allocate(
         }
     }
     Ok(out)
+}
+
+/// Values that are loaded two at a time, the lower name first.
+fn partners(plan: &Plan) -> Vec<(Virtual, Virtual)> {
+    let items = plan.items.iter();
+    let pairs = items.filter(|item| item.operation.base().starts_with("ldfp"));
+    let names = pairs.filter_map(|item| {
+        let mut written = item.operation.writes();
+        let (one, other) = (written.next()?, written.next()?);
+        Some((one.min(other), one.max(other)))
+    });
+    names.collect()
 }
 
 impl Allocation {

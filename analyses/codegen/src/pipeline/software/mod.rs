@@ -29,6 +29,7 @@ mod exits;
 mod extremum;
 mod forward;
 mod kernel;
+mod pairs;
 mod prefetch;
 mod report;
 mod search;
@@ -77,6 +78,8 @@ pub struct Options {
     pub reassociate: bool,
     /// Whether streams of accesses are fetched ahead.
     pub prefetch: bool,
+    /// Whether neighbouring loads are loaded as pairs where a test in front of the loop finds them aligned.
+    pub pairs: bool,
     /// What finishes the iterations that are under way when the last one has begun.
     pub epilogue: Epilogue,
     /// Whether a loop that gains nothing is pipelined all the same.
@@ -99,6 +102,7 @@ impl Default for Options {
             disambiguation: None,
             reassociate: false,
             prefetch: false,
+            pairs: false,
             epilogue: Epilogue::Kernel,
             always: false,
             leave: false,
@@ -205,6 +209,7 @@ fn one(
         tests: 0,
         sums: 1,
         prefetched: None,
+        pairs: 0,
         ways: Vec::new(),
         forwarded: 0,
         epilogue: None,
@@ -388,6 +393,35 @@ fn attempt(
             report.unpipelined = once * times;
         }
     }
+    if options.pairs && counted && stays.is_some() && !advance::is_advanced(&best.plan.items) {
+        let several = body.operations.len() * 2 <= LARGE;
+        for times in [1, 2, 4] {
+            let asked = options.unroll.is_none_or(|asked| asked == times);
+            if !asked || (times > 1 && !several) {
+                continue;
+            }
+            let body = unroll::repeated(&body, times, true);
+            let mut other = report.clone();
+            let found = in_pairs(
+                function,
+                region,
+                &body,
+                liveness,
+                machine,
+                options,
+                test.is_some(),
+                &mut other,
+            );
+            let Some((found, own)) = found else { continue };
+            let (now, before) = (found.schedule.ii * best.times, best.schedule.ii * times);
+            if gains(now, before) {
+                best = Found { times, ..found };
+                test = Some(own);
+                bound(&best.plan, &best.view, report);
+                report.unpipelined = once * times;
+            }
+        }
+    }
     if options.prefetch
         && let Some((form, streams, ahead)) =
             best.form.prefetching(function, machine, best.schedule.ii)
@@ -421,9 +455,13 @@ fn attempt(
         )
     });
     report.reasons.extend(across.cloned());
-    if test.is_some() || advance::is_advanced(&best.plan.items) {
+    let tests = test.as_ref().map_or(0, Test::pairs);
+    if tests > 0 || advance::is_advanced(&best.plan.items) {
         let gone = feared.into_iter();
-        let gone = gone.filter(|reason| !best.view.aliases.contains(reason));
+        let gone = gone.filter(|reason| {
+            let feared = matches!(reason, Reason::MayAlias { why, .. } if advance::is_feared(*why));
+            feared && !best.view.aliases.contains(reason)
+        });
         report.overcome.extend(gone);
     }
     report.ii = Some(best.schedule.ii);
@@ -436,8 +474,10 @@ fn attempt(
     report.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
     report.speculative = loads.count() as u32 - report.advanced;
     report.checks = checks.count() as u32;
+    let pairs = items().filter(|item| item.operation.base().starts_with("ldfp"));
+    report.pairs = pairs.count() as u32;
     report.sums = sums::count(&best.exits);
-    report.tests = test.as_ref().map_or(0, Test::pairs);
+    report.tests = tests;
     if best.schedule.ii >= report.unpipelined && !options.always {
         return Err(Reason::NotProfitable {
             ii: best.schedule.ii,
@@ -486,6 +526,36 @@ fn attempt(
 /// Whether it is worth code of several times the size: a sixteenth is gained.
 const fn gains(cycles: u32, before: u32) -> bool {
     cycles * 16 <= before * 15
+}
+
+/// The best schedule with loads in pairs, and what is tested in front of it.
+#[allow(clippy::too_many_arguments)]
+fn in_pairs(
+    function: &mut Function,
+    region: &Region,
+    body: &Body,
+    liveness: &Liveness,
+    machine: &Epic,
+    options: &Options,
+    tested: bool,
+    report: &mut LoopReport,
+) -> Option<(Found, Test)> {
+    let form = Form::of(function, region, body, liveness, false).ok()?;
+    let (form, test) = match tested {
+        true => form.tested()?,
+        false => (form, Test::default()),
+    };
+    let (form, aligned) = form.paired(function, region, body, liveness)?;
+    // What was apart by the test is so still.
+    let form = match tested {
+        true => form.tested()?.0,
+        false => form,
+    };
+    let methods = [Method::Counted];
+    let found = summed(
+        function, region, body, &form, liveness, &methods, machine, options, report,
+    );
+    Some((found.ok()?.0, test.and_aligned(aligned)))
 }
 
 /// The same, with several sums in the place of one where that is permitted and gains something.

@@ -29,6 +29,7 @@ const STREAMS: usize = 8;
 const NEAR: std::ops::RangeInclusive<i64> = -256..=255;
 
 struct Stream {
+    address: Linear,
     front: Linear,
     stored: bool,
 }
@@ -37,22 +38,23 @@ struct Stream {
 fn streams(touches: &[Touch], line: i64) -> Vec<Stream> {
     let mut out: Vec<Stream> = Vec::new();
     for touch in touches {
-        let front = &touch.front;
+        let (front, address) = (&touch.front, &touch.address);
         let moves = front.step != 0 && touch.address.is_regular();
         if !moves || touch.ordered || !separate::is_computable(front) {
             continue;
         }
         let stored = touch.access.writes();
         let same = |one: &&mut Stream| {
-            let between = one.front.constant.wrapping_sub(front.constant);
-            one.front.terms == front.terms
-                && one.front.step == front.step
+            let between = one.address.constant.wrapping_sub(address.constant);
+            one.address.terms == address.terms
+                && one.address.step == address.step
                 && between.unsigned_abs() < line.unsigned_abs()
         };
         if let Some(known) = out.iter_mut().find(same) {
             known.stored |= stored;
         } else if out.len() < STREAMS {
             out.push(Stream {
+                address: address.clone(),
                 front: front.clone(),
                 stored,
             });
@@ -75,7 +77,10 @@ pub(super) fn prefetching(
     let ahead = machine.of(Issue::MemoryLatency).div_ceil(interval.max(1));
     let mut out = given.clone();
     let mut items = Vec::new();
-    for Stream { mut front, stored } in streams {
+    for Stream {
+        mut front, stored, ..
+    } in streams
+    {
         let step = front.step;
         let start = i64::from(ahead).wrapping_mul(step);
         front.constant = front.constant.wrapping_add(start);

@@ -280,7 +280,7 @@ impl fmt::Display for Reason {
                 let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
                 write!(
                     f,
-                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, prefetch, {}, {}",
+                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, load_pairs, prefetch, {}, {}",
                     all.join(", "),
                     Disambiguation::ALL.map(Disambiguation::word).join(", ")
                 )
@@ -339,6 +339,8 @@ pub struct LoopReport {
     /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
     pub sums: u32,
     pub prefetched: Option<Prefetched>,
+    /// Loads of two neighbours at once.
+    pub pairs: u32,
     /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
     pub ways: Vec<(Disambiguation, u32)>,
     /// Loads that need no memory: of what the iteration before stored, or of what does not change.

@@ -9,7 +9,7 @@
 //! schedule with loads ahead of their guards is looked for only up to the interval of the one without, which it must beat.
 //! It proves nothing: where it finds none there may be one.
 
-use super::address::{self, Met};
+use super::address::{self, Linear, Met};
 use super::advance;
 use super::body::{Item, Loop, LoopExit, normalise};
 use super::depend::{View, view};
@@ -18,7 +18,7 @@ use super::kernel::{Allocation, allocate, rows};
 use super::report::{LoopReport, Method, Reason};
 use super::separate::{self, Test};
 use super::speculate::{self, Ahead};
-use super::{Options, bound, forward, prefetch, sums, unroll};
+use super::{Options, bound, forward, pairs, prefetch, sums, unroll};
 use crate::machine::epic::Epic;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Virtual};
@@ -107,6 +107,15 @@ impl Form {
         if !body.preload.is_empty() {
             forward::trim(function, &mut given);
         }
+        Form::known(function, region, body, given)
+    }
+    /// What is known of an iteration.
+    fn known(
+        function: &Function,
+        region: &Region,
+        body: &Body,
+        given: Loop,
+    ) -> Result<Form, Reason> {
         let described: Vec<Described> = given
             .items
             .iter()
@@ -144,6 +153,26 @@ impl Form {
             touches: Rc::clone(&self.touches),
             meetings: Rc::clone(&self.meetings),
         })
+    }
+    /// The same with neighbouring loads as pairs, and what must be a multiple of how many bytes.
+    pub(super) fn paired(
+        &self,
+        function: &Function,
+        region: &Region,
+        body: &Body,
+        liveness: &Liveness,
+    ) -> Option<(Form, Vec<(Linear, u32)>)> {
+        let Form {
+            given,
+            described,
+            touches,
+            meetings,
+        } = self;
+        let targets = || given.exits.iter().map(|exit| exit.target);
+        let left = |one| targets().any(|target| liveness.enters(target, one));
+        let (given, aligned) = pairs::paired(given, described, touches, meetings, &left)?;
+        let form = Form::known(function, region, body, given).ok()?;
+        Some((form, aligned))
     }
     /// The same with its streams fetched ahead, how many they are, and by how many iterations.
     pub(super) fn prefetching(

@@ -39,7 +39,9 @@ const COUNT: i64 = 40;
 /// Accesses along one line of addresses.
 #[derive(Clone, PartialEq, Debug)]
 struct Stream {
-    /// In front of the loop; its constant is the least.
+    /// Of its least address, as far up as is known.
+    address: Linear,
+    /// The same by registers in front of the loop.
     start: Linear,
     /// Bytes of one iteration from there on.
     bytes: u64,
@@ -50,6 +52,8 @@ struct Stream {
 pub(super) struct Test {
     streams: Vec<Stream>,
     pairs: Vec<(usize, usize)>,
+    /// What must be a multiple of a power of two.
+    aligned: Vec<(Linear, u32)>,
 }
 
 /// What still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
@@ -60,7 +64,7 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
         let (one, other) = (&touches[met.first as usize], &touches[met.second as usize]);
         let unknown = matches!(met.how.why, Alias::Base | Alias::Within);
         let known = |touch: &Touch| touch.address.is_regular() && is_computable(&touch.front);
-        if !unknown || !known(one) || !known(other) || one.front.terms == other.front.terms {
+        if !unknown || !known(one) || !known(other) || one.address.terms == other.address.terms {
             kept.push(met.clone());
             continue;
         }
@@ -83,6 +87,15 @@ pub(super) fn is_computable(front: &Linear) -> bool {
 }
 
 impl Test {
+    /// The same with what must be a multiple.
+    pub(super) fn and_aligned(mut self, mut aligned: Vec<(Linear, u32)>) -> Test {
+        aligned.dedup_by_key(|(front, bytes)| {
+            (front.terms.clone(), front.constant % i64::from(*bytes))
+        });
+        self.aligned = aligned;
+        self
+    }
+
     /// Pairs that are compared.
     pub(super) fn pairs(&self) -> u32 {
         self.pairs.len() as u32
@@ -94,22 +107,26 @@ impl Test {
             ref terms,
             constant,
             step,
-        } = touch.front;
+        } = touch.address;
         let mut known = self.streams.iter();
-        let found = known.position(|one| one.start.terms == *terms && one.start.step == step);
+        let found = known.position(|one| one.address.terms == *terms && one.address.step == step);
         let Some(at) = found else {
             self.streams.push(Stream {
+                address: touch.address.clone(),
                 start: touch.front.clone(),
                 bytes: touch.bytes.into(),
             });
             return Some(self.streams.len() - 1);
         };
         let stream = &mut self.streams[at];
-        let first = i128::from(stream.start.constant).min(constant.into());
-        let last = (i128::from(stream.start.constant) + i128::from(stream.bytes))
-            .max(i128::from(constant) + i128::from(touch.bytes));
-        let bytes = u64::try_from(last - first).ok()?;
-        stream.start.constant = first as i64;
+        let first = i128::from(stream.address.constant);
+        let last =
+            (first + i128::from(stream.bytes)).max(i128::from(constant) + i128::from(touch.bytes));
+        if i128::from(constant) < first {
+            stream.address.constant = constant;
+            stream.start = touch.front.clone();
+        }
+        let bytes = u64::try_from(last - first.min(constant.into())).ok()?;
         stream.bytes = bytes;
         (bytes < 1 << FAR).then_some(at)
     }
@@ -129,7 +146,14 @@ impl Test {
             out,
             way: FxHashMap::default(),
         };
-        if !small {
+        for (front, bytes) in &self.aligned {
+            let start = writer.address(front);
+            let mask = Operand::Number(i64::from(bytes - 1));
+            let rest = writer.put("and", vec![mask, Operand::register(start)]);
+            let sources = vec![Operand::Number(0), Operand::register(rest)];
+            writer.leave("cmp.ne", sources, otherwise);
+        }
+        if !small && !self.pairs.is_empty() {
             let high = writer.put("shr.u", vec![count.clone(), Operand::Number(COUNT)]);
             let sources = vec![Operand::Number(0), Operand::register(high)];
             writer.leave("cmp.ne", sources, otherwise);

@@ -114,7 +114,7 @@ fn chains(given: &Loop) -> Vec<Chain> {
             items.push(other);
             last = name;
         }
-        let first = item.before.iter().any(|&one| one == last);
+        let first = item.before.contains(&last);
         let mnemonic = &item.operation.mnemonic;
         let same = items.iter().all(|&at| {
             let own = &given.items[at].operation.mnemonic;

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The words are those of `Method::word` and `Disambiguation::word`, `best` (also without a word), `prefetch` (the best method, with
-//! streams of accesses fetched ahead), `explicit_epilogue` (the best method, with code behind
+//! streams of accesses fetched ahead), `load_pairs` (with neighbouring loads in pairs), `explicit_epilogue` (the best method, with code behind
 //! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
@@ -22,6 +22,8 @@ pub enum Asked {
     By(Method),
     /// The best method, with this done about accesses that may meet.
     With(Disambiguation),
+    /// The best method, with neighbouring loads in pairs.
+    Pairs,
     /// The best method, with streams of accesses fetched ahead.
     Prefetch,
 }
@@ -34,6 +36,7 @@ impl Asked {
             "explicit_epilogue" => Some(Asked::ExplicitEpilogue),
             "none" => Some(Asked::None),
             "prefetch" => Some(Asked::Prefetch),
+            "load_pairs" => Some(Asked::Pairs),
             _ => {
                 let mut all = Method::ALL.into_iter();
                 let by = all.find(|method| method.word() == word).map(Asked::By);
@@ -51,6 +54,7 @@ impl Asked {
             Asked::By(method) => method.word(),
             Asked::With(way) => way.word(),
             Asked::Prefetch => "prefetch",
+            Asked::Pairs => "load_pairs",
         }
     }
 }
@@ -83,6 +87,11 @@ pub(super) fn request(
         Some(Asked::Prefetch) => Options {
             method: None,
             prefetch: true,
+            ..given()
+        },
+        Some(Asked::Pairs) => Options {
+            method: None,
+            pairs: true,
             ..given()
         },
         Some(Asked::None) => Options {

@@ -1,5 +1,6 @@
-//! Floating-point sums as several that take turns: the same for numbers that are added without rounding, whatever the number
-//! of iterations, at a smaller interval; and nothing of it where the author has not permitted it.
+//! The advice of the case study: floating-point sums as several that take turns, which are the same for numbers that are added
+//! without rounding, at a smaller interval, and nothing of it where the author has not permitted it; streams fetched ahead;
+//! neighbouring loads in pairs, wherever they are aligned and where not.
 #![allow(clippy::disallowed_methods)]
 
 use ir::Language;
@@ -73,6 +74,7 @@ fn emitted(
     let (_, lowered) = all.into_iter().next().expect("f");
     let table = machine::named(machine).expect("a table");
     let options = Options {
+        contract: true,
         pipeline: how,
         ..Options::default()
     };
@@ -83,25 +85,30 @@ fn emitted(
 
 const ELEMENTS: usize = 48;
 
-fn left(text: &str, n: u64) -> Vec<u8> {
+/// What `f` leaves in `p`, which begins so many bytes behind a multiple of 16.
+/// `doubles`: so is `q`.
+fn left(text: &str, n: u64, apart: u64, doubles: bool) -> Vec<u8> {
     let document = syntax::ia64::parse(text);
     let (program, problems) = Program::new(&document, text);
     assert_eq!(problems, [], "{text}");
     let mut memory = Memory::new();
     let number = |at: usize| ((at * 37 + 11) % 23) as f64 - 9.0;
-    let doubles: Vec<u8> = (0..ELEMENTS)
-        .flat_map(|at| number(at).to_le_bytes())
-        .collect();
-    let floats: Vec<u8> = (0..ELEMENTS)
-        .flat_map(|at| (number(at + 7) as f32).to_le_bytes())
-        .collect();
+    let wide = |from: usize| -> Vec<u8> {
+        let all = (from..from + ELEMENTS).map(number);
+        all.flat_map(f64::to_le_bytes).collect()
+    };
+    let single = (7..7 + ELEMENTS).map(|at| number(at) as f32);
+    let single: Vec<u8> = single.flat_map(f32::to_le_bytes).collect();
+    let first = wide(0);
+    let second = if doubles { wide(7) } else { single };
     let ints: Vec<u8> = (0..ELEMENTS as u32)
         .flat_map(|at| ((at * 5 + 1) % 31).to_le_bytes())
         .collect();
-    let p = memory.place(&doubles).expect("room");
-    let q = memory.place(&floats).expect("room");
+    let p = memory.place(&first).expect("room");
+    let q = memory.place(&second).expect("room");
     let k = memory.place(&ints).expect("room");
-    let arguments = [p, q, k, n].map(Arg::Integer);
+    assert!(p.is_multiple_of(16) && q.is_multiple_of(16));
+    let arguments = [p + apart, q + apart, k, n].map(Arg::Integer);
     let outcome = run(&program, "f", &arguments, &mut memory, &Limits::default());
     let outcome = outcome.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
     assert_eq!(
@@ -109,7 +116,7 @@ fn left(text: &str, n: u64) -> Vec<u8> {
         (vec![], vec![]),
         "{text}"
     );
-    memory.bytes(p, doubles.len()).expect("mapped").to_vec()
+    memory.bytes(p, first.len()).expect("mapped").to_vec()
 }
 
 #[test]
@@ -143,7 +150,7 @@ fn sums_that_take_turns_are_the_same_sooner() {
                     ));
                 }
                 for n in 0..30 {
-                    let same = left(&text, n) == left(&plain, n);
+                    let same = left(&text, n, 0, false) == left(&plain, n, 0, false);
                     assert!(same, "{machine}, {name}, {n} elements, {unroll:?}\n{text}");
                 }
             }
@@ -199,7 +206,7 @@ fn streams_fetched_ahead_leave_the_same() {
                 assert_eq!(written, found.streams, "{text}");
                 for n in 0..30 {
                     assert!(
-                        left(&text, n) == left(&plain, n),
+                        left(&text, n, 0, false) == left(&plain, n, 0, false),
                         "{machine}, {name}, {n}\n{text}"
                     );
                 }
@@ -207,4 +214,100 @@ fn streams_fetched_ahead_leave_the_same() {
         }
     }
     assert!(streams > 60, "{streams}");
+}
+
+const NEIGHBOURS: &[(&str, &str)] = &[
+    (
+        "two streams",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            for (long i = 0; i < n; i++) p[i] -= 2.0 * q[i]; }",
+    ),
+    (
+        "complex numbers",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            for (long i = 0; i + 1 < n; i += 2) { double x = p[i], y = p[i + 1]; p[i] = x * q[i] - y * q[i + 1]; p[i + 1] = x * q[i + 1] + y * q[i]; } }",
+    ),
+    (
+        "singles",
+        "void f(float *restrict p, float *restrict q, const int *restrict k, long n) {
+            for (long i = 0; i < n; i++) p[i] += q[i]; }",
+    ),
+    (
+        "backwards",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            for (long i = n - 1; i >= 0; i--) p[i] = p[i] * 0.5 + q[i]; }",
+    ),
+    (
+        "a sum",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            double s = 0; for (long i = 0; i < n; i++) s += p[i] * q[i]; p[0] = s; }",
+    ),
+    (
+        "what may meet",
+        "void f(double *p, double *q, const int *k, long n) {
+            for (long i = 0; i < n; i++) p[i] += q[i]; }",
+    ),
+    (
+        "what meets",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            for (long i = 0; i < n; i++) p[i + 1] = p[i] + q[i]; }",
+    ),
+    (
+        "under a condition",
+        "void f(double *restrict p, double *restrict q, const int *restrict k, long n) {
+            for (long i = 0; i < n; i++) if (k[i] > 9) p[i] = q[i]; }",
+    ),
+];
+
+#[test]
+fn pairs_of_neighbours_are_loaded_at_once() {
+    let mut shorter = Vec::new();
+    for machine in ["itanium", "itanium2"] {
+        for &(name, source) in NEIGHBOURS {
+            for reassociate in [false, true] {
+                let single = software::Options {
+                    reassociate,
+                    ..software::Options::default()
+                };
+                let asked = software::Options {
+                    pairs: true,
+                    ..single
+                };
+                let (plain, _) = emitted(source, machine, None);
+                let (_, before) = emitted(source, machine, Some(single));
+                let (text, after) = emitted(source, machine, Some(asked));
+                let each = |report: &LoopReport| {
+                    f64::from(report.ii.unwrap_or(report.unpipelined)) / f64::from(report.unrolled)
+                };
+                let (before, after) = (&before[0], &after[0]);
+                assert!(each(after) <= each(before), "{name}\n{text}");
+                let written = text.matches("ldfp").count() as u32;
+                assert_eq!(written, after.pairs, "{name}\n{text}");
+                if after.pairs > 0 {
+                    shorter.push(format!(
+                        "{machine}, {name}: {} to {}, {} pairs",
+                        each(before),
+                        each(after),
+                        after.pairs
+                    ));
+                }
+                // Sums are of numbers that are added without rounding.
+                for (n, apart) in (0..30).flat_map(|n| [0, 4, 8].map(|apart| (n, apart))) {
+                    let doubles = !source.contains("float");
+                    if apart == 4 && doubles {
+                        continue;
+                    }
+                    let same = left(&text, n, apart, doubles) == left(&plain, n, apart, doubles);
+                    assert!(
+                        same,
+                        "{machine}, {name}, {n} elements, {apart} bytes\n{text}"
+                    );
+                }
+            }
+        }
+    }
+    for line in &shorter {
+        println!("{line}");
+    }
+    assert!(shorter.len() >= 10, "{shorter:?}");
 }
