@@ -429,7 +429,7 @@ fn run_executes_a_function() {
 fn dump_explain_and_version() {
     let place = Place::new("dump");
     let file = place.file("scale.cu", KERNEL);
-    for what in ["parse", "ir", "facts"] {
+    for what in ["parse", "ir", "gates", "facts"] {
         let output = lockstep(&["dump", what, &file]);
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output).contains("scale"), "{what}: {}", text(&output));

@@ -168,3 +168,51 @@ fn names_that_do_not_exist_are_errors_that_list_the_others() {
         "{usual}: {told}"
     );
 }
+
+/// The machine of the paper's section 3: the group that falls through goes on, the other one waits at `sync`.
+#[test]
+fn a_program_executes_on_the_machine_of_the_paper_cycle_by_cycle() {
+    let place = Place::new("trace");
+    let file = place.file(
+        "meet.musimd",
+        "l0 bz Tid, l2\nl1 x = Tid + c\nl2 sync\nl3 ↑Tid = x\nl4 stop\n",
+    );
+    let run = lockstep(&[
+        "run",
+        &file,
+        "--item",
+        "meet",
+        "--lanes",
+        "3",
+        "--trace",
+        "--arg",
+        "c=5",
+        "--arg",
+        "memory=[9,9,9,4]",
+    ]);
+    assert_eq!(run.status.code(), Some(0), "{}", errors(&run));
+    let expected = "\
+cycle  instruction        0  1  2
+    1  l0   bz Tid, l2    ✓  ✓  ✓
+    2  l1   x = Tid + c   ·  ✓  ✓
+    3  l2   sync          ·  ✓  ✓
+    4  l2   sync          ✓  ·  ·
+    5  l3   ↑Tid = x      ✓  ✓  ✓
+    6  l4   stop          ✓  ✓  ✓
+x: 0 6 7
+memory[0]: 0
+memory[1]: 6
+memory[2]: 7
+memory[3]: 4
+";
+    let told = text(&run);
+    for line in expected.lines() {
+        assert!(told.contains(line.trim_end()), "{line}\n{told}");
+    }
+    let wrong = lockstep(&["run", &file, "--item", "meet", "--trace", "--arg", "c"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let endless = place.file("endless.musimd", "l0 jump l0\n");
+    let run = lockstep(&["run", &endless, "--item", "endless", "--trace"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(text(&run).contains("limit of cycles"), "{}", text(&run));
+}

@@ -385,3 +385,22 @@ fn attributes_hold_behind_headers_of_the_system() {
     assert!(run.status.success(), "{}", errors(&run));
     assert!(text(&run).contains("data1 32, 0, 0"), "{}", text(&run));
 }
+
+/// System headers name their types by macros of the compiler.
+#[test]
+fn types_that_the_compiler_predefines_are_known() {
+    let place = Place::new("predefined-types");
+    let source = "\
+typedef __SIZE_TYPE__ size;
+typedef __UINT16_TYPE__ half;
+__INT64_TYPE__ f(size n, const half *a) {
+  __INTPTR_TYPE__ s = 0;
+  for (size i = 0; i < n; i++) s += a[i];
+  return s + sizeof(__WCHAR_TYPE__);
+}
+";
+    let file = place.file("predefined.c", source);
+    let run = lockstep(&["loops", &file, "--no-config", "--format", "json"]);
+    assert!(run.status.success(), "{}", errors(&run));
+    assert_eq!(interval(&json(&run), "f").0, Some(1));
+}

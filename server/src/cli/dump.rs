@@ -1,4 +1,4 @@
-//! `lockstep dump`: trees, IR and facts as text.
+//! `lockstep dump`: trees, IR, gates and facts as text.
 
 use super::{CliError, DumpArgs, DumpWhat, input};
 use crate::db::{self, Database};
@@ -41,6 +41,11 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
             DumpWhat::Ir => {
                 for lowered in db::lowered(&db, item).iter() {
                     writeln!(out, "{}", ir::text::print_module(&lowered.module))?;
+                }
+            }
+            DumpWhat::Gates => {
+                for lowered in db::lowered(&db, item).iter() {
+                    write!(out, "{}", ir::text::print_gates(&lowered.module))?;
                 }
             }
             DumpWhat::Facts => {

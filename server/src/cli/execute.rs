@@ -1,10 +1,11 @@
 //! `lockstep run`: a function on the reference interpreter. What failed is shown with the line and the lane.
 
 use super::{CliError, RunArgs, input};
-use crate::db::Database;
+use crate::db::{Database, File};
 use crate::profile::accessed::{Ranges, accessed};
-use crate::program;
+use crate::program::{self, Language};
 use crate::views::report::line_column;
+use ir::interp::micro_simd::{self, Setting};
 use ir::interp::simple::{DescribedArgument, launch};
 use ir::interp::{Argument, LaunchDescription, Outcome, Untaken, run_simple, untaken};
 use ir::{Function, Type};
@@ -14,6 +15,9 @@ use syntax::FileId;
 pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
+    if args.trace {
+        return trace(&db, file, args);
+    }
     let arguments: Result<Vec<DescribedArgument>, String> =
         args.arguments.iter().map(|text| text.parse()).collect();
     let description = LaunchDescription {
@@ -74,6 +78,74 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
         args.item,
         names.join(", ")
     )))
+}
+
+/// A program of µ-SIMD on the machine of its paper, cycle by cycle.
+fn trace(db: &Database, file: File, args: &RunArgs) -> Result<u8, CliError> {
+    if file.language(db) != Language::MicroSimd {
+        return Err(CliError::Usage(format!(
+            "{}: a trace is of µ-SIMD (.musimd)",
+            args.file.display()
+        )));
+    }
+    let text = program::text(file.source(db));
+    let parsed = syntax::musimd::parse(text);
+    let mut setting = Setting::new(args.lanes);
+    for argument in &args.arguments {
+        let wrong = || {
+            CliError::Usage(format!(
+                "`{argument}`: a parameter is given as NAME=NUMBER, memory as memory=[1,2,3]"
+            ))
+        };
+        let (name, value) = argument.split_once('=').ok_or_else(wrong)?;
+        if name == "memory" {
+            let cells = value.strip_prefix("i64:").unwrap_or(value);
+            let cells = cells.trim_start_matches('[').trim_end_matches(']');
+            let cells = cells.split(',').filter(|one| !one.trim().is_empty());
+            let cells: Result<Vec<i64>, _> = cells.map(|one| one.trim().parse()).collect();
+            setting.memory = cells.map_err(|_| wrong())?;
+        } else {
+            let value = value.trim().parse().map_err(|_| wrong())?;
+            setting.parameters.push((name.into(), value));
+        }
+    }
+    let run = micro_simd::run(&parsed, &setting);
+    let mut out = std::io::stdout().lock();
+    let written = |at: u32| {
+        let one = parsed.instructions.get(at as usize)?;
+        let label = one.labels.first().map_or("", |label| label.text.as_str());
+        let text = text.get(one.span.start as usize..one.span.end as usize)?;
+        Some(format!("{label:<4} {text}"))
+    };
+    let widest = (0..parsed.instructions.len() as u32)
+        .filter_map(written)
+        .map(|one| one.chars().count())
+        .max()
+        .unwrap_or(0);
+    let elements: String = (0..args.lanes).map(|one| format!(" {one:>2}")).collect();
+    writeln!(out, "cycle  {:<widest$} {elements}", "instruction")?;
+    for cycle in &run.trace {
+        let active: String = (0..args.lanes)
+            .map(|one| match cycle.active.contains(&one) {
+                true => "  ✓",
+                false => "  ·",
+            })
+            .collect();
+        let instruction = written(cycle.instruction).unwrap_or_default();
+        writeln!(out, "{:>5}  {instruction:<widest$} {active}", cycle.number)?;
+    }
+    for (name, values) in &run.variables {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        writeln!(out, "{name}: {}", values.join(" "))?;
+    }
+    for (address, value) in &run.memory {
+        writeln!(out, "memory[{address}]: {value}")?;
+    }
+    if let Some(stuck) = &run.stuck {
+        let (line, column) = line_column(text, crate::db::line_index(db, file), stuck.span.start);
+        writeln!(out, "{}:{line}:{column}: {stuck}", args.file.display())?;
+    }
+    Ok(u8::from(run.stuck.is_some()))
 }
 
 /// Buffers get the names of the parameters that point to them, and the types of their elements where only the source tells.

@@ -379,6 +379,9 @@ struct RunArgs {
     /// The function
     #[arg(long)]
     item: String,
+    /// Of µ-SIMD: executes on the machine of the paper, and shows each cycle with the elements that are active
+    #[arg(long)]
+    trace: bool,
     /// Threads of the workgroup, where the source does not fix it
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64))]
     lanes: u32,
@@ -522,6 +525,8 @@ struct DumpArgs {
 enum DumpWhat {
     Parse,
     Ir,
+    /// What merges paths, carries values round loops and out of them, and the branches that decide it
+    Gates,
     Facts,
 }
 

@@ -34,6 +34,7 @@
 //! definitions, as [`normalise`] does, so that `parse(print(f)) == normalise(f)` for every verified `f`, and
 //! `print(parse(text)) == text` for every text that is so numbered and spaced. Parsing does not verify.
 
+mod gates;
 mod lex;
 mod names;
 mod operation;
@@ -41,6 +42,8 @@ mod parse;
 mod print;
 #[cfg(test)]
 mod tests;
+
+pub use gates::print_gates;
 
 use crate::entity::{Block, Entity, EntityVec, Inst, Value};
 use crate::function::*;
