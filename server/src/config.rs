@@ -39,11 +39,13 @@
 //! debounce_ms = 150                         # idle time before diagnostics are published
 //! ```
 
+use crate::commands::CompileFlags;
 use codegen::machine;
 use facts::{Code, Method, Options, Scope};
 use ir::FunctionKind;
 use smol_str::SmolStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use syntax::Span;
 
 /// The name that is looked for, in the file's directory and those above it.
@@ -88,6 +90,8 @@ pub struct AnalysisConfig {
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
     /// Whether 0 * x may be taken for 0; `None`: as the language has it.
     pub fast_math: Option<bool>,
+    /// What `compile_commands.json` says; everything else comes first.
+    pub command: Option<Arc<CompileFlags>>,
 }
 
 /// What only the presentation depends on.
@@ -597,6 +601,22 @@ pub fn set_target(analysis: &mut AnalysisConfig, name: &str) -> Result<(), Strin
     Ok(())
 }
 
+/// Puts what the build says of a file below what the settings say.
+pub fn apply_command(analysis: &mut AnalysisConfig, flags: Option<CompileFlags>) {
+    let Some(mut flags) = flags else {
+        return;
+    };
+    if let (None, Some((number, _))) = (&analysis.target, flags.architecture) {
+        // An architecture without a table has the costs of the one before it.
+        let mut tables = (50..=number).rev().map(|number| format!("sm_{number}"));
+        analysis.target = tables
+            .find(|name| machine::named(name).is_some())
+            .map(SmolStr::from);
+        flags.define_architecture();
+    }
+    analysis.command = Some(Arc::new(flags));
+}
+
 /// What a stage's name means, of a shader's function or a kernel.
 pub fn stage_from_name(name: &str) -> Result<FunctionKind, String> {
     ir::lower::c_family::stages::named_stage(name).ok_or_else(|| {
@@ -613,6 +633,12 @@ impl AnalysisConfig {
             .iter()
             .find(|(pattern, _)| fits(pattern, last) || fits(pattern, name));
         found.map(|(_, kind)| *kind)
+    }
+
+    /// The files through which a header is to be seen.
+    pub fn seen_through_of<'a>(&'a self, header: &'a Path) -> impl Iterator<Item = &'a PathBuf> {
+        let named = self.seen_through.iter();
+        named.filter_map(move |(name, path)| header.ends_with(name).then_some(path))
     }
 
     pub fn order_entry_points(&mut self) {

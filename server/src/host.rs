@@ -4,6 +4,7 @@
 //! A path may come from anybody: an `#include`, a configuration, a client. What is no regular file (a FIFO, a device, a
 //! terminal) may never end or never begin, so it is refused before it is opened, and what is opened is looked at again.
 
+pub mod commands;
 pub mod includers;
 mod write;
 

@@ -4,6 +4,7 @@
 
 pub mod baseline;
 pub mod cli;
+pub mod commands;
 pub mod config;
 pub mod db;
 pub mod disk;

@@ -23,7 +23,8 @@ pub use passed::{
 pub use problems::{item_problems, problems, tree_problems};
 pub use rewritten::{Rewritten, bodies, rewritten};
 
-use crate::db::{self, Db, File, Item, ItemPlace, Source};
+use crate::config::AnalysisConfig;
+use crate::db::{self, Db, File, Item, ItemPlace, Settings, Source};
 use crate::views::rows::{self, Rows};
 use facts::{Cause, CauseStep, Finding, FunctionFacts, Scope};
 use ir::lower::c_family::{Bodies, Environment, Lowered};
@@ -166,11 +167,8 @@ pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
 /// through that one: with its macros and types, its instances of templates and its launches.
 pub fn preprocess(db: &dyn Db, file: File) -> Unit {
     let own = path_text(file.path(db));
-    let chosen = &file.settings(db).analysis(db).seen_through;
-    let chosen = chosen
-        .iter()
-        .filter(|(name, _)| file.path(db).ends_with(name));
-    let chosen = chosen.map(|(_, includer)| includer);
+    let config = file.settings(db).analysis(db);
+    let chosen = config.seen_through_of(file.path(db));
     for includer in chosen.chain(file.includers(db)) {
         let includer = db.file(includer);
         if includer.language(db).c_dialect().is_none() {
@@ -184,16 +182,53 @@ pub fn preprocess(db: &dyn Db, file: File) -> Unit {
     preprocessed(db, file, file, None)
 }
 
-/// The unit that begins with `main`, by the settings of `file`.
-fn preprocessed(db: &dyn Db, file: File, main: File, seen_from: Option<Arc<str>>) -> Unit {
-    let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
-    let config = file.settings(db).analysis(db);
+/// The settings of the file that a file's unit begins with: what a header is depends on how that one is compiled.
+pub fn settings(db: &dyn Db, file: File) -> Settings {
+    let own = file.settings(db);
+    match file.includers(db).is_empty() && own.analysis(db).seen_through.is_empty() {
+        true => own,
+        false => db::first_file(db, file).settings(db),
+    }
+}
+
+/// A projection: the file that a file's unit begins with.
+pub fn first_file(db: &dyn Db, file: File) -> File {
+    if file.language(db).c_dialect().is_none() {
+        return file;
+    }
+    let unit = db::unit(db, file);
+    let path = unit.seen_through.and_then(|id| unit.path(id));
+    path.map_or(file, |path| db.file(Path::new(path)))
+}
+
+/// What the settings say to the preprocessor.
+fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) -> PreprocessOptions {
     let mut options = PreprocessOptions::new(dialect);
-    options.seen_from = seen_from;
-    options.defines = config.defines.clone();
+    if let Some(command) = &config.command {
+        options.defines.clone_from(&command.defines);
+        options.undefines.clone_from(&command.undefines);
+        let forced = command.forced.iter().map(|(path, written)| {
+            match db.file(path).source(db) {
+                Source::Text { .. } => SmolStr::from(path.to_string_lossy()),
+                // As any header in quotes.
+                Source::Missing | Source::Unusable(_) => written.clone(),
+            }
+        });
+        options.forced = forced.collect();
+    }
+    options.defines.extend(config.defines.iter().cloned());
     if config.native_16bit && dialect == Dialect::Hlsl {
         options.defines.push("__HLSL_ENABLE_16_BIT=1".into());
     }
+    options
+}
+
+/// The unit of `file` that begins with `main`, by the settings of that one.
+fn preprocessed(db: &dyn Db, file: File, main: File, seen_from: Option<Arc<str>>) -> Unit {
+    let dialect = file.language(db).c_dialect().unwrap_or(Dialect::Cuda);
+    let settings = main.settings(db);
+    let mut options = preprocess_options(db, settings.analysis(db), dialect);
+    options.seen_from = seen_from;
     let tokens = db::lexed(db, main)
         .clone()
         .unwrap_or_else(|| Arc::new(lex_shared(Arc::from(""))));
@@ -201,7 +236,7 @@ fn preprocessed(db: &dyn Db, file: File, main: File, seen_from: Option<Arc<str>>
         path: path_text(main.path(db)),
         tokens,
     };
-    let mut includes = Includes::of(db, file);
+    let mut includes = Includes::of(db, file, settings);
     match db.last_unit(file) {
         Some(earlier) => {
             syntax::preprocess::preprocess_again(&main, &options, &mut includes, &earlier)
@@ -507,7 +542,7 @@ fn lower_whole(db: &dyn Db, item: Item<'_>) -> Vec<Lowered> {
                 Language::C => ir::Language::C,
                 _ => ir::Language::Cuda,
             };
-            let config = file.settings(db).analysis(db);
+            let config = settings(db, file).analysis(db);
             let options = lower_options(config, language, item.name(db));
             let bodies = ItemBodies { db, file };
             ir::lower::c_family::lower_item(
@@ -537,7 +572,7 @@ pub fn static_data(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
     if file.language(db) != Language::C {
         return None;
     }
-    let config = file.settings(db).analysis(db);
+    let config = settings(db, file).analysis(db);
     let options = lower_options(config, ir::Language::C, item.name(db));
     let bodies = ItemBodies { db, file };
     ir::lower::c_family::static_data(db::environment(db, file), &bodies, &key(db, item), &options)
@@ -545,7 +580,7 @@ pub fn static_data(db: &dyn Db, item: Item<'_>) -> Option<Lowered> {
 
 /// Facts and findings of an item's functions. What the visible callers pass to a device function is known.
 pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
-    let settings = item.main(db).settings(db);
+    let settings = settings(db, item.main(db));
     let config = settings.analysis(db);
     let program = match (item.main(db).language(db), item.body(db)) {
         (Language::MicroSimd, Body::Text(source)) => Some(syntax::musimd::parse(source)),

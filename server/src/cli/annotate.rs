@@ -81,7 +81,7 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
             margin.below.push((style, width(&expanded(before)), text));
         }
     }
-    let options = &file.settings(&db).analysis(&db).options;
+    let options = &program::settings(&db, file).analysis(&db).options;
     let header = format!(
         "{} · method {} · scope {}{} · = uniform · / affine · ~ divergent · ? unknown",
         input::shown(file.path(&db)).display(),

@@ -51,7 +51,12 @@ fn opened(
     if !args.alone {
         db.see_through_includers(file);
     }
-    let mut config = config_for(&absolute, args)?;
+    let mut config = config_for(db, &absolute, args)?;
+    let spoken = config.analysis.command.as_ref();
+    if let Some(language) = spoken.and_then(|command| command.language) {
+        db.set_language(file, language);
+    }
+    set_includers(db, file, &config, args)?;
     if processor && file.language(db) == Language::C && config.analysis.machine_file.is_none() {
         let usual = || config::PROCESSOR.into();
         config.analysis.processor.get_or_insert_with(usual);
@@ -64,6 +69,25 @@ fn opened(
     db.set_file_settings(file, settings);
     machine_problems(db, settings);
     Ok(file)
+}
+
+/// Gives their settings to the files through which a header may be seen.
+fn set_includers(
+    db: &mut Database,
+    file: File,
+    config: &Config,
+    args: &AnalysisArgs,
+) -> Result<(), CliError> {
+    let chosen = config.analysis.seen_through_of(file.path(db)).cloned();
+    let mut includers: Vec<PathBuf> = chosen.collect();
+    includers.extend_from_slice(file.includers(db));
+    for path in includers {
+        let config = config_for(db, &path, args)?;
+        let settings = db.new_settings(config.analysis, config.view, Vec::new());
+        let includer = db.file(&path);
+        db.set_file_settings(includer, settings);
+    }
+    Ok(())
 }
 
 /// What is wrong with the user's machine goes to stderr, too.
@@ -129,8 +153,12 @@ fn tell_once(line: String) {
     }
 }
 
-/// The nearest lockstep.toml, then the options.
-pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, CliError> {
+/// What the build says, the nearest lockstep.toml, then the options.
+pub(crate) fn config_for(
+    db: &Database,
+    path: &Path,
+    args: &AnalysisArgs,
+) -> Result<Config, CliError> {
     let mut config = Config::default();
     if !args.no_config
         && let Some(found) = config::candidates(path).find(|candidate| candidate.is_file())
@@ -204,6 +232,9 @@ pub(crate) fn config_for(path: &Path, args: &AnalysisArgs) -> Result<Config, Cli
     }
     if let Some(machine) = &args.machine {
         machine_named(analysis, machine)?;
+    }
+    if !args.no_config {
+        config::apply_command(analysis, db.commands().of(path));
     }
     Ok(config)
 }

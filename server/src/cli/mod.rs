@@ -119,7 +119,7 @@ pub(crate) struct AnalysisArgs {
     /// Whose costs are used instead: a name of `machine list`, or a file
     #[arg(long, value_name = "NAME|FILE")]
     machine: Option<String>,
-    /// Does not look for lockstep.toml
+    /// Does not look for lockstep.toml and compile_commands.json
     #[arg(long)]
     no_config: bool,
     /// Looks at a header by itself, not through a file of its project that includes it

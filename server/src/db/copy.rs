@@ -2,39 +2,58 @@
 //! as it would be after an edit. Taken on a clone of the database; what it opens reads from the disk only what was never
 //! read.
 
-use super::inputs::{Database, File, Source};
+use super::inputs::{Database, Db, File, Settings, Source};
 use crate::config::{AnalysisConfig, ViewConfig};
 use crate::program::Language;
+use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub struct Copy {
     path: PathBuf,
-    files: Vec<(PathBuf, Source, Language)>,
-    settings: (AnalysisConfig, ViewConfig, Vec<String>),
+    files: Vec<CopiedFile>,
+    settings: Vec<(AnalysisConfig, ViewConfig, Vec<String>)>,
+}
+
+#[derive(Clone, Debug)]
+struct CopiedFile {
+    path: PathBuf,
+    source: Source,
+    language: Language,
+    includers: Vec<PathBuf>,
+    /// By its number.
+    settings: usize,
 }
 
 impl Copy {
     pub fn of(db: &Database, file: File) -> Copy {
-        let settings = file.settings(db);
-        let mut files: Vec<(PathBuf, Source, Language)> = db
-            .files()
-            .into_iter()
-            .map(|file| {
-                let source = file.source(db).clone();
-                (file.path(db).clone(), source, file.language(db))
-            })
-            .collect();
-        files.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut numbers: FxHashMap<Settings, usize> = FxHashMap::default();
+        let mut settings = Vec::new();
+        let copied = |file: File| {
+            let own = file.settings(db);
+            let number = *numbers.entry(own).or_insert_with(|| {
+                settings.push((
+                    own.analysis(db).clone(),
+                    own.view(db).clone(),
+                    own.baseline(db).clone(),
+                ));
+                settings.len() - 1
+            });
+            CopiedFile {
+                path: file.path(db).clone(),
+                source: file.source(db).clone(),
+                language: file.language(db),
+                includers: file.includers(db).clone(),
+                settings: number,
+            }
+        };
+        let mut files: Vec<CopiedFile> = db.files().into_iter().map(copied).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
         Copy {
             path: file.path(db).clone(),
             files,
-            settings: (
-                settings.analysis(db).clone(),
-                settings.view(db).clone(),
-                settings.baseline(db).clone(),
-            ),
+            settings,
         }
     }
 
@@ -44,9 +63,9 @@ impl Copy {
 
     /// The file with another text.
     pub fn with_text(mut self, text: &str) -> Copy {
-        for (path, source, _) in &mut self.files {
-            if *path == self.path {
-                *source = Source::Text {
+        for file in &mut self.files {
+            if file.path == self.path {
+                file.source = Source::Text {
                     text: Arc::from(text),
                     lossy: false,
                 };
@@ -57,14 +76,19 @@ impl Copy {
 
     pub fn open(self) -> (Database, File) {
         let mut db = Database::default();
-        for (path, source, language) in self.files {
-            let file = db.file_with_text(&path, source);
-            db.set_language(file, language);
+        let settings = self.settings.into_iter();
+        let settings: Vec<Settings> = settings
+            .map(|(analysis, view, baseline)| db.new_settings(analysis, view, baseline))
+            .collect();
+        for copied in self.files {
+            let file = db.file_with_text(&copied.path, copied.source);
+            db.set_language(file, copied.language);
+            db.set_includers(file, copied.includers);
+            if let Some(&settings) = settings.get(copied.settings) {
+                db.set_file_settings(file, settings);
+            }
         }
-        let file = super::Db::file(&db, &self.path);
-        let (analysis, view, baseline) = self.settings;
-        let settings = db.new_settings(analysis, view, baseline);
-        db.set_file_settings(file, settings);
+        let file = db.file(&self.path);
         (db, file)
     }
 }

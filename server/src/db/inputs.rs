@@ -6,6 +6,7 @@
 use crate::config::{AnalysisConfig, ViewConfig};
 use crate::disk::Disk;
 use crate::host;
+use crate::host::commands::Commands;
 use crate::host::includers::{Includers, is_header, project_of};
 use crate::program::{self, Language};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,6 +34,7 @@ pub struct SharedFiles {
     files: Mutex<FxHashMap<PathBuf, Arc<SharedFile>>>,
     /// Who includes whom, by project.
     projects: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Includers>>>>,
+    commands: Arc<Commands>,
 }
 
 #[derive(Debug)]
@@ -114,6 +116,7 @@ pub struct Database {
     units: Arc<Mutex<FxHashMap<File, Arc<Unit>>>>,
     disk: Disk,
     shared: Option<Arc<SharedFiles>>,
+    commands: Arc<Commands>,
 }
 
 impl std::fmt::Debug for Database {
@@ -186,6 +189,7 @@ impl Database {
             units: Arc::default(),
             disk,
             shared: None,
+            commands: Arc::default(),
         }
     }
 
@@ -193,6 +197,7 @@ impl Database {
     pub fn sharing(shared: &Arc<SharedFiles>) -> Self {
         Database {
             shared: Some(Arc::clone(shared)),
+            commands: Arc::clone(&shared.commands),
             ..Database::default()
         }
     }
@@ -254,6 +259,11 @@ impl Database {
         if file.language(self) != language {
             file.set_language(self).to(language);
         }
+    }
+
+    /// What builds say of files.
+    pub fn commands(&self) -> &Arc<Commands> {
+        &self.commands
     }
 
     /// Sees a header through what includes it, in that one's language, where the project has such a file.

@@ -61,6 +61,7 @@ pub struct ItemPlace {
 pub(super) fn derive_all(db: &dyn Db, file: File) {
     lexed(db, file);
     unit(db, file);
+    first_file(db, file);
     items(db, file);
     line_index(db, file);
     type_names(db, file);
@@ -91,6 +92,12 @@ pub fn lexed(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
 #[salsa::tracked(no_eq)]
 pub fn unit(db: &dyn Db, file: File) -> Arc<Unit> {
     db.keep_unit(file, Arc::new(program::preprocess(db, file)))
+}
+
+/// The file that a file's unit begins with.
+#[salsa::tracked(returns(copy))]
+pub fn first_file(db: &dyn Db, file: File) -> File {
+    program::first_file(db, file)
 }
 
 #[salsa::tracked]

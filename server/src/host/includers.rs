@@ -38,6 +38,17 @@ pub fn is_header(path: &Path) -> bool {
     rank(path, &HEADERS).is_some()
 }
 
+/// Whether a file may include others.
+pub fn is_source(path: &Path) -> bool {
+    is_header(path) || rank(path, &UNITS).is_some()
+}
+
+/// Whether a file says that its folder is a project's.
+pub fn is_mark(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| MARKS.iter().any(|mark| name == *mark))
+}
+
 /// The folder of the project that a file belongs to: the nearest that says so, else its own.
 pub fn project_of(path: &Path) -> Option<PathBuf> {
     let own = path.parent()?;
@@ -56,11 +67,8 @@ impl Includers {
             let Ok(entry) = entry else { continue };
             let path = entry.path();
             let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let is_source = rank(path, &HEADERS)
-                .or_else(|| rank(path, &UNITS))
-                .is_some();
             let is_short = || entry.metadata().is_ok_and(|data| data.len() <= LONGEST);
-            if !is_file || !is_source || !is_short() {
+            if !is_file || !is_source(path) || !is_short() {
                 continue;
             }
             looked_at += 1;
@@ -72,6 +80,18 @@ impl Includers {
             }
         }
         found
+    }
+
+    /// Takes what a file includes now.
+    pub fn read_again(&mut self, path: &Path) {
+        let path = normalize(path);
+        for lines in self.lines.values_mut() {
+            lines.retain(|(includer, _)| *includer != path);
+        }
+        let is_short = std::fs::metadata(&path).is_ok_and(|data| data.len() <= LONGEST);
+        if let (true, Ok(file)) = (is_short, read(&path)) {
+            self.take(&path, &file.text);
+        }
     }
 
     fn take(&mut self, path: &Path, text: &str) {

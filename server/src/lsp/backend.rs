@@ -176,7 +176,10 @@ impl LanguageServer for Backend {
                     watcher("**/lockstep.toml"),
                     watcher("**/*.machine.toml"),
                     watcher("**/*.lockstep-profile.json"),
-                    watcher("**/*.{cu,cuh,h,hpp,hh,inl,inc,hlsl,hlsli,fx,fxh,usf,ush,ptx,musimd}"),
+                    watcher("**/compile_commands.json"),
+                    watcher("**/*.rsp"),
+                    watcher("**/*.{cu,cuh,h,hpp,hh,hxx,inl,inc,c,cc,cpp,cxx}"),
+                    watcher("**/*.{hlsl,hlsli,fx,fxh,usf,ush,compute,ptx,musimd}"),
                 ],
             };
             let registration = Registration {
@@ -233,7 +236,9 @@ impl LanguageServer for Backend {
         });
     }
 
-    async fn did_save(&self, _: DidSaveTextDocumentParams) {}
+    async fn did_save(&self, params: DidSaveTextDocumentParams) {
+        self.tell(Event::Saved(params.text_document.uri));
+    }
 
     async fn did_close(&self, params: DidCloseTextDocumentParams) {
         self.tell(Event::Close {

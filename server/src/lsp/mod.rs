@@ -13,6 +13,7 @@ mod owner;
 mod pool;
 mod preview;
 mod profile;
+mod projects;
 mod question;
 mod transport;
 

@@ -8,13 +8,15 @@
 use super::convert;
 use super::outgoing::{Outgoing, Publication};
 use super::pool::Pool;
+use super::projects::{Projects, speaks_of_flags};
 use super::question::Shared;
+use crate::commands::CompileFlags;
 use crate::config::{self, Config, ConfigProblem};
 use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
 use crate::disk::Disk;
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
-use crate::host::includers::{Includers, is_header, project_of};
+use crate::host::includers::is_header;
 use crate::program::{self, Language};
 use crate::views;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -22,7 +24,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use tower_lsp::ls_types::{Diagnostic, Uri};
 
@@ -60,10 +62,17 @@ pub(super) enum Event {
     Watched(Vec<Uri>),
     /// A file that the server itself wrote, or one that the disk was slow to give.
     Written(PathBuf),
+    /// A document was written by its editor.
+    Saved(Uri),
     /// Which files may include an open one.
     Includers {
-        uri: Uri,
+        path: PathBuf,
         found: Vec<PathBuf>,
+    },
+    /// How a file is compiled.
+    Command {
+        path: PathBuf,
+        flags: Option<Box<CompileFlags>>,
     },
     Request(Request),
     /// A computation for publication was cancelled.
@@ -116,6 +125,15 @@ struct Open {
     touched: u64,
 }
 
+/// What settings are made of.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct SettingsKey {
+    /// The configuration file that applies.
+    config: Option<PathBuf>,
+    /// A file that the build speaks of.
+    command_of: Option<PathBuf>,
+}
+
 pub(super) struct Owner {
     db: Database,
     open: FxHashMap<String, Open>,
@@ -123,8 +141,9 @@ pub(super) struct Owner {
     encoding: Encoding,
     folders: Vec<PathBuf>,
     editor: serde_json::Value,
-    /// By the configuration file that applies.
-    settings: FxHashMap<Option<PathBuf>, Settings>,
+    settings: FxHashMap<SettingsKey, Settings>,
+    /// How files are compiled, as far as it is known.
+    commands: FxHashMap<PathBuf, Option<Box<CompileFlags>>>,
     /// Configuration files and baselines as the disk has them, as far as they were asked for.
     on_disk: FxHashMap<PathBuf, Source>,
     /// What the client was told of configuration files that it has not opened.
@@ -136,37 +155,9 @@ pub(super) struct Owner {
     publishing: Publishing,
     touches: u64,
     events: Sender<Event>,
-    /// Headers whose includers are looked for.
-    headers: Sender<(Uri, PathBuf)>,
+    projects: Projects,
     shared: Arc<Shared>,
     outgoing: Outgoing,
-}
-
-/// A thread that looks for files that include headers: a project may be large and its disk slow. Headers that were opened
-/// meanwhile share what is found of a project.
-fn look_for_includers(events: Sender<Event>) -> Sender<(Uri, PathBuf)> {
-    let (headers, queue) = channel::<(Uri, PathBuf)>();
-    let look = move || {
-        while let Ok(first) = queue.recv() {
-            let mut projects: FxHashMap<PathBuf, Includers> = FxHashMap::default();
-            for (uri, path) in std::iter::once(first).chain(queue.try_iter()) {
-                let Some(project) = project_of(&path) else {
-                    continue;
-                };
-                let all = projects.entry(project);
-                let all = all.or_insert_with_key(|project| Includers::below(project));
-                let found = all.of(&path);
-                if events.send(Event::Includers { uri, found }).is_err() {
-                    return;
-                }
-            }
-        }
-    };
-    let thread = std::thread::Builder::new().name("includers".to_owned());
-    if let Err(error) = thread.spawn(look) {
-        tracing::error!("no thread to look for includers with: {error}");
-    }
-    headers
 }
 
 /// Publications are computed a few at a time, so that requests find a free thread; between them what the computations
@@ -191,8 +182,11 @@ impl Owner {
         let disk = Disk::patient(PATIENCE, move |path| {
             let _ = late.send(Event::Written(path.to_owned()));
         });
+        let db = Database::with_disk(disk);
         Owner {
-            db: Database::with_disk(disk),
+            projects: Projects::new(events.clone(), Arc::clone(db.commands())),
+            commands: FxHashMap::default(),
+            db,
             open: FxHashMap::default(),
             uris: Arc::default(),
             encoding: Encoding::default(),
@@ -210,7 +204,6 @@ impl Owner {
                 ..Publishing::default()
             },
             touches: 0,
-            headers: look_for_includers(events.clone()),
             events,
             shared,
             outgoing,
@@ -292,7 +285,13 @@ impl Owner {
             }
             Event::Watched(uris) => self.watched(uris.iter().map(convert::path_of)),
             Event::Written(path) => self.watched([path].into_iter()),
-            Event::Includers { uri, found } => self.includers(&uri, found),
+            Event::Saved(uri) => {
+                let path = host::normalize(&convert::path_of(&uri));
+                self.ask_for_commands_again();
+                self.projects.changed(vec![path]);
+            }
+            Event::Includers { path, found } => self.includers(&path, found),
+            Event::Command { path, flags } => self.command(path, flags),
             Event::Request(request) => self.dispatch(request),
             Event::Again(uri) => {
                 if let Some(open) = self.open.get_mut(&uri) {
@@ -341,9 +340,9 @@ impl Owner {
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
         self.touches += 1;
-        if file.is_some() && is_header(&path) {
-            // Without the thread headers are seen alone.
-            let _ = self.headers.send((uri.clone(), path.clone()));
+        match file.is_some() && is_header(&path) {
+            true => self.projects.header(&host::normalize(&path)),
+            false => self.projects.changed(vec![host::normalize(&path)]),
         }
         self.open.insert(
             name.clone(),
@@ -363,18 +362,62 @@ impl Owner {
         }
         // Others may include it: an unsaved text wins over the disk.
         self.all_due();
+        let waits = file.is_some_and(|file| file.language(&self.db).c_dialect().is_some());
         if let Some(open) = self.open.get_mut(&name) {
-            open.due = Some(Instant::now());
+            // What the build says of it is there at once, or it comes later.
+            let patience = if waits { PATIENCE } else { Duration::ZERO };
+            open.due = Some(Instant::now() + patience);
         }
     }
 
-    fn includers(&mut self, uri: &Uri, mut found: Vec<PathBuf>) {
-        let Some(open) = self.open.get(uri.as_str()) else {
+    fn command(&mut self, path: PathBuf, flags: Option<Box<CompileFlags>>) {
+        let language = flags.as_ref().and_then(|flags| flags.language);
+        let known = self.commands.insert(path.clone(), flags);
+        let name = self.uris.get(&path).map(|uri| uri.as_str().to_owned());
+        let open = name.and_then(|name| self.open.get_mut(&name));
+        let is_new = known.is_none_or(|known| known != self.commands[&path]);
+        if let Some(open) = open {
+            open.due = open.due.map(|_| Instant::now());
+            if let (Some(file), Some(language)) = (open.file, language)
+                && Language::of_editor(&open.document.language).is_none()
+            {
+                self.db.set_language(file, language);
+            }
+        }
+        if is_new {
+            self.configure();
+            self.all_due();
+            self.ask_for_refresh();
+        }
+    }
+
+    /// The flags of a file; what is not known yet is asked for.
+    fn command_of(&mut self, path: &Path) -> Option<&CompileFlags> {
+        if !self.commands.contains_key(path) {
+            self.commands.insert(path.to_owned(), None);
+            self.projects.command(path);
+        }
+        self.commands.get(path)?.as_deref()
+    }
+
+    fn ask_for_commands_again(&self) {
+        self.commands
+            .keys()
+            .for_each(|path| self.projects.command(path));
+    }
+
+    fn includers(&mut self, path: &Path, mut found: Vec<PathBuf>) {
+        let name = self.uris.get(path).map(|uri| uri.as_str().to_owned());
+        let Some((name, open)) = name.and_then(|name| self.open.get_key_value(&name)) else {
             return;
         };
-        let Some(file) = open.file.filter(|_| !found.is_empty()) else {
+        let Some(file) = open.file else {
             return;
         };
+        if found.is_empty() && file.includers(&self.db).is_empty() {
+            return;
+        }
+        let name = name.clone();
         // A header's name does not tell its language, where its editor does not either.
         if Language::of_editor(&open.document.language).is_none() {
             self.db.take_language_of(file, &found);
@@ -382,6 +425,7 @@ impl Owner {
         // What the author has open beside it is what they mean.
         found.sort_by_key(|path| !self.uris.contains_key(path));
         self.db.set_includers(file, found);
+        self.configure_one(&name);
         self.all_due();
         self.ask_for_refresh();
     }
@@ -410,9 +454,12 @@ impl Owner {
             };
             self.db.set_source(file, source);
             self.keep_what_is_open(file);
-        } else {
-            self.configure();
+            let path = host::normalize(&open.path);
+            self.projects.closed(&path);
+            self.commands.remove(&path);
         }
+        // What only others need may have to be told its settings again.
+        self.configure();
         self.all_due();
     }
 
@@ -431,8 +478,12 @@ impl Owner {
 
     fn watched(&mut self, paths: impl Iterator<Item = PathBuf>) {
         let mut configuration = false;
+        let paths: Vec<PathBuf> = paths.map(|path| host::normalize(&path)).collect();
+        if paths.iter().any(|path| speaks_of_flags(path)) {
+            self.ask_for_commands_again();
+        }
+        self.projects.changed(paths.clone());
         for path in paths {
-            let path = host::normalize(&path);
             configuration |= is_config(&path)
                 || path
                     .extension()
@@ -475,7 +526,7 @@ impl Owner {
 
     /// Computes the settings of every open file anew.
     fn configure(&mut self) {
-        let known: Vec<Option<PathBuf>> = self.settings.keys().cloned().collect();
+        let known: Vec<SettingsKey> = self.settings.keys().cloned().collect();
         for key in known {
             let _ = self.settings_for(key);
         }
@@ -494,10 +545,31 @@ impl Owner {
         else {
             return;
         };
-        let (path, file) = (path.clone(), *file);
-        let key = config::candidates(&path)
+        let (path, file) = (host::normalize(path), *file);
+        self.configure_file(&path, file);
+        let config = file.settings(&self.db).analysis(&self.db);
+        let chosen = config.seen_through_of(&path).cloned();
+        let through = chosen.chain(file.includers(&self.db).iter().cloned());
+        let through: Vec<PathBuf> = through.map(|path| host::normalize(&path)).collect();
+        for path in through {
+            // What is open is configured as such.
+            if !self.uris.contains_key(&path) {
+                let file = self.db.file(&path);
+                self.configure_file(&path, file);
+            }
+        }
+    }
+
+    fn configure_file(&mut self, path: &Path, file: File) {
+        let config = config::candidates(path)
             .map(|path| host::normalize(&path))
             .find(|candidate| self.text_of_config(candidate).is_some());
+        let speaks =
+            file.language(&self.db).c_dialect().is_some() && self.command_of(path).is_some();
+        let key = SettingsKey {
+            config,
+            command_of: speaks.then(|| path.to_owned()),
+        };
         let settings = self.settings_for(key);
         self.db.set_file_settings(file, settings);
     }
@@ -525,12 +597,12 @@ impl Owner {
         }
     }
 
-    fn settings_for(&mut self, key: Option<PathBuf>) -> Settings {
-        if let Some(path) = &key {
+    fn settings_for(&mut self, key: SettingsKey) -> Settings {
+        if let Some(path) = &key.config {
             self.tell_problems(path);
         }
         let mut config = Config::default();
-        if let Some(path) = &key
+        if let Some(path) = &key.config
             && let Some(text) = self.text_of_config(path)
         {
             let directory = path.parent().unwrap_or(Path::new(""));
@@ -538,6 +610,9 @@ impl Owner {
         }
         let root = self.folders.first().map(PathBuf::as_path);
         config::apply_json(&mut config, &self.editor, root);
+        let command = key.command_of.as_ref();
+        let flags = command.and_then(|path| self.commands.get(path)?.as_deref());
+        config::apply_command(&mut config.analysis, flags.cloned());
         if let Some(debounce) = config.debounce_ms {
             self.debounce = Duration::from_millis(debounce);
         }

@@ -67,7 +67,10 @@ impl Counts {
 
 /// The profile of a file, with what of the counts is in it no more. The error is for people.
 pub fn import(db: &Database, file: File, from: &From, counts: &Counts) -> Result<Imported, String> {
-    let warp_size = file.settings(db).analysis(db).options.warp_size;
+    let warp_size = crate::program::settings(db, file)
+        .analysis(db)
+        .options
+        .warp_size;
     let place = from.path().display();
     let imported = match counts {
         Counts::Table(text) => import::csv(db, file, text, warp_size),

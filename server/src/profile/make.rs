@@ -80,7 +80,10 @@ pub fn make(
         description: &description,
         directory: &directory,
         inputs: name,
-        warp_size: file.settings(db).analysis(db).options.warp_size,
+        warp_size: crate::program::settings(db, file)
+            .analysis(db)
+            .options
+            .warp_size,
         item: order.item.as_deref(),
         every: order.every,
         schedule: order.schedule,

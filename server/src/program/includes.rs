@@ -1,5 +1,5 @@
-//! Where included files are looked for: beside the including file, under remapped prefixes, in the configured directories, and
-//! for C in those of the system's headers.
+//! Where included files are looked for: under remapped prefixes, beside the including file, in the configured directories, in
+//! those of `compile_commands.json`, and for C in those of the system's headers.
 //!
 //! The system's headers describe the machine that the server runs on. Two of them tell the widths of its types by names of
 //! processors that are not predefined here; they are answered with those of the machine that code is made for, whose
@@ -7,7 +7,8 @@
 //! a header.
 
 use super::{Language, path_text, toolkit};
-use crate::db::{self, Db, File};
+use crate::commands::CompileFlags;
+use crate::db::{self, Db, File, Settings};
 use crate::host;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -34,6 +35,7 @@ pub(super) fn is_built_in(path: &str) -> bool {
 pub(super) struct Includes<'a> {
     db: &'a dyn Db,
     include_dirs: &'a [PathBuf],
+    command: Option<&'a CompileFlags>,
     remap: &'a [(String, PathBuf)],
     system: &'a [PathBuf],
     /// What the CUDA toolkit's own headers declare is built in.
@@ -43,12 +45,14 @@ pub(super) struct Includes<'a> {
 }
 
 impl<'a> Includes<'a> {
-    pub(super) fn of(db: &'a dyn Db, file: File) -> Includes<'a> {
-        let config = file.settings(db).analysis(db);
+    /// For a file's unit, by the settings of the file that it begins with.
+    pub(super) fn of(db: &'a dyn Db, file: File, settings: Settings) -> Includes<'a> {
+        let config = settings.analysis(db);
         let system = file.language(db) == Language::C && !config.no_system_headers;
         Includes {
             db,
             include_dirs: &config.include_dirs,
+            command: config.command.as_deref(),
             remap: &config.path_remap,
             system: match system {
                 true => system_directories(),
@@ -101,7 +105,16 @@ impl<'a> Includes<'a> {
         if let (false, Some(directory)) = (angled, Path::new(from).parent()) {
             candidates.push(directory.join(spec));
         }
-        let directories = self.include_dirs.iter().chain(self.system);
+        let of_build = |dirs: fn(&CompileFlags) -> &[PathBuf]| self.command.map_or(&[][..], dirs);
+        let quoted = match angled {
+            true => &[],
+            false => of_build(|command| &command.quote_dirs),
+        };
+        let directories = (quoted.iter())
+            .chain(self.include_dirs)
+            .chain(of_build(|command| &command.include_dirs))
+            .chain(of_build(|command| &command.system_dirs))
+            .chain(self.system);
         candidates.extend(directories.map(|directory| directory.join(spec)));
         candidates
             .iter()

@@ -111,7 +111,7 @@ pub fn calls_of_device(db: &dyn Db, item: Item<'_>) -> Vec<(SmolStr, Vec<Passed>
 
 /// The calls of a function whose own callers are not known.
 fn calls_of_callable(db: &dyn Db, item: Item<'_>, one: &Lowered) -> Vec<Passed> {
-    let config = item.main(db).settings(db).analysis(db);
+    let config = super::settings(db, item.main(db)).analysis(db);
     let options = analysis_options(config, one, || &[]);
     let facts = facts::assess(&one.module, &options).0.into_iter().next();
     match (one.module.functions.first(), facts) {

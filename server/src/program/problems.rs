@@ -1,6 +1,7 @@
 //! What a front end or the preprocessor could not make sense of, and what limits were met.
 
 use super::*;
+use crate::commands::CommandNote;
 use rustc_hash::FxHashSet;
 
 /// Problems of an item: of its tree and of its lowering, item-relative.
@@ -59,6 +60,27 @@ fn seen_through(db: &dyn Db, file: File) -> Option<Problem> {
     Some(Problem::note(Span::at(0), message))
 }
 
+/// What is told of the flags with which the build compiles a file.
+fn told_of_command(db: &dyn Db, file: File) -> Vec<Problem> {
+    let Some(command) = &settings(db, file).analysis(db).command else {
+        return Vec::new();
+    };
+    let name = |path: &Path| path.file_name().unwrap_or_default().display().to_string();
+    let message = |note: &CommandNote| match note {
+        CommandNote::Borrowed { of } => format!(
+            "compile_commands.json has no entry for this file: it is read with the flags of `{}`",
+            name(of)
+        ),
+        CommandNote::Unusable { path, why } => {
+            format!("what `{}` says is not used: {why}", name(path))
+        }
+    };
+    let messages = command.notes.iter().map(message);
+    messages
+        .map(|message| Problem::note(Span::at(0), message))
+        .collect()
+}
+
 /// All problems of a file, absolute, with the name of the item they belong to (empty: none).
 pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
     let mut problems: Vec<(Problem, String)> = Vec::new();
@@ -78,6 +100,8 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         let told = unit.problems.iter().filter(|problem| !known(problem));
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
         problems.extend(seen_through(db, file).map(|problem| (problem, String::new())));
+        let told = told_of_command(db, file).into_iter();
+        problems.extend(told.map(|problem| (problem, String::new())));
         problems.extend(
             hidden_kernels(db, file)
                 .into_iter()

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use syntax::ItemKey;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::lexer::lex_shared;
-use syntax::preprocess::{IncludeResolver, IncludedFile, PreprocessOptions, preprocess_again};
+use syntax::preprocess::{IncludeResolver, IncludedFile, preprocess_again};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rewritten {
@@ -72,14 +72,13 @@ impl IncludeResolver for Replaced<'_> {
 pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
     let file = item.main(db);
     let dialect = file.language(db).c_dialect()?;
-    let config = file.settings(db).analysis(db);
-    let mut options = PreprocessOptions::new(dialect);
-    options.defines = config.defines.clone();
+    let settings = super::settings(db, file);
+    let mut options = super::preprocess_options(db, settings.analysis(db), dialect);
     let main = IncludedFile {
         path: path_text(file.path(db)),
         tokens: Arc::new(lex_shared(Arc::from(text))),
     };
-    let mut includes = Includes::of(db, file);
+    let mut includes = Includes::of(db, file, settings);
     let earlier = db::unit(db, file);
     let through = earlier.seen_through.and_then(|id| earlier.path(id));
     let unit = match through {
@@ -112,7 +111,7 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         db::environment(db, file),
         &bodies,
         &key,
-        &super::lower_options(config, language, &key.name),
+        &super::lower_options(settings.analysis(db), language, &key.name),
     );
     Some(Rewritten {
         start: tokens.start,

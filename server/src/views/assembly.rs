@@ -58,7 +58,7 @@ pub fn assembly(db: &dyn Db, file: File) -> Assembly {
 
 /// The processor that assembly is packed for.
 fn processor(db: &dyn Db, file: File) -> Arc<Table> {
-    Arc::clone(db::processor(db, file.settings(db)))
+    Arc::clone(db::processor(db, program::settings(db, file)))
 }
 
 /// The blocks of a file, re-bundled where that gains something.

@@ -35,7 +35,7 @@ pub struct TargetCode {
 
 /// The architecture that code is made for: the configured target, sm_80 where that is none of NVIDIA's.
 pub fn architecture(db: &dyn Db, file: File) -> u32 {
-    let target = file.settings(db).analysis(db).target.as_ref();
+    let target = program::settings(db, file).analysis(db).target.as_ref();
     target
         .map_or("", |target| target.as_str())
         .strip_prefix("sm_")
@@ -161,7 +161,10 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let place = |loc: Loc| places.of(loc);
     let target = Target {
         sm,
-        fast_math: file.settings(db).analysis(db).fast_math.unwrap_or(false),
+        fast_math: program::settings(db, file)
+            .analysis(db)
+            .fast_math
+            .unwrap_or(false),
         files: &files,
         place: Some(&place),
     };
@@ -254,7 +257,7 @@ const INDENT: &str = "    ";
 
 /// Assembly with the cycle of each group behind its first instruction, in pipelined loops with the stage of each.
 fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
-    let table = db::processor(db, file.settings(db));
+    let table = db::processor(db, program::settings(db, file));
     let Some(epic) = table.epic() else {
         return text.to_owned();
     };

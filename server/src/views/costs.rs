@@ -73,7 +73,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>, profile: Option<File>) -> Vec<Option
         ProfileText::Read(read) => Some(read),
         _ => None,
     });
-    let gpu = db::machine(db, file.settings(db)).gpu();
+    let gpu = db::machine(db, program::settings(db, file)).gpu();
     let parts = db::lowered(db, item)
         .iter()
         .zip(db::facts_of(db, item).iter());

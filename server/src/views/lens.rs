@@ -105,7 +105,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         }
     }
     if loops::are_shown(db, file) {
-        let processor = &db::processor(db, file.settings(db)).name;
+        let processor = &db::processor(db, program::settings(db, file)).name;
         let rows = loops::rows(db, file, None);
         let own = rows.iter().filter(|row| !row.is_inlined());
         lenses.extend(own.map(|row| Lens {

@@ -49,7 +49,7 @@ pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<Machi
 
 /// The code of a module: loops are pipelined where that gains something, and as the source asks.
 fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
-    let table = db::processor(db, file.settings(db));
+    let table = db::processor(db, program::settings(db, file));
     Some(MachineCode {
         processor: table.name.clone(),
         code: emit(module, table.epic()?, &options(db, file)),
@@ -84,14 +84,14 @@ pub fn contracts(db: &dyn Db, file: File) -> bool {
 
 /// What is told of the loops of a module's first function; `None`: it has no code.
 fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
-    let table = db::processor(db, file.settings(db));
+    let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     found.refused.is_empty().then_some(found.loops)
 }
 
 /// Whether the editor speaks of processors with explicit groups: somebody named one.
 pub fn are_shown(db: &dyn Db, file: File) -> bool {
-    let settings = file.settings(db);
+    let settings = program::settings(db, file);
     let own = || {
         settings.analysis(db).machine_file.is_some()
             && db::processor(db, settings).name != crate::config::PROCESSOR
@@ -190,7 +190,7 @@ pub fn item_loops(db: &dyn Db, file: File, item: Item<'_>) -> Option<ItemLoops> 
     if function.layout.is_empty() {
         return None;
     }
-    let table = db::processor(db, file.settings(db));
+    let table = db::processor(db, program::settings(db, file));
     let found = examine(module, table.epic()?, &options(db, file));
     let placed = |loc: Loc| ItemPlaced::of(function, loc);
     let rows = found.loops.into_iter().map(|report| {

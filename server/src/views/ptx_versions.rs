@@ -48,7 +48,10 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let document = Document::new(own, tree, function, db::ptx_declarations(db, file).version);
     let inside = offset.saturating_sub(place.start);
     let allowed = Settings {
-        absorb: file.settings(db).analysis(db).fast_math.unwrap_or(false),
+        absorb: program::settings(db, file)
+            .analysis(db)
+            .fast_math
+            .unwrap_or(false),
         whole_warps: versions::whole_warps(db, item),
         ..Settings::default()
     };
@@ -59,7 +62,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
         start: place.start,
         document: &document,
         function,
-        machine: db::charges(db, file.settings(db)),
+        machine: db::charges(db, program::settings(db, file)),
         weights: versions::executions(db, item, function).unwrap_or_else(|| frequency(function)),
     };
     // The head of a function stands for all of it.

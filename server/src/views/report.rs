@@ -292,7 +292,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
     Report {
         version: 1,
         file: file.path(db).display().to_string(),
-        method: method_name(file.settings(db).analysis(db).options.method),
+        method: method_name(program::settings(db, file).analysis(db).options.method),
         problems,
         items,
         diagnostics,

@@ -88,7 +88,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             return;
         };
         let allowed = settings(db, file, item);
-        let machine = &**db::charges(db, file.settings(db));
+        let machine = &**db::charges(db, program::settings(db, file));
         // The head of a function stands for all of it.
         let within = match range.is_empty() {
             true if inside < function.signature_span.end => Some(function.span),
@@ -135,7 +135,7 @@ pub fn verdict(db: &dyn Db, file: File, item: Item<'_>, at: Span) -> Option<Stri
             return;
         };
         let allowed = settings(db, file, item);
-        let machine = &**db::charges(db, file.settings(db));
+        let machine = &**db::charges(db, program::settings(db, file));
         let tried = attempt(db, item, source, function, &candidate, allowed);
         let action = action(APPLY, &candidate, tried, machine, allowed);
         if !action.quiet {
@@ -207,7 +207,7 @@ pub(super) fn with_source(
 
 /// What the configuration and the facts permit.
 fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
-    let configured = file.settings(db).analysis(db).fast_math;
+    let configured = program::settings(db, file).analysis(db).fast_math;
     let hlsl = file.language(db) == Language::Hlsl;
     Settings {
         absorb: configured.unwrap_or(hlsl),
@@ -273,7 +273,7 @@ pub(super) fn attempt(
     let rewritten = program::rewritten(db, item, &after)
         .ok_or_else(|| refuse("the function is not found in it".into()))?;
     understood(db, item, source, &rewritten).map_err(refuse)?;
-    let machine = &**db::charges(db, item.main(db).settings(db));
+    let machine = &**db::charges(db, program::settings(db, item.main(db)));
     let at = span.start.saturating_sub(rewritten.start);
     let operand = candidate.is_operand().then_some(candidate.name.as_str());
     let places = parts(new, &version.test, operand, at);
@@ -423,7 +423,7 @@ fn stored_item(
 ) -> Option<(Arc<StoredProfile>, usize)> {
     let file = item.main(db);
     let profile = super::zeros::stored(db, file)?;
-    let wanted = file.settings(db).analysis(db).options.warp_size;
+    let wanted = program::settings(db, file).analysis(db).options.warp_size;
     let lanes = function.launch.warp_size.unwrap_or(wanted);
     profile.check_warp_size(lanes).ok()?;
     let mut items = profile.items.iter();

@@ -128,7 +128,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>, profile: File) -> Zeros {
     let ProfileText::Read(profile) = db::profile_text(db, profile) else {
         return zeros;
     };
-    let wanted = file.settings(db).analysis(db).options.warp_size;
+    let wanted = program::settings(db, file).analysis(db).options.warp_size;
     for lowered in db::lowered(db, item).iter() {
         let Some(function) = lowered
             .module

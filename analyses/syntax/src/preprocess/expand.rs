@@ -203,9 +203,41 @@ impl<'a> Preprocessor<'a> {
         self.output.reserve(main.tokens.tokens.len());
         let file = self.register(main.clone());
         self.enter(file, None);
-        while let Some(cursor) = self.cursors.last() {
+        let options = self.options;
+        for spec in &options.forced {
+            self.include_in_front(file, spec);
+            while self.cursors.len() > 1 {
+                self.run_top();
+            }
+        }
+        while !self.cursors.is_empty() {
+            self.run_top();
+        }
+    }
+
+    fn run_top(&mut self) {
+        if let Some(cursor) = self.cursors.last() {
             let lexed = Arc::clone(&cursor.lexed);
             self.run_cursor(&lexed);
+        }
+    }
+
+    /// Enters what an option includes.
+    fn include_in_front(&mut self, main: FileId, spec: &str) {
+        let from = self.files.first().map(|file| Arc::clone(&file.path));
+        let found = from.and_then(|from| self.resolver.resolve(&from, spec, false));
+        let Some(found) = found else {
+            let message = format!(
+                "`{spec}`, which an option includes, was not found; what it declares is unknown"
+            );
+            let kind = ProblemKind::MissingInclude;
+            return self
+                .problems
+                .push(problem(kind, main, Span::at(0), message));
+        };
+        let id = self.register(found);
+        if id != main && !self.once.contains(&id) {
+            self.enter(id, Some((0, Span::at(0))));
         }
     }
 

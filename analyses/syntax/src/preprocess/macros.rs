@@ -437,6 +437,9 @@ impl Preprocessor<'_> {
             self.define_option(definition);
         }
         let options = self.options;
+        for name in &options.undefines {
+            self.macros.remove(name);
+        }
         for definition in &options.defines {
             self.define_option(definition);
         }

@@ -93,6 +93,10 @@ impl Default for Limits {
 pub struct PreprocessOptions {
     /// `N`, `N=V` or `N(a,b)=V`, applied after the dialect's own.
     pub defines: Vec<SmolStr>,
+    /// Names of the dialect's own macros that are not defined.
+    pub undefines: Vec<SmolStr>,
+    /// What is included in front of the main file, as in quotes.
+    pub forced: Vec<SmolStr>,
     pub dialect: Dialect,
     pub limits: Limits,
     /// Path of an included file from which the unit is seen: see `Unit::seen_through`.
@@ -103,6 +107,8 @@ impl PreprocessOptions {
     pub fn new(dialect: Dialect) -> Self {
         PreprocessOptions {
             defines: Vec::new(),
+            undefines: Vec::new(),
+            forced: Vec::new(),
             dialect,
             limits: Limits::default(),
             seen_from: None,

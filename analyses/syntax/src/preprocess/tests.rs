@@ -653,3 +653,26 @@ fn text_that_a_limit_left_as_it_stands_is_not_called_unbalanced() {
     let kinds: Vec<ProblemKind> = unit.problems.iter().map(|p| p.kind).collect();
     assert_eq!(kinds, [ProblemKind::Limit]);
 }
+
+#[test]
+fn options_include_in_front_and_undefine() {
+    let main = IncludedFile {
+        path: Arc::from("main.cu"),
+        tokens: Arc::new(lex(
+            "#include \"first.h\"\nint a = FIRST + SECOND;\n#ifdef __CUDACC__\nint b;\n#endif\n",
+        )),
+    };
+    let mut options = PreprocessOptions::new(Dialect::Cuda);
+    options.forced = ["first.h", "second.h", "gone.h"].map(Into::into).to_vec();
+    options.undefines = vec!["__CUDACC__".into()];
+    let files = [
+        ("first.h", "#pragma once\n#define FIRST 1\nint f;\n"),
+        ("second.h", "#define SECOND (FIRST + 1)\n"),
+    ];
+    let unit = preprocess(&main, &options, &mut Files(files.into()));
+    assert_eq!(spelled(&unit), "int f ; int a = 1 + ( 1 + 1 ) ;");
+    let files: Vec<FileId> = unit.items.iter().map(|item| item.file).collect();
+    assert_eq!(files, [FileId(1), FileId::MAIN]);
+    let told: Vec<_> = unit.problems.iter().map(|p| (p.kind, p.file)).collect();
+    assert_eq!(told, [(ProblemKind::MissingInclude, FileId::MAIN)]);
+}

@@ -130,7 +130,7 @@ fn refused(id: &str, title: &str, reason: String, quiet: bool) -> Action {
 
 impl At<'_> {
     fn processor(&self) -> &str {
-        db::processor(self.db, self.file.settings(self.db))
+        db::processor(self.db, program::settings(self.db, self.file))
             .name
             .as_str()
     }
