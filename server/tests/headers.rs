@@ -451,3 +451,38 @@ fn what_is_found_in_a_header_is_told_there_and_once() {
     assert!(path.ends_with("body.inl"), "{found}");
     assert_eq!(**line, 1);
 }
+
+#[test]
+fn members_of_an_unnamed_union_are_names_of_its_block() {
+    let place = Place::new("headers-union");
+    let file = place.file(
+        "union.cu",
+        "template <typename T> __device__ T load(const T *p) {\n  if (alignof(T) == 8) {\n\
+         \x20   union { unsigned long long part[sizeof(T) / 8]; T all; };\n\
+         \x20   for (int i = 0; i < (int)sizeof(T) / 8; i++) part[i] = ((const unsigned long long *)p)[i];\n    return all;\n  }\n\
+         \x20 union { unsigned part[sizeof(T) / 4]; T all; };\n\
+         \x20 for (int i = 0; i < (int)sizeof(T) / 4; i++) part[i] = ((const unsigned *)p)[i] + 1;\n  return all;\n}\n\
+         __global__ void k(unsigned *p, const unsigned *a, const unsigned long long *b) {\n\
+         \x20 union { unsigned half[2]; unsigned long long both; };\n\
+         \x20 both = load(b + threadIdx.x);\n  half[1] += load(a + threadIdx.x);\n\
+         \x20 p[threadIdx.x] = half[1] + (unsigned)both;\n}\n",
+    );
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    assert_eq!(kernels(&report), [("k".to_owned(), 0)], "{report}");
+    let ran = text(&lockstep(&[
+        "run",
+        &file,
+        "--item",
+        "k",
+        "--lanes",
+        "2",
+        "--arg",
+        "p=i32[2]",
+        "--arg",
+        "a=i32:5,6",
+        "--arg",
+        "b=i32:7,20,9,40",
+    ]));
+    // half[1] of b, one more than a, and half[0].
+    assert!(ran.contains("33 56"), "{ran}");
+}

@@ -5,7 +5,7 @@ use syntax::c_family::token::{LINE_START, RawToken, TokenKind};
 use syntax::{Problem, ProblemKind, Span};
 
 /// Regions of a file that are told of.
-const MOST: usize = 8;
+const MOST: usize = 32;
 
 /// A note for each region without tokens that holds kernels of names that are `known` nowhere else.
 pub(super) fn kernels(

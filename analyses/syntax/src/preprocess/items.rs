@@ -234,6 +234,17 @@ impl<'a> Splitter<'a> {
         true
     }
 
+    /// Whether a namespace with a body or a linkage block begins here.
+    fn opens_block(&self, at: usize) -> bool {
+        if self.kind(at) == T::Extern {
+            return self.kind(at + 1) == T::Str && self.kind(at + 2) == T::LBrace;
+        }
+        let named = |kind| matches!(kind, T::Ident | T::ColonColon | T::Inline);
+        let mut behind = at + 1..at + LOOKAHEAD;
+        let end = behind.find(|&at| !named(self.kind(at)));
+        self.kind(at) == T::Namespace && end.is_some_and(|at| self.kind(at) == T::LBrace)
+    }
+
     /// Behind the bracket that closes the one at `open`; at most a look-ahead further.
     fn balanced(&self, open: usize) -> usize {
         let mut depth = 0usize;
@@ -349,6 +360,12 @@ impl<'a> Splitter<'a> {
                     if self.kind(at) == T::LParen && self.kind(at + 1) == T::RParen {
                         at += 1;
                     }
+                }
+                // In front of it stands the name of a macro that is not known: what it opens is no part of this.
+                T::Namespace | T::Extern
+                    if at > start && self.kind(start) == T::Ident && self.opens_block(at) =>
+                {
+                    return at;
                 }
                 T::Equal => head.assigned = true,
                 T::Colon => head.colon = true,

@@ -676,3 +676,27 @@ fn options_include_in_front_and_undefine() {
     let told: Vec<_> = unit.problems.iter().map(|p| (p.kind, p.file)).collect();
     assert_eq!(told, [(ProblemKind::MissingInclude, FileId::MAIN)]);
 }
+
+#[test]
+fn a_macro_that_is_not_known_does_not_swallow_what_stands_behind_it() {
+    let text = "PROJECT_BEGIN\n\nnamespace a::b {\nnamespace {\nint x;\n__global__ void k() { }\n}\n}\nEND(1) END\n\
+                extern \"C\" {\nint y;\n}\nBEGIN namespace c { int z; }\n";
+    let unit = unit(text);
+    let items: Vec<(String, String)> = (unit.items.iter())
+        .map(|item| {
+            let words: Vec<&str> = item.tokens.iter().map(|t| t.spelling()).collect();
+            (item.scope.join("::"), words.join(" "))
+        })
+        .collect();
+    let expected = [
+        ("", "PROJECT_BEGIN"),
+        ("a::b::", "int x ;"),
+        ("a::b::", "__global__ void k ( ) { }"),
+        ("", "END ( 1 ) END"),
+        ("", "int y ;"),
+        ("", "BEGIN"),
+        ("c", "int z ;"),
+    ];
+    assert_eq!(items, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    assert_eq!(unit.problems, []);
+}

@@ -9,6 +9,7 @@ use super::value::*;
 use crate::function::*;
 use crate::types::Space;
 use smol_str::SmolStr;
+use syntax::Span;
 use syntax::c_family::ast::{
     self, Declaration, DeclaratorName, ExprKind, Initializer, SpecifierSet,
 };
@@ -35,11 +36,52 @@ impl Context<'_> {
                     self.declarator(declaration, declarator, ident, written);
                 }
                 DeclaratorName::Binding(names) => self.structured(declarator, names, written),
+                DeclaratorName::None => self.unnamed_union(declarator.span, &written),
                 _ => {}
             }
         }
         if declaration.declarators.is_empty() {
             // `struct S { ... };` inside a declaration statement has nothing to run.
+        }
+    }
+
+    /// `union { ... };`: its members are names of the block.
+    fn unnamed_union(&mut self, span: Span, ty: &CType) {
+        let CType::Struct(id) = *ty else {
+            return;
+        };
+        // Members lie over each other.
+        let size = self.structs.size_of(ty);
+        let size = size.unwrap_or(u64::from(crate::inst::UNKNOWN_SIZE));
+        let address = self.private_memory(size, self.structs.align_of(ty));
+        let whole = self.memory_place(ty.clone(), address, false, false, false);
+        self.own(&whole, span);
+        let mut open = vec![id];
+        let mut names: Vec<SmolStr> = Vec::new();
+        while let Some(inner) = open.pop() {
+            for field in &self.structs[inner].fields {
+                match &field.ty {
+                    CType::Struct(inner) if field.name.is_empty() => open.push(*inner),
+                    _ => names.push(field.name.clone()),
+                }
+            }
+        }
+        for name in names {
+            let Some(mut member) = self.field(&whole, id, &name, span) else {
+                continue;
+            };
+            let ident = ast::Ident {
+                name: name.clone(),
+                span,
+            };
+            let at = self.at(span);
+            let variable = self.new_variable(&ident, &member.ty.clone(), VariableKind::Local);
+            member.name = Some(NamedPart {
+                variable,
+                part: SmolStr::default(),
+                at,
+            });
+            self.declare(name, Local::Variable(member));
         }
     }
 

@@ -6,7 +6,7 @@ use super::types::plain;
 use super::{Parser, Place};
 use crate::c_family::ast::{
     Alias, Declaration, Declarator, DeclaratorName, Expr, ExprKind, Function, Ident, Initializer,
-    SpecifierSet, TemplateParameters, Type, TypeKind,
+    SpecifierSet, Struct, StructKind, TemplateParameters, Type, TypeKind,
 };
 use crate::c_family::dialect::{Dialect, SpecifierWord};
 use crate::c_family::token::TokenKind as T;
@@ -51,9 +51,14 @@ impl Parser<'_> {
                     specifiers,
                     ..
                 } => {
-                    // `typedef struct S {...};` gives no name but the tag.
-                    if place == Place::Class
-                        && matches!(&ty.kind, TypeKind::InlineStruct(inner) if inner.name.is_none())
+                    // `typedef struct S {...};` gives no name but the tag. The members of an unnamed union are names of
+                    // the block that it stands in.
+                    let is_object = |inner: &Struct| match place {
+                        Place::Class => true,
+                        Place::Block => inner.kind == StructKind::Union,
+                        _ => false,
+                    };
+                    if matches!(&ty.kind, TypeKind::InlineStruct(inner) if inner.name.is_none() && is_object(inner))
                     {
                         let span = self.span_from(start);
                         return Parsed::Variables(Declaration {
