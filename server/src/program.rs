@@ -9,6 +9,7 @@ mod machine;
 mod passed;
 mod problems;
 mod rewritten;
+mod silent;
 mod toolkit;
 
 use assumed::{analysis_options, lower_options};
@@ -22,6 +23,7 @@ pub use passed::{
 };
 pub use problems::{item_problems, problems, tree_problems};
 pub use rewritten::{Rewritten, bodies, rewritten};
+pub use silent::{NothingShown, nothing_shown};
 
 use crate::config::AnalysisConfig;
 use crate::db::{self, Db, File, Item, ItemPlace, Settings, Source};

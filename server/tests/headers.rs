@@ -486,3 +486,61 @@ fn members_of_an_unnamed_union_are_names_of_its_block() {
     // half[1] of b, one more than a, and half[0].
     assert!(ran.contains("33 56"), "{ran}");
 }
+
+#[test]
+fn a_file_that_shows_nothing_says_why() {
+    let place = Place::new("headers-nothing");
+    let cases = [
+        ("empty.cu", "// a comment\n", "the file is empty"),
+        (
+            "macros.cuh",
+            "#pragma once\n#define A 1\n#include <cuda.h>\n",
+            "directives alone",
+        ),
+        (
+            "off.cu",
+            "#include <cuda.h>\n#ifdef USE_GPU\n__device__ int f(int x) { return x; }\n#endif\n",
+            "`#ifdef USE_GPU`: `-D USE_GPU`",
+        ),
+        (
+            "types.h",
+            "struct S { int x; };\nvoid f(int);\nextern int a;\n",
+            "no function with a body",
+        ),
+        (
+            "host.cu",
+            "static int f(int x) { return x + 1; }\n",
+            "run on the host",
+        ),
+        ("macros.hlsli", "#define A 1\n", "directives alone"),
+        (
+            "types.hlsli",
+            "struct S { float x; };\ncbuffer C { float4 a; };\n",
+            "no function with a body",
+        ),
+    ];
+    for (name, text_of, reason) in cases {
+        let file = place.file(name, text_of);
+        let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+        let told = report["diagnostics"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let messages: Vec<&str> = told
+            .iter()
+            .filter_map(|one| one["message"].as_str())
+            .collect();
+        assert_eq!(messages.len(), 1, "{name}: {messages:?}");
+        assert!(
+            messages[0].starts_with("nothing to show: "),
+            "{name}: {messages:?}"
+        );
+        assert!(messages[0].contains(reason), "{name}: {messages:?}");
+        // Nobody is bothered with it where files are checked.
+        let checked = text(&lockstep(&["check", &file]));
+        assert!(!checked.contains("nothing to show"), "{checked}");
+    }
+    let file = place.file("some.cu", "__device__ int f(int x) { return x; }\n");
+    let report = json(&lockstep(&["analyze", &file, "--format", "json"]));
+    assert_eq!(report["diagnostics"], Value::Array(Vec::new()), "{report}");
+}

@@ -166,7 +166,10 @@ fn settings_of_the_display_run_no_analysis() {
 #[test]
 fn a_file_that_appears_is_seen() {
     let mut watched = Watched::new();
-    let main = watched.file("/project/main.cu", "#include \"late.h\"\nint a = LATE;\n");
+    let main = watched.file(
+        "/project/main.cu",
+        "#include \"late.h\"\nint a = LATE;\n__global__ void k(int* p) { *p = 0; }\n",
+    );
     let problems = |watched: &Watched| views::diagnostics::diagnostics(&watched.db, main).len();
     assert_eq!(problems(&watched), 1);
     assert!(views::names::definition(&watched.db, main, 27).is_empty());

@@ -77,6 +77,15 @@ fn name_behind<'a>(lexed: &'a LexedFile, tokens: &[RawToken]) -> Option<&'a str>
     None
 }
 
+/// The directive in front of a region that holds declarations, and what it says.
+pub(super) fn condition_of(lexed: &LexedFile, region: Span) -> Option<(Span, String)> {
+    let from = lexed.tokens.partition_point(|raw| raw.start < region.start);
+    let tokens = lexed.tokens.get(from..).unwrap_or_default();
+    let inside = || tokens.iter().take_while(|raw| raw.start < region.end);
+    let ends = inside().any(|raw| matches!(raw.kind, TokenKind::Semicolon | TokenKind::RBrace));
+    ends.then(|| condition(lexed, region))?
+}
+
 /// The directive in front of a region, and what it says.
 fn condition(lexed: &LexedFile, region: Span) -> Option<(Span, String)> {
     let directives = &lexed.directives;

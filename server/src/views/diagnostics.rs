@@ -11,7 +11,7 @@ use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
 use crate::documents::line_beginning;
-use crate::program::{self, Language};
+use crate::program::{self, Language, NothingShown};
 use facts::{CauseStep, Code, Tier};
 use syntax::{FileId, LineIndex, ProblemKind, Span};
 
@@ -255,6 +255,7 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         add(code, level, span, message, item);
     }
     let problems = program::problems(db, file);
+    let mut said = false;
     // A macro of a header that is not here reads like an error and is none.
     let headers_missing = problems
         .iter()
@@ -267,8 +268,13 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
             level = Level::Hint;
         }
         if problem.file == FileId::MAIN {
+            said = true;
             add(code, level, problem.span, problem.message, item);
         }
+    }
+    if !said && let Some(nothing) = program::nothing_shown(db, file) {
+        let (span, message) = words_of(nothing);
+        add("assumption", Level::Hint, span, message, String::new());
     }
     for note in notes {
         let Some((span, text)) = note.other else {
@@ -301,6 +307,27 @@ fn problems(db: &dyn Db, file: File) -> Vec<Diagnostic> {
         });
     }
     shown
+}
+
+/// Why a file shows nothing, in words.
+fn words_of(nothing: NothingShown) -> (Span, String) {
+    let plain = |text: &str| (Span::at(0), text.to_owned());
+    match nothing {
+        NothingShown::NoText => plain("nothing to show: the file is empty"),
+        NothingShown::DirectivesOnly => {
+            plain("nothing to show: the file has directives alone, which show where it is included")
+        }
+        NothingShown::Inactive { directive, why } => {
+            let message = format!("nothing to show: what the file declares stands behind {why}");
+            (directive, message)
+        }
+        NothingShown::NoBodies => {
+            plain("nothing to show: the file has declarations alone, and no function with a body")
+        }
+        NothingShown::HostOnly => plain(
+            "nothing to show: its functions run on the host, none is marked `__global__` or `__device__`",
+        ),
+    }
 }
 
 /// The code and level of a problem.

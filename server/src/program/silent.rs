@@ -1,0 +1,53 @@
+//! Why a file shows nothing: it has no function that a device executes, and nothing was met that could hide one.
+
+use super::{Language, hidden};
+use crate::db::{self, Db, File};
+use crate::views;
+use syntax::{FileId, Span};
+
+/// What a file without a function to show is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NothingShown {
+    /// Blanks and comments.
+    NoText,
+    /// Macros, includes and other directives.
+    DirectivesOnly,
+    /// All declarations stand behind conditions that are false; where the first is, and what it says.
+    Inactive { directive: Span, why: String },
+    /// Types, constants, functions without bodies.
+    NoBodies,
+    /// Functions, none of which is marked for a device.
+    HostOnly,
+}
+
+/// `None`: there is a function to show, or the language is none of kernels and shaders.
+pub fn nothing_shown(db: &dyn Db, file: File) -> Option<NothingShown> {
+    if !matches!(file.language(db), Language::Cuda | Language::Hlsl) {
+        return None;
+    }
+    let lexed = db::lexed(db, file).as_ref()?;
+    if lexed.tokens.is_empty() {
+        return Some(NothingShown::NoText);
+    }
+    let shown = views::items_to_show(db, file);
+    if shown
+        .iter()
+        .any(|(_, item)| !views::rows_of(db, *item).is_empty())
+    {
+        return None;
+    }
+    let own = views::own_items(db, file);
+    if own.iter().any(|(_, item)| item.holds(db).code) {
+        return Some(NothingShown::HostOnly);
+    }
+    if !own.is_empty() {
+        return Some(NothingShown::NoBodies);
+    }
+    let unit = db::unit(db, file);
+    let mut regions = unit.inactive.iter().filter(|(id, _)| *id == FileId::MAIN);
+    let behind = regions.find_map(|(_, region)| hidden::condition_of(lexed, *region));
+    Some(match behind {
+        Some((directive, why)) => NothingShown::Inactive { directive, why },
+        None => NothingShown::DirectivesOnly,
+    })
+}
