@@ -242,6 +242,34 @@ const TEXT: &str = ".version 7.8
 
 /// A `.ptx` document: lines are added, none is changed, and they are taken back.
 #[test]
+fn the_head_of_a_function_without_a_version_says_why() {
+    let place = Place::new("version-refused");
+    let listed = |name: &str, text: &str| -> Vec<String> {
+        let file = place.file(name, text);
+        let listed = json(&lockstep(&[
+            "actions", &file, "--at", "1:10", "--format", "json",
+        ]));
+        let all = listed["actions"].as_array().cloned().unwrap_or_default();
+        let shown = |one: &serde_json::Value| {
+            let word = |key: &str| one[key].as_str().unwrap_or("").to_owned();
+            format!("{}: {}", word("id"), word("refused"))
+        };
+        all.iter().map(shown).collect()
+    };
+    let barrier = "__global__ void k(float *o, const float *a) {\n  float w = fmaxf(a[threadIdx.x], 0.0f);\n\
+                   \x20 o[threadIdx.x] = w * a[0];\n  __syncthreads();\n  o[threadIdx.x + 1] = w * sqrtf(a[1]) * a[2];\n}\n";
+    let told = listed("barrier.cu", barrier);
+    assert!(
+        told.iter()
+            .any(|one| one.starts_with("version-on-zero: ") && one.len() > 30),
+        "{told:?}"
+    );
+    let plain = "__global__ void k(float *o, const float *a) {\n  float w = a[threadIdx.x] + 1.0f;\n  o[threadIdx.x] = w;\n}\n";
+    let told = listed("plain.cu", plain);
+    assert!(told.iter().any(|one| one.contains("`w`")), "{told:?}");
+}
+
+#[test]
 fn a_version_of_ptx_text_is_made_and_taken_back() {
     let place = Place::new("version-ptx");
     let file = place.file("fade.ptx", TEXT);

@@ -14,10 +14,12 @@ use syntax::c_family::ast::Function;
 pub(super) const MOST_TRIED: usize = 24;
 /// Versions that are offered.
 const MOST_OFFERED: usize = 5;
+/// Refusals that are told where nothing is offered.
+const MOST_REFUSED: usize = 3;
 
 /// Versions of the variables set within a range of the item, best first. With a profile by the cycles that they save;
 /// without one those that could be zero for structural reasons, by the share of zeros from which on they pay. Those that
-/// are refused are not among them.
+/// are refused are not among them, unless nothing is offered for a whole function: then the best of them say why.
 pub(super) fn actions(
     db: &dyn Db,
     item: Item<'_>,
@@ -39,14 +41,18 @@ pub(super) fn actions(
         }
         Some((share.unwrap_or(0.0), candidate))
     };
-    let mut known: Vec<(f64, Candidate)> = candidates(source, function)
-        .into_iter()
-        .filter(inside)
-        .filter_map(promising)
-        .collect();
+    let mut all = candidates(source, function);
+    all.retain(inside);
+    let mut known: Vec<(f64, Candidate)> = all.iter().cloned().filter_map(promising).collect();
+    // Where nothing promises a zero, why not is all that there is to say.
+    let promises = !known.is_empty();
+    if !promises && range_is_whole(within, function) {
+        known = all.into_iter().map(|candidate| (0.0, candidate)).collect();
+    }
     // Stable: without a profile in the order of the text.
     known.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut ranked: Vec<(f64, Action)> = Vec::new();
+    let mut refused: Vec<Action> = Vec::new();
     for (_, candidate) in known.into_iter().take(MOST_TRIED) {
         let tried = versions::attempt(db, item, source, function, &candidate, allowed);
         let mut settings = allowed;
@@ -57,21 +63,42 @@ pub(super) fn actions(
             }
             tried => tried,
         };
-        let Ok(offer) = &tried else { continue };
+        let Ok(offer) = &tried else {
+            refused.push(versions::action(
+                versions::APPLY,
+                &candidate,
+                tried,
+                machine,
+                settings,
+            ));
+            continue;
+        };
         let Some(rank) = rank(offer) else { continue };
         let id = match settings.absorb == allowed.absorb {
             true => versions::APPLY,
             false => versions::FAST,
         };
         let action = versions::action(id, &candidate, tried, machine, settings);
-        if matches!(action.what, Doing::Edit(_)) {
-            ranked.push((rank, action));
+        match action.what {
+            Doing::Edit(_) if !promises => {}
+            Doing::Edit(_) => ranked.push((rank, action)),
+            _ => refused.push(action),
         }
     }
     let mut all = offered(ranked);
     if range_is_whole(within, function) && profiled {
         let set = super::version_set::of_source(db, item, source, function, allowed, machine);
         all.extend(set);
+    }
+    if all.is_empty() && range_is_whole(within, function) {
+        // Of equals those that are zero most often come first.
+        refused.sort_by_key(|action| action.quiet);
+        for mut action in refused.into_iter().take(MOST_REFUSED) {
+            action.id = super::actions::numbered(&all, action.id);
+            // Whoever asks at the head of a function wants to know of what could be zero.
+            action.quiet &= !promises;
+            all.push(action);
+        }
     }
     all
 }
