@@ -174,3 +174,56 @@ fn a_functor_of_an_unknown_type_is_not_called_missing() {
         "{out}"
     );
 }
+
+#[test]
+fn members_of_constant_buffers_and_elements_of_arrays_are_described_and_given() {
+    let place = Place::new("described-members");
+    let shader = place.file(
+        "mixed.hlsl",
+        "struct Params { uint count; float scale; float3 dir; };\nConstantBuffer<Params> params;\n\
+         ConstantBuffer<Params> many[4];\nStructuredBuffer<float> ins[3];\nRWStructuredBuffer<float> o;\n\
+         [numthreads(32, 1, 1)]\nvoid main(uint3 t : SV_DispatchThreadID) {\n\
+         \x20 float guarded = 1;\n  if (t.x < params.count) guarded = params.scale;\n\
+         \x20 float weight = many[2].scale * params.dir.y;\n  float sum = ins[1][t.x] + ins[2][t.x];\n\
+         \x20 o[t.x] = guarded + weight * sum;\n}\n",
+    );
+    let described = text(&lockstep(&["profile", &shader, "--describe"]));
+    for line in [
+        "\"params.count\" = ",
+        "\"params.scale\" = ",
+        "\"params.dir\" = ",
+        "\"many[2].scale\" = ",
+        "[buffers.\"ins[1]\"]",
+        "[buffers.\"ins[2]\"]",
+        "[buffers.o]",
+    ] {
+        assert!(described.contains(line), "{line}: {described}");
+    }
+    // What is printed can be read.
+    let inputs = place.file("all.toml", &described);
+    let out = place.path("all.json");
+    let run = lockstep(&["profile", &shader, "--inputs", &inputs, "-o", &out]);
+    assert!(run.status.success(), "{}", errors(&run));
+    // Values arrive where they are read.
+    let inputs = place.file(
+        "own.toml",
+        "[launch]\nthreads = [32]\n[values]\n\"params.count\" = 32\n\"params.scale\" = 0.0\n\
+         \"params.dir\" = [5.0, 0.0, 5.0]\n\"many[2].scale\" = 3.0\n\
+         [buffers.\"ins[1]\"]\ncount = 32\nfill = \"constant\"\nvalue = 2\n\
+         [buffers.\"ins[2]\"]\ncount = 32\nfill = \"constant\"\nvalue = -2\n",
+    );
+    let out = place.path("own.json");
+    let run = lockstep(&["profile", &shader, "--inputs", &inputs, "-o", &out]);
+    assert!(run.status.success(), "{}", errors(&run));
+    let shown = text(&lockstep(&["profile", "show", &out]));
+    for name in ["guarded", "weight", "sum"] {
+        let line = shown.lines().find(|line| line.contains(name));
+        assert!(
+            line.is_some_and(|line| line.contains("100")),
+            "{name}: {shown}"
+        );
+    }
+    let wrong = place.file("wrong.toml", "[values]\n\"params.coun\" = 1\n");
+    let run = lockstep(&["profile", &shader, "--inputs", &wrong]);
+    assert!(errors(&run).contains("params.count"), "{}", errors(&run));
+}

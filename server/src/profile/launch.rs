@@ -5,7 +5,7 @@
 
 use super::data;
 use super::inputs::{Description, InputError, Number};
-use super::members::{Members, fill_members, members};
+use super::members::{Members, element_buffer, fill_members, members};
 use super::stage::{frame, inputs, tile};
 use super::textures;
 use ir::interp::{Argument, Buffer, Launch};
@@ -18,6 +18,8 @@ use std::path::Path;
 const MAX_STEPS: u64 = 500_000_000;
 /// Threads that run where the description does not say how many workgroups.
 const MOST_THREADS: u64 = 1 << 20;
+/// Elements of an array of buffers that are described where the function chooses.
+const MOST_ELEMENTS: u64 = 8;
 /// Bytes of values, buffers and memory.
 const MOST_MEMORY: u64 = 3 << 30;
 
@@ -267,6 +269,8 @@ pub(super) struct Names {
     pub(super) members: Members,
     /// Global memory and buffers.
     pub(super) symbols: BTreeMap<String, Space>,
+    /// Elements of arrays of buffers but the first, which has the array's name: `in[1]`, with the array and the index.
+    pub(super) elements: BTreeMap<String, (String, u64)>,
     /// Numbers that the host sets, such as template parameters.
     pub(super) constants: BTreeSet<String>,
     pub(super) textures: BTreeSet<String>,
@@ -316,6 +320,9 @@ pub(super) fn names(kernel: &Function, module: &Module, launch: &Launch) -> Name
         })
         .map(|symbol| (symbol.name.to_string(), symbol.space))
         .collect();
+    for function in &module.functions {
+        names.elements.extend(elements(function));
+    }
     names.constants = module
         .functions
         .iter()
@@ -326,6 +333,37 @@ pub(super) fn names(kernel: &Function, module: &Module, launch: &Launch) -> Name
         })
         .collect();
     names
+}
+
+/// The elements of arrays of buffers that a function names, or all where it chooses.
+fn elements(function: &Function) -> Vec<(String, (String, u64))> {
+    let mut found = Vec::new();
+    for inst in function.insts.values() {
+        let (Op::ResourceElement { .. }, [array, index]) = (&inst.op, inst.args.as_slice()) else {
+            continue;
+        };
+        let base = function.defining(*array).map(|inst| &inst.op);
+        let Some(Op::SymbolAddress(symbol)) = base else {
+            continue;
+        };
+        let symbol = &function.symbols[*symbol];
+        if symbol.kind != SymbolKind::Buffer || symbol.space == Space::Constant {
+            continue;
+        }
+        let count = symbol
+            .resource_array
+            .flatten()
+            .map_or(MOST_ELEMENTS, u64::from);
+        let chosen = match function.int_constant(*index) {
+            Some(index) => u64::try_from(index).map_or(0..0, |index| index..index + 1),
+            None => 0..count.min(MOST_ELEMENTS),
+        };
+        for index in chosen.filter(|&index| index > 0) {
+            let name = format!("{}[{index}]", symbol.name);
+            found.push((name, (symbol.name.to_string(), index)));
+        }
+    }
+    found
 }
 
 /// Sets arguments, buffers and constants.
@@ -348,11 +386,13 @@ fn contents(
         numbers,
         members,
         symbols,
+        elements,
         constants,
         ..
     } = names;
     // Buffers.
-    let known: Vec<String> = pointers.keys().chain(symbols.keys()).cloned().collect();
+    let known = pointers.keys().chain(symbols.keys()).chain(elements.keys());
+    let known: Vec<String> = known.cloned().collect();
     // An address that assembly passes as a number is a buffer when the description says so.
     let addresses: Vec<String> = numbers
         .iter()
@@ -364,6 +404,15 @@ fn contents(
     let mut as_buffers: FxHashMap<String, usize> = FxHashMap::default();
     for (name, described) in &description.buffers {
         let bytes = data::bytes(name, described, threads, seed, directory)?;
+        if let Some((array, index)) = elements.get(name) {
+            let number = element_buffer(launch, &array.into(), *index, |_| Buffer {
+                space: Space::Global,
+                bytes: bytes.clone(),
+                writable: true,
+            });
+            as_buffers.insert(name.clone(), number);
+            continue;
+        }
         let space = symbols.get(name).copied().unwrap_or(Space::Global);
         let buffer = Buffer {
             space: if space == Space::Constant {
@@ -446,7 +495,8 @@ fn contents(
         }
     }
     fill_members(module, description, members, launch, open, &as_buffers)?;
-    for name in pointers.keys().chain(symbols.keys()) {
+    let described = pointers.keys().chain(symbols.keys());
+    for name in described.chain(elements.keys()) {
         if !as_buffers.contains_key(name) && !launch.bindings.iter().any(|(bound, _)| bound == name)
         {
             open.insert(name.clone());

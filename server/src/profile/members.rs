@@ -6,10 +6,22 @@ use facts::values::record::significant;
 use ir::interp::{Buffer, Launch};
 use ir::{BindingKind, Function, Module, Op, Space, Type, Value, ValueDef, VariableKind};
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a member of a constant buffer or a global variable stands: by name, then by component.
-pub(super) type Members = BTreeMap<String, BTreeMap<usize, (usize, u64, Type)>>;
+/// Where members of constant buffers and global variables stand: by name, then by component.
+pub(super) type Members = BTreeMap<String, BTreeMap<usize, MemberPlace>>;
+
+/// Where a number is loaded from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct MemberPlace {
+    /// By its number in the kernel.
+    symbol: usize,
+    /// Of an array of constant buffers.
+    element: u64,
+    offset: u64,
+    pub(super) ty: Type,
+}
 
 /// Members of constant buffers and plain global variables, found by what reads of their names load.
 pub(super) fn members(module: &Module) -> Members {
@@ -22,15 +34,26 @@ pub(super) fn members(module: &Module) -> Members {
         if binding.kind != BindingKind::Read || variable.kind != VariableKind::Global {
             continue;
         }
-        let letters = binding.part.strip_prefix('.').unwrap_or("");
+        let found = binding.values.iter().map(|&at| constant_place(kernel, at));
+        let found: Vec<Option<MemberPlace>> = found.collect();
+        let part = match found.iter().flatten().next() {
+            Some(place) => binding
+                .part
+                .replacen("[]", &format!("[{}]", place.element), 1),
+            None => continue,
+        };
+        // The first word behind a `ConstantBuffer<T>` is a member's.
+        let is_resource = variable.type_text.starts_with("resource");
+        let (head, letters) = part.rsplit_once('.').unwrap_or((&part, ""));
         let swizzle = !letters.is_empty()
+            && head.contains('.') == is_resource
             && letters.len() == binding.values.len()
             && letters.chars().all(|c| "xyzwrgba".contains(c));
         let name = match swizzle {
-            true => variable.name.to_string(),
-            false => format!("{}{}", variable.name, binding.part),
+            true => format!("{}{head}", variable.name),
+            false => format!("{}{part}", variable.name),
         };
-        for (at, &value) in binding.values.iter().enumerate() {
+        for (at, place) in found.into_iter().enumerate() {
             let component = match swizzle {
                 true => letters
                     .chars()
@@ -39,19 +62,19 @@ pub(super) fn members(module: &Module) -> Members {
                     .unwrap_or(at),
                 false => at,
             };
-            if let Some(found) = constant_place(kernel, value) {
+            if let Some(place) = place {
                 members
                     .entry(name.clone())
                     .or_default()
-                    .insert(component, found);
+                    .insert(component, place);
             }
         }
     }
     members
 }
 
-/// Symbol and offset of a load from a constant place of read-only memory.
-fn constant_place(function: &Function, value: Value) -> Option<(usize, u64, Type)> {
+/// A load from a constant place of read-only memory.
+fn constant_place(function: &Function, value: Value) -> Option<MemberPlace> {
     let ValueDef::Result(inst, number) = function.values[value].def else {
         return None;
     };
@@ -68,14 +91,23 @@ fn constant_place(function: &Function, value: Value) -> Option<(usize, u64, Type
         .take(usize::from(number))
         .map(|&result| u64::from(function.ty(result).bytes()))
         .sum();
-    let (mut address, mut offset) = (*data.args.first()?, before);
+    let (mut address, mut offset, mut element) = (*data.args.first()?, before, 0);
     for _ in 0..16 {
         let inst = function.defining(address)?;
         match inst.op {
             Op::SymbolAddress(symbol) => {
                 let ty = function.ty(value);
                 significant(ty)?;
-                return Some((symbol.0 as usize, offset, ty));
+                return Some(MemberPlace {
+                    symbol: symbol.0 as usize,
+                    element,
+                    offset,
+                    ty,
+                });
+            }
+            Op::ResourceElement { .. } => {
+                element = u64::try_from(function.int_constant(*inst.args.get(1)?)?).ok()?;
+                address = *inst.args.first()?;
             }
             Op::PtrAdd => {
                 let step = function.int_constant(*inst.args.get(1)?)?;
@@ -86,6 +118,38 @@ fn constant_place(function: &Function, value: Value) -> Option<(usize, u64, Type
         }
     }
     None
+}
+
+/// The buffer that is bound to a symbol, or to an element of an array of resources; where there is none, `make` makes it.
+pub(super) fn element_buffer(
+    launch: &mut Launch,
+    symbol: &SmolStr,
+    element: u64,
+    make: impl Fn(&Launch) -> Buffer,
+) -> usize {
+    let bound = launch.bindings.iter().find(|(name, _)| name == symbol);
+    let base = match bound {
+        Some(&(_, buffer)) => buffer,
+        None => {
+            let buffer = make(launch);
+            launch.buffers.push(buffer);
+            let number = launch.buffers.len() - 1;
+            launch.bindings.push((symbol.clone(), number));
+            number
+        }
+    };
+    if element == 0 {
+        return base;
+    }
+    let mut known = launch.elements.iter();
+    if let Some(&(.., own)) = known.find(|(of, at, _)| (*of, *at) == (base, element)) {
+        return own;
+    }
+    let buffer = make(launch);
+    launch.buffers.push(buffer);
+    let own = launch.buffers.len() - 1;
+    launch.elements.push((base, element, own));
+    own
 }
 
 /// Gives the members of constant buffers their values; those that are not given get small numbers of their type.
@@ -104,8 +168,9 @@ pub(super) fn fill_members(
         let count = components.keys().next_back().map_or(0, |last| last + 1);
         let given = description.values.get(name);
         let mut random = Random::new(description.launch.seed, name);
-        for (&component, &(symbol, offset, ty)) in components {
-            let symbol = &kernel.symbols.as_slice()[symbol];
+        for (&component, place) in components {
+            let (offset, ty) = (place.offset, place.ty);
+            let symbol = &kernel.symbols.as_slice()[place.symbol];
             let value = match given {
                 Some(given) => {
                     // What is not read need not be given, and may be.
@@ -125,30 +190,19 @@ pub(super) fn fill_members(
                 None if ty.is_float() => random.unit(),
                 None => 1.0,
             };
-            let buffer = match launch
-                .bindings
-                .iter()
-                .find(|(bound, _)| *bound == symbol.name)
-            {
-                Some(&(_, buffer)) => buffer,
-                None => {
-                    let size = symbol
-                        .size
-                        .or(symbol.initial.as_ref().map(|i| i.len() as u32))
-                        .unwrap_or(launch.default_bytes);
-                    let mut bytes = symbol.initial.clone().unwrap_or_default();
-                    bytes.resize(size as usize, 0);
-                    launch.buffers.push(Buffer {
-                        space: Space::Constant,
-                        bytes,
-                        writable: false,
-                    });
-                    launch
-                        .bindings
-                        .push((symbol.name.clone(), launch.buffers.len() - 1));
-                    launch.buffers.len() - 1
+            let buffer = element_buffer(launch, &symbol.name, place.element, |launch| {
+                let size = symbol
+                    .size
+                    .or(symbol.initial.as_ref().map(|i| i.len() as u32))
+                    .unwrap_or(launch.default_bytes);
+                let mut bytes = symbol.initial.clone().unwrap_or_default();
+                bytes.resize(size as usize, 0);
+                Buffer {
+                    space: Space::Constant,
+                    bytes,
+                    writable: false,
                 }
-            };
+            });
             if symbol.initial.is_some() && given.is_none() {
                 continue;
             }
@@ -162,8 +216,8 @@ pub(super) fn fill_members(
                 place.copy_from_slice(&word[..size]);
             }
         }
-        let whole = components.values().all(|&(symbol, ..)| {
-            as_buffers.contains_key(kernel.symbols.as_slice()[symbol].name.as_str())
+        let whole = components.values().all(|place| {
+            as_buffers.contains_key(kernel.symbols.as_slice()[place.symbol].name.as_str())
         });
         if given.is_none() && !whole {
             open.insert(name.clone());

@@ -80,7 +80,7 @@ fn values(out: &mut String, kernel: &Function, names: &Names, ranges: &mut Range
         lines.push((name.clone(), numbers(float, places.len())));
     }
     for (name, components) in &names.members {
-        let float = components.values().any(|(_, _, ty)| ty.is_float());
+        let float = components.values().any(|place| place.ty.is_float());
         let count = components.keys().next_back().map_or(1, |last| last + 1);
         if !float {
             ranges.values.insert(name.clone(), COUNT);
@@ -125,9 +125,11 @@ fn buffers(
         // Constant buffers are given by their members.
         .filter(|(_, space)| **space != Space::Constant)
         .map(|(name, _)| name);
-    for name in names.pointers.keys().chain(symbols) {
+    let elements = names.elements.keys();
+    for name in names.pointers.keys().chain(symbols).chain(elements) {
         let declared = kernel.parameters.iter().find(|one| one.name == *name);
-        let known = accessed.get(name);
+        let array = names.elements.get(name).map(|(array, _)| array);
+        let known = accessed.get(array.unwrap_or(name));
         let element = match (declared, known.and_then(Accessed::element)) {
             (Some(one), _) => element(&one.type_text),
             (None, Some(ty)) => machine_type(ty),

@@ -279,6 +279,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         if let Some(&address) = self.elements.get(&key) {
             return Ok(address.wrapping_add(offset));
         }
+        let given = self.launch.elements.iter();
+        let mut given = given.filter(|(of, at, _)| (*of as u64, *at) == key);
+        if let Some(&(_, _, own)) = given.next()
+            && own < self.buffers.len()
+        {
+            return Ok(memory::buffer_address(own, offset));
+        }
         let size = self.buffers[buffer].bytes.len();
         self.charge(size as u64)?;
         let writable = self.buffers[buffer].writable;

@@ -24,6 +24,9 @@ pub struct Launch {
     pub buffers: Vec<Buffer>,
     /// Symbols that name a buffer of `buffers`; unbound ones get `default_bytes`.
     pub bindings: Vec<(SmolStr, usize)>,
+    /// Elements of arrays of resources: the buffer that is bound to the array, the index, the element's own buffer. Others are
+    /// made as they are named; element 0 is the bound buffer.
+    pub elements: Vec<(usize, u64, usize)>,
     /// Contents of shared symbols by name when a workgroup starts; the others have their initial value or zeros.
     pub shared: Vec<(SmolStr, Vec<u8>)>,
     pub inputs: Inputs,
@@ -232,6 +235,7 @@ impl Launch {
             parameters: Vec::new(),
             buffers: Vec::new(),
             bindings: Vec::new(),
+            elements: Vec::new(),
             shared: Vec::new(),
             inputs: Inputs::default(),
             textures: Textures::default(),

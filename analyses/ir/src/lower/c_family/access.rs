@@ -3,6 +3,7 @@
 use super::call::Operand;
 use super::context::*;
 use super::expr::launch_special;
+use super::place::named_below;
 use super::resources;
 use super::types::*;
 use super::value::*;
@@ -116,7 +117,8 @@ impl Context<'_> {
             }
             CType::Resource(_) => {
                 let value = self.load_silently(&object, span);
-                if let Some(place) = resources::member(self, &value, text, span) {
+                if let Some(mut place) = resources::member(self, &value, text, span) {
+                    place.name = named_below(&object, &format!(".{text}"));
                     return Operand::Place(place);
                 }
             }
