@@ -3,6 +3,8 @@
 
 extern crate lockstep_facts as facts;
 
+#[path = "claims/findings.rs"]
+mod findings;
 #[path = "claims/forms.rs"]
 mod forms;
 #[path = "claims/lanes.rs"]

@@ -17,6 +17,7 @@ mod races;
 mod resources;
 mod rounds;
 mod together;
+mod windows;
 mod work;
 
 use crate::causes::cause_chain;

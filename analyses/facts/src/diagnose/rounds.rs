@@ -11,7 +11,7 @@
 //! apart: what is uniform parts nobody, and each comparison of the rest must share the rounds. Bounded by `DEPTH`. In 32
 //! lanes the coordinate differs by 31 at most.
 
-use super::{Context, together};
+use super::{Context, together, windows};
 use crate::model::*;
 use ir::{
     BinaryOp, Block, Function, IntCondition, Op, Space, Special, Terminator, Value, ValueDef,
@@ -31,7 +31,9 @@ pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -
         return false;
     };
     comparisons.into_iter().all(|compare| {
-        strides_by_the_group(cx, header, compare) || grows_by_a_warp(cx, header, compare)
+        strides_by_the_group(cx, header, compare)
+            || grows_by_a_warp(cx, header, compare)
+            || windows::have_one_width(cx, header, compare)
     })
 }
 

@@ -1,0 +1,206 @@
+//! What findings must not say, and its neighbours, of which they must: the same kernel twice, with one word between them.
+
+use super::source::functions;
+use facts::{Code, Options, analyze_module, diagnose};
+use syntax::c_family::Dialect;
+
+fn messages(text: &str, dialect: Dialect) -> Vec<(Code, String)> {
+    let mut all = Vec::new();
+    for (module, _) in functions(text, dialect) {
+        let facts = analyze_module(&module, &Options::default());
+        let told = diagnose(&module, &facts);
+        all.extend(told.into_iter().map(|f| (f.code, f.message)));
+    }
+    all
+}
+
+fn tells(text: &str, code: Code) -> bool {
+    messages(text, Dialect::Cuda)
+        .iter()
+        .any(|(c, _)| *c == code)
+}
+
+/// `body` in a kernel with arrays and numbers; `head` stands before it.
+fn kernel(head: &str, body: &str) -> String {
+    format!(
+        "{head} __global__ void k(float* out, const float* in, int* count, int n, int m, unsigned long long p) {{ {body} }}"
+    )
+}
+
+fn loops(head: &str, body: &str) -> bool {
+    tells(&kernel(head, body), Code::DivergentLoop)
+}
+
+#[test]
+fn windows_of_one_width_have_one_number_of_rounds() {
+    let window = |limit: &str| {
+        format!(
+            "int x = count[threadIdx.x];
+             for (int k = 0; k < n; ++k) {{
+               int first = x - m, last = {limit}; float s = 0;
+               for (int i = first; i <= last; i++) s += in[i];
+               out[x] = s; x += (int)s;
+             }}"
+        )
+    };
+    assert!(!loops("", &window("x + m")));
+    assert!(loops("", &window("x + x % 5")));
+    let scaled = |limit: &str| {
+        format!(
+            "int x = threadIdx.x; float s = 0;
+             for (int i = x << m; i < {limit}; i++) s += in[i];
+             out[x] = s;"
+        )
+    };
+    assert!(!loops("", &scaled("(x + 1) << m")));
+    assert!(loops("", &scaled("(x * x + 1) << m")));
+    let rows = |limit: &str| {
+        format!(
+            "int r = threadIdx.x * m; float s = 0;
+             for (int i = r; i < {limit}; i += 2) s += in[i];
+             out[threadIdx.x] = s;"
+        )
+    };
+    assert!(!loops("", &rows("r + m")));
+    assert!(loops("", &rows("n")));
+}
+
+#[test]
+fn a_workgroup_has_no_more_lanes_than_threads() {
+    let text = |size: u32| {
+        format!(
+            "RWByteAddressBuffer u; cbuffer C {{ uint v; }}; [numthreads({size}, 1, 1)] void f(uint t : SV_GroupIndex) {{ u.InterlockedAdd(v, t); }}"
+        )
+    };
+    let of = |size| messages(&text(size), Dialect::Hlsl);
+    let [(Code::AtomicSameAddress, message)] = &of(2)[..] else {
+        panic!("{:?}", of(2));
+    };
+    assert!(
+        message.contains("2 lanes of a wave") && message.contains("up to 2"),
+        "{message}"
+    );
+    assert!(of(64)[0].1.contains("all lanes"));
+    assert_eq!(of(1), []);
+}
+
+#[test]
+fn one_lane_of_a_group_whose_size_a_template_tells() {
+    let text = |condition: &str| {
+        format!(
+            "template <int tile> __global__ void k(int* out, int* cnt, const int* in) {{
+               cooperative_groups::thread_block_tile<tile> t = cooperative_groups::tiled_partition<tile>(cooperative_groups::this_thread_block());
+               int lane = t.thread_rank(); int part = threadIdx.x % tile;
+               if ({condition}) out[0] = atomicAdd(cnt, in[threadIdx.x]);
+             }}"
+        )
+    };
+    let of = |condition| tells(&text(condition), Code::AtomicSameAddress);
+    assert!(!of("lane == 0"));
+    assert!(!of("part == 0"));
+    assert!(!of(
+        "t.thread_rank() == (unsigned)in[blockIdx.x] && in[0] < 7"
+    ));
+    assert!(of("lane != 0"));
+    assert!(of("in[threadIdx.x] == 0"));
+}
+
+#[test]
+fn a_reduction_stops_where_the_workgroup_ends() {
+    let text = |limit: &str| {
+        format!(
+            "extern __shared__ int s[];
+             __global__ void k(int* out, const int* in, unsigned n) {{
+               unsigned t = threadIdx.x; s[t] = in[t]; __syncthreads();
+               for (unsigned d = 1; d < {limit}; d *= 2) {{
+                 int at = 2 * d * t;
+                 if (at < {limit}) s[at] += s[at + d];
+                 __syncthreads();
+               }}
+               out[t] = s[0];
+             }}"
+        )
+    };
+    assert!(!tells(&text("blockDim.x"), Code::SharedMemoryRace));
+}
+
+#[test]
+fn vectors_of_an_unknown_width_have_no_stride() {
+    let text = |moved: &str| {
+        format!(
+            "template <typename T, int N> struct alignas(N * sizeof(T)) Vec {{ T at[N]; }};
+             template <int N, typename T> __global__ void k(T* out, const T* in, int n) {{
+               using V = {moved};
+               int i = (blockIdx.x * blockDim.x + threadIdx.x) * N;
+               V v = *(const V*)&in[i]; *(V*)&out[i] = v;
+             }}"
+        )
+    };
+    let of = |moved| tells(&text(moved), Code::UncoalescedAccess);
+    assert!(!of(
+        "typename std::aligned_storage<N * sizeof(T), N * sizeof(T)>::type"
+    ));
+    assert!(!of("Vec<T, N>"));
+    assert!(of("T"));
+}
+
+#[test]
+fn a_stride_without_a_number_is_a_condition() {
+    let text = "__global__ void k(float* out, const float* in, int w) { out[threadIdx.x] = in[threadIdx.x * w]; }";
+    let told = messages(text, Dialect::Cuda);
+    let [(Code::UncoalescedAccess, message)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert!(message.contains("32 bytes or more"), "{message}");
+}
+
+#[test]
+fn steps_and_counters_of_types_that_are_not_known() {
+    let head = "template <typename P> struct Walk { using Index = typename P::Index; };
+                template <typename P>";
+    for body in [
+        "typename P::Index i = blockIdx.x * P::BlockSize + threadIdx.x; float s = 0;
+         for (; i < n; i += P::BlockStride) s += in[i]; out[threadIdx.x] = s;",
+        "using I = typename P::Index; float s = 0;
+         for (I i = threadIdx.x; i < I(n); i += I(blockDim.x)) s += in[i]; out[threadIdx.x] = s;",
+        "using I = typename P::Index; float s = 0;
+         for (I i = threadIdx.x; i < n; i = i + P::kStep * P::kMore) s += in[i]; out[threadIdx.x] = s;",
+        "using I = typename P::Index; float s = 0;
+         for (I i{threadIdx.x}; i < n; i += static_cast<I>(P::step())) s += in[(int)i]; out[threadIdx.x] = s;",
+        "float s = 0; int step = P::Policy::BlockStride;
+         for (int i = threadIdx.x; i < n; i += step) s += in[i]; out[threadIdx.x] = s;",
+        "float s = 0; P policy;
+         for (int i = threadIdx.x; i < n; i += policy.stride()) s += in[i]; out[threadIdx.x] = s;",
+    ] {
+        assert!(!loops(head, body), "{body}");
+    }
+    assert!(loops(
+        head,
+        "float s = 0; for (int i = 0; i < in[threadIdx.x]; i += P::Step) s += in[i]; out[threadIdx.x] = s;"
+    ));
+}
+
+#[test]
+fn fragments_in_unrolled_loops_of_a_template() {
+    let head = "template <typename T> struct fragment_t { T x[8]; int num_elements; };";
+    let text = |index: &str| {
+        format!(
+            "{head} template <int WIDTH, int N, typename P> __global__ void k(float* out, const float* in, int n) {{
+               constexpr unsigned BLOCKS = WIDTH / 16;
+               fragment_t<float> frag[N]; fragment_t<float> weights[BLOCKS]; float acc[P::Rows];
+               #pragma unroll
+               for (unsigned i = 0; i < BLOCKS; ++i) weights[i].x[0] = in[i];
+               #pragma unroll
+               for (int l = 0; l < N; ++l) {{
+                 for (unsigned i = 0; i < BLOCKS; ++i) frag[l].x[1] = frag[l].x[0] + weights[{index}].x[0];
+                 for (int t = 0; t < frag[l].num_elements; t++) frag[l].x[t] = 0;
+                 acc[l % P::Rows] = 0;
+               }}
+               out[threadIdx.x] = frag[0].x[1] + acc[0];
+             }}"
+        )
+    };
+    let of = |index| tells(&text(index), Code::LocalArrayDynamicIndex);
+    assert!(!of("i"));
+    assert!(of("n"));
+}
