@@ -76,10 +76,16 @@ impl<'e, 'f> Active<'e, 'f> {
         family.sets
     }
 
+    /// A workgroup of fewer threads than a warp has lanes fills no warp.
     fn all(&self) -> Lanes {
-        match self.engine.shape.warp {
+        let shape = &self.engine.shape;
+        let threads = shape
+            .block
+            .iter()
+            .try_fold(1u32, |all, &size| all.checked_mul(size?));
+        match threads.unwrap_or(shape.warp).min(shape.warp) {
             128.. => Lanes::MAX,
-            warp => (1 << warp) - 1,
+            lanes => (1 << lanes.max(1)) - 1,
         }
     }
     fn any(&self) -> Family {

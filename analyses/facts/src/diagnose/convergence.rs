@@ -1,7 +1,7 @@
 //! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
 
 use super::partial::Partial;
-use super::{Context, collective, finding, memory, rounds, together};
+use super::{Context, arrays, collective, finding, rounds, together};
 use crate::active::is_rank;
 use crate::model::*;
 use crate::words;
@@ -501,7 +501,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         let Some(exit) = exit else { continue };
         let selector = cx.function.blocks[exit].terminator.selector();
         let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
-        let chosen = |&value: &Value| memory::element_of_an_instantiation(cx, value);
+        let chosen = |&value: &Value| arrays::element_of_an_instantiation(cx, value);
         if causes.iter().any(chosen) {
             continue;
         }

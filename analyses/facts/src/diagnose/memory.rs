@@ -1,19 +1,17 @@
-//! Rules about memory: sectors, banks, atomics on one address, private arrays that get an address.
+//! Rules about memory: sectors, banks, atomics on one address.
 
-use super::{Context, finding, rounds};
+use super::partial::Partial;
+use super::{Context, arrays, finding, rounds};
 use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
-use ir::{
-    AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, Op, Space, Type, Value, ValueDef,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ir::{AtomicOp, BinaryOp, Block, IntCondition, Op, Space, Terminator, Type, Value, ValueDef};
+use rustc_hash::FxHashMap;
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     coalescing(cx, out);
     banks(cx, out);
     atomics(cx, out);
-    private_arrays(cx, out);
 }
 
 /// Strided accesses to device memory, unless the accesses of one block to the same array use the sectors together (the
@@ -113,10 +111,11 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             }
             // The size of a type that is not known here says nothing, nor does a factor without a name.
             _ if !matches!(access.stride_text.as_str(), "" | "?")
-                && !access.stride_text.contains("sizeof(") =>
+                && !access.stride_text.contains("sizeof(")
+                && !is_of_an_instantiation(cx, &access.stride_text) =>
             {
                 let message = format!(
-                    "{base} is {verb} with a stride of `{}` bytes between lanes: up to one sector a lane, ideal {} a {warp}",
+                    "{base} is {verb} with a stride of `{}` bytes between lanes, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
                     access.stride_text, access.ideal_sectors
                 );
                 out.push(finding(
@@ -130,6 +129,19 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// All that the stride is made of are template parameters: an instantiation may well access as many bytes at once.
+fn is_of_an_instantiation(cx: &Context<'_>, stride: &str) -> bool {
+    let parameter = |name: &str| {
+        let mut insts = cx.function.insts.values();
+        insts.any(|data| matches!(&data.op, Op::Parameter(own) if own == name))
+    };
+    let named = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':');
+    let mut names = stride
+        .split(|c: char| !named(c))
+        .filter(|name| name.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+    names.all(parameter)
 }
 
 /// What is accessed has a type that is not known here: its lanes may well lie side by side.
@@ -228,8 +240,13 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             None if ways == 2 => "",
             _ => "; pad the row by one element",
         };
+        // Wide accesses are made in pieces of the warp, each of which has the conflict.
+        let passes = match access.bytes {
+            ..=4 => "passes",
+            _ => "times the passes",
+        };
         let message = format!(
-            "{ways}-way bank conflict{stride}: the access to {} takes {ways} passes{advice}",
+            "{ways}-way bank conflict{stride}: the access to {} takes {ways} {passes}{advice}",
             Context::quoted(&access.base, "shared memory")
         );
         out.push(finding(
@@ -272,6 +289,7 @@ fn symbolic_banks(access: &AccessFact, out: &mut Vec<Finding>) {
 }
 
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    let mut warp = None;
     for access in &cx.facts.accesses {
         let AccessKind::Atomic(op) = access.kind else {
             continue;
@@ -283,6 +301,12 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             // What looks like an atomic operation is an instruction to the driver.
             || extensions::is_driver_buffer(&access.base)
             || cx.left_to_callers(access.address)
+        {
+            continue;
+        }
+        let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
+        if cx.block_of[access.inst]
+            .is_some_and(|block| is_one_lane_of_an_instantiation(cx, partial, block))
         {
             continue;
         }
@@ -312,446 +336,72 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
 }
 
-/// Private arrays with an index that stays unknown after unrolling.
-fn private_arrays(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    // Arrays of which nothing is to be told, or no more.
-    let mut told: FxHashSet<Inst> = tables_of_constants(cx);
-    for (_, inst) in cx.instructions() {
-        let data = &cx.function.insts[inst];
-        if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
-            continue;
-        }
-        let Some((alloca, offsets)) = private_array(cx.function, data.args[0]) else {
-            continue;
-        };
-        let Op::Alloca { size, .. } = cx.function.insts[alloca].op else {
-            continue;
-        };
-        if offsets
-            .iter()
-            .all(|&offset| known_after_unrolling(cx, offset))
-            || !told.insert(alloca)
-        {
-            continue;
-        }
-        let name = cx.function.insts[alloca]
-            .results
-            .first()
-            .and_then(|&address| name_of(cx.function, address))
-            .map_or("", |name| name.as_str());
-        let array = Context::quoted(name, "this private array");
-        let bytes = match size {
-            ir::UNKNOWN_SIZE => "it lives".to_owned(),
-            size => format!("its {size} bytes a thread live"),
-        };
-        let message = format!(
-            "{array} is indexed by a value that is not known after unrolling: {bytes} in local memory, not in registers"
-        );
-        out.push(finding(
-            Code::LocalArrayDynamicIndex,
-            Tier::Warning,
-            data.loc,
-            message,
-            Vec::new(),
-        ));
-    }
-}
-
-/// Private arrays that hold constants, or a parameter of the kernel, and are written nowhere else than where they begin:
-/// compilers lay them into constant memory, where parameters lie anyway.
-fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
+/// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: what is equal in how many lanes, only a template argument tells,
+/// or a function that is not visible.
+fn is_one_lane_of_an_instantiation(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     let function = cx.function;
-    let mut tables: FxHashSet<Inst> = FxHashSet::default();
-    let mut others: FxHashSet<Inst> = FxHashSet::default();
-    let mut written: FxHashSet<(Inst, i64)> = FxHashSet::default();
-    let mut parameter_of: FxHashMap<Inst, usize> = FxHashMap::default();
-    for (_, inst) in cx.instructions() {
-        let data = &function.insts[inst];
-        if !matches!(&data.op, Op::Store(a) if a.space == Space::Local) {
-            continue;
-        }
-        let Some((alloca, offsets)) = private_array(function, data.args[0]) else {
-            continue;
-        };
-        let at = offsets.iter().try_fold(0i64, |sum, &offset| {
-            sum.checked_add(function.int_constant(offset)?)
-        });
-        let mut values = data.args[1..].iter();
-        let constant = values.all(|&value| {
-            function.defining(value).is_some_and(|computed| {
-                matches!(computed.op, Op::Const(_)) || crate::cost::is_folded(function, computed)
-            })
-        });
-        let given = data.args.get(1).and_then(|first| {
-            let mut parameters = function.parameters.iter();
-            parameters.position(|p| {
-                data.args[1..].iter().all(|v| p.values.contains(v)) && p.values.contains(first)
-            })
-        });
-        // The members of one parameter, beside each other as they were passed.
-        let one = given
-            .filter(|_| function.kind == FunctionKind::Kernel)
-            .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
-        match at {
-            Some(at) if (constant || one) && written.insert((alloca, at)) => tables.insert(alloca),
-            _ => others.insert(alloca),
-        };
-    }
-    tables.retain(|alloca| !others.contains(alloca));
-    tables
-}
-
-/// Which element of a private array this value is only an instantiation tells: `ids[dim]` of a template's `dim`.
-pub(super) fn element_of_an_instantiation(cx: &Context<'_>, value: Value) -> bool {
-    let Some(data) = cx.function.defining(value) else {
-        return false;
-    };
-    if !matches!(&data.op, Op::Load(a) if a.space == Space::Local) {
-        return false;
-    }
-    let Some((_, offsets)) = private_array(cx.function, data.args[0]) else {
-        return false;
-    };
-    let mut open = offsets
-        .iter()
-        .filter(|&&o| cx.function.int_constant(o).is_none());
-    let symbolic = |offset: Value| {
-        let mut work = vec![offset];
-        let mut found = false;
-        for _ in 0..16 {
-            let Some(data) = work.pop().and_then(|value| cx.function.defining(value)) else {
-                break;
-            };
-            found |= matches!(data.op, Op::Parameter(_));
-            work.extend(data.args.iter().copied());
-        }
-        found
-    };
-    open.any(|&offset| symbolic(offset) && known_after_unrolling(cx, offset))
-}
-
-/// The array below an address, and the offsets added on the way.
-fn private_array(function: &Function, mut address: Value) -> Option<(Inst, Vec<Value>)> {
-    let mut offsets = Vec::new();
-    for _ in 0..64 {
-        let ValueDef::Result(inst, _) = function.values[address].def else {
-            return None;
-        };
-        match function.insts[inst].op {
-            Op::Alloca { .. } => return Some((inst, offsets)),
-            Op::PtrAdd => {
-                offsets.push(function.insts[inst].args[1]);
-                address = function.insts[inst].args[0];
-            }
-            Op::Convert(_) => address = function.insts[inst].args[0],
-            _ => return None,
-        }
-    }
-    None
-}
-
-/// Constants and counters of loops with a constant number of rounds, and what is computed from them alone.
-fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
-    const ROUNDS: u64 = 128;
-    let mut work = vec![value];
-    let mut seen = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > 256 {
+    warp.edges_to(block).iter().any(|&(branch, target)| {
+        let Terminator::Branch {
+            condition, then, ..
+        } = &function.blocks[branch].terminator
+        else {
             return false;
-        }
-        match cx.function.values[value].def {
-            // Where callers pass literals it is known; where they do not, it is their finding.
-            ValueDef::Param(block, _)
-                if block == cx.function.entry() && cx.function.kind == FunctionKind::Device => {}
-            ValueDef::Param(block, number) => {
-                let counted = cx.facts.loops.iter().any(|l| {
-                    l.header == block
-                        && match l.count {
-                            Some(count) => count <= ROUNDS,
-                            None => {
-                                ends_at_a_constant(cx, block) || counts_to_a_constant(cx, block)
-                            }
-                        }
-                });
-                if !counted {
-                    let more = chosen_among(cx, block, number)
-                        .or_else(|| left_by_what_is_known(cx, block, number, ROUNDS));
-                    let Some(more) = more else {
-                        return false;
-                    };
-                    work.extend(more);
-                    continue;
-                }
-                for &before in &cx.flow.predecessors[block] {
-                    for edge in cx.function.blocks[before].terminator.edges() {
-                        if edge.block == block {
-                            work.extend(edge.args.get(number as usize));
-                        }
-                    }
-                }
+        };
+        let holds = then.block == target;
+        let mut work = vec![*condition];
+        for _ in 0..32 {
+            let Some(value) = work.pop() else {
+                return false;
+            };
+            let mut joined = Vec::new();
+            if let ValueDef::Param(join, number) = function.values[value].def {
+                joined.extend(arrays::chosen_among(cx, join, number).into_iter().flatten());
             }
-            ValueDef::Result(inst, _) => {
-                let data = &cx.function.insts[inst];
-                match data.op {
-                    Op::Const(_) => {}
-                    Op::Parameter(_) => {}
-                    // What the author wrote there may well be a constant.
-                    Op::Unknown(_) | Op::CallUnknown { .. } => {}
-                    Op::Binary(..) if number_of_the_round(cx, data).is_some() => {
-                        work.extend(number_of_the_round(cx, data));
-                    }
-                    Op::Unary(_)
-                    | Op::Binary(..)
-                    | Op::Convert(_)
-                    | Op::Select
-                    | Op::IntCompare(_)
-                    | Op::Fma
-                    | Op::Ternary(_)
-                    | Op::PtrAdd => {
-                        work.extend(data.args.iter().copied());
-                    }
-                    _ => return false,
-                }
-            }
-        }
-    }
-    true
-}
-
-/// What a value of a loop's header is computed from, with what decides when the loop ends: where all of it is known, so
-/// are the rounds, and the loop may be unrolled. `None`: it has more than `most` rounds, or is no header.
-fn left_by_what_is_known(
-    cx: &Context<'_>,
-    header: Block,
-    number: u32,
-    most: u64,
-) -> Option<Vec<Value>> {
-    let function = cx.function;
-    let forest = cx.forest();
-    let (own, _) = forest.loops.iter().find(|(_, one)| one.header == header)?;
-    let fact = cx.facts.loops.iter().find(|l| l.header == header);
-    if fact.and_then(|l| l.count).is_some_and(|count| count > most) {
-        return None;
-    }
-    let mut found = Vec::new();
-    for &before in &cx.flow.predecessors[header] {
-        let edges = function.blocks[before].terminator.edges();
-        for edge in edges.iter().filter(|edge| edge.block == header) {
-            found.push(*edge.args.get(number as usize)?);
-        }
-    }
-    for &block in cx
-        .flow
-        .order
-        .iter()
-        .filter(|&&block| forest.contains(own, block))
-    {
-        let mut next = cx.flow.successors[block].iter();
-        if next.any(|&next| !forest.contains(own, next)) {
-            found.push(function.blocks[block].terminator.selector()?);
-        }
-    }
-    Some(found)
-}
-
-/// `i / T` in `for (i = t % T; i < n; i += T)` is the number of the round, whatever `t` is. The limit of the loop.
-fn number_of_the_round(cx: &Context<'_>, data: &ir::InstData) -> Option<Value> {
-    let function = cx.function;
-    let below = |mut value: Value| {
-        while let Some(data) = function.defining(value)
-            && matches!(data.op, Op::Convert(_))
-        {
-            value = data.args[0];
-        }
-        value
-    };
-    let same = |a: Value, b: Value| {
-        let (a, b) = (below(a), below(b));
-        a == b
-            || function
-                .int_constant(a)
-                .is_some_and(|n| function.int_constant(b) == Some(n))
-    };
-    let Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned, _) = data.op else {
-        return None;
-    };
-    let (counter, divisor) = (below(data.args[0]), data.args[1]);
-    let ValueDef::Param(header, number) = function.values[counter].def else {
-        return None;
-    };
-    for &before in &cx.flow.predecessors[header] {
-        for edge in function.blocks[before].terminator.edges() {
-            if edge.block != header {
+            work.extend(joined);
+            let Some(data) = function.defining(value) else {
                 continue;
-            }
-            let arriving = function.defining(below(*edge.args.get(number as usize)?))?;
-            let (a, b) = (*arriving.args.first()?, *arriving.args.get(1)?);
-            let fits = match arriving.op {
-                Op::Binary(BinaryOp::Add, _) => below(a) == counter && same(b, divisor),
-                Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => same(b, divisor),
-                _ => false,
             };
-            if !fits {
-                return None;
+            match data.op {
+                Op::IntCompare(IntCondition::Equal)
+                    if holds && compares_with_the_unknown(cx, data, branch) =>
+                {
+                    return true;
+                }
+                Op::IntCompare(IntCondition::NotEqual)
+                    if !holds && compares_with_the_unknown(cx, data, branch) =>
+                {
+                    return true;
+                }
+                Op::Binary(BinaryOp::And, _) if holds => work.extend(data.args.iter().copied()),
+                Op::Binary(BinaryOp::Or, _) if !holds => work.extend(data.args.iter().copied()),
+                Op::Convert(_) => work.push(data.args[0]),
+                _ => {}
             }
         }
-    }
-    let selector = function.blocks[header].terminator.selector()?;
-    let compare = function.defining(selector)?;
-    let sides = compare.args.iter().copied();
-    let mut limits = sides.filter(|&side| below(side) != counter);
-    limits
-        .next()
-        .filter(|_| matches!(compare.op, Op::IntCompare(_)))
+        false
+    })
 }
 
-/// The header leaves the loop by constants, template parameters and its own counters alone, which advance by such: an
-/// instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
-fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
-    const ROUNDS: u64 = 128;
-    let function = cx.function;
-    let forest = cx.forest();
-    let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
-        return false;
+/// One side is uniform, the other is computed from something unknown, and from nothing that is loaded.
+fn compares_with_the_unknown(cx: &Context<'_>, compare: &ir::InstData, at: Block) -> bool {
+    let unknown = |value: Value| {
+        let (mut work, mut found) = (vec![value], false);
+        for _ in 0..32 {
+            let Some(value) = work.pop() else {
+                return found;
+            };
+            let Some(data) = cx.function.defining(value) else {
+                continue;
+            };
+            match data.op {
+                Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => found = true,
+                Op::Load(_) | Op::Atomic(..) | Op::Texture(_) => return false,
+                _ => work.extend(data.args.iter().copied()),
+            }
+        }
+        false
     };
-    let mut leaves = cx.flow.successors[header].iter();
-    if leaves.all(|&next| forest.contains(own, next)) {
-        return false;
-    }
-    let bounded = cx
-        .facts
-        .loops
-        .iter()
-        .any(|l| l.header == header && l.at_most.is_some_and(|most| most <= ROUNDS));
-    let mut symbolic = bounded;
-    let mut work: Vec<Value> = function.blocks[header]
-        .terminator
-        .selector()
-        .into_iter()
-        .collect();
-    let mut seen = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > 64 {
-            return false;
-        }
-        match function.values[value].def {
-            ValueDef::Param(block, number) if block == header => {
-                for &before in &cx.flow.predecessors[block] {
-                    for edge in function.blocks[before].terminator.edges() {
-                        if edge.block == block {
-                            work.extend(edge.args.get(number as usize));
-                        }
-                    }
-                }
-            }
-            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
-                Some(more) => work.extend(more),
-                None => return false,
-            },
-            ValueDef::Result(inst, _) => {
-                let data = &function.insts[inst];
-                match data.op {
-                    Op::Const(_) => {}
-                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => {
-                        symbolic = true;
-                        // Its operands tell nothing of it.
-                    }
-                    Op::Unary(_)
-                    | Op::Binary(..)
-                    | Op::Convert(_)
-                    | Op::IntCompare(_)
-                    | Op::Select => {
-                        work.extend(data.args.iter().copied());
-                    }
-                    _ => return false,
-                }
-            }
-        }
-    }
-    symbolic
-}
-
-/// What a value that merges behind branches is computed from: what comes in, and what decides which way; `None` at the
-/// header of a loop. So is a `constexpr` function of template arguments.
-fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option<Vec<Value>> {
-    const STEPS: usize = 32;
-    let dominators = cx.dominators();
-    let stop = dominators.immediate(join)?;
-    let mut found = Vec::new();
-    for &before in &cx.flow.predecessors[join] {
-        // A way back: the join is a loop's header.
-        if cx.flow.position[before] >= cx.flow.position[join] {
-            return None;
-        }
-        for edge in cx.function.blocks[before].terminator.edges() {
-            if edge.block == join {
-                found.push(*edge.args.get(number as usize)?);
-            }
-        }
-        let mut at = before;
-        for step in 0.. {
-            found.extend(cx.function.blocks[at].terminator.selector());
-            if at == stop {
-                break;
-            }
-            at = dominators.immediate(at).filter(|_| step < STEPS)?;
-        }
-    }
-    Some(found)
-}
-
-/// The branches that leave the loop depend on its own counters, constants, template parameters, and what is not known here: an
-/// instantiation counts it.
-fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
-    let from = cx.flow.position[header];
-    let mut symbolic = false;
-    let mut work: Vec<Value> = Vec::new();
-    for &block in &cx.flow.order {
-        let leaves = cx.flow.position[block] >= from
-            && cx.flow.successors[block].len() > 1
-            && cx.facts.loops.iter().any(|l| {
-                l.header == header && matches!(l.cause, Cause::Operand(v) if cx.function.blocks[block].terminator.selector() == Some(v))
-            });
-        if block == header || leaves {
-            work.extend(cx.function.blocks[block].terminator.selector());
-        }
-    }
-    let mut seen = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > 64 {
-            return false;
-        }
-        match cx.function.values[value].def {
-            ValueDef::Param(block, _) if block == header => {}
-            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
-                Some(more) => work.extend(more),
-                None => return false,
-            },
-            ValueDef::Result(inst, _) => {
-                let data = &cx.function.insts[inst];
-                match data.op {
-                    Op::Const(_) => {}
-                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => symbolic = true,
-                    Op::Unary(_)
-                    | Op::Binary(..)
-                    | Op::Convert(_)
-                    | Op::IntCompare(_)
-                    | Op::Select => {
-                        work.extend(data.args.iter().copied());
-                    }
-                    _ => return false,
-                }
-            }
-        }
-    }
-    symbolic
+    let [a, b] = [compare.args[0], compare.args[1]];
+    let differs = |value: Value| !cx.uniform(value, at, Scope::Subgroup);
+    differs(a) && !differs(b) && unknown(a) || differs(b) && !differs(a) && unknown(b)
 }

@@ -8,6 +8,7 @@
 //! Nothing is an error unless a specification is provably broken. In a device function, what depends on its parameters is
 //! left to the callers, where it is seen inlined.
 
+mod arrays;
 mod collective;
 mod convergence;
 mod derivatives;
@@ -16,6 +17,7 @@ mod partial;
 mod races;
 mod resources;
 mod rounds;
+mod strides;
 mod together;
 mod windows;
 mod work;
@@ -53,6 +55,7 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     derivatives::wave_sensitive(&cx, &mut findings);
     resources::findings(&cx, &mut findings);
     memory::findings(&cx, &mut findings);
+    arrays::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);
     races::findings(&cx, &mut findings);
     for one in &mut findings {

@@ -11,7 +11,7 @@
 //! apart: what is uniform parts nobody, and each comparison of the rest must share the rounds. Bounded by `DEPTH`. In 32
 //! lanes the coordinate differs by 31 at most.
 
-use super::{Context, together, windows};
+use super::{Context, strides, together, windows};
 use crate::model::*;
 use ir::{
     BinaryOp, Block, Function, IntCondition, Op, Space, Special, Terminator, Value, ValueDef,
@@ -20,7 +20,7 @@ use ir::{
 
 const DEPTH: u32 = 12;
 /// Parts of a condition.
-const PARTS: usize = 16;
+pub(super) const PARTS: usize = 16;
 
 /// The lanes share the rounds of one range.
 pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -
         return false;
     };
     comparisons.into_iter().all(|compare| {
-        strides_by_the_group(cx, header, compare)
+        strides::by_the_group(cx, header, compare)
             || grows_by_a_warp(cx, header, compare)
             || windows::have_one_width(cx, header, compare)
     })
@@ -273,7 +273,7 @@ fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Gr
     }
 }
 
-fn below(function: &Function, mut value: Value) -> Value {
+pub(super) fn below(function: &Function, mut value: Value) -> Value {
     while let Some(data) = function.defining(value)
         && matches!(data.op, Op::Convert(_))
     {
@@ -403,7 +403,7 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -
     if !matches!(compare.op, Op::IntCompare(_)) {
         return false;
     }
-    let parameter = |side: Value| header_parameter(function, side, header);
+    let parameter = |side: Value| strides::header_parameter(function, side, header);
     let (counter, limit) = match (parameter(compare.args[0]), parameter(compare.args[1])) {
         (Some(counter), None) => (counter, compare.args[1]),
         (None, Some(counter)) => (counter, compare.args[0]),
@@ -583,96 +583,6 @@ fn gives_one_of(cx: &Context<'_>, one: Value, all: Value) -> bool {
                 .first()
                 .is_some_and(|&a| below(cx.function, a) == all)
     })
-}
-
-/// `for (i = tid; i < n; i += blockDim.x)`, `for (e = start + lane; e < end; e += 32)`: the lanes share the rounds of one
-/// range, their trip counts differ by at most one.
-fn strides_by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> bool {
-    let function = cx.function;
-    let Some(compare) = function.defining(compare) else {
-        return false;
-    };
-    if !matches!(compare.op, Op::IntCompare(_)) {
-        return false;
-    }
-    compare.args.iter().any(|&side| {
-        let Some(param) = header_parameter(function, side, header) else {
-            return false;
-        };
-        let ValueDef::Param(_, number) = function.values[param].def else {
-            return false;
-        };
-        cx.flow.predecessors[header].iter().all(|&before| {
-            function.blocks[before]
-                .terminator
-                .edges()
-                .iter()
-                .filter(|e| e.block == header)
-                .all(|edge| {
-                    let Some(&arg) = edge.args.get(number as usize) else {
-                        return false;
-                    };
-                    if cx.flow.position[before] < cx.flow.position[header] {
-                        // Where the lanes begin does not matter: the warp walks on together.
-                        return true;
-                    }
-                    step_covers_a_warp(cx, param, arg, before)
-                })
-        })
-    })
-}
-
-/// Looks through conversions, sums and products down to the header's parameter: the lanes of `i * n + k` walk as those of
-/// `i` do.
-fn header_parameter(function: &Function, value: Value, header: Block) -> Option<Value> {
-    let mut work = vec![value];
-    for _ in 0..PARTS {
-        let value = work.pop()?;
-        let data = match function.values[value].def {
-            ValueDef::Param(block, _) if block == header => return Some(value),
-            ValueDef::Param(..) => continue,
-            ValueDef::Result(inst, _) => &function.insts[inst],
-        };
-        if matches!(
-            data.op,
-            Op::Convert(_)
-                | Op::PtrAdd
-                | Op::Binary(
-                    BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Shl,
-                    _
-                )
-        ) {
-            work.extend(data.args.iter().rev().copied());
-        }
-    }
-    None
-}
-
-/// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
-fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
-    let below = |mut value: Value| {
-        while let Some(data) = cx.function.defining(value)
-            && matches!(data.op, Op::Convert(_))
-        {
-            value = data.args[0];
-        }
-        value
-    };
-    let Some(data) = cx.function.defining(below(next)) else {
-        return false;
-    };
-    if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
-        return false;
-    }
-    let step = match (below(data.args[0]) == param, below(data.args[1]) == param) {
-        (true, false) => data.args[1],
-        (false, true) => data.args[0],
-        _ => return false,
-    };
-    match cx.function.int_constant(step) {
-        Some(step) => step.unsigned_abs() >= u64::from(cx.facts.options.warp_size),
-        None => cx.uniform(step, block, Scope::Subgroup),
-    }
 }
 
 /// The bytes that the iterations of a short counted loop access one beside the other in a lane, each as far from the

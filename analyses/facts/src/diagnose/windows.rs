@@ -11,6 +11,7 @@
 //! Bounded by `DEPTH` and `TERMS`.
 
 use super::Context;
+use super::rounds::below;
 use crate::model::Scope;
 use ir::{BinaryOp, Block, Op, Value, ValueDef};
 use std::collections::BTreeMap;
@@ -81,17 +82,17 @@ fn starts(cx: &Context<'_>, header: Block, counter: Value) -> Option<Vec<Value>>
             if cx.flow.position[before] < cx.flow.position[header] {
                 found.push(arg);
             } else if arg != counter {
-                let next = function.defining(below(cx, arg))?;
+                let next = function.defining(below(cx.function, arg))?;
                 let other = match next.op {
                     Op::Binary(BinaryOp::Add, _) | Op::PtrAdd
-                        if below(cx, next.args[0]) == counter =>
+                        if below(cx.function, next.args[0]) == counter =>
                     {
                         next.args[1]
                     }
-                    Op::Binary(BinaryOp::Add, _) if below(cx, next.args[1]) == counter => {
+                    Op::Binary(BinaryOp::Add, _) if below(cx.function, next.args[1]) == counter => {
                         next.args[0]
                     }
-                    Op::Binary(BinaryOp::Sub, _) if below(cx, next.args[0]) == counter => {
+                    Op::Binary(BinaryOp::Sub, _) if below(cx.function, next.args[0]) == counter => {
                         next.args[1]
                     }
                     _ => return None,
@@ -180,7 +181,7 @@ fn add(
                         add(cx, header, of, factors, often.checked_mul(by)?, sum, depth)
                     }
                     None => {
-                        factors.push((shift, below(cx, by)));
+                        factors.push((shift, below(cx.function, by)));
                         let done = add(cx, header, of, factors, often, sum, depth);
                         factors.pop();
                         done
@@ -199,13 +200,4 @@ fn leaf(value: Value, factors: &[Factor], often: i64, sum: &mut Sum, before: boo
     let known = sum.entry((value, factors)).or_default();
     *known = known.checked_add(often)?;
     (before && sum.len() <= TERMS).then_some(())
-}
-
-fn below(cx: &Context<'_>, mut value: Value) -> Value {
-    while let Some(data) = cx.function.defining(value)
-        && matches!(data.op, Op::Convert(_))
-    {
-        value = data.args[0];
-    }
-    value
 }

@@ -1,6 +1,8 @@
 //! What decisions say of sums without a number, so that later ones do not contradict them: `n == 1`, and then `n > 2`.
 
+use super::MOST;
 use super::terms::{Known, Operation, Row, Sum, Terms};
+use ir::Special;
 use rustc_hash::FxHashMap;
 
 /// The numbers that each sum can still be.
@@ -26,7 +28,11 @@ impl Bounds {
             let Some((sum, low, high)) = interval(terms, operation, difference, holds) else {
                 return true;
             };
-            let start = self.of.get(&sum).copied().unwrap_or(ALL);
+            let start = self
+                .of
+                .get(&sum)
+                .copied()
+                .unwrap_or_else(|| range(terms, sum));
             let known = now.entry(sum).or_insert(start);
             *known = (known.0.max(low), known.1.min(high));
             known.0 <= known.1
@@ -52,10 +58,19 @@ impl Bounds {
         };
         for difference in each(&row) {
             if let Some((sum, low, high)) = interval(terms, operation, difference, holds) {
-                let known = self.of.entry(sum).or_insert(ALL);
+                let known = self.of.entry(sum).or_insert_with(|| range(terms, sum));
                 *known = (known.0.max(low), known.1.min(high));
             }
         }
+    }
+}
+
+/// A workgroup has no more threads than `MOST`.
+fn range(terms: &Terms, sum: Sum) -> (i128, i128) {
+    match terms.special(sum) {
+        Some(Special::BlockDim(0 | 1)) => (1, MOST.into()),
+        Some(Special::BlockDim(_)) => (1, 64),
+        _ => ALL,
     }
 }
 

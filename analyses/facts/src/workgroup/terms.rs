@@ -111,6 +111,7 @@ pub(super) struct Terms {
     /// By atom: depends on what a thread loads.
     is_data: Vec<bool>,
     symbols: Vec<Option<Symbol>>,
+    specials: FxHashMap<u32, Special>,
     /// Comparisons: the operation, and by thread what is compared with zero.
     comparisons: FxHashMap<u32, (Operation, Row)>,
     numbers: FxHashMap<Parts, u32>,
@@ -124,6 +125,7 @@ impl Terms {
             atoms: FxHashMap::default(),
             is_data: Vec::new(),
             symbols: Vec::new(),
+            specials: FxHashMap::default(),
             comparisons: FxHashMap::default(),
             numbers: FxHashMap::from_iter([(none.clone(), 0)]),
             sums: vec![none],
@@ -156,6 +158,9 @@ impl Terms {
                         self.comparisons.insert(next, (*operation, row.clone()));
                     }
                     _ => {}
+                }
+                if let Atom::Special(special) = atom {
+                    self.specials.insert(next, special);
                 }
                 self.symbols.push(match atom {
                     Atom::Symbol(symbol) => Some(symbol),
@@ -245,6 +250,14 @@ impl Terms {
         parts.find_map(|&(atom, coefficient)| {
             self.symbols[atom as usize].filter(|_| coefficient == 1)
         })
+    }
+
+    /// The builtin value that a sum consists of.
+    pub(super) fn special(&self, sum: Sum) -> Option<Special> {
+        match self.parts(Known { sum, at: 0 }) {
+            &[(atom, 1)] => self.specials.get(&atom).copied(),
+            _ => None,
+        }
     }
 
     /// Nothing but that symbol is in the sum.

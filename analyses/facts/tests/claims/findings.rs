@@ -125,23 +125,25 @@ fn a_reduction_stops_where_the_workgroup_ends() {
 }
 
 #[test]
-fn vectors_of_an_unknown_width_have_no_stride() {
-    let text = |moved: &str| {
+fn vectors_as_wide_as_a_template_says() {
+    let text = |moved: &str, factor: &str| {
         format!(
             "template <typename T, int N> struct alignas(N * sizeof(T)) Vec {{ T at[N]; }};
              template <int N, typename T> __global__ void k(T* out, const T* in, int n) {{
                using V = {moved};
-               int i = (blockIdx.x * blockDim.x + threadIdx.x) * N;
+               int i = (blockIdx.x * blockDim.x + threadIdx.x) * {factor};
                V v = *(const V*)&in[i]; *(V*)&out[i] = v;
              }}"
         )
     };
-    let of = |moved| tells(&text(moved), Code::UncoalescedAccess);
+    let of = |moved, factor| tells(&text(moved, factor), Code::UncoalescedAccess);
     assert!(!of(
-        "typename std::aligned_storage<N * sizeof(T), N * sizeof(T)>::type"
+        "typename std::aligned_storage<N * sizeof(T), N * sizeof(T)>::type",
+        "N"
     ));
-    assert!(!of("Vec<T, N>"));
-    assert!(of("T"));
+    assert!(!of("Vec<T, N>", "N"));
+    assert!(!of("uint4", "N"));
+    assert!(of("uint4", "n"));
 }
 
 #[test]
@@ -182,18 +184,20 @@ fn steps_and_counters_of_types_that_are_not_known() {
 
 #[test]
 fn fragments_in_unrolled_loops_of_a_template() {
-    let head = "template <typename T> struct fragment_t { T x[8]; int num_elements; };";
+    let head = "template <typename T> struct fragment_t { T x[8]; static constexpr int num_elements = 8; };";
     let text = |index: &str| {
         format!(
-            "{head} template <int WIDTH, int N, typename P> __global__ void k(float* out, const float* in, int n) {{
+            "{head} template <int WIDTH, int N, typename P, typename T> __global__ void k(float* out, const float* in, int n) {{
                constexpr unsigned BLOCKS = WIDTH / 16;
                fragment_t<float> frag[N]; fragment_t<float> weights[BLOCKS]; float acc[P::Rows];
+               nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, T> result[N];
                #pragma unroll
                for (unsigned i = 0; i < BLOCKS; ++i) weights[i].x[0] = in[i];
                #pragma unroll
                for (int l = 0; l < N; ++l) {{
                  for (unsigned i = 0; i < BLOCKS; ++i) frag[l].x[1] = frag[l].x[0] + weights[{index}].x[0];
                  for (int t = 0; t < frag[l].num_elements; t++) frag[l].x[t] = 0;
+                 for (int t = 0; t < result[l].num_elements; t++) result[l].x[t] = frag[l].x[t % 8];
                  acc[l % P::Rows] = 0;
                }}
                out[threadIdx.x] = frag[0].x[1] + acc[0];
