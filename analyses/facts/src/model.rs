@@ -280,7 +280,20 @@ pub struct Finding {
     pub related: Vec<CauseStep>,
     /// The inlined calls that lead from the function to the place, outermost first.
     pub calls: Vec<CauseStep>,
+    /// Of findings about threads that are missing; also told at the end of `related`.
+    pub witness: Option<Witness>,
     pub fix: Option<Fix>,
+}
+
+/// Two threads of the first workgroup of a launch that come to one place differently often.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Witness {
+    pub threads: [[u32; 3]; 2],
+    /// How often they come, the first more often than the second.
+    pub times: [u32; 2],
+    pub block: [u32; 3],
+    /// The parameters that matter, by name.
+    pub numbers: Vec<(SmolStr, i64)>,
 }
 
 /// A mend that is safe to offer; positions are item-relative, replacement texts are complete.

@@ -239,7 +239,7 @@ fn executed(module: &Module, n: u64, m: u64, seed: u64) -> Missing {
 #[test]
 fn who_is_missing_is_told() {
     let first = setting("LOCKSTEP_CONVERGENCE_SEED", 0);
-    let (mut confirmed, mut silent) = (0u32, 0u32);
+    let (mut confirmed, mut silent, mut witnessed) = (0u32, 0u32, 0u32);
     let (mut unconfirmed, mut untold) = (Vec::new(), Vec::new());
     for seed in first..first + setting("LOCKSTEP_CONVERGENCE_KERNELS", KERNELS) {
         let text = kernel(seed);
@@ -263,6 +263,29 @@ fn who_is_missing_is_told() {
             barrier: told(&[Code::DivergentBarrier, Code::BarrierInDivergentLoop]),
             warp: told(&[Code::WarpSyncMask]),
         };
+        // The launch that a finding names has what it says.
+        for finding in findings.iter().filter(|f| f.tier != Tier::Hint) {
+            let Some(witness) = &finding.witness else {
+                continue;
+            };
+            assert!(witness.times[0] > witness.times[1], "{witness:?}");
+            if witness.block != [THREADS, 1, 1] {
+                continue;
+            }
+            let of = |name: &str| {
+                let mut numbers = witness.numbers.iter();
+                numbers
+                    .find(|(own, _)| own == name)
+                    .map_or(5, |(_, number)| *number as u64)
+            };
+            let now = executed(&module, of("n"), of("m"), seed);
+            let (n, m) = (of("n"), of("m"));
+            assert!(
+                now != Missing::default(),
+                "{witness:?}, n = {n}, m = {m}\n{text}"
+            );
+            witnessed += 1;
+        }
         let mut seen = Missing::default();
         for n in [0, 1, 2, 3, 7, 30, 33, 64, 70, 96, 100, 130] {
             for m in [0, 1, 2, 20, 33] {
@@ -285,11 +308,14 @@ fn who_is_missing_is_told() {
         }
     }
     println!(
-        "{confirmed} findings confirmed by a launch, {} not; {silent} kernels silent in all launches, {} not",
+        "{confirmed} findings confirmed by a launch, {} not; {witnessed} that name one; {silent} kernels silent in all launches, {} not",
         unconfirmed.len(),
         untold.len()
     );
-    assert!(confirmed > 0 && silent > 0);
+    assert!(
+        confirmed > 0 && silent > 0 && witnessed > 0,
+        "{witnessed} witnesses"
+    );
     // Conditions on the way that exclude each other are not seen.
     let (few, fewer) = (unconfirmed.len() as u32 * 12, untold.len() as u32 * 50);
     assert!(few <= confirmed, "{}", unconfirmed[0].1);

@@ -40,7 +40,8 @@ pub(super) fn predicated(
         Context::because(&related)
     );
     let code = Code::WarpSyncMask;
-    out.push(finding(code, Tier::Warning, data.loc, message, related));
+    let told = finding(code, Tier::Warning, data.loc, message, related);
+    out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
 
@@ -82,7 +83,8 @@ pub(super) fn mask_of_before(
         "the mask was taken before lanes part: it names lanes that go the other way and do not come here{because}; take it with `__ballot_sync` of the condition"
     );
     let code = Code::WarpSyncMask;
-    out.push(finding(code, Tier::Warning, data.loc, message, related));
+    let told = finding(code, Tier::Warning, data.loc, message, related);
+    out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
 
@@ -216,7 +218,8 @@ pub(super) fn tile_apart(
         Context::because(&related)
     );
     let code = Code::WarpSyncMask;
-    out.push(finding(code, Tier::Warning, data.loc, message, related));
+    let told = finding(code, Tier::Warning, data.loc, message, related);
+    out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
 

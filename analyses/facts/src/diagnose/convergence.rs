@@ -76,7 +76,8 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 None => {
                     if !told.contains(&branch) && !cx.branch_left_to_callers(branch) {
                         told.push(branch);
-                        out.push(ends_before(cx, barrier.loc, branch, name));
+                        let told = ends_before(cx, barrier.loc, branch, name);
+                        out.push(told.with_witness(cx, barrier.inst, Scope::Workgroup, None));
                     }
                     continue;
                 }
@@ -111,7 +112,11 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         } else {
             Tier::Warning
         };
-        out.push(finding(code, tier, barrier.loc, message, related));
+        let told = finding(code, tier, barrier.loc, message, related);
+        out.push(match whole_grid {
+            true => told,
+            false => told.with_witness(cx, barrier.inst, Scope::Workgroup, None),
+        });
     }
 }
 
@@ -152,13 +157,9 @@ fn guarded_barrier(cx: &Context<'_>, barrier: &BarrierFact, out: &mut Vec<Findin
         "{name} is executed by the threads of the workgroup whose predicate holds only{}",
         Context::because(&related)
     );
-    out.push(finding(
-        Code::DivergentBarrier,
-        Tier::Warning,
-        barrier.loc,
-        message,
-        related,
-    ));
+    let code = Code::DivergentBarrier;
+    let told = finding(code, Tier::Warning, barrier.loc, message, related);
+    out.push(told.with_witness(cx, barrier.inst, Scope::Workgroup, None));
 }
 
 fn barrier_name(function: &Function, inst: Inst) -> &'static str {
@@ -251,13 +252,14 @@ fn mask_names_absent_lanes(
         "{who}, but lanes that go the other way at the branch do not come here{}",
         Context::because(&related)
     );
-    out.push(finding(
+    let told = finding(
         Code::WarpSyncMask,
         Tier::Warning,
         data.loc,
         message,
         related,
-    ));
+    );
+    out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
 }
 
@@ -381,13 +383,9 @@ fn inactive_source(
         "lane {lane} may be inactive here, then the value is undefined{remedy}{}",
         Context::because(&related)
     );
-    out.push(finding(
-        Code::ShuffleInactiveSource,
-        Tier::Warning,
-        data.loc,
-        message,
-        related,
-    ));
+    let code = Code::ShuffleInactiveSource;
+    let told = finding(code, Tier::Warning, data.loc, message, related);
+    out.push(told.with_witness(cx, inst, Scope::Subgroup, u32::try_from(lane).ok()));
 }
 
 /// The branch lets one lane through: `lane == 0`, `WaveIsFirstLane()`, `elect`.

@@ -20,6 +20,7 @@ mod rounds;
 mod strides;
 mod together;
 mod windows;
+mod witness;
 mod work;
 
 use crate::causes::cause_chain;
@@ -274,7 +275,25 @@ fn finding(code: Code, tier: Tier, loc: Loc, message: String, related: Vec<Cause
         message,
         related,
         calls: Vec::new(),
+        witness: None,
         fix: None,
+    }
+}
+
+impl Finding {
+    /// With two threads that are there differently often, where some launch has them; `lane`: the one that must be missing.
+    fn with_witness(
+        mut self,
+        cx: &Context<'_>,
+        inst: Inst,
+        scope: Scope,
+        lane: Option<u32>,
+    ) -> Finding {
+        if let Some(found) = witness::witness(cx, inst, scope, lane) {
+            self.related.push(witness::step(cx, inst, &found));
+            self.witness = Some(found);
+        }
+        self
     }
 }
 

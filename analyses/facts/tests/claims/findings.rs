@@ -208,3 +208,37 @@ fn fragments_in_unrolled_loops_of_a_template() {
     assert!(!of("i"));
     assert!(of("n"));
 }
+
+#[test]
+fn missing_threads_are_named_with_a_launch() {
+    let steps = |body: &str| {
+        let text = kernel("", body);
+        let (module, _) = functions(&text, Dialect::Cuda).remove(0);
+        let facts = analyze_module(&module, &Options::default());
+        let told = diagnose(&module, &facts);
+        let last = |f: &facts::Finding| f.related.last().map(|step| step.text.clone());
+        told.iter()
+            .filter(|f| f.witness.is_some())
+            .find_map(last)
+            .unwrap_or_default()
+    };
+    assert_eq!(
+        steps("if (threadIdx.x < n) { __syncthreads(); } out[threadIdx.x] = 1;"),
+        "for instance thread 0 comes here and thread 1 does not, where `n` is 1 and the workgroup has 64 threads"
+    );
+    assert_eq!(
+        steps("for (int i = threadIdx.x; i < n; i += 32) { __syncthreads(); out[i] = in[n - i]; }"),
+        "for instance thread 0 comes here and thread 1 does not, where `n` is 1 and the workgroup has 64 threads"
+    );
+    assert_eq!(
+        steps(
+            "if (threadIdx.x >= 5 && threadIdx.x < m + 6) out[threadIdx.x] = __shfl_sync(0xffffffffu, n, 3);"
+        ),
+        "for instance thread 5 comes here and thread 3 does not, where `m` is 1 and the workgroup has 64 threads"
+    );
+    // Which threads come, only memory tells.
+    assert_eq!(
+        steps("if (in[threadIdx.x] > 0) { __syncthreads(); out[n] = 1; }"),
+        ""
+    );
+}
