@@ -1,7 +1,7 @@
 //! Rules about lanes that must be there: barriers, masked warp operations, sources of shuffles, derivatives, loops.
 
 use super::partial::Partial;
-use super::{Context, arrays, collective, finding, rounds, together};
+use super::{Context, arrays, collective, finding, memory, rounds, together};
 use crate::active::is_rank;
 use crate::model::*;
 use crate::words;
@@ -514,6 +514,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         }
         if cx.branch_left_to_callers(exit)
             || in_one_lane(cx, warp, fact.header)
+            || memory::is_one_lane_of_an_instantiation(cx, warp, fact.header)
             || !heavy(cx, fact.header, exit)
             || rounds::shared_by_the_warp(cx, fact.header, exit)
             || rounds::serves_in_groups(cx, exit)

@@ -338,7 +338,11 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
 
 /// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: what is equal in how many lanes, only a template argument tells,
 /// or a function that is not visible.
-fn is_one_lane_of_an_instantiation(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+pub(super) fn is_one_lane_of_an_instantiation(
+    cx: &Context<'_>,
+    warp: &Partial,
+    block: Block,
+) -> bool {
     let function = cx.function;
     warp.edges_to(block).iter().any(|&(branch, target)| {
         let Terminator::Branch {

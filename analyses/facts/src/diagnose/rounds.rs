@@ -295,6 +295,7 @@ fn grows_by_a_warp(cx: &Context<'_>, header: Block, compare: Value) -> bool {
     difference.is_some_and(|d| {
         let warp = cx.facts.options.warp_size;
         let lanes = u64::from(cx.size(0).map_or(warp, |x| x.min(warp)).max(1) - 1);
+        let lanes = lanes.min(span_of_lanes(cx, header));
         let width = d.lane.unsigned_abs().saturating_mul(lanes);
         let width = d
             .within
@@ -302,6 +303,36 @@ fn grows_by_a_warp(cx: &Context<'_>, header: Block, compare: Value) -> bool {
         let width = width.saturating_add(d.spread.unsigned_abs());
         d.symbolic && d.lane.unsigned_abs() <= 8 || d.round != 0 && d.round.unsigned_abs() >= width
     })
+}
+
+/// From the first to the last lane that the conditions above a block let through, where they tell: 3 of `if (tid.x < 4)`.
+fn span_of_lanes(cx: &Context<'_>, block: Block) -> u64 {
+    let function = cx.function;
+    let dominators = cx.dominators();
+    let mut lanes = u128::MAX;
+    let mut at = block;
+    while let Some(above) = dominators.immediate(at) {
+        if let Terminator::Branch {
+            then, otherwise, ..
+        } = &function.blocks[above].terminator
+            && let Some(holds) = cx.facts.branch(above).and_then(|fact| fact.lanes)
+        {
+            let only = |target: Block| {
+                cx.flow.predecessors[target].as_slice() == [above]
+                    && dominators.dominates(target, block)
+            };
+            match (only(then.block), only(otherwise.block)) {
+                (true, false) => lanes &= holds,
+                (false, true) => lanes &= !holds,
+                _ => {}
+            }
+        }
+        at = above;
+    }
+    match lanes {
+        0 => 0,
+        some => u64::from(127 - some.leading_zeros() - some.trailing_zeros()),
+    }
 }
 
 /// `for (k = tid; k < n / W * W; k += W)` in a group of `W` threads along that coordinate: all threads go the same number

@@ -242,3 +242,52 @@ fn missing_threads_are_named_with_a_launch() {
         ""
     );
 }
+
+#[test]
+fn few_lanes_share_short_rounds() {
+    let of = |lanes: u32| {
+        let body = format!(
+            "__shared__ float s[8]; if (threadIdx.x < {lanes}) for (int k = threadIdx.x, i = k + blockIdx.x * 4; k < 64 && i < n; k += 4, i += 4) s[i % 5] = in[i];
+             __syncthreads(); out[threadIdx.x] = s[0];"
+        );
+        loops("", &body)
+    };
+    assert!(!of(4));
+    assert!(of(32));
+}
+
+#[test]
+fn a_lock_that_one_lane_of_a_tile_takes() {
+    let text = |condition: &str| {
+        format!(
+            "template <int tile> __global__ void k(int* lock, const int* in, int* out) {{
+               cooperative_groups::thread_block_tile<tile> t = cooperative_groups::tiled_partition<tile>(cooperative_groups::this_thread_block());
+               if ({condition}) {{ while (0 == atomicCAS(lock, 1, 0)); }}
+               out[threadIdx.x] = in[threadIdx.x];
+             }}"
+        )
+    };
+    let of = |condition| tells(&text(condition), Code::DivergentLoop);
+    assert!(!of("t.thread_rank() == 0"));
+    assert!(of("in[threadIdx.x] == 0"));
+}
+
+#[test]
+fn the_size_of_any_group_is_not_a_lane_s_own() {
+    let text = |group: &str| {
+        format!(
+            "__device__ int sum_of(cooperative_groups::{group} g, const int* in) {{
+               int sum = 0;
+               for (int i = g.size() / 2; i > 0; i /= 2) sum += in[i];
+               return sum;
+             }}
+             __global__ void k(int* out, const int* in) {{
+               out[threadIdx.x] = sum_of(cooperative_groups::this_thread_block(), in);
+             }}"
+        )
+    };
+    let of = |group| tells(&text(group), Code::DivergentLoop);
+    assert!(!of("thread_group"));
+    // By label or predicate, some lanes may have more company than others.
+    assert!(of("coalesced_group"));
+}

@@ -51,6 +51,11 @@ fn group_of(ty: &CType) -> Option<Group> {
     }
 }
 
+/// `thread_group`, as which a function may be given a group of any kind.
+fn is_of_any_kind(ty: &CType) -> bool {
+    matches!(ty.value_type(), CType::Opaque(name) if plain(name) == "thread_group")
+}
+
 fn object(cx: &mut Context<'_>, name: &str) -> RValue {
     cx.zero(&CType::opaque(&format!("cooperative_groups::{name}")))
 }
@@ -156,6 +161,16 @@ fn group_method(
         "thread_rank" => {
             let rank = rank(cx, group);
             uint(rank)
+        }
+        // A block's, a tile's, or that of some lanes, which may differ from those of others.
+        "size" | "num_threads" if is_of_any_kind(arguments.first()?.ty()) => {
+            let lane = cx.builder.special(Special::LaneId, Type::I32);
+            let op = Op::CallUnknown {
+                name: name.into(),
+                pure: true,
+                convention: Default::default(),
+            };
+            uint(cx.builder.value(op, &[lane], Type::I32))
         }
         "size" | "num_threads" => {
             let size = size(cx, group);
