@@ -517,6 +517,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             || memory::is_one_lane_of_an_instantiation(cx, warp, fact.header)
             || !heavy(cx, fact.header, exit)
             || rounds::shared_by_the_warp(cx, fact.header, exit)
+            || rounds::as_many_in_all_lanes(cx, fact.header)
             || rounds::serves_in_groups(cx, exit)
             || together::decides_for_all(cx, exit, Scope::Subgroup)
         {

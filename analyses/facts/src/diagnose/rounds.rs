@@ -31,9 +31,34 @@ pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -
         return false;
     };
     comparisons.into_iter().all(|compare| {
-        strides::by_the_group(cx, header, compare)
-            || grows_by_a_warp(cx, header, compare)
-            || windows::have_one_width(cx, header, compare)
+        strides::by_the_group(cx, header, compare) || grows_by_a_warp(cx, header, compare)
+    })
+}
+
+/// All lanes go the same number of rounds, but for what shares the rounds of one range: also where lanes leave elsewhere.
+pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
+    let forest = cx.forest();
+    let Some((own, _)) = forest.loops.iter().find(|(_, l)| l.header == header) else {
+        return false;
+    };
+    let leaves = |block: Block| {
+        let mut next = cx.flow.successors[block].iter();
+        next.any(|&next| !forest.contains(own, next))
+    };
+    let mut exits = cx.flow.order.iter().filter(|&&block| {
+        let selector = cx.function.blocks[block].terminator.selector();
+        let parts = selector.is_some_and(|selector| !cx.uniform(selector, block, Scope::Subgroup));
+        parts && forest.contains(own, block) && leaves(block)
+    });
+    exits.all(|&exit| {
+        let comparisons = parting_comparisons(cx, header, exit);
+        comparisons.is_some_and(|found| {
+            found.into_iter().all(|compare| {
+                windows::have_one_width(cx, header, compare)
+                    || strides::by_the_group(cx, header, compare)
+                    || grows_by_a_warp(cx, header, compare)
+            })
+        })
     })
 }
 

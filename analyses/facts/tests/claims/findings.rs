@@ -62,6 +62,11 @@ fn windows_of_one_width_have_one_number_of_rounds() {
         )
     };
     assert!(!loops("", &rows("r + m")));
+    // The first rows beyond the end leave at once.
+    assert!(loops(
+        "",
+        &rows("r + m").replace("s += in[i]", "{ if (i >= n) break; s += in[i]; }")
+    ));
     assert!(loops("", &rows("n")));
 }
 
