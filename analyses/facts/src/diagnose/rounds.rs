@@ -18,7 +18,7 @@ use ir::{
     WarpKind,
 };
 
-const DEPTH: u32 = 12;
+pub(super) const DEPTH: u32 = 12;
 /// Parts of a condition.
 pub(super) const PARTS: usize = 16;
 
@@ -280,7 +280,7 @@ fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Gr
         Op::Binary(BinaryOp::Sub, _) => -1,
         _ => return None,
     };
-    let of_param = |number: usize| below(cx.function, data.args[number]) == param;
+    let of_param = |number: usize| strides::is_counter(cx, data.args[number], param);
     let step = match (of_param(0), of_param(1)) {
         (true, false) => data.args[1],
         (false, true) if sign > 0 => data.args[0],
@@ -433,6 +433,10 @@ fn is_in_a_tile(cx: &Context<'_>, value: Value, width: i64) -> bool {
         )
     };
     let by = || function.int_constant(data.args[1]);
+    if is_number_of_the_thread(cx, value) {
+        let threads = (0..3).try_fold(1i64, |all, axis| Some(all * i64::from(cx.size(axis)?)));
+        return threads.is_none_or(|threads| threads <= width);
+    }
     match data.op {
         Op::Special(Special::ThreadId(axis)) => {
             cx.size(axis).is_none_or(|size| i64::from(size) <= width)
@@ -446,6 +450,32 @@ fn is_in_a_tile(cx: &Context<'_>, value: Value, width: i64) -> bool {
         }
         _ => false,
     }
+}
+
+/// `threadIdx.y * blockDim.x + threadIdx.x`, in whichever order.
+fn is_number_of_the_thread(cx: &Context<'_>, value: Value) -> bool {
+    let function = cx.function;
+    let of = |value: Value| function.defining(below(function, value));
+    let coordinate = |value: Value, axis: u8| {
+        of(value).is_some_and(|data| data.op == Op::Special(Special::ThreadId(axis)))
+    };
+    let width = |value: Value| {
+        let size = cx.size(0).map(i64::from);
+        of(value).is_some_and(|data| data.op == Op::Special(Special::BlockDim(0)))
+            || size.is_some() && function.int_constant(below(function, value)) == size
+    };
+    let row = |value: Value| {
+        of(value).is_some_and(|data| {
+            matches!(data.op, Op::Binary(BinaryOp::Mul, _))
+                && (coordinate(data.args[0], 1) && width(data.args[1])
+                    || coordinate(data.args[1], 1) && width(data.args[0]))
+        })
+    };
+    of(value).is_some_and(|data| {
+        matches!(data.op, Op::Binary(BinaryOp::Add, _))
+            && (coordinate(data.args[0], 0) && row(data.args[1])
+                || coordinate(data.args[1], 0) && row(data.args[0]))
+    })
 }
 
 /// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation

@@ -8,7 +8,7 @@
 //! ```
 
 use super::Context;
-use super::rounds::{PARTS, below};
+use super::rounds::{DEPTH, PARTS, below};
 use crate::model::*;
 use ir::{BinaryOp, Block, Function, Op, Value, ValueDef};
 
@@ -132,21 +132,14 @@ pub(super) fn header_parameter(function: &Function, value: Value, header: Block)
 
 /// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
 fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
-    let below = |mut value: Value| {
-        while let Some(data) = cx.function.defining(value)
-            && matches!(data.op, Op::Convert(_))
-        {
-            value = data.args[0];
-        }
-        value
-    };
-    let Some(data) = cx.function.defining(below(next)) else {
+    let Some(data) = cx.function.defining(below(cx.function, next)) else {
         return false;
     };
     if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
         return false;
     }
-    let step = match (below(data.args[0]) == param, below(data.args[1]) == param) {
+    let own = |number: usize| is_counter(cx, data.args[number], param);
+    let step = match (own(0), own(1)) {
         (true, false) => data.args[1],
         (false, true) => data.args[0],
         _ => return false,
@@ -154,5 +147,41 @@ fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block)
     match cx.function.int_constant(step) {
         Some(step) => step.unsigned_abs() >= u64::from(cx.facts.options.warp_size),
         None => cx.uniform(step, block, Scope::Subgroup),
+    }
+}
+
+/// The counter, but for conversions and calls of functions that are not visible: given a reference to it, they may well leave
+/// it alone.
+pub(super) fn is_counter(cx: &Context<'_>, value: Value, counter: Value) -> bool {
+    goes_on_as(cx, value, counter, DEPTH)
+}
+
+fn goes_on_as(cx: &Context<'_>, value: Value, counter: Value, depth: u32) -> bool {
+    let function = cx.function;
+    let value = below(function, value);
+    let Some(depth) = depth.checked_sub(1).filter(|_| value != counter) else {
+        return value == counter;
+    };
+    match function.values[value].def {
+        ValueDef::Result(inst, _) => {
+            let data = &function.insts[inst];
+            matches!(data.op, Op::CallUnknown { .. })
+                && data.results.first() != Some(&value)
+                && data.args.iter().any(|&arg| {
+                    function.ty(arg) == function.ty(value) && goes_on_as(cx, arg, counter, depth)
+                })
+        }
+        // What comes by all ways, but for those back to a loop's header.
+        ValueDef::Param(block, number) => {
+            block != function.entry()
+                && cx.flow.predecessors[block].iter().all(|&before| {
+                    let edges = function.blocks[before].terminator.edges();
+                    cx.flow.position[before] < cx.flow.position[block]
+                        && edges.iter().filter(|e| e.block == block).all(|edge| {
+                            let arg = edge.args.get(number as usize);
+                            arg.is_some_and(|&arg| goes_on_as(cx, arg, counter, depth))
+                        })
+                })
+        }
     }
 }

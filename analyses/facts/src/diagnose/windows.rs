@@ -13,7 +13,7 @@
 use super::Context;
 use super::rounds::below;
 use crate::model::Scope;
-use ir::{BinaryOp, Block, Op, Value, ValueDef};
+use ir::{BinaryOp, Block, Op, Special, Value, ValueDef};
 use std::collections::BTreeMap;
 
 const DEPTH: u32 = 12;
@@ -126,11 +126,12 @@ fn add(
 ) -> Option<()> {
     let function = cx.function;
     let depth = depth.checked_sub(1)?;
+    let (value, asked) = first_asked(cx, value);
     let block = match function.values[value].def {
         ValueDef::Param(block, _) => block,
         ValueDef::Result(inst, _) => cx.block_of[inst]?,
     };
-    let before = cx.flow.position[block] < cx.flow.position[header];
+    let before = asked || cx.flow.position[block] < cx.flow.position[header];
     if before && cx.uniform(value, block, Scope::Subgroup) || function.int_constant(value).is_some()
     {
         return Some(());
@@ -192,6 +193,22 @@ fn add(
         }
     }
     leaf(value, factors, often, sum, before)
+}
+
+/// A coordinate is the same wherever it is asked for; its first place stands for all.
+fn first_asked(cx: &Context<'_>, value: Value) -> (Value, bool) {
+    let function = cx.function;
+    let Some(data) = function.defining(value) else {
+        return (value, false);
+    };
+    if !matches!(data.op, Op::Special(Special::ThreadId(_) | Special::LaneId)) {
+        return (value, false);
+    }
+    let mut asked = cx
+        .instructions()
+        .map(|(_, inst)| &function.insts[inst])
+        .filter(|other| other.op == data.op && function.ty(other.results[0]) == function.ty(value));
+    (asked.next().map_or(value, |first| first.results[0]), true)
 }
 
 fn leaf(value: Value, factors: &[Factor], often: i64, sum: &mut Sum, before: bool) -> Option<()> {

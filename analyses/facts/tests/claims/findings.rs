@@ -54,6 +54,13 @@ fn windows_of_one_width_have_one_number_of_rounds() {
     };
     assert!(!loops("", &scaled("(x + 1) << m")));
     assert!(loops("", &scaled("(x * x + 1) << m")));
+    let asked_again = |limit: &str| {
+        format!(
+            "float s = 0; for (int i = threadIdx.x << m; i < ({limit}) << m; i++) s += in[count[i]]; out[threadIdx.x] = s;"
+        )
+    };
+    assert!(!loops("", &asked_again("threadIdx.x + 1")));
+    assert!(loops("", &asked_again("threadIdx.y + 1")));
     let rows = |limit: &str| {
         format!(
             "int r = threadIdx.x * m; float s = 0;
@@ -295,4 +302,36 @@ fn the_size_of_any_group_is_not_a_lane_s_own() {
     assert!(!of("thread_group"));
     // By label or predicate, some lanes may have more company than others.
     assert!(of("coalesced_group"));
+}
+
+#[test]
+fn counters_that_are_shown_to_functions_out_of_sight() {
+    let walk = |start: &str, step: &str| {
+        format!(
+            "for (int i = {start}; i < n; i += {step}) {{ if (mask(m, i)) out[i] = src(m, i) + in[i]; }}"
+        )
+    };
+    let of = |start: &str, step: &str| {
+        loops(
+            "extern __device__ int mask(int&, int&); extern __device__ float src(int&, int&);",
+            &walk(start, step),
+        )
+    };
+    assert!(!of("threadIdx.x", "blockDim.x"));
+    assert!(!of("threadIdx.x", "64"));
+    assert!(of("in[threadIdx.x]", "1"));
+}
+
+#[test]
+fn whole_rounds_of_a_block_in_two_dimensions() {
+    let told = |limit: &str| {
+        let body = format!(
+            "__shared__ float s[256]; int t = threadIdx.y * blockDim.x + threadIdx.x;
+             for (int i = t; i < {limit}; i += 256) {{ s[t] = in[i]; __syncthreads(); out[i] = s[255 - t]; __syncthreads(); }}"
+        );
+        tells(&kernel("", &body), Code::BarrierInDivergentLoop)
+    };
+    assert!(!told("65536"));
+    assert!(told("65500"));
+    assert!(told("n"));
 }
