@@ -386,7 +386,7 @@ pub(super) fn is_one_lane_of_an_instantiation(
     })
 }
 
-/// One side is uniform, the other is computed from something unknown, and from nothing that is loaded.
+/// Each side is uniform or computed from something unknown, and from nothing that is loaded; one is unknown.
 fn compares_with_the_unknown(cx: &Context<'_>, compare: &ir::InstData, at: Block) -> bool {
     let unknown = |value: Value| {
         let (mut work, mut found) = (vec![value], false);
@@ -406,6 +406,6 @@ fn compares_with_the_unknown(cx: &Context<'_>, compare: &ir::InstData, at: Block
         false
     };
     let [a, b] = [compare.args[0], compare.args[1]];
-    let differs = |value: Value| !cx.uniform(value, at, Scope::Subgroup);
-    differs(a) && !differs(b) && unknown(a) || differs(b) && !differs(a) && unknown(b)
+    let fits = |value: Value| cx.uniform(value, at, Scope::Subgroup) || unknown(value);
+    fits(a) && fits(b) && (unknown(a) || unknown(b))
 }

@@ -45,21 +45,28 @@ pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
         let mut next = cx.flow.successors[block].iter();
         next.any(|&next| !forest.contains(own, next))
     };
-    let mut exits = cx.flow.order.iter().filter(|&&block| {
-        let selector = cx.function.blocks[block].terminator.selector();
-        let parts = selector.is_some_and(|selector| !cx.uniform(selector, block, Scope::Subgroup));
-        parts && forest.contains(own, block) && leaves(block)
-    });
-    exits.all(|&exit| {
-        let comparisons = parting_comparisons(cx, header, exit);
-        comparisons.is_some_and(|found| {
-            found.into_iter().all(|compare| {
-                windows::have_one_width(cx, header, compare)
-                    || strides::by_the_group(cx, header, compare)
-                    || grows_by_a_warp(cx, header, compare)
-            })
+    let exits: Vec<Block> = cx
+        .flow
+        .order
+        .iter()
+        .copied()
+        .filter(|&block| {
+            let selector = cx.function.blocks[block].terminator.selector();
+            let parts =
+                selector.is_some_and(|selector| !cx.uniform(selector, block, Scope::Subgroup));
+            parts && forest.contains(own, block) && leaves(block)
         })
-    })
+        .collect();
+    let fits = |compare: Value| {
+        windows::have_one_width(cx, header, compare)
+            || strides::by_the_group(cx, header, compare)
+            || grows_by_a_warp(cx, header, compare)
+    };
+    let shared = |exit: &Block| {
+        let comparisons = parting_comparisons(cx, header, *exit);
+        comparisons.is_some_and(|found| found.into_iter().all(fits))
+    };
+    !exits.is_empty() && exits.iter().all(shared)
 }
 
 /// The comparisons by which lanes part at a branch; `None`: they part by something else.

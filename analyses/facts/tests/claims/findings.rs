@@ -110,6 +110,8 @@ fn one_lane_of_a_group_whose_size_a_template_tells() {
     let of = |condition| tells(&text(condition), Code::AtomicSameAddress);
     assert!(!of("lane == 0"));
     assert!(!of("part == 0"));
+    // The first lane of a vote among the tile's.
+    assert!(!of("lane == __ffs(t.ballot(in[threadIdx.x] > 0)) - 1"));
     assert!(!of(
         "t.thread_rank() == (unsigned)in[blockIdx.x] && in[0] < 7"
     ));
