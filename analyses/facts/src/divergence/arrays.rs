@@ -1,23 +1,36 @@
 //! Private arrays (`Alloca`) whose address does not escape: what they hold is as uniform as the least uniform value,
 //! offset and execution of the stores into them. Memory that the callers of a device function filled (a `static` variable,
 //! a large structure by value) is an array whose address is a parameter: what they left in it counts as a store.
+//!
+//! An address that is one of several, and that is only loaded from, is a *view* of all their arrays: `min(a, b)` by reference
+//! reads `a` or `b`, and leaves them apart.
 
 use super::engine::{DISPATCH, DIVERGENT, Engine, Level, level_of, scope_of};
 use crate::model::Scope;
-use ir::{Block, Function, FunctionKind, Inst, Op, Space, Type, Value};
+use ir::{Block, Convert, Function, FunctionKind, Inst, Op, Space, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Finds the arrays and the addresses in them. Arrays that one address may lie in are one.
 pub(crate) fn find(engine: &mut Engine<'_>) {
     let function = engine.function;
     let mut classes = Classes::new(function);
+    let views = views(engine);
     let mut loads = Vec::new();
     for &block in &engine.flow.order {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
             if let (Op::Load(_), Some(&address)) = (&data.op, data.args.first())
-                && is_private(function, address)
+                && (is_private(function, address) || views.contains_key(&address))
             {
                 loads.push((address, inst));
+            }
+            // What a view is made of is not touched by that.
+            if data
+                .results
+                .first()
+                .is_some_and(|one| views.contains_key(one))
+            {
+                continue;
             }
             let merged: &[Value] = match data.op {
                 Op::PtrAdd => data.args.get(..1).unwrap_or_default(),
@@ -46,7 +59,9 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
         }
         for edge in function.blocks[block].terminator.edges() {
             for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
-                classes.join(param, arg);
+                if !views.contains_key(&param) {
+                    classes.join(param, arg);
+                }
             }
         }
         if let ir::Terminator::Return(values) = &function.blocks[block].terminator {
@@ -63,7 +78,7 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
     engine.array_of = vec![None; function.values.len()];
     let mut numbers = vec![None; function.values.len()];
     for value in function.values.keys() {
-        if !is_private(function, value) {
+        if !is_private(function, value) || views.contains_key(&value) {
             continue;
         }
         let class = classes.of(value) as usize;
@@ -72,8 +87,19 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             engine.array_of[value.0 as usize] = Some(number);
         }
     }
+    for (address, sources) in views {
+        let arrays: Option<Vec<u32>> = sources.iter().map(|&one| engine.array_of(one)).collect();
+        if let Some(mut arrays) = arrays {
+            arrays.sort_unstable();
+            arrays.dedup();
+            engine.views.insert(address, arrays);
+        }
+    }
     for (address, inst) in loads {
         if let Some(array) = engine.array_of(address) {
+            engine.reads_array(array, inst);
+        }
+        for array in engine.views.get(&address).cloned().unwrap_or_default() {
             engine.reads_array(array, inst);
         }
     }
@@ -83,6 +109,94 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             engine.lower_array(array, level);
         }
     }
+}
+
+/// Addresses that are one of several, and that are only loaded from and compared, with all that they may be.
+fn views(engine: &Engine<'_>) -> FxHashMap<Value, Vec<Value>> {
+    let function = engine.function;
+    let is_address = |value: Value| matches!(function.ty(value), Type::Ptr(_));
+    let mut from: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    // Values that something else happens to.
+    let mut touched: FxHashSet<Value> = FxHashSet::default();
+    for &block in &engine.flow.order {
+        let data = &function.blocks[block];
+        for &inst in &data.insts {
+            let data = &function.insts[inst];
+            let merged: &[Value] = match data.op {
+                Op::Select => data.args.get(1..).unwrap_or_default(),
+                Op::Convert(Convert::SpaceCast) => &data.args,
+                _ => &[],
+            };
+            if let (Some(&result), false) = (data.results.first(), merged.is_empty())
+                && is_address(result)
+            {
+                from.entry(result).or_default().extend(merged);
+                continue;
+            }
+            let loads = matches!(data.op, Op::Load(_));
+            let compares = matches!(data.op, Op::IntCompare(_));
+            let used = data.args.iter().enumerate();
+            touched.extend(
+                used.filter(|(at, _)| !(compares || loads && *at == 0))
+                    .map(|(_, &arg)| arg),
+            );
+        }
+        for edge in data.terminator.edges() {
+            for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
+                match is_address(param) {
+                    true => from.entry(param).or_default().push(arg),
+                    false => drop(touched.insert(arg)),
+                }
+            }
+        }
+        if let ir::Terminator::Return(values) = &data.terminator {
+            touched.extend(values);
+        }
+    }
+    for &param in &function.blocks[function.entry()].params {
+        from.remove(&param);
+    }
+    // From all that could be one to those that are: a view is made of private addresses and views, and goes into views.
+    let mut views: FxHashSet<Value> = from.keys().copied().collect();
+    views.retain(|view| !touched.contains(view));
+    loop {
+        let sound = |view: &Value| {
+            from[view].iter().all(|source| {
+                views.contains(source)
+                    || is_private(function, *source) && !from.contains_key(source)
+            })
+        };
+        let mut gone: Vec<Value> = views.iter().copied().filter(|view| !sound(view)).collect();
+        // What another one is made of that is no view itself is touched by that.
+        for (to, sources) in &from {
+            if !views.contains(to) {
+                gone.extend(sources.iter().filter(|one| views.contains(*one)));
+            }
+        }
+        if gone.is_empty() {
+            break;
+        }
+        for one in gone {
+            views.remove(&one);
+        }
+    }
+    let mut out: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    for &view in &views {
+        let mut open = vec![view];
+        let mut seen: FxHashSet<Value> = FxHashSet::default();
+        let mut sources = Vec::new();
+        while let Some(one) = open.pop() {
+            if !seen.insert(one) {
+                continue;
+            }
+            match views.contains(&one) {
+                true => open.extend(&from[&one]),
+                false => sources.push(one),
+            }
+        }
+        out.insert(view, sources);
+    }
+    out
 }
 
 /// How uniform the callers leave the private memory that a parameter of a device function is the address of.

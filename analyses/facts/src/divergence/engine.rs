@@ -145,6 +145,8 @@ pub(crate) struct Engine<'f> {
     less_executed: [Vec<u32>; DISPATCH as usize],
     /// The private array that an address lies in, when all that happens to it is seen; empty without arrays.
     pub array_of: Vec<Option<u32>>,
+    /// By an address that is one of several, and only loaded from: the arrays that it may lie in.
+    pub views: FxHashMap<Value, Vec<u32>>,
     /// What the paper's methods of degree 1 and 2 know, by value.
     pub(super) states: Vec<super::gated::Known>,
     pub array_level: Vec<Level>,
@@ -250,6 +252,7 @@ impl<'f> Engine<'f> {
             executed: EntityVec::with_len(DISPATCH, blocks),
             less_executed: Default::default(),
             array_of: Vec::new(),
+            views: FxHashMap::default(),
             states: Vec::new(),
             array_level: Vec::new(),
             array_loads: Vec::new(),

@@ -164,6 +164,11 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
                 return arrays::offset_level(engine, address, block)
                     .min(engine.array_level[array as usize]);
             }
+            if let Some(all) = engine.views.get(&address) {
+                let least = all.iter().map(|&one| engine.array_level[one as usize]);
+                return arrays::offset_level(engine, address, block)
+                    .min(least.min().unwrap_or(DIVERGENT));
+            }
             let level = engine.level_at(address, block);
             match access.space {
                 _ if access.read_only || engine.options.favourable => level,

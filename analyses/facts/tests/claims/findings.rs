@@ -337,3 +337,32 @@ fn whole_rounds_of_a_block_in_two_dimensions() {
     assert!(told("65500"));
     assert!(told("n"));
 }
+
+/// A reference to one of two variables reads them, and leaves what they hold apart.
+#[test]
+fn what_is_read_by_one_of_two_references_is_not_merged() {
+    let head = "
+        template <typename T> __device__ const T& least(const T& a, const T& b) { return b < a ? b : a; }
+        template <typename T> __device__ const T& branched(const T& a, const T& b) { if (b < a) return b; return a; }
+        template <typename T> __device__ T& own(T& a, T& b) { return b < a ? b : a; }";
+    let of = |call: &str, bound: &str| {
+        let body = format!(
+            "int rows = n, mine = count[threadIdx.x];
+             int x = {call};
+             for (int i = 0; i < {bound}; i++) {{ __syncthreads(); out[i] += in[x]; }}"
+        );
+        tells(&kernel(head, &body), Code::BarrierInDivergentLoop)
+    };
+    for call in [
+        "least(rows, mine)",
+        "branched(mine, rows)",
+        "least(rows, least(mine, m))",
+    ] {
+        assert!(!of(call, "rows"), "{call}");
+        assert!(of(call, "x"), "{call}");
+        assert!(of(call, "mine"), "{call}");
+    }
+    // Here the one of them that is less is written.
+    assert!(of("(own(rows, mine) = threadIdx.x, 1)", "rows"));
+    assert!(of("own(rows, mine)++", "mine"));
+}
