@@ -210,6 +210,31 @@ fn frames_stops_and_nops_are_told_in_the_margin() {
 }
 
 #[test]
+fn numbers_that_do_not_fit_are_errors_where_they_stand() {
+    let text = "FAR = 9000\nf:\n\tadds r14 = FAR, r15\n\tadds r16 = elsewhere, r15\n\tshladd r17 = r14, 5, r16 ;;\n";
+    let (db, file) = open(text);
+    let told = diagnostics(&db, file);
+    let own: Vec<(&str, &str)> = told
+        .iter()
+        .filter(|one| one.code == "operand-range")
+        .map(|one| {
+            (
+                &text[one.span.start as usize..one.span.end as usize],
+                one.message.as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        own,
+        [
+            ("FAR", "9000 does not fit: this operand is -8192 to 8191"),
+            ("5", "5 does not fit: this operand is 1 to 4"),
+        ],
+        "{told:#?}"
+    );
+}
+
+#[test]
 fn a_block_says_what_it_takes_and_a_group_what_it_waits_for() {
     let (db, file) = open(WASTE);
     let everything = Span::new(0, WASTE.len() as u32);

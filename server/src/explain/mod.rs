@@ -17,6 +17,7 @@ const NOTES: &[(&str, &str)] = &[
     ("needless-stop", include_str!("needless-stop.md")),
     ("no-machine-code", include_str!("no-machine-code.md")),
     ("nop-waste", include_str!("nop-waste.md")),
+    ("operand-range", include_str!("operand-range.md")),
     (
         "register-without-alloc",
         include_str!("register-without-alloc.md"),

@@ -23,6 +23,7 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
     let assembly = db::assembly(db, file);
     let mut out = violations(db, file, assembly);
     out.extend(beyond(assembly));
+    out.extend(ranges(assembly));
     out.extend(stops(db, file, assembly));
     out.extend(waste(db, file, assembly));
     out
@@ -92,6 +93,18 @@ fn beyond(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
             message,
             other: None,
         }
+    })
+}
+
+/// Numbers that instructions have no room for.
+fn ranges(assembly: &Assembly) -> impl Iterator<Item = Note> + '_ {
+    assembly.listing.ranges.iter().map(|one| Note {
+        item: String::new(),
+        code: "operand-range",
+        level: Level::Error,
+        span: one.span,
+        message: format!("{} does not fit: this operand is {}", one.number, one.field),
+        other: None,
     })
 }
 

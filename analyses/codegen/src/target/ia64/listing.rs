@@ -6,6 +6,7 @@
 
 use super::decode::decode;
 use super::names::{Meaning, Names, Stacked};
+use super::ranges::{OutOfRange, out_of_range};
 use crate::mir::dependence::{Dependence, data_dependences};
 use crate::mir::{Branch, Class, File, Inst, Promise, PromiseKind, Reg};
 use std::ops::Range;
@@ -39,6 +40,8 @@ pub struct Listing {
     pub regions: Vec<Range<u32>>,
     /// Registers that no frame holds, by item.
     pub beyond: Vec<Beyond>,
+    /// Numbers that instructions have no room for.
+    pub ranges: Vec<OutOfRange>,
     /// What the author says of predicates (`.pred.rel`); `at` is an item.
     pub promises: Vec<Promise>,
     /// Items in front of which something stands that is not read: a condition of the preprocessor, a macro.
@@ -128,6 +131,7 @@ pub fn listing(document: &Document, text: &str) -> Listing {
             }
             StatementKind::Instruction(one) => {
                 let (inst, opaque) = decode(one, &names);
+                out.ranges.extend(out_of_range(one, &names));
                 let last = inst.ends_block();
                 let rotates = rotates(&inst, names.rotating());
                 group += u32::from(automatic);

@@ -12,6 +12,7 @@ mod merge;
 pub mod names;
 pub mod operation;
 mod prepare;
+pub mod ranges;
 pub mod rebundle;
 pub mod requested;
 pub mod select;
