@@ -144,6 +144,8 @@ fn loops_of_exchanges() {
         "int s = 1; s != 32; s = s * 2",
         "unsigned s = 16; s > 0; s = s / 2",
         "unsigned s = 16; s >= 1; s >>= 1",
+        "int s = warpSize / 2; s > 0; s >>= 1",
+        "int s = warpSize >> 1; s; s /= 2",
     ] {
         assert_eq!(
             all("int", full, &looped(head, sum)),
@@ -165,6 +167,7 @@ fn loops_of_exchanges() {
         "v = __shfl_xor_sync(0xffffffffu, v, s) + v;",
         "v ^= __shfl_xor_sync(0xffffffffu, v, s);",
         "v &= __shfl_xor_sync(0xffffffffu, v, s, 32);",
+        "v &= __shfl_xor_sync(0xffffffffu, v, s, warpSize);",
         "int w = __shfl_xor_sync(0xffffffffu, v, s); v = min(w, v);",
     ] {
         assert_eq!(
@@ -184,6 +187,15 @@ fn loops_of_exchanges() {
         ("int s = 16; s > 1; s >>= 1", sum),
         ("int s = 8; s > 0; s >>= 1", sum),
         ("int s = n; s > 0; s >>= 1", sum),
+        ("int s = warpSize / 4; s > 0; s >>= 1", sum),
+        ("int s = warpSize; s > 0; s >>= 1", sum),
+        ("int s = warpSize / n; s > 0; s >>= 1", sum),
+        (down, "v += __shfl_xor_sync(0xffffffffu, v, s, n);"),
+        (down, "v += __shfl_xor_sync(n, v, s);"),
+        (
+            down,
+            "v += __shfl_xor_sync(0xffffffffu, v, s, warpSize / 2);",
+        ),
         ("int s = 16; s > 0; s -= 8", sum),
         ("int s = 16; s > threadIdx.x; s >>= 1", sum),
         (down, "v -= __shfl_xor_sync(0xffffffffu, v, s);"),

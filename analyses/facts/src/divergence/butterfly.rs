@@ -10,7 +10,7 @@
 //! the operation commutes: for floating point as well, where sums may not be reordered otherwise (a NaN is one number on
 //! these machines). All lanes must be here, in one block, and no
 //! segment be smaller than the warp. A loop (`for (o = 16; o > 0; o >>= 1) v += shuffle_xor(v, o)`) is followed where its
-//! distance begins at a constant, is multiplied or divided by one, and its only exit tests it: what it leaves is the same
+//! distance begins at a constant or at a part of the warp's size, is multiplied or divided by one, and its only exit tests it: what it leaves is the same
 //! in all lanes behind the loop, and nowhere inside, so that uses say it and not the definition. Selections
 //! (`v > w ? v : w`) are not followed: of floats they do not commute for zeros and NaNs.
 
@@ -20,8 +20,8 @@ use super::transfer::all_lanes_here;
 use crate::trips;
 use ir::loops::LoopId;
 use ir::{
-    BinaryOp, Block, Convert, InstData, IntCondition, Op, ShuffleMode, Terminator, Value, ValueDef,
-    WarpKind,
+    BinaryOp, Block, Convert, InstData, IntCondition, Op, ShuffleMode, Special, Terminator, Value,
+    ValueDef, WarpKind,
 };
 
 const STEPS: usize = 8;
@@ -113,7 +113,7 @@ fn exchanged_by(
     let mut first = first
         .iter()
         .filter(|(from, _)| !engine.forest.contains(l, *from));
-    let start = engine.function.int_constant(first.next()?.1)?;
+    let start = number(engine, first.next()?.1, STEPS)?;
     let (limit, ahead) = (test.limit, test.counter != distance);
     let known = scaled == distance && first.next().is_none();
     if !known || ahead && trips::scaled(engine, test.counter) != Some((distance, scale)) {
@@ -140,6 +140,30 @@ fn exchanged_by(
     // Where the last round that was looked at was not the loop's last, its distance is 0.
     let ended = at == 0 || !test.first || !test.kind.holds(compared(at), limit);
     (bits == warp - 1 && warp.count_ones() == 1 && ended).then_some((left, block))
+}
+
+/// A constant, the size of a warp, or what is left of that by divisions and shifts.
+fn number(engine: &Engine<'_>, value: Value, depth: usize) -> Option<i64> {
+    let function = engine.function;
+    if let Some(known) = function.int_constant(value) {
+        return Some(known);
+    }
+    let data = function.defining(plain(engine, value))?;
+    match &data.op {
+        Op::Special(Special::WarpSize) => Some(engine.shape.warp.into()),
+        Op::Binary(kind, _) if depth > 0 && data.guard.is_none() => {
+            let of = number(engine, *data.args.first()?, depth - 1)?;
+            let by = function.int_constant(*data.args.get(1)?)?;
+            match kind {
+                BinaryOp::DivSigned | BinaryOp::DivUnsigned if of > 0 && by > 0 => Some(of / by),
+                BinaryOp::ShrSigned | BinaryOp::ShrUnsigned if of > 0 && (0..32).contains(&by) => {
+                    Some(of >> by)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
 }
 
 /// What a loop's only exit compares with a constant.
@@ -271,10 +295,17 @@ fn shuffled(engine: &Engine<'_>, block: Block, value: Value) -> Option<(Value, V
     let Op::Warp(op) = &data.op else {
         return None;
     };
-    let number = |index: usize| function.int_constant(*data.args.get(index)?);
+    // The mask is the last of them.
+    let given = &data.args[..data.args.len() - usize::from(op.mask)];
     let whole = match op.kind {
-        WarpKind::ShuffleXor => number(2).is_none_or(|width| width >= i64::from(warp)),
-        WarpKind::ShufflePtx(ShuffleMode::Butterfly) => number(2) == Some(0x1f) && warp == 32,
+        // A width that is not known may be less than a warp.
+        WarpKind::ShuffleXor => given.get(2).is_none_or(|&width| {
+            number(engine, width, STEPS).is_some_and(|width| width >= i64::from(warp))
+        }),
+        WarpKind::ShufflePtx(ShuffleMode::Butterfly) => {
+            let control = given.get(2).and_then(|&one| function.int_constant(one));
+            control == Some(0x1f) && warp == 32
+        }
         _ => return None,
     };
     let named = u64::MAX >> (64 - warp.min(64));
