@@ -533,7 +533,10 @@ fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: V
     let is_factor = |step: Value| {
         let step = below(function, step);
         function.int_constant(step).is_none()
-            && limit.args.iter().any(|&arg| below(function, arg) == step)
+            && limit
+                .args
+                .iter()
+                .any(|&arg| is_same(function, below(function, arg), step))
     };
     let mut before = cx.flow.predecessors[header].iter();
     before.any(|&before| {
@@ -550,6 +553,17 @@ fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: V
                 })
             })
     })
+}
+
+/// One value, or one number of the launch asked for twice.
+fn is_same(function: &Function, one: Value, other: Value) -> bool {
+    let special = |value: Value| match function.defining(value)?.op {
+        Op::Special(special @ (Special::BlockDim(_) | Special::GridDim(_) | Special::WarpSize)) => {
+            Some(special)
+        }
+        _ => None,
+    };
+    one == other || special(one).is_some_and(|known| special(other) == Some(known))
 }
 
 /// What a header's parameter grows by from round to round.

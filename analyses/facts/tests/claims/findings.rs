@@ -366,3 +366,27 @@ fn what_is_read_by_one_of_two_references_is_not_merged() {
     assert!(of("(own(rows, mine) = threadIdx.x, 1)", "rows"));
     assert!(of("own(rows, mine)++", "mine"));
 }
+
+/// A bound that is rounded up to a multiple of the step is reached by all threads in one round, in whatever type.
+#[test]
+fn bounds_rounded_up_to_the_step_are_reached_together() {
+    let of = |bound: &str, step: &str| {
+        let body = format!(
+            "const int padded = {bound};
+             for (int i = threadIdx.x; i < padded; i += {step}) {{ __syncthreads(); if (i < n) out[i] = in[i]; }}"
+        );
+        tells(&kernel("", &body), Code::BarrierInDivergentLoop)
+    };
+    for bound in [
+        "blockDim.x * ((p + blockDim.x - 1) / blockDim.x)",
+        "(n + blockDim.x - 1) / blockDim.x * blockDim.x",
+    ] {
+        assert!(!of(bound, "blockDim.x"), "{bound}");
+        assert!(of(bound, "m"), "{bound}");
+    }
+    assert!(of(
+        "blockDim.y * ((p + blockDim.y - 1) / blockDim.y)",
+        "blockDim.x"
+    ));
+    assert!(of("(p + blockDim.x - 1) / blockDim.x", "blockDim.x"));
+}
