@@ -57,8 +57,22 @@ pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
             parts && forest.contains(own, block) && leaves(block)
         })
         .collect();
+    // What no round changes: the lanes that it keeps out go no round at all, as behind an `if`.
+    let is_guard = |compare: Value| {
+        let args = cx.function.defining(compare).map(|data| &data.args);
+        args.is_some_and(|args| {
+            args.iter().all(|&arg| {
+                let block = match cx.function.values[below(cx.function, arg)].def {
+                    ValueDef::Param(block, _) => Some(block),
+                    ValueDef::Result(inst, _) => cx.block_of[inst],
+                };
+                block.is_some_and(|block| !forest.contains(own, block))
+            })
+        })
+    };
     let fits = |compare: Value| {
-        windows::have_one_width(cx, header, compare)
+        is_guard(compare)
+            || windows::have_one_width(cx, header, compare)
             || strides::by_the_group(cx, header, compare)
             || grows_by_a_warp(cx, header, compare)
     };

@@ -390,3 +390,20 @@ fn bounds_rounded_up_to_the_step_are_reached_together() {
     ));
     assert!(of("(p + blockDim.x - 1) / blockDim.x", "blockDim.x"));
 }
+
+/// A condition that no round changes keeps lanes out as an `if` does.
+#[test]
+fn a_condition_that_stays_is_a_guard() {
+    let of = |condition: &str| {
+        let body = format!(
+            "int k = threadIdx.x; float s = 0;
+             for (int i = 0; i < n && {condition}; i++) {{ s += in[i] * in[i + k]; s = s * s + in[i + m]; }}
+             out[k] = s;"
+        );
+        loops("", &body)
+    };
+    assert!(!of("k < m"));
+    assert!(of("k + i < m"));
+    assert!(of("in[i] < s"));
+    assert!(of("i < count[k]"));
+}
