@@ -1,7 +1,7 @@
 //! Rules about memory: sectors, banks, atomics on one address.
 
 use super::partial::Partial;
-use super::{Context, arrays, finding, rounds};
+use super::{Context, arrays, finding, side_by_side};
 use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
@@ -57,7 +57,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 if !is_waste(access, sectors) || shared {
                     continue;
                 }
-                if let Some(bytes) = rounds::bytes_side_by_side(cx, access)
+                if let Some(bytes) = side_by_side::bytes_side_by_side(cx, access)
                     && stride.unsigned_abs() <= 64
                     && bytes.saturating_mul(2) >= stride.unsigned_abs()
                 {

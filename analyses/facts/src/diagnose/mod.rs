@@ -17,6 +17,7 @@ mod partial;
 mod races;
 mod resources;
 mod rounds;
+mod side_by_side;
 mod strides;
 mod together;
 mod windows;

@@ -1,19 +1,116 @@
-//! Calls of lambdas.
+//! Lambdas: what they capture, and calls of them.
 
 use super::arguments::Changed;
 use super::call::{Arg, Operand};
 use super::context::*;
 use super::types::*;
 use super::unseen::Unseen;
-use super::value::RValue;
+use super::value::{LValue, Place, RValue};
 use super::visit;
 use crate::function::*;
+use crate::types::Space;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
+use std::rc::Rc;
+use std::sync::Arc;
 use syntax::Span;
-use syntax::c_family::ast::TypeKind;
+use syntax::c_family::ast::{self, ExprKind, TypeKind};
 
 impl Context<'_> {
+    pub(super) fn closure(&mut self, lambda: &ast::Lambda, span: Span) -> RValue {
+        let mut scopes = self.visible_scopes();
+        let mut extra = Scope::default();
+        for capture in &lambda.captures {
+            if let Some(e) = &capture.initializer {
+                let place = if capture.mode == ast::CaptureMode::Reference {
+                    self.written_place(e)
+                } else {
+                    let value = LValue::value(self.rvalue(e));
+                    self.kept_by(lambda, value, capture.name.span)
+                };
+                extra.insert(capture.name.name.clone(), Local::Variable(place));
+            } else if capture.mode == ast::CaptureMode::Value
+                && let Some(Local::Variable(place)) = self.lookup_local(&capture.name.name).cloned()
+            {
+                let copy = self.frozen(&place, capture.name.span);
+                let copy = self.kept_by(lambda, copy, capture.name.span);
+                extra.insert(capture.name.name.clone(), Local::Variable(copy));
+            }
+        }
+        if lambda.default_capture == Some(ast::CaptureMode::Value) {
+            let mut used: Vec<(SmolStr, Span)> = Vec::new();
+            super::visit::block(&lambda.body, &mut |e| {
+                if let ExprKind::Name(name) = &e.kind
+                    && let [only] = name.segments.as_slice()
+                    && used.iter().all(|(known, _)| *known != only.ident.name)
+                {
+                    used.push((only.ident.name.clone(), only.ident.span));
+                }
+            });
+            for (name, at) in used {
+                if extra.contains_key(&name) {
+                    continue;
+                }
+                if let Some(Local::Variable(place)) = self.lookup_local(&name).cloned() {
+                    let copy = self.frozen(&place, span);
+                    let copy = self.kept_by(lambda, copy, at);
+                    extra.insert(name, Local::Variable(copy));
+                }
+            }
+        }
+        scopes.push(extra);
+        let this = self.this_place();
+        let frame = self.frame();
+        let closure = Closure {
+            lambda: Arc::new(lambda.clone()),
+            scopes: Rc::new(scopes),
+            this,
+            site: frame.site,
+            item: frame.item.clone(),
+            label: frame.label.clone(),
+            namespace: frame.namespace.clone(),
+            class: frame.class,
+            span,
+        };
+        let id = ClosureId(self.closures.len() as u32);
+        self.closures.push(Rc::new(closure));
+        RValue::new(CType::Lambda(id), [])
+    }
+
+    /// A captured value, which a `mutable` lambda may assign from call to call.
+    fn kept_by(&mut self, lambda: &ast::Lambda, copy: LValue, span: Span) -> LValue {
+        let Place::Value(value) = &copy.place else {
+            return copy;
+        };
+        if !lambda.mutable || value.parts.is_empty() {
+            return copy;
+        }
+        let value = RValue::clone(value);
+        let mut place = self.temporary(&value.ty, span);
+        self.store_silently(&place, value, span);
+        place.name = copy.name;
+        place
+    }
+
+    /// What a variable holds now, as a place that does not change with it.
+    pub(super) fn frozen(&mut self, place: &LValue, span: Span) -> LValue {
+        let own = match &place.place {
+            Place::Slots(_) => true,
+            Place::Memory { access, .. } => access.space == Space::Local && !place.ty.is_array(),
+            _ => false,
+        };
+        if !own {
+            return place.clone();
+        }
+        let mut unnamed = place.clone();
+        unnamed.name = None;
+        let value = self.copy_of(Operand::Place(unnamed), span);
+        let mut copy = LValue::value(value);
+        copy.name = place.name.clone();
+        copy.is_const = false;
+        copy
+    }
+
     /// Calls a lambda.
     pub fn call_closure(
         &mut self,
