@@ -3,14 +3,12 @@
 //! neighbouring loads in pairs, wherever they are aligned and where not.
 #![allow(clippy::disallowed_methods)]
 
-use ir::Language;
-use ir::lower::c_family::{LowerOptions, lower_unit};
-use lockstep_codegen::machine;
+#[path = "support/emitted.rs"]
+mod emitted;
+
+use emitted::emitted;
 use lockstep_codegen::pipeline::software::{self, LoopReport};
-use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
-use std::sync::Arc;
-use syntax::c_family::{Dialect, parse_text};
 
 /// A function `f` of `double *p`, `float *q`, `int *k` and of a number of elements; it leaves its sums in `p`.
 const CASES: &[(&str, &str)] = &[
@@ -60,28 +58,6 @@ const CASES: &[(&str, &str)] = &[
             double s = p[3]; for (long i = 0; i < n; i++) if (k[i] > 4) s += q[i]; p[0] = s; }",
     ),
 ];
-
-fn emitted(
-    source: &str,
-    machine: &str,
-    how: Option<software::Options>,
-) -> (String, Vec<LoopReport>) {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
-    let all = lower_unit(&items, &LowerOptions::new(Language::C));
-    let (_, lowered) = all.into_iter().next().expect("f");
-    let table = machine::named(machine).expect("a table");
-    let options = Options {
-        contract: true,
-        pipeline: how,
-        ..Options::default()
-    };
-    let emitted = emit(&lowered.module, table.epic().expect("groups"), &options);
-    let mut emitted = emitted.unwrap_or_else(|why| panic!("{why:?}\n{source}"));
-    (emitted.text, emitted.functions.remove(0).loops)
-}
 
 const ELEMENTS: usize = 48;
 

@@ -243,6 +243,18 @@ impl Operand {
 }
 
 impl Operation {
+    /// One that always executes, touches no memory of the source, and stands nowhere in it.
+    #[must_use]
+    pub fn plain(mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
+        Operation {
+            mnemonic: mnemonic.into(),
+            predicate: None,
+            targets,
+            sources,
+            memory: None,
+            loc: ir::Loc::NONE,
+        }
+    }
     /// The mnemonic up to its first point.
     #[must_use]
     pub fn base(&self) -> &str {

@@ -221,7 +221,11 @@ impl Trips {
     pub(super) fn compute(&self, function: &mut Function, out: &mut Vec<Operation>) -> Operand {
         if let Some(known) = self.known {
             let count = function.register(File::General);
-            out.push(plain("movl", count, vec![Operand::Number(known as i64)]));
+            out.push(Operation::plain(
+                "movl",
+                vec![Operand::register(count)],
+                vec![Operand::Number(known as i64)],
+            ));
             return Operand::register(count);
         }
         let mut put = |mnemonic: &str,
@@ -326,7 +330,11 @@ impl Trips {
     ) -> Virtual {
         let mut put = |mnemonic: &str, file: File, sources: Vec<Operand>| {
             let target = function.register(file);
-            out.push(plain(mnemonic, target, sources));
+            out.push(Operation::plain(
+                mnemonic,
+                vec![Operand::register(target)],
+                sources,
+            ));
             target
         };
         let by = vec![Operand::Number(inverse(self.odd) as i64)];
@@ -352,17 +360,6 @@ impl Trips {
                 put("extr.u", File::General, sources)
             }
         }
-    }
-}
-
-fn plain(mnemonic: &str, target: Virtual, sources: Vec<Operand>) -> Operation {
-    Operation {
-        mnemonic: mnemonic.into(),
-        predicate: None,
-        targets: vec![Operand::register(target)],
-        sources,
-        memory: None,
-        loc: Loc::NONE,
     }
 }
 

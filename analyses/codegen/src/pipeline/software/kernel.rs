@@ -259,21 +259,10 @@ pub(super) struct Kernel<'a> {
     pub(super) blocks: &'a [u32],
 }
 
-fn operation(mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
-    Operation {
-        mnemonic: mnemonic.into(),
-        predicate: None,
-        targets,
-        sources,
-        memory: None,
-        loc: Loc::NONE,
-    }
-}
-
 fn jump(predicate: Option<Virtual>, target: u32) -> Operation {
     Operation {
         predicate,
-        ..operation("br.cond.sptk", Vec::new(), vec![Operand::Block(target)])
+        ..Operation::plain("br.cond.sptk", Vec::new(), vec![Operand::Block(target)])
     }
 }
 
@@ -289,7 +278,7 @@ fn moved(function: &mut Function, file: File, to: Operand, from: Reg) -> Operati
                 Loc::NONE,
             )
         }
-        _ => operation("mov", vec![to], vec![Operand::fixed(from)]),
+        _ => Operation::plain("mov", vec![to], vec![Operand::fixed(from)]),
     }
 }
 
@@ -422,7 +411,7 @@ impl Kernel<'_> {
         start: Option<u32>,
     ) -> Option<(Vec<Operation>, Option<Virtual>)> {
         let mut left = None;
-        let mut out = vec![operation("clrrrb", Vec::new(), Vec::new())];
+        let mut out = vec![Operation::plain("clrrrb", Vec::new(), Vec::new())];
         out.extend(self.preload.iter().cloned());
         let stages = self.schedule.stages();
         if let (Some(trips), Some(saved)) = (self.trips, saved) {
@@ -434,13 +423,17 @@ impl Kernel<'_> {
             if let (Some(test), Some(start)) = (self.test, start) {
                 test.write(function, &count, trips.is_small(), start, &mut out);
             }
-            let save = operation(
+            let save = Operation::plain(
                 "mov",
                 vec![Operand::register(saved)],
                 vec![Operand::fixed(Reg::LC)],
             );
             out.push(save);
-            out.push(operation("mov", vec![Operand::fixed(Reg::LC)], vec![count]));
+            out.push(Operation::plain(
+                "mov",
+                vec![Operand::fixed(Reg::LC)],
+                vec![count],
+            ));
         }
         let speculative = self.stage(self.view.branch);
         let epilogue = match (self.plan.counted, speculative) {
@@ -450,7 +443,7 @@ impl Kernel<'_> {
             (false, _) => stages - 1,
         };
         let epilogue = Operand::Number(i64::from(epilogue));
-        out.push(operation(
+        out.push(Operation::plain(
             "mov",
             vec![Operand::fixed(Reg::EC)],
             vec![epilogue],
@@ -461,7 +454,7 @@ impl Kernel<'_> {
             self.allocation.first
         };
         let bits = Operand::Number(1 << (16 + first));
-        out.push(operation(
+        out.push(Operation::plain(
             "mov",
             vec![Operand::fixed(Reg::PR_ROT)],
             vec![bits],
@@ -475,7 +468,7 @@ impl Kernel<'_> {
             // What the iterations before the first left.
             for (ago, from) in self.plan.earlier.initials(name) {
                 let place = self.allocation.place(file, name, i64::from(ago))?;
-                out.push(operation(
+                out.push(Operation::plain(
                     "mov",
                     vec![Operand::fixed(place)],
                     vec![Operand::register(from)],
@@ -599,7 +592,8 @@ impl Kernel<'_> {
                     } else {
                         "br.wtop.sptk"
                     };
-                    let mut branch = operation(mnemonic, Vec::new(), vec![Operand::Block(own)]);
+                    let mut branch =
+                        Operation::plain(mnemonic, Vec::new(), vec![Operand::Block(own)]);
                     if !self.plan.counted {
                         branch.predicate = Some(pin(function, &mut pinned, valid?));
                     }
@@ -653,7 +647,7 @@ impl Kernel<'_> {
             false => Vec::new(),
         };
         if let Some(saved) = saved {
-            choice.push(operation(
+            choice.push(Operation::plain(
                 "mov",
                 vec![Operand::fixed(Reg::LC)],
                 vec![Operand::register(saved)],
@@ -670,7 +664,7 @@ impl Kernel<'_> {
                 Taken::Static(one) => Some(one),
                 Taken::Number(variable, number) => {
                     let equal = function.register(File::Predicate);
-                    choice.push(operation(
+                    choice.push(Operation::plain(
                         "cmp.eq",
                         vec![Operand::register(equal), Operand::fixed(Reg::P0)],
                         vec![Operand::Number(number), Operand::register(variable)],
@@ -693,11 +687,11 @@ impl Kernel<'_> {
                 let place = self.allocation.place(File::Float, sum.value, ago)?;
                 let register = Operand::register(sum.register);
                 let parts = vec![register.clone(), Operand::fixed(place)];
-                copies.push(operation(&sum.mnemonic, vec![register], parts));
+                copies.push(Operation::plain(&sum.mnemonic, vec![register], parts));
             }
             if let Some((left, start)) = left {
                 let more = function.register(File::Predicate);
-                copies.push(operation(
+                copies.push(Operation::plain(
                     "cmp.ne",
                     vec![Operand::register(more), Operand::fixed(Reg::P0)],
                     vec![Operand::Number(0), Operand::register(left)],

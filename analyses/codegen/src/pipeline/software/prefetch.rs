@@ -20,7 +20,6 @@ use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation};
-use ir::Loc;
 
 /// Streams of a loop that are fetched ahead.
 const STREAMS: usize = 8;
@@ -90,8 +89,11 @@ pub(super) fn prefetching(
             false => {
                 let by = function.register(File::General);
                 let sources = vec![Operand::Number(step)];
-                out.before
-                    .push(plain("movl", vec![Operand::register(by)], sources));
+                out.before.push(Operation::plain(
+                    "movl",
+                    vec![Operand::register(by)],
+                    sources,
+                ));
                 Operand::register(by)
             }
         };
@@ -103,7 +105,7 @@ pub(super) fn prefetching(
         };
         let address = Operand::Address(Name::Virtual(from));
         items.push(Item {
-            operation: plain(hint, Vec::new(), vec![address, by]),
+            operation: Operation::plain(hint, Vec::new(), vec![address, by]),
             before: Vec::new(),
             passed: 0,
             free: false,
@@ -114,15 +116,4 @@ pub(super) fn prefetching(
     items.append(&mut out.items);
     out.items = items;
     (count > 0).then_some((out, count, ahead))
-}
-
-fn plain(mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
-    Operation {
-        mnemonic: mnemonic.into(),
-        predicate: None,
-        targets,
-        sources,
-        memory: None,
-        loc: Loc::NONE,
-    }
 }

@@ -21,7 +21,6 @@ use super::report::Alias;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
-use ir::Loc;
 use rustc_hash::FxHashMap;
 
 /// Pairs of streams that are tested.
@@ -201,14 +200,7 @@ struct Writer<'w> {
 
 impl Writer<'_> {
     fn operation(&mut self, mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) {
-        self.out.push(Operation {
-            mnemonic: mnemonic.into(),
-            predicate: None,
-            targets,
-            sources,
-            memory: None,
-            loc: Loc::NONE,
-        });
+        self.out.push(Operation::plain(mnemonic, targets, sources));
     }
     fn put_into(&mut self, file: File, mnemonic: &str, sources: Vec<Operand>) -> Virtual {
         let target = self.function.register(file);

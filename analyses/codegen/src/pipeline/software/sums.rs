@@ -20,7 +20,6 @@ use super::body::{Item, Loop, LoopExit, PartialSum};
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::register::Reg;
-use ir::Loc;
 use smol_str::{SmolStr, format_smolstr};
 
 /// Sums in the place of one, at most.
@@ -201,14 +200,9 @@ fn split(function: &mut Function, given: &mut Loop, chain: &Chain, turns: u32) {
         .collect();
     let Some(&last) = written.last() else { return };
     let zero = function.register(File::Float);
-    given.before.push(Operation {
-        mnemonic: "mov".into(),
-        predicate: None,
-        targets: vec![Operand::register(zero)],
-        sources: vec![Operand::fixed(Reg::float(0))],
-        memory: None,
-        loc: Loc::NONE,
-    });
+    let targets = vec![Operand::register(zero)];
+    let none = vec![Operand::fixed(Reg::float(0))];
+    given.before.push(Operation::plain("mov", targets, none));
     for (&at, &own) in chain.items.iter().zip(&written) {
         for ago in 1..=turns {
             // The sum itself begins as what it is in front of the loop.
