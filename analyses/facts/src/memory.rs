@@ -75,6 +75,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             sectors: None,
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
             bank_ways: None,
+            granule: None,
             lanes,
             partial: lanes < engine.shape.warp,
             address,
@@ -333,6 +334,7 @@ fn in_all_warps(
     fact.ideal_sectors = worst.1;
     if shared {
         fact.bank_ways = pattern.ways;
+        fact.granule = pattern.granule;
     } else {
         fact.sectors = pattern.sectors;
     }
@@ -357,6 +359,7 @@ struct Pattern {
     sectors: Option<u32>,
     most_sectors: u32,
     ways: Option<u32>,
+    granule: Option<u32>,
 }
 
 impl Pattern {
@@ -373,6 +376,7 @@ impl Pattern {
             sectors: Some(touched),
             most_sectors: touched,
             ways: shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses))),
+            granule: shared.then(|| granule(&active)).flatten(),
         }
     }
     /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
@@ -389,6 +393,7 @@ impl Pattern {
             sectors: self.sectors.filter(|_| self.sectors == other.sectors),
             most_sectors: self.most_sectors.max(other.most_sectors),
             ways: self.ways.filter(|_| self.ways == other.ways),
+            granule: self.granule.filter(|_| self.granule == other.granule),
         }
     }
 }
@@ -442,6 +447,15 @@ fn sectors(addresses: &[i64], bytes: i64) -> u32 {
         }
     }
     touched.len() as u32
+}
+
+/// What divides the distances between all addresses: a power of two up to all banks' width.
+fn granule(addresses: &[i64]) -> Option<u32> {
+    let first = *addresses.first()?;
+    let differing = addresses
+        .iter()
+        .fold(0, |bits, &address| bits | address.wrapping_sub(first));
+    (differing != 0).then(|| 1 << differing.trailing_zeros().min(7))
 }
 
 /// Passes that the banks need for the worst of an access's pieces: pieces of 8 bytes go by half-warps, of 16 bytes by

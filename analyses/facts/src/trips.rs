@@ -42,19 +42,22 @@ pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips 
     let Some(test) = test(engine, l, exiting) else {
         return Trips::default();
     };
+    let Some(induction) = induction(engine, l, test.counter) else {
+        return geometric(engine, l, &test).unwrap_or_default();
+    };
     let limit = engine.cells[test.limit].form.as_constant();
-    if let Some(limit) = limit
-        && let Some((start, step, offset)) = induction(engine, l, test.counter)
-    {
-        let rounds = rounds(engine, &test, start.wrapping_add(offset), limit, |at| {
-            at + i128::from(step)
-        });
+    if let (Some(limit), Some(start)) = (limit, induction.start) {
+        let step = i128::from(induction.step);
+        let rounds = rounds(engine, &test, start, limit, |at| at + step);
         return Trips {
             count: rounds,
             ..Trips::default()
         };
     }
-    geometric(engine, l, &test).unwrap_or_default()
+    Trips {
+        at_most: linear_bound(engine, &test, &induction),
+        ..Trips::default()
+    }
 }
 
 pub(crate) fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
@@ -153,8 +156,16 @@ fn rounds(
     })
 }
 
-/// First value in the header, step, and distance of `value` from the header's parameter.
-fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, i64)> {
+/// A counter that grows by the same in each round.
+struct Induction {
+    /// What is tested first, where it is a constant.
+    start: Option<i64>,
+    /// What may be tested first.
+    range: (i64, i64),
+    step: i64,
+}
+
+fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<Induction> {
     let function = engine.function;
     let header = engine.forest.loops[l].header;
     for &param in &function.blocks[header].params {
@@ -170,6 +181,7 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
             continue;
         };
         let mut start = None;
+        let mut range: Option<(i64, i64)> = None;
         let mut step = None;
         for &(from, arg) in engine.tables.incoming(function, param) {
             if engine.forest.contains(l, from) {
@@ -182,17 +194,64 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<(i64, i64, 
                 }
                 step = Some(by);
             } else {
-                let first = engine.cells[arg].form.as_constant()?;
-                if start.is_some_and(|s| s != first) {
-                    return None;
+                let first = engine.cells[arg].form.as_constant();
+                if start.is_some_and(|known| known != first) {
+                    start = Some(None);
+                } else {
+                    start = Some(first);
                 }
-                start = Some(first);
+                let (low, high) = engine.cells[arg].range;
+                range = Some(range.map_or((low, high), |r| (r.0.min(low), r.1.max(high))));
             }
         }
-        let (start, step) = (start?, step?);
-        return (step != 0).then_some((start, step, offset));
+        let (start, range, step) = (start?, range?, step?);
+        return (step != 0).then_some(Induction {
+            start: start.map(|start| start.wrapping_add(offset)),
+            range: (range.0.saturating_add(offset), range.1.saturating_add(offset)),
+            step,
+        });
     }
     None
+}
+
+/// The most rounds of a counter whose first value or limit is known by its interval alone: those from the one end to the
+/// other. The step beyond the limit must not leave the type.
+fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Option<u64> {
+    use IntCondition::*;
+    let wide = |(low, high): (i64, i64)| (i128::from(low), i128::from(high));
+    let (from, to) = (wide(induction.range), wide(engine.cells[test.limit].range));
+    let bits = engine.function.ty(test.counter).bits();
+    let bound = 1i128 << (bits.clamp(2, 64) - 1);
+    let unsigned = is_unsigned(test.kind);
+    if unsigned && (from.0 < 0 || to.0 < 0) {
+        return None;
+    }
+    let low = if unsigned { 0 } else { -bound };
+    let step = i128::from(induction.step);
+    let (first, limit) = match test.kind {
+        LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned if step > 0 => {
+            (from.0, to.1)
+        }
+        GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned
+            if step < 0 =>
+        {
+            (from.1, to.0)
+        }
+        _ => return None,
+    };
+    let beyond = limit + step;
+    if from.0 < low || from.1 >= bound || beyond < low || beyond >= bound {
+        return None;
+    }
+    let held = matches!(
+        test.kind,
+        LessEqualSigned | LessEqualUnsigned | GreaterEqualSigned | GreaterEqualUnsigned
+    );
+    let distance = (limit - first) * step.signum() + i128::from(held);
+    let whole = distance.max(0);
+    let rounds = (whole + step.abs() - 1) / step.abs() + i128::from(!test.first);
+    // Behind the body the first test is of the second round.
+    u64::try_from(rounds).ok().filter(|&rounds| rounds < WORTH)
 }
 
 /// What happens to a counter in each round.

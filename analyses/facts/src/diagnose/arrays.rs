@@ -10,6 +10,7 @@
 //! kernel are left alone: compilers lay them into constant memory.
 
 use super::{Context, finding};
+use super::rounds::below;
 use crate::model::*;
 use ir::{BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -91,15 +92,15 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
                 matches!(computed.op, Op::Const(_)) || crate::cost::is_folded(function, computed)
             })
         });
-        let given = data.args.get(1).and_then(|first| {
-            let mut parameters = function.parameters.iter();
-            parameters.position(|p| {
-                data.args[1..].iter().all(|v| p.values.contains(v)) && p.values.contains(first)
-            })
+        // A pointer among the members is a generic one in the array.
+        let passed: Vec<Value> = data.args[1..].iter().map(|&v| below(function, v)).collect();
+        let given = function.parameters.iter().position(|parameter| {
+            !passed.is_empty() && passed.iter().all(|v| parameter.values.contains(v))
         });
-        // The members of one parameter, beside each other as they were passed.
+        // The members of one parameter, beside each other as they were passed: a kernel's lie in constant memory, and what
+        // a function of the device is given is a finding of its caller.
         let one = given
-            .filter(|_| function.kind == FunctionKind::Kernel)
+            .filter(|_| matches!(function.kind, FunctionKind::Kernel | FunctionKind::Device))
             .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
         match at {
             Some(at) if (constant || one) && written.insert((alloca, at)) => tables.insert(alloca),
@@ -335,6 +336,11 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
         .loops
         .iter()
         .any(|l| l.header == header && l.at_most.is_some_and(|most| most <= ROUNDS));
+    // What is asked to be unrolled is unrolled to its bound, with a test before each copy.
+    let mut asked = function.loops.iter();
+    if bounded && asked.any(|one| one.header == header && one.unroll.is_some()) {
+        return true;
+    }
     let mut symbolic = bounded;
     let mut work: Vec<Value> = function.blocks[header]
         .terminator

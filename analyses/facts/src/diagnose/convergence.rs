@@ -45,6 +45,7 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let only_running = matches!(cx.function.language, Language::Cuda | Language::Ptx);
     let mut group_wide = None;
     let mut told: Vec<Block> = Vec::new();
+    let mut split: Vec<(Block, Block, Option<Inst>, Finding)> = Vec::new();
     for barrier in &cx.facts.barriers {
         let Some((mut branch, mut in_loop)) = barrier.divergent else {
             guarded_barrier(cx, barrier, out);
@@ -70,8 +71,12 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 None => continue,
             }
         }
-        if only_running && !whole_grid && !in_loop {
-            match partial.branch_with_live_lanes(block) {
+        if only_running && !whole_grid {
+            let running = match in_loop {
+                true => Some(branch).filter(|&branch| !returns_from_within(cx, partial, branch)),
+                false => partial.branch_with_live_lanes(block),
+            };
+            match running {
                 Some(other) => branch = other,
                 None => {
                     if !told.contains(&branch) && !cx.branch_left_to_callers(branch) {
@@ -113,9 +118,23 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Tier::Warning
         };
         let told = finding(code, tier, barrier.loc, message, related);
-        out.push(match whole_grid {
-            true => told,
-            false => told.with_witness(cx, barrier.inst, Scope::Workgroup, None),
+        split.push((branch, block, (!whole_grid).then_some(barrier.inst), told));
+    }
+    // One branch is told of once: at the first barrier behind it. What stands in front of it in a loop is reached by the
+    // way back, and not at all by threads that have missed the first.
+    let nearest = |branch: Block, block: Block| {
+        let (from, at) = (cx.flow.position[branch], cx.flow.position[block]);
+        (at <= from, at)
+    };
+    split.sort_by_key(|&(branch, block, ..)| (branch, nearest(branch, block)));
+    let mut last = None;
+    for (branch, _, inst, told) in split {
+        if last.replace(branch) == Some(branch) {
+            continue;
+        }
+        out.push(match inst {
+            None => told,
+            Some(inst) => told.with_witness(cx, inst, Scope::Workgroup, None),
         });
     }
 }
@@ -130,6 +149,19 @@ fn leaves_around(cx: &Context<'_>, branch: Block, block: Block) -> bool {
             && forest.contains(own, block)
             && cx.flow.successors[branch].iter().any(outside)
     })
+}
+
+/// The branch ends the thread in the middle of a loop, which goes on for the others: `for (;;) { .. if (none_left) return; .. }`.
+/// Neither the loop's head nor its end decides so, as for threads that have had all their rounds.
+fn returns_from_within(cx: &Context<'_>, partial: &Partial, branch: Block) -> bool {
+    let forest = cx.forest();
+    let Some(own) = forest.of(branch) else {
+        return false;
+    };
+    let header = forest.loops[own].header;
+    let next = &cx.flow.successors[branch];
+    let mut outside = next.iter().filter(|&&next| !forest.contains(own, next));
+    branch != header && !next.contains(&header) && outside.all(|&next| partial.ends(next) && !partial.fails(next))
 }
 
 /// Threads that have ended are not waited for: what they would have written is missing, that is all.
@@ -540,7 +572,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
 }
 
 /// At most one lane of the warp comes to a block: it waits for nobody.
-fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+pub(super) fn in_one_lane(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
     let dominators = cx.dominators();
     warp.edges_to(block).iter().any(|&(branch, target)| {
         let only = cx.flow.predecessors[target].as_slice() == [branch];

@@ -1,6 +1,7 @@
 //! Rules about memory: sectors, banks, atomics on one address.
 
 use super::partial::Partial;
+use super::rounds::below;
 use super::{Context, arrays, finding, side_by_side};
 use crate::model::*;
 use crate::words;
@@ -234,9 +235,14 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .stride_bytes
             .map(|s| format!(" (stride {s} bytes)"))
             .unwrap_or_default();
+        // One component of wide elements: rows that are longer by an element leave it in the same banks.
+        let of_wide = access.granule.is_some_and(|granule| {
+            granule > access.bytes && granule < 32 && ways <= granule.div_ceil(4)
+        });
         let advice = match access.stride_bytes.map(i64::unsigned_abs) {
             // A row has at least the words of a quarter of the banks; what is shorter is a structure or a vector.
             Some(distance) if distance < 32 => "; keep its components in arrays of their own",
+            None if of_wide => "; keep its components in arrays of their own",
             None if ways == 2 => "",
             _ => "; pad the row by one element",
         };
@@ -305,9 +311,9 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
-        if cx.block_of[access.inst]
-            .is_some_and(|block| is_one_lane_of_an_instantiation(cx, partial, block))
-        {
+        if cx.block_of[access.inst].is_some_and(|block| {
+            is_one_lane_of_an_instantiation(cx, partial, block) || holds_a_ticket(cx, partial, block)
+        }) {
             continue;
         }
         let lanes = access.lanes;
@@ -334,6 +340,45 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// `if (atomicAdd(&taken, 1) == 0)`: what an atomic operation found in memory is one number in one lane, but for numbers that
+/// the others leave as they are.
+fn holds_a_ticket(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+    let function = cx.function;
+    let is_ticket = |value: Value| {
+        let ValueDef::Result(inst, _) = function.values[below(function, value)].def else {
+            return false;
+        };
+        let data = &function.insts[inst];
+        matches!(
+            data.op,
+            Op::Atomic(
+                AtomicOp::Add | AtomicOp::Sub | AtomicOp::Exchange | AtomicOp::CompareExchange,
+                ..
+            )
+        ) && cx.block_of[inst].is_some_and(|at| cx.uniform(data.args[0], at, Scope::Subgroup))
+    };
+    warp.edges_to(block).iter().any(|&(branch, target)| {
+        let Terminator::Branch {
+            condition, then, ..
+        } = &function.blocks[branch].terminator
+        else {
+            return false;
+        };
+        let wanted = match then.block == target {
+            true => IntCondition::Equal,
+            false => IntCondition::NotEqual,
+        };
+        let compare = function.defining(*condition);
+        compare.is_some_and(|data| {
+            data.op == Op::IntCompare(wanted) && {
+                let [a, b] = [data.args[0], data.args[1]];
+                let same = |value: Value| cx.uniform(value, branch, Scope::Subgroup);
+                is_ticket(a) && same(b) || is_ticket(b) && same(a)
+            }
+        })
+    })
 }
 
 /// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: what is equal in how many lanes, only a template argument tells,

@@ -19,6 +19,7 @@ pub(super) struct Partial {
     witness_alive: EntityVec<Block, Option<Block>>,
     controlled_by: EntityVec<Block, SmallVec<[Control; 2]>>,
     fails: EntityVec<Block, bool>,
+    ends: EntityVec<Block, bool>,
 }
 
 /// A branch on which a block depends, by the edge to `target`.
@@ -95,7 +96,13 @@ impl Partial {
             witness_alive: spread(&controlled_alive, true),
             controlled_by,
             fails,
+            ends,
         }
+    }
+
+    /// From a block a lane ends without coming to anything at which lanes of the scope wait for each other.
+    pub(super) fn ends(&self, block: Block) -> bool {
+        self.ends[block]
     }
 
     /// Every way from a block ends in a failure of the grid.

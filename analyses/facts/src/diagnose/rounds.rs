@@ -230,8 +230,23 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
             }
             _ => unchanged(cx, value, header),
         },
-        _ => unchanged(cx, value, header),
+        _ => unchanged(cx, value, header).or_else(|| fetched(cx, value, header?)),
     }
+}
+
+/// What all lanes of a warp fetch together in each round, such as the next item of a queue: it grows by an amount of its own.
+fn fetched(cx: &Context<'_>, value: Value, header: Block) -> Option<Growth> {
+    let ValueDef::Result(inst, _) = cx.function.values[value].def else {
+        return None;
+    };
+    let block = cx.block_of[inst]?;
+    let op = &cx.function.insts[inst].op;
+    let fetches = matches!(op, Op::Load(_) | Op::Atomic(..) | Op::Warp(_));
+    let within = cx.flow.position[block] >= cx.flow.position[header];
+    (fetches && within && cx.uniform(value, block, Scope::Subgroup)).then_some(Growth {
+        symbolic: true,
+        ..Growth::default()
+    })
 }
 
 /// Uniform, and computed before the loop or read again from memory that nobody writes.

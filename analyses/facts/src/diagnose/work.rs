@@ -1,6 +1,6 @@
 //! Rules about work that need not be: the same value computed by every lane, double precision by accident.
 
-use super::{Context, finding};
+use super::{Context, convergence, finding};
 use crate::cost::is_folded;
 use crate::model::*;
 use ir::{
@@ -148,9 +148,15 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
             candidates.push((block, inst, result));
         }
     }
-    for (_, inst, result) in candidates {
+    let mut warp = None;
+    for (block, inst, result) in candidates {
         let sum = cost.get(&result).copied().unwrap_or(0);
         if sum < WORTH_A_REMARK || used_by_another.contains(&result) {
+            continue;
+        }
+        // One thread of the workgroup computes it once already.
+        let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
+        if convergence::in_one_lane(cx, partial, block) {
             continue;
         }
         let message = format!(

@@ -95,6 +95,7 @@ pub(super) fn of(
                     result,
                     control,
                     &[(block, data.args[1]), (block, data.args[2])],
+                    None,
                 ),
             }
             Some(Outcome::Done)
@@ -334,7 +335,11 @@ fn binary(
         | BinaryOp::MaxUnsigned => {
             let signed = matches!(op, BinaryOp::MinSigned | BinaryOp::MaxSigned);
             if !signed && !natural {
-                return None;
+                // No number is larger than the lesser one, whatever the other would be as a signed one.
+                let bounds = [ra, rb].into_iter().filter(|range| range.0 >= 0);
+                let most = bounds.map(|range| range.1).min()?;
+                let known = op == BinaryOp::MinUnsigned;
+                return known.then_some(Outcome::Opaque(least, (0, most)));
             }
             let least_of = matches!(op, BinaryOp::MinSigned | BinaryOp::MinUnsigned);
             let range = if least_of {
@@ -346,7 +351,7 @@ fn binary(
             let choice =
                 difference(engine, a, b, bits).map_or(DIVERGENT, |d| engine.form_level(&d, block));
             if choice > DIVERGENT {
-                engine.merge_of(block, result, choice, &[(block, a), (block, b)]);
+                engine.merge_of(block, result, choice, &[(block, a), (block, b)], Some(range));
                 return Some(Outcome::Done);
             }
             Some(Outcome::Opaque(least, range))

@@ -11,17 +11,18 @@ impl Engine<'_> {
     pub(super) fn merge(&mut self, block: Block, index: u32, param: Value) {
         let arriving = self.tables.take_incoming();
         let incoming = arriving.of(self.tables.param_number(block, index));
-        self.merge_of(block, param, self.join_level[block], incoming);
+        self.merge_of(block, param, self.join_level[block], incoming, None);
         self.tables.give_incoming(arriving);
     }
 
-    /// One of several values, chosen as uniformly as `control` says.
+    /// One of several values, chosen as uniformly as `control` says, and by which: it lies `within` an interval.
     pub(crate) fn merge_of(
         &mut self,
         block: Block,
         result: Value,
         control: Level,
         incoming: &[(Block, Value)],
+        within: Option<(i64, i64)>,
     ) {
         let bits = self.ty(result).bits();
         let integral = self.ty(result).is_integral();
@@ -37,6 +38,9 @@ impl Engine<'_> {
         for &arg in &seen {
             let r = self.cells[arg].range;
             range = (range.0.min(r.0), range.1.max(r.1));
+        }
+        if let Some((low, high)) = within.filter(|_| seen.len() == incoming.len()) {
+            range = (range.0.max(low), range.1.min(high));
         }
         let own = matches!(self.function.values[result].def, ValueDef::Param(..));
         let plain = seen
