@@ -207,7 +207,10 @@ fn induction(engine: &Engine<'_>, l: LoopId, value: Value) -> Option<Induction> 
         let (start, range, step) = (start?, range?, step?);
         return (step != 0).then_some(Induction {
             start: start.map(|start| start.wrapping_add(offset)),
-            range: (range.0.saturating_add(offset), range.1.saturating_add(offset)),
+            range: (
+                range.0.saturating_add(offset),
+                range.1.saturating_add(offset),
+            ),
             step,
         });
     }
@@ -232,9 +235,7 @@ fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Opti
         LessSigned | LessEqualSigned | LessUnsigned | LessEqualUnsigned if step > 0 => {
             (from.0, to.1)
         }
-        GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned
-            if step < 0 =>
-        {
+        GreaterSigned | GreaterEqualSigned | GreaterUnsigned | GreaterEqualUnsigned if step < 0 => {
             (from.1, to.0)
         }
         _ => return None,

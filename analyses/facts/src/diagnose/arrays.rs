@@ -9,8 +9,8 @@
 //! What is not understood may well be a constant, and is not told. Tables of constants and members of one parameter of a
 //! kernel are left alone: compilers lay them into constant memory.
 
-use super::{Context, finding};
 use super::rounds::below;
+use super::{Context, finding};
 use crate::model::*;
 use ir::{BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};

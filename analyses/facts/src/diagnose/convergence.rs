@@ -120,16 +120,17 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let told = finding(code, tier, barrier.loc, message, related);
         split.push((branch, block, (!whole_grid).then_some(barrier.inst), told));
     }
-    // One branch is told of once: at the first barrier behind it. What stands in front of it in a loop is reached by the
-    // way back, and not at all by threads that have missed the first.
-    let nearest = |branch: Block, block: Block| {
-        let (from, at) = (cx.flow.position[branch], cx.flow.position[block]);
-        (at <= from, at)
-    };
-    split.sort_by_key(|&(branch, block, ..)| (branch, nearest(branch, block)));
-    let mut last = None;
-    for (branch, _, inst, told) in split {
-        if last.replace(branch) == Some(branch) {
+    // What stands in front of a branch in a loop is reached by the way back, and not at all by threads that have missed a
+    // barrier behind it.
+    let in_front =
+        |branch: Block, block: Block| cx.flow.position[block] <= cx.flow.position[branch];
+    let behind: Vec<Block> = split
+        .iter()
+        .filter(|&&(branch, block, ..)| !in_front(branch, block))
+        .map(|&(branch, ..)| branch)
+        .collect();
+    for (branch, block, inst, told) in split {
+        if in_front(branch, block) && behind.contains(&branch) {
             continue;
         }
         out.push(match inst {
@@ -161,7 +162,9 @@ fn returns_from_within(cx: &Context<'_>, partial: &Partial, branch: Block) -> bo
     let header = forest.loops[own].header;
     let next = &cx.flow.successors[branch];
     let mut outside = next.iter().filter(|&&next| !forest.contains(own, next));
-    branch != header && !next.contains(&header) && outside.all(|&next| partial.ends(next) && !partial.fails(next))
+    branch != header
+        && !next.contains(&header)
+        && outside.all(|&next| partial.ends(next) && !partial.fails(next))
 }
 
 /// Threads that have ended are not waited for: what they would have written is missing, that is all.

@@ -312,7 +312,8 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
         if cx.block_of[access.inst].is_some_and(|block| {
-            is_one_lane_of_an_instantiation(cx, partial, block) || holds_a_ticket(cx, partial, block)
+            is_one_lane_of_an_instantiation(cx, partial, block)
+                || holds_a_ticket(cx, partial, block)
         }) {
             continue;
         }

@@ -351,7 +351,13 @@ fn binary(
             let choice =
                 difference(engine, a, b, bits).map_or(DIVERGENT, |d| engine.form_level(&d, block));
             if choice > DIVERGENT {
-                engine.merge_of(block, result, choice, &[(block, a), (block, b)], Some(range));
+                engine.merge_of(
+                    block,
+                    result,
+                    choice,
+                    &[(block, a), (block, b)],
+                    Some(range),
+                );
                 return Some(Outcome::Done);
             }
             Some(Outcome::Opaque(least, range))
@@ -470,10 +476,21 @@ fn counts_warps(engine: &Engine<'_>, thread: Value, size: Value, block: Block) -
 
 /// The least `p` such that all lanes of a warp have values in one aligned block of `2^p`.
 fn span_below(engine: &Engine<'_>, form: &Form, block: Block) -> Option<u32> {
+    const QUOTIENTS: u32 = 4;
+    span(engine, form, block, QUOTIENTS)
+}
+
+/// The same through so many quotients of quotients.
+fn span(engine: &Engine<'_>, form: &Form, block: Block, quotients: u32) -> Option<u32> {
     if form.assumed {
         return None;
     }
     let shape = &engine.shape;
+    if let Some(quotients) = quotients.checked_sub(1)
+        && let Some(power) = span_of_quotient(engine, form, block, quotients)
+    {
+        return Some(power);
+    }
     let (coefficient, is_lane) = steps_along_a_warp(engine, form, block)?;
     let coefficient = u64::try_from(coefficient).ok()?;
     let span = coefficient.checked_mul(u64::from(shape.warp) - 1)?;
@@ -488,6 +505,41 @@ fn span_below(engine: &Engine<'_>, form: &Form, block: Block) -> Option<u32> {
     let aligned = rest.min(first);
     let power = u64::BITS - span.leading_zeros();
     (1u64.checked_shl(power)? <= aligned).then_some(power)
+}
+
+/// The same of `tid / 8`, beside what is uniform: what lies in one block of `2^p` lies in one of `2^(p - 3)` then.
+fn span_of_quotient(engine: &Engine<'_>, form: &Form, block: Block, quotients: u32) -> Option<u32> {
+    let varies = |term: &&Term| engine.term_level(&term.factors, block) < SUBGROUP;
+    let mut varying = form.terms.iter().filter(varies);
+    let (Some(only), None) = (varying.next(), varying.next()) else {
+        return None;
+    };
+    let &[atom] = only.factors.as_slice() else {
+        return None;
+    };
+    let scale = u64::try_from(only.coefficient).ok()?;
+    if !scale.is_power_of_two() || atom as usize >= engine.function.values.len() {
+        return None;
+    }
+    let data = engine.function.defining(Value(atom))?;
+    let (of, by) = (
+        *data.args.first()?,
+        engine.function.int_constant(*data.args.get(1)?)?,
+    );
+    let natural = engine.cells[of].range.0 >= 0;
+    let shifted = match data.op {
+        Op::Binary(BinaryOp::ShrUnsigned | BinaryOp::ShrSigned, _) => u32::try_from(by)
+            .ok()
+            .filter(|&by| by < engine.ty(of).bits())?,
+        Op::Binary(BinaryOp::DivUnsigned, _) if by > 0 && by & (by - 1) == 0 => by.trailing_zeros(),
+        Op::Binary(BinaryOp::DivSigned, _) if natural && by > 0 && by & (by - 1) == 0 => {
+            by.trailing_zeros()
+        }
+        _ => return None,
+    };
+    let inner = span(engine, &engine.cells[of].form, block, quotients)?;
+    let power = inner.saturating_sub(shifted) + scale.trailing_zeros();
+    (1u64.checked_shl(power)? <= aligned_rest(engine, form, block)).then_some(power)
 }
 
 /// The step from lane to lane of a form that counts the lanes of a warp up from its first: a multiple of the lane, of `tid.x` where

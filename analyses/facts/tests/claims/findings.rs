@@ -407,3 +407,149 @@ fn a_condition_that_stays_is_a_guard() {
     assert!(of("in[i] < s"));
     assert!(of("i < count[k]"));
 }
+
+#[test]
+fn members_of_a_parameter_lie_in_constant_memory() {
+    let of = |first: &str| {
+        let text = format!(
+            "struct P {{ long rank; int* rows[8]; }};
+             __device__ int inner(const P p, int d) {{ return p.rows[d][1]; }}
+             __global__ void k(P p) {{ {first} p.rows[p.rank % 8][threadIdx.x] = inner(p, threadIdx.y); }}"
+        );
+        tells(&text, Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of(""));
+    assert!(of("p.rows[threadIdx.x & 7] = 0;"));
+}
+
+#[test]
+fn loops_that_are_unrolled_to_a_bound() {
+    let of = |limit: &str, request: &str| {
+        let body = format!(
+            "float a[4] = {{}}; {request}
+             for (int j = 0; j < {limit}; j++) a[j] = in[j * gridDim.x];
+             out[threadIdx.x] = a[0] + a[1] + a[2] + a[3];"
+        );
+        tells(&kernel("", &body), Code::LocalArrayDynamicIndex)
+    };
+    let request = "\n#pragma unroll\n";
+    for limit in [
+        "min(n / (int)gridDim.x, 4)",
+        "min(n / gridDim.x, 4u)",
+        "(n & 3)",
+    ] {
+        assert!(!of(limit, request), "{limit}");
+    }
+    assert!(of("min(n, m)", request));
+    assert!(of("min(n, 4)", ""));
+}
+
+#[test]
+fn threads_that_return_from_within_a_loop() {
+    let of = |leave: &str| {
+        let body = format!(
+            "__shared__ int base;
+             for (;;) {{
+               __syncthreads();
+               if (threadIdx.x == 0) base = atomicAdd(count, 256);
+               __syncthreads();
+               int i = base + threadIdx.x;
+               if (i >= n) {leave};
+               out[i] = in[i];
+             }}
+             __syncthreads(); out[0] = base;"
+        );
+        let text = kernel("", &body);
+        (
+            tells(&text, Code::BarrierInDivergentLoop),
+            tells(&text, Code::DivergentLoop),
+        )
+    };
+    // The next item is fetched by all: nobody goes a round more than one.
+    assert_eq!(of("return"), (false, false));
+    assert_eq!(of("break"), (true, false));
+}
+
+#[test]
+fn a_split_is_told_behind_it() {
+    let body = "__shared__ float s[256];
+        for (int k = 0; k < n; ++k) {
+          s[threadIdx.x] = out[threadIdx.x];
+          __syncthreads();
+          if (s[threadIdx.x ^ 1] > 3) break;
+          __syncthreads();
+        }
+        __syncthreads(); out[threadIdx.x] = s[0];";
+    let told = messages(&kernel("", body), Dialect::Cuda);
+    let barriers = told
+        .iter()
+        .filter(|(code, _)| *code == Code::BarrierInDivergentLoop);
+    assert_eq!(barriers.count(), 1);
+}
+
+#[test]
+fn a_ticket_is_drawn_by_one_lane() {
+    let of = |drawn: &str, condition: &str| {
+        let body = format!(
+            "int ticket = atomicAdd({drawn}, 1);
+             if ({condition}) atomicAdd(count + 1, 3);"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda);
+        let same = told
+            .iter()
+            .filter(|(code, _)| *code == Code::AtomicSameAddress);
+        same.count()
+    };
+    // The ticket's own counter is told of.
+    assert_eq!(of("count", "ticket == 0"), 1);
+    assert_eq!(of("count", "ticket < 4"), 2);
+    assert_eq!(of("count + threadIdx.x + 8", "ticket == 0"), 1);
+}
+
+#[test]
+fn what_one_thread_computes_is_computed_once() {
+    let of = |condition: &str| {
+        let body = format!("if ({condition}) out[threadIdx.x] = expf(float(m)) * in[0];");
+        tells(&kernel("", &body), Code::RedundantPerThreadWork)
+    };
+    assert!(!of("n && threadIdx.x == 0"));
+    assert!(of("n && threadIdx.x < 16"));
+}
+
+#[test]
+fn rows_of_a_quotient_are_whole_warps() {
+    let of = |rows: &str| {
+        let body = format!(
+            "int first = max(0, n - m), end = (n + {rows} - 1) / {rows} * {rows} + first;
+             for (int i = first + threadIdx.x / 8; i < end; i += 32) {{
+               float x = in[i]; x += __shfl_xor_sync(0xffffffff, x, 1); out[i] = x;
+             }}
+             __syncwarp(); out[threadIdx.x] = 1;"
+        );
+        tells(&kernel("", &body), Code::WarpSyncMask)
+    };
+    assert!(!of("4"));
+    assert!(!of("8"));
+    assert!(of("2"));
+    assert!(of("3"));
+}
+
+#[test]
+fn components_of_wide_elements_share_banks() {
+    let of = |element: &str, component: &str| {
+        let text = format!(
+            "groupshared {element} tile[20][20]; RWTexture2D<float> to;
+             [numthreads(8, 8, 1)] void main(uint2 t : SV_GroupThreadID) {{ to[t] = tile[t.y + 1][t.x + 1]{component}; }}"
+        );
+        let told = messages(&text, Dialect::Hlsl);
+        let mut conflicts = told.into_iter();
+        let found = conflicts.find(|(code, _)| *code == Code::BankConflict);
+        found.map(|(_, message)| message).unwrap_or_default()
+    };
+    let told = of("float4", ".w");
+    assert!(
+        told.contains("4-way") && told.contains("arrays of their own"),
+        "{told}"
+    );
+    assert!(of("float", "").is_empty());
+}

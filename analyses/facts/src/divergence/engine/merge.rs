@@ -88,9 +88,7 @@ impl Engine<'_> {
         } else {
             let start = &self.cells[first].form;
             start.filtered(|t| {
-                !t.factors.is_empty()
-                    && self.term_level(&t.factors, block) < DISPATCH
-                    && (!own || self.valid_factors(&t.factors, block))
+                !t.factors.is_empty() && (!own || self.valid_factors(&t.factors, block))
             })
         };
         if !integral {
