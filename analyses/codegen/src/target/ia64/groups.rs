@@ -16,6 +16,7 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4; volume 3, chapter 5.
 
 use super::listing::{Item, Listing};
+use crate::bundle::block::Type;
 use crate::mir::dependence::read_in_group;
 use crate::mir::relations::{Guard, Relations};
 use crate::mir::{Branch, Class, Def, Parallel, Reg};
@@ -241,7 +242,10 @@ impl Walk<'_> {
             }
             (true, _) => {
                 let relations = &self.relations;
-                let kept = |held: &Held| held.item == at || !relations.implies(held.guard, guard);
+                // A predicate is read, whatever it holds.
+                let kept = |held: &Held| {
+                    held.read || held.item == at || !relations.implies(held.guard, guard)
+                };
                 self.open.retain(kept);
                 self.before.retain(kept);
                 self.branched.push(guard);
@@ -272,7 +276,9 @@ impl Walk<'_> {
             inst.defs
                 .iter()
                 .for_each(|&def| self.open.add(held(def, false)));
-        } else if inst.predicate == 63 {
+        }
+        // `nop.b`, `hint.b` and `break.b` read theirs as branches do.
+        if inst.predicate == 63 && (leaves || inst.unit == Some(Type::B)) {
             let def = Def {
                 register: Reg::predicate(63),
                 parallel: Parallel::Alone,

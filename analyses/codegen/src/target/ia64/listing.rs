@@ -1,8 +1,8 @@
 //! A file as instructions in order, with their groups, bundles and blocks.
 //!
-//! A *group* ends at `;;`. A *block* is what executes in order and moves as a whole: it ends at labels, tags and directives,
-//! behind branches, around what is opaque. Statements of a macro that is defined in the file are not seen: its use is
-//! opaque.
+//! A *group* ends at `;;`, and where GNU `as` puts a stop by itself: at alignments, at the ends of procedures and sections.
+//! A *block* is what executes in order and moves as a whole: it ends at labels, tags and directives, behind branches, around
+//! what is opaque. Statements of a macro that is defined in the file are not seen: its use is opaque.
 
 use super::decode::decode;
 use super::names::{Meaning, Names, Stacked};
@@ -110,6 +110,9 @@ pub fn listing(document: &Document, text: &str) -> Listing {
             StatementKind::Directive(directive) => {
                 ends(&mut out.blocks);
                 match &*directive.name {
+                    // The assembler closes the bundle in front, with a stop.
+                    ".align" | ".balign" | ".p2align" | ".proc" | ".endp" | ".text"
+                    | ".section" => group += 1,
                     ".auto" => automatic = true,
                     ".explicit" | ".default" => automatic = false,
                     name if name.starts_with(".pred.") => {

@@ -189,6 +189,25 @@ impl Context<'_> {
         }
     }
 
+    /// The library's own overloads of a mathematical function on numbers: what they compute is known, however they are
+    /// written.
+    fn is_library_math(&self, full: &str, candidates: &[Callee], list: &[Arg<'_>]) -> bool {
+        let of_library = |namespace: &[SmolStr]| match namespace {
+            [first, ..] if first == "std" => true,
+            [first, second, ..] => first == "cuda" && second == "std",
+            _ => false,
+        };
+        self.language == crate::function::Language::Cuda
+            && builtins::cuda::is_math(full)
+            && candidates.iter().any(|c| of_library(&c.namespace))
+            && candidates
+                .iter()
+                .all(|c| c.namespace.is_empty() || of_library(&c.namespace))
+            && list
+                .iter()
+                .all(|argument| argument.operand.ty().value_type().is_arithmetic())
+    }
+
     fn call_name(&mut self, name: &Name, arguments: &[Expr], span: Span) -> Operand {
         let Some(last) = name.segments.last() else {
             return Operand::Value(RValue::void());
@@ -310,6 +329,11 @@ impl Context<'_> {
             if self.is_c()
                 && standard
                 && !candidates.iter().any(entered)
+                && let Some(found) = self.call_builtin(&full, &explicit, &list, span)
+            {
+                return Operand::Value(found);
+            }
+            if self.is_library_math(&full, &candidates, &list)
                 && let Some(found) = self.call_builtin(&full, &explicit, &list, span)
             {
                 return Operand::Value(found);

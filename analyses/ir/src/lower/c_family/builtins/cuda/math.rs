@@ -93,17 +93,37 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
     special(cx, call, base, &ty)
 }
 
+const LONE: [&str; 14] = [
+    "min", "max", "abs", "isnan", "isinf", "isfinite", "signbit", "labs", "llabs", "umin", "umax",
+    "clamp", "lerp", "midpoint",
+];
+
+fn known(base: &str) -> bool {
+    unary(base).is_some() || binary(base).is_some() || is_special(base)
+}
+
+/// The compiler's own name of a function is the function.
+fn spelled(name: &str) -> &str {
+    name.strip_prefix("__builtin_").unwrap_or(name)
+}
+
+/// A function of `<math.h>`, by its name without namespaces, whose arguments are numbers and whose result is one.
+pub(super) fn is_function(name: &str) -> bool {
+    let name = spelled(name);
+    let writes = ["sincos", "sincospi", "modf", "frexp", "remquo"];
+    let base = match name.strip_suffix('f') {
+        Some(base) if known(base) => base,
+        _ => name,
+    };
+    known(base) && !writes.contains(&base) || matches!(base, "isnan" | "isinf" | "isfinite")
+}
+
 /// `sqrtf` is `sqrt` on float; `__expf` an intrinsic of the same function; `sqrt` goes by its argument.
 fn base_and_type<'a>(call: &Call<'a>) -> Option<(&'a str, CType)> {
-    const LONE: [&str; 14] = [
-        "min", "max", "abs", "isnan", "isinf", "isfinite", "signbit", "labs", "llabs", "umin",
-        "umax", "clamp", "lerp", "midpoint",
-    ];
-    let name = call.name;
+    let name = spelled(call.name);
     if LONE.contains(&name) {
         return Some((name, CType::FLOAT));
     }
-    let known = |base: &str| unary(base).is_some() || binary(base).is_some() || is_special(base);
     if let Some(intrinsic) = name.strip_prefix("__").and_then(|n| n.strip_suffix('f'))
         && known(intrinsic)
     {
@@ -114,7 +134,7 @@ fn base_and_type<'a>(call: &Call<'a>) -> Option<(&'a str, CType)> {
     {
         return Some((base, CType::FLOAT));
     }
-    let base = name.strip_prefix("__builtin_").unwrap_or(name);
+    let base = name;
     if !known(base) {
         return None;
     }

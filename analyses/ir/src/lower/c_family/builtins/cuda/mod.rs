@@ -56,6 +56,11 @@ pub fn call(
         .or_else(|| synchronization::call(cx, &call))
 }
 
+/// A function of `<math.h>`, in whichever of the namespaces that are looked through.
+pub fn is_math(name: &str) -> bool {
+    math::is_function(plain(name))
+}
+
 /// A call of a builtin.
 struct Call<'a> {
     /// Without the namespaces that are looked through.
@@ -161,6 +166,11 @@ fn library(cx: &mut Context<'_>, full: &str, call: &Call<'_>) -> Option<RValue> 
         | "static_assert"
         | "__pragma"
         | "__device_builtin__" => Some(RValue::void()),
+        // What runs is not evaluated by the compiler.
+        "__builtin_is_constant_evaluated" | "is_constant_evaluated" => {
+            let no = cx.builder.int(Type::Bool, 0);
+            Some(RValue::scalar(CType::Bool, no))
+        }
         "__builtin_expect"
         | "__builtin_assume_aligned"
         | "assume_aligned"
