@@ -676,3 +676,48 @@ fn a_template_that_calls_itself_for_an_unknown_number_is_entered_once() {
     };
     assert!(told(kernels[0]) && !told(kernels[1]));
 }
+
+#[test]
+fn functions_of_the_library_are_known_by_their_names() {
+    // As a header writes them: by compiler's functions and types that only a whole C++ compiler computes.
+    let header = "namespace std {
+        template <class T, class U> struct promoted { typedef decltype(hidden(T(), U())) type; };
+        template <class T> constexpr const T& min(const T& a, const T& b) noexcept(hidden<T>) { return b < a ? b : a; }
+        template <class T, class U> typename promoted<T, U>::type pow(T x, U y) { return pow((typename promoted<T, U>::type)x, y); }
+        inline bool isnan(float x) { return hidden(x); }
+        inline float fmax(float x, float y) { return __builtin_is_constant_evaluated() ? hidden(x) : __builtin_fmaxf(x, y); }
+    } using std::min; using std::pow;\n";
+    let of = |body: &str| {
+        words(&format!(
+            "{header} __global__ void k(int* out) {{ int i = threadIdx.x; out[i] = {body}; }}"
+        ))
+    };
+    assert_eq!(of("min(i, 3)"), lanes(|i| i.min(3)));
+    assert_eq!(of("std::min(i, 3)"), lanes(|i| i.min(3)));
+    assert_eq!(of("(int)pow(2.0f, i)"), lanes(|i| 1 << i));
+    assert_eq!(of("std::isnan((float)i)"), lanes(|_| 0));
+    assert_eq!(of("(int)std::fmax((float)i, 3.f)"), lanes(|i| i.max(3)));
+    // A user's own goes before it.
+    let own = "namespace mine { __device__ int min(int a, int b) { return a + b; }
+        __global__ void k(int* out) { int i = threadIdx.x; out[i] = min(i, 3); } }";
+    assert_eq!(words(&format!("{header} {own}")), lanes(|i| i + 3));
+}
+
+#[test]
+fn a_barrier_of_the_library_is_waited_at() {
+    let header = "namespace cuda { enum thread_scope { thread_scope_block };
+        template <thread_scope S, class F = int> class barrier { long phase; public:
+          __device__ long arrive() { return hidden(&phase); }
+          __device__ void wait(long token) { while (!hidden(&phase, token)); } }; }\n";
+    let source = format!(
+        "{header} __global__ void k(int* out) {{
+           __shared__ cuda::barrier<cuda::thread_scope_block> b;
+           if (threadIdx.x == 0) init(&b, blockDim.x);
+           __syncthreads();
+           auto token = b.arrive(); b.wait(std::move(token)); out[threadIdx.x] = 1; }}"
+    );
+    let kernel = kernel(&source);
+    let insts = kernel.module.functions[0].insts.values();
+    let waits = insts.filter(|data| matches!(data.op, Op::Barrier(_)));
+    assert_eq!(waits.count(), 2);
+}

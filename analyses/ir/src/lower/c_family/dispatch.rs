@@ -198,7 +198,7 @@ impl Context<'_> {
             _ => false,
         };
         self.language == crate::function::Language::Cuda
-            && builtins::cuda::is_math(full)
+            && builtins::cuda::is_math(full, list.len())
             && candidates.iter().any(|c| of_library(&c.namespace))
             && candidates
                 .iter()

@@ -237,6 +237,13 @@ impl Context<'_> {
             ));
         };
         let item = env.item(entry);
+        // What threads wait at is known by its methods, however its header builds them from atomic operations.
+        if let Some(name @ ("barrier" | "pipeline")) = path.last().map(SmolStr::as_str)
+            && self.language == crate::function::Language::Cuda
+            && item.scope.first().is_some_and(|first| first == "cuda")
+        {
+            return Some(CType::opaque(name));
+        }
         match (&item.kind, entry.what) {
             (ItemKind::Variables(declaration), EntryKind::AliasAmong(number)) => {
                 let declarator = declaration.declarators.get(number as usize)?;

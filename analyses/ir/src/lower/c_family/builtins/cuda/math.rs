@@ -107,15 +107,20 @@ fn spelled(name: &str) -> &str {
     name.strip_prefix("__builtin_").unwrap_or(name)
 }
 
-/// A function of `<math.h>`, by its name without namespaces, whose arguments are numbers and whose result is one.
-pub(super) fn is_function(name: &str) -> bool {
+/// A function of numbers, by its name without namespaces, that does nothing but compute one.
+pub(super) fn is_function(name: &str, arguments: usize) -> bool {
     let name = spelled(name);
-    let writes = ["sincos", "sincospi", "modf", "frexp", "remquo"];
     let base = match name.strip_suffix('f') {
         Some(base) if known(base) => base,
         _ => name,
     };
-    known(base) && !writes.contains(&base) || matches!(base, "isnan" | "isinf" | "isfinite")
+    match base {
+        "sincos" | "sincospi" | "modf" | "frexp" | "remquo" => false,
+        // Not those that are given a comparison.
+        "min" | "max" => arguments == 2,
+        "abs" | "labs" | "llabs" | "isnan" | "isinf" | "isfinite" | "signbit" => true,
+        _ => known(base),
+    }
 }
 
 /// `sqrtf` is `sqrt` on float; `__expf` an intrinsic of the same function; `sqrt` goes by its argument.

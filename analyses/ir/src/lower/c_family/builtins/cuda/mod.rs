@@ -56,9 +56,9 @@ pub fn call(
         .or_else(|| synchronization::call(cx, &call))
 }
 
-/// A function of `<math.h>`, in whichever of the namespaces that are looked through.
-pub fn is_math(name: &str) -> bool {
-    math::is_function(plain(name))
+/// A mathematical function of so many numbers, in whichever of the namespaces that are looked through.
+pub fn is_math(name: &str, arguments: usize) -> bool {
+    math::is_function(plain(name), arguments)
 }
 
 /// A call of a builtin.

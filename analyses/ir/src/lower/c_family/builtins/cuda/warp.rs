@@ -51,7 +51,10 @@ fn barrier(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         | "__threadfence_block"
         | "__threadfence_system"
         | "atomic_thread_fence"
-        | "__fence_view_async_shared" => {
+        | "__fence_view_async_shared"
+        // What the grid in front wrote is seen behind it, and the grid behind may begin.
+        | "cudaGridDependencySynchronize"
+        | "cudaTriggerProgrammaticLaunchCompletion" => {
             cx.builder.inst(Op::Fence, &[], &[]);
             Some(RValue::void())
         }
