@@ -332,7 +332,8 @@ pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, Strin
 fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> String {
     let missing = db::missing_headers(db, file);
     let may_be = match refusal {
-        Refusal::NoForm { ty, .. } => ty == "opaque",
+        // A member of what has no type here is taken for a call.
+        Refusal::NoForm { operation, ty, .. } => ty == "opaque" || operation.contains("::"),
         Refusal::SymbolicParameter { .. }
         | Refusal::Unknown { .. }
         | Refusal::InitialValue { .. }
