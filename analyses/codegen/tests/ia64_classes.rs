@@ -257,6 +257,18 @@ const PAIRS: &[(&str, &str, &str, [u32; 2])] = &[
         [2, 5],
     ),
     ("frpr, ialu", "mov r14 = pr", "add r15 = r14, r33", [2, 2]),
+    (
+        "frar_i, ialu",
+        "mov r14 = ar.lc",
+        "add r15 = r14, r33",
+        [13, 13],
+    ),
+    (
+        "frar_m, ialu",
+        "mov r14 = ar.ccv",
+        "add r15 = r14, r33",
+        [6, 6],
+    ),
     ("frbr, ialu", "mov r14 = b0", "add r15 = r14, r33", [2, 2]),
 ];
 

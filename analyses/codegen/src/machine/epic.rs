@@ -3,7 +3,7 @@
 
 use super::Quantity;
 use super::schema::Issue;
-use crate::bundle::block::Width;
+use crate::bundle::block::{Type, Width};
 use crate::mir::{Branch, Class, File, Inst, Reg};
 
 /// The values of a processor with explicit groups.
@@ -100,6 +100,7 @@ impl Epic {
                 _ => Issue::MultimediaOther,
             },
             Class::FromBranch | Class::FromPredicates => Issue::FromBranch,
+            Class::FromApplication if from.unit == Some(Type::M) => Issue::FromApplicationMemory,
             Class::FromApplication => Issue::FromApplication,
             Class::ToApplication => Issue::ToApplication,
             // A branch sees the register that is moved to in its own group.

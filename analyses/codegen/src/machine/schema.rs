@@ -160,7 +160,8 @@ fields! {
     AluMultimedia = latency.alu_multimedia ["cycles"] 0 to 1000 true "sum or logic to a parallel operation or a shift by a register";
     LoadMultimedia = latency.load_multimedia ["cycles"] 0 to 1000 true "integer load to the same";
     FromBranch = latency.from_branch ["cycles"] 0 to 1000 true "move from a branch or the predicate registers";
-    FromApplication = latency.from_application ["cycles"] 0 to 1000 true "move from an application register";
+    FromApplication = latency.from_application ["cycles"] 0 to 1000 true "move from an application register by an integer unit";
+    FromApplicationMemory = latency.from_application_memory ["cycles"] 0 to 1000 true "move from an application register by a memory unit";
     ToApplication = latency.to_application ["cycles"] 0 to 1000 true "move to an application register";
 
     MemoryLatency = memory.latency ["cycles"] 1 to 10000 true "a load that hits no cache";

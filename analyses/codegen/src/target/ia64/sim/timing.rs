@@ -48,9 +48,13 @@ pub enum Producer {
     Multimedia,
     /// Moves from branch registers and predicates.
     FromBranch,
+    /// Moves from application registers by integer units.
+    FromApplication,
+    /// Those by memory units.
+    FromApplicationMemory,
     Other,
 }
-const PRODUCERS: usize = 15;
+const PRODUCERS: usize = 17;
 
 /// What a value goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +137,8 @@ const ITANIUM: &[Line] = &[
     (Producer::Multimedia, None, 4),
     (Producer::Multimedia, Some(Consumer::Multimedia), 2),
     (Producer::FromBranch, None, 2),
+    (Producer::FromApplication, None, 13),
+    (Producer::FromApplicationMemory, None, 6),
 ];
 const ITANIUM2: &[Line] = &[
     (Producer::Compare, Some(Consumer::BranchPredicate), 0),
@@ -157,6 +163,8 @@ const ITANIUM2: &[Line] = &[
     (Producer::Multimedia, Some(Consumer::Other), 2),
     (Producer::Multimedia, Some(Consumer::FloatAddress), 2),
     (Producer::FromBranch, None, 2),
+    (Producer::FromApplication, None, 13),
+    (Producer::FromApplicationMemory, None, 6),
 ];
 
 impl Timing {
@@ -218,9 +226,9 @@ impl Timing {
 }
 
 /// Where a value of this operation comes from.
-fn producer(op: &Op) -> Producer {
+fn producer(inst: &Inst) -> Producer {
     use super::op::Alu;
-    match op {
+    match &inst.op {
         Op::Alu { op, .. } => match op {
             Alu::Add | Alu::AddOne | Alu::Sub | Alu::SubOne => Producer::Alu,
             _ => Producer::Logic,
@@ -249,6 +257,8 @@ fn producer(op: &Op) -> Producer {
         Op::SetFloat { .. } => Producer::SetFloat,
         Op::GetFloat { .. } => Producer::GetFloat,
         Op::FromBranch { .. } | Op::FromPredicates { .. } => Producer::FromBranch,
+        Op::FromApplication { .. } if inst.unit == Slot::M => Producer::FromApplicationMemory,
+        Op::FromApplication { .. } => Producer::FromApplication,
         _ => Producer::Other,
     }
 }
@@ -388,7 +398,7 @@ impl<'a> Clock<'a> {
             self.ready = self.ready.max(issued + u64::from(latency));
         }
         let base = base(&inst.op);
-        let from = producer(&inst.op);
+        let from = producer(inst);
         for (id, name) in writes {
             let from = if base == Some(name) {
                 Producer::Alu
