@@ -229,6 +229,73 @@ fn quotients_and_products_with_constants_are_those_of_the_host() {
     }
 }
 
+/// Divisors of every length, by both kinds of 64 bits: a function for each, and dividends about its multiples.
+#[test]
+fn quotients_of_wide_numbers_by_constants_are_those_of_the_host() {
+    let count: usize = std::env::var("LOCKSTEP_DIVISIONS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_000);
+    let mut rng = StdRng::seed_from_u64(23);
+    let mut divisors: Vec<u64> = vec![
+        1, 2, 3, 5, 7, 10, 11, 25, 60, 100, 641, 1000, 65_521, 1_000_003,
+    ];
+    for power in [31, 32, 33, 61, 62, 63] {
+        divisors.extend([(1 << power) - 1, 1 << power, (1 << power) + 1]);
+    }
+    divisors.extend([u64::MAX, u64::MAX / 3, u64::MAX / 5 * 4]);
+    let all = divisors.len() + count / 200;
+    while divisors.len() < all {
+        divisors.push((rng.random::<u64>() >> rng.random_range(0..62)).max(3));
+    }
+    for batch in divisors.chunks(40) {
+        let mut text = String::new();
+        for (at, by) in batch.iter().enumerate() {
+            let signed = match *by as i64 {
+                i64::MIN => "(-9223372036854775807L - 1)".to_owned(),
+                by => format!("({by}L)"),
+            };
+            text += &format!(
+                "void u{at}(unsigned long *q, unsigned long *r, const unsigned long *a, const unsigned long *b, int n) {{\n  for (int i = 0; i < n; i++) {{ q[i] = a[i] / {by}UL; r[i] = a[i] % {by}UL; }}\n}}\n"
+            );
+            text += &format!(
+                "void s{at}(long *q, long *r, const long *a, const long *b, int n) {{\n  for (int i = 0; i < n; i++) {{ q[i] = a[i] / {signed}; r[i] = a[i] % {signed}; }}\n}}\n"
+            );
+        }
+        let program = program(&text);
+        for (at, &by) in batch.iter().enumerate() {
+            let mut a = words(&mut rng, 12);
+            for size in [by, (by as i64).unsigned_abs()] {
+                let last = u64::MAX / size;
+                for times in [1, 2, last / 2, rng.random_range(0..=last), last] {
+                    let multiple: u64 = size.wrapping_mul(times);
+                    a.extend([multiple.wrapping_sub(1), multiple, multiple.wrapping_add(1)]);
+                    a.extend([multiple.wrapping_neg(), (!multiple).wrapping_add(2)]);
+                }
+            }
+            a.extend([0, i64::MIN as u64, i64::MAX as u64, u64::MAX]);
+            let found = executed(&program, &format!("u{at}"), 2, [&a, &a], a.len());
+            for (place, &x) in a.iter().enumerate() {
+                assert_eq!(
+                    (found[0][place], found[1][place]),
+                    (x / by, x % by),
+                    "{x} by {by}"
+                );
+            }
+            let by = by as i64;
+            let found = executed(&program, &format!("s{at}"), 2, [&a, &a], a.len());
+            for (place, &x) in a.iter().enumerate() {
+                let x = x as i64;
+                if by == -1 && x == i64::MIN {
+                    continue;
+                }
+                let left = (found[0][place] as i64, found[1][place] as i64);
+                assert_eq!(left, (x / by, x % by), "{x} by {by}");
+            }
+        }
+    }
+}
+
 #[test]
 fn quotients_and_roots_are_those_of_the_host() {
     let count: usize = std::env::var("LOCKSTEP_DIVISIONS")

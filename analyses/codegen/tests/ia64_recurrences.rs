@@ -5,6 +5,8 @@
 //! dependence graph: it follows each variable through one iteration, counts the operations from what each was at the
 //! start, and takes the greatest of what such ways around come to an iteration (a path algebra over the variables).
 //! `LOCKSTEP_RECURRENCES` says how many loops.
+//!
+//! Chains of integers are written beside what they come to: divisions by numbers that are known, rotations, remainders.
 #![allow(clippy::disallowed_methods)]
 
 #[path = "support/judge.rs"]
@@ -202,4 +204,134 @@ fn recurrences_are_as_long_as_their_arithmetic() {
     );
     assert!(judged * 4 > count);
     assert!(reached as u64 * 20 >= judged * 19, "{reached} of {judged}");
+}
+
+/// Loops over `x` of a type, the element `a[i]` and nothing else, with what stands on the way around: `m` to the multiplier,
+/// through it and back; `f` a further operation there; `a` an operation of the general registers.
+const CHAINS: [(Scalar, &str, &str); 24] = [
+    (Scalar::Unsigned, "x / 10", "m"),
+    (Scalar::Unsigned, "x / 7 + 5", "maa"),
+    (Scalar::Unsigned, "x / 16 + 5", "aaa"),
+    (Scalar::Unsigned, "(x + a[i]) % 10", "aamaa"),
+    (Scalar::Unsigned, "(x + a[i]) % 65521", "aamf"),
+    (Scalar::Int, "x / 10", "m"),
+    (Scalar::Int, "x / 7 + 100000", "ma"),
+    (Scalar::Int, "x / -10 + 5", "maa"),
+    (Scalar::Int, "(x / 2 + a[i]) % 10", "aaaamaaa"),
+    (Scalar::Int, "(x / 2 + a[i]) % 1000003", "aaaamf"),
+    (Scalar::Int, "x / 8 + 3", "aaaa"),
+    (Scalar::Int, "x / -8 + 3", "aaaaa"),
+    (Scalar::Int, "x % 64 + 1000", "aaaaa"),
+    (Scalar::UnsignedLong, "x / 10 + 3", "maa"),
+    (Scalar::UnsignedLong, "x / 7", "ma"),
+    (Scalar::UnsignedLong, "(x + a[i]) % 10", "amaaaa"),
+    (Scalar::UnsignedLong, "(x + a[i]) % 1000003", "amff"),
+    (Scalar::Long, "x / 3", "m"),
+    (Scalar::Long, "x / 10 + 3", "maaa"),
+    (Scalar::Long, "x / 11 * 2", "maaa"),
+    (Scalar::Long, "(x / 2 + a[i]) % 1000003", "aaaamfff"),
+    (Scalar::UnsignedLong, "((x << 5) | (x >> 59)) ^ a[i]", "aa"),
+    (Scalar::UnsignedLong, "((x >> 3) + (x << 61)) ^ a[i]", "aa"),
+    (Scalar::Unsigned, "((x << 13) | (x >> 19)) + a[i]", "aaa"),
+];
+
+#[test]
+fn chains_of_integers_are_as_long_as_their_arithmetic() {
+    // To the multiplier, through it, and back, as `latency` of the tables has them; a second operation there.
+    let machines = [("itanium", 9 + 7 + 2, 7), ("itanium2", 5 + 4 + 5, 4)];
+    let mut wrong = Vec::new();
+    for (ty, step, way) in CHAINS {
+        let name = ty.text();
+        let text = format!(
+            "{name} f(const {name} *restrict a, {name} x, long n) {{\n  for (long i = 0; i < n; i++) x = {step};\n  return x;\n}}\n"
+        );
+        let module = module_of(&text, "f");
+        for (machine, back, more) in machines {
+            let table = machine::named(machine).expect("a table");
+            let options = Options {
+                pipeline: Some(software::Options {
+                    always: true,
+                    unroll: Some(1),
+                    ..software::Options::default()
+                }),
+                ..Options::default()
+            };
+            let code = emit(&module, table.epic().expect("groups"), &options)
+                .unwrap_or_else(|why| panic!("{why:?}\n{text}"));
+            let cycles = |one: char| match one {
+                'm' => back,
+                'f' => more,
+                _ => 1,
+            };
+            let least: u32 = way.chars().map(cycles).sum();
+            let [report] = &code.functions[0].loops[..] else {
+                panic!("{text}");
+            };
+            if report.rec_mii != least || report.ii != Some(report.min_ii()) {
+                wrong.push(format!(
+                    "{machine}, {name} {step}: {} and {:?} for {least}, {:?}",
+                    report.rec_mii, report.ii, report.critical
+                ));
+            }
+            for x in [
+                0u64,
+                1,
+                77,
+                0x7fff_ffff,
+                0x8000_0000,
+                1 << 63,
+                u64::MAX,
+                0x1234_5678_9abc_def0,
+            ] {
+                for n in [0, 1, 2, 5, 9] {
+                    let kernel = chain(&text, ty, x, n);
+                    let expected = interpreted(&kernel, &module);
+                    let limits = Limits::default();
+                    if let Err(why) = agrees(&kernel, "f", &expected, &code.text, &limits) {
+                        panic!("{machine}, x = {x}, n = {n}: {why}\n{text}\n{}", code.text);
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Elements small enough for sums of signed numbers to have room.
+fn chain(text: &str, ty: Scalar, x: u64, n: u64) -> Kernel {
+    let size = ty.bytes();
+    let values = (0..n + 8).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37);
+    let bytes: Vec<u8> = values
+        .flat_map(|value| value.to_le_bytes()[..size].to_vec())
+        .collect();
+    let x = match ty {
+        Scalar::Int => i64::from(x as i32) as u64,
+        Scalar::Unsigned => u64::from(x as u32),
+        _ => x,
+    };
+    let parameter = |name: &str, type_text: &str, argument| Parameter {
+        name: name.into(),
+        type_text: type_text.into(),
+        argument,
+    };
+    let scalar = |ty, bits| Argument::Scalar { ty, bits };
+    Kernel {
+        seed: 0,
+        text: text.to_owned(),
+        name: "f".into(),
+        returns: Some(ty),
+        parameters: vec![
+            parameter(
+                "a",
+                "const void *restrict ",
+                Argument::Pointer {
+                    buffer: 0,
+                    offset: 0,
+                },
+            ),
+            parameter("x", ty.text(), scalar(ty, x)),
+            parameter("n", "long ", scalar(Scalar::Long, n)),
+        ],
+        buffers: vec![Buffer { element: ty, bytes }],
+    }
 }

@@ -112,6 +112,7 @@ fn pure(function: &Function, operation: &Operation) -> Option<Virtual> {
             | "andcm"
             | "extr"
             | "dep"
+            | "shrp"
             | "zxt1"
             | "zxt2"
             | "zxt4"

@@ -248,38 +248,40 @@ impl Selector<'_> {
     /// Block parameters take their values, all at once.
     fn moves(&mut self, edge: &Edge) {
         let source = self.source;
-        let mut copies: Vec<(Virtual, Virtual)> = Vec::new();
-        let mut rest: Vec<(Virtual, Value)> = Vec::new();
+        // With the type from which it is extended on the way.
+        let mut copies: Vec<(Virtual, Virtual, Option<Type>)> = Vec::new();
+        let mut rest: Vec<(Virtual, Value, bool)> = Vec::new();
         for (&arg, &param) in edge.args.iter().zip(&source.blocks[edge.block].params) {
             if !self.widths.needed[param] {
                 continue;
             }
             let to = self.home(param);
+            let zeros = self.widths.is_plain(param) && !self.widths.is_plain(arg);
             let constant = matches!(
                 source.defining(arg).map(|data| &data.op),
                 Some(ir::Op::Const(_) | ir::Op::Undef)
             );
             if constant {
-                rest.push((to, arg));
+                rest.push((to, arg, zeros));
             } else {
                 let from = self.read(arg);
                 if from != to {
-                    copies.push((to, from));
+                    copies.push((to, from, zeros.then(|| self.ty(arg))));
                 }
             }
         }
         while !copies.is_empty() {
             let free = copies
                 .iter()
-                .position(|(to, _)| copies.iter().all(|(_, from)| from != to));
+                .position(|(to, ..)| copies.iter().all(|(_, from, _)| from != to));
             match free {
-                Some(at) => {
-                    let (to, from) = copies.remove(at);
-                    self.copy(to, Name::Virtual(from));
-                }
+                Some(at) => match copies.remove(at) {
+                    (to, from, None) => self.copy(to, Name::Virtual(from)),
+                    (to, from, Some(ty)) => self.zero_extend(to, Name::Virtual(from), ty),
+                },
                 None => {
                     // A circle: one of them steps aside.
-                    let (_, from) = copies[0];
+                    let (_, from, _) = copies[0];
                     let aside = self.out.register(self.out.file(from));
                     self.copy(aside, Name::Virtual(from));
                     for copy in &mut copies {
@@ -290,7 +292,7 @@ impl Selector<'_> {
                 }
             }
         }
-        for (to, value) in rest {
+        for (to, value, zeros) in rest {
             match self.ty(value) {
                 Type::Bool => {
                     let relation = if self.number(value).unwrap_or(0) & 1 != 0 {
@@ -304,7 +306,7 @@ impl Selector<'_> {
                     let from = self.floating(value);
                     put!(self, "mov", [to] = [from]);
                 }
-                _ => match self.number(value).unwrap_or(0) {
+                ty => match self.number(value).unwrap_or(0) & mask(ty, zeros) {
                     number @ -0x20_0000..0x20_0000 => put!(self, "mov", [to] = [number]),
                     number => put!(self, "movl", [to] = [number]),
                 },
@@ -621,5 +623,13 @@ impl Selector<'_> {
         // Looked at from the end: those that leave the most loops, then the second of two.
         next.sort_by_key(|&to| std::cmp::Reverse(shared(to)));
         next
+    }
+}
+
+/// The bits that a constant of this type has in its register: all, or none above its width.
+const fn mask(ty: Type, zeros: bool) -> i64 {
+    match zeros {
+        true => (u64::MAX >> (64 - ty.bits())) as i64,
+        false => -1,
     }
 }

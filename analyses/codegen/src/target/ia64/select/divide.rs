@@ -10,6 +10,7 @@
 //! Architecture* (2000); Cornea, Harrison, Tang, *Scientific Computing on Itanium-Based Systems*, chapters 8 and 9.
 
 use super::float::rounded;
+use super::quotient::Divisor;
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
@@ -98,22 +99,9 @@ impl Selector<'_> {
         if !signed {
             x = self.plain_integer(a);
         }
-        if let Some(by) = self.number(b)
-            && by > 0
-            && (by as u64).is_power_of_two()
-        {
-            return self.divide_power(op, x, by.trailing_zeros(), to);
-        }
-        if let Some(by) = self.number(b)
-            && by != 0
-            && ty.bits() <= 32
-            && !(signed && by < -1 && by.unsigned_abs().is_power_of_two())
-        {
-            let by = match signed {
-                true => by,
-                false => by & ((1 << ty.bits()) - 1),
-            };
-            return self.divide_constant(x, by, signed, remainder, to);
+        if let Some(by) = self.number(b).filter(|&by| by != 0) {
+            let by = Divisor::new(by, ty.bits(), signed);
+            return self.divide_constant(x, by, remainder, to);
         }
         if !signed {
             y = self.plain_integer(b);
@@ -178,75 +166,6 @@ impl Selector<'_> {
             put!(self, "mov", [to] = [quotient]);
             if self.options.total {
                 put_if!(self, zero, "mov", [to] = [-1]);
-            }
-        }
-    }
-
-    /// Numbers of up to 32 bits by a constant: the high half of the product with `M = floor(2^64 / c) + 1`.
-    ///
-    /// `M c = 2^64 + e` with `0 < e <= c`, so that `x M / 2^64` lies above `x / c` by less than `1 / c`: its floor is the quotient
-    /// of what is not negative, and one less than that of what is. Granlund and Montgomery, *Division by Invariant Integers
-    /// using Multiplication*, 1994.
-    fn divide_constant(&mut self, x: Name, by: i64, signed: bool, remainder: bool, to: Virtual) {
-        let size = by.unsigned_abs();
-        if size == 1 {
-            return match (remainder, by < 0) {
-                (true, _) => put!(self, "mov", [to] = [Reg::R0]),
-                (false, true) => put!(self, "sub", [to] = [Reg::R0, x]),
-                (false, false) => put!(self, "mov", [to] = [x]),
-            };
-        }
-        let inverse =
-            self.constant((u64::MAX / size + 1 + u64::from(size.is_power_of_two())) as i64);
-        let high = self.general();
-        self.product(if signed { "xmpy.h" } else { "xmpy.hu" }, high, x, inverse);
-        let mut quotient = high;
-        if signed {
-            let (sign, sum) = (self.general(), self.general());
-            put!(self, "extr.u", [sign] = [x, 63, 1]);
-            put!(self, "add", [sum] = [high, sign]);
-            quotient = sum;
-        }
-        if remainder {
-            let product = self.general();
-            self.times(product, quotient.into_name(), size as i64);
-            put!(self, "sub", [to] = [x, product.into_name()]);
-        } else if by < 0 {
-            put!(self, "sub", [to] = [Reg::R0, quotient.into_name()]);
-        } else {
-            put!(self, "mov", [to] = [quotient]);
-        }
-    }
-
-    /// By 2^k: signed ones are moved up by 2^k - 1 where they are negative.
-    fn divide_power(&mut self, op: BinaryOp, x: Name, k: u32, to: Virtual) {
-        let k = i64::from(k);
-        let quotient = matches!(op, BinaryOp::DivSigned | BinaryOp::DivUnsigned);
-        if k == 0 {
-            return match quotient {
-                true => put!(self, "mov", [to] = [x]),
-                false => put!(self, "mov", [to] = [Reg::R0]),
-            };
-        }
-        match op {
-            BinaryOp::DivUnsigned => put!(self, "shr.u", [to] = [x, k]),
-            BinaryOp::RemUnsigned => put!(self, "extr.u", [to] = [x, 0, k]),
-            _ => {
-                let (sign, moved) = (self.general(), self.general());
-                let p = self.predicate();
-                put!(self, "cmp.gt", [p, Reg::P0] = [Reg::R0, x]);
-                let add = self.constant((1 << k) - 1);
-                put!(self, "add", [sign] = [x, add]);
-                put!(self, "mov", [moved] = [x]);
-                put_if!(self, p, "mov", [moved] = [sign]);
-                if quotient {
-                    put!(self, "shr", [to] = [moved, k]);
-                } else {
-                    let (down, back) = (self.general(), self.general());
-                    put!(self, "shr", [down] = [moved, k]);
-                    put!(self, "shl", [back] = [down, k]);
-                    put!(self, "sub", [to] = [x, back]);
-                }
             }
         }
     }

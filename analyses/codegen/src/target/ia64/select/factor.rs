@@ -34,6 +34,19 @@ pub(super) fn steps(factor: u64, most: u32) -> Option<Vec<Step>> {
     Search::default().steps(factor, most)
 }
 
+/// How many operations of these stand behind each other.
+pub(super) fn depth(steps: &[Step]) -> u32 {
+    let mut depths = vec![0];
+    for step in steps {
+        depths.push(match *step {
+            Step::Shift(a, _) => depths[a] + 1,
+            Step::Add(a, 1..=4, b) => depths[a].max(depths[b]) + 1,
+            Step::Add(a, _, b) | Step::Subtract(a, _, b) => (depths[a] + 1).max(depths[b]) + 1,
+        });
+    }
+    depths[steps.len()]
+}
+
 #[derive(Default)]
 struct Search {
     /// Within how many operations there is nothing.

@@ -7,7 +7,7 @@ use crate::mir::function::{Name, Operand, Virtual};
 use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
 
 /// Shifts and sums that are shorter than the way to the multiplier and back, which takes more than ten cycles.
-const OPERATIONS: u32 = 6;
+pub(super) const OPERATIONS: u32 = 6;
 
 impl Selector<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, value: Value, result: Value) {
@@ -174,6 +174,7 @@ impl Selector<'_> {
         let bits = i64::from(ty.bits());
         let raw = self.target(result);
         match op {
+            BinaryOp::Add if self.funnel(a, b, raw) => {}
             BinaryOp::Add => self.sum(raw, a, b),
             BinaryOp::Sub => match (self.number(a), self.number(b)) {
                 (Some(x @ -128..128), None) => {
@@ -240,6 +241,7 @@ impl Selector<'_> {
             | BinaryOp::RemUnsigned => {
                 self.divide(op, a, b, raw);
             }
+            BinaryOp::Or | BinaryOp::Xor if self.funnel(a, b, raw) => {}
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 let mnemonic = match op {
                     BinaryOp::And => "and",
@@ -271,6 +273,10 @@ impl Selector<'_> {
             }
             BinaryOp::Shl | BinaryOp::ShrUnsigned | BinaryOp::ShrSigned => {
                 self.shift(op, a, b, raw)
+            }
+            BinaryOp::RotateLeft if bits >= 32 && self.number(b).is_some() => {
+                let (x, count) = (self.integer(a), self.number(b).unwrap_or(0) & (bits - 1));
+                self.shift_pair(raw, (x, count), x, bits);
             }
             BinaryOp::RotateLeft => {
                 let plain = self.plain_integer(a);
@@ -436,6 +442,56 @@ impl Selector<'_> {
             1..=4 => put!(self, "shladd", [to] = [x, count, Name::Fixed(Reg::R0)]),
             _ => put!(self, "shl", [to] = [x, count]),
         }
+    }
+
+    /// `(x << k) | (y >> (bits - k))`, whichever way the two are put together: none of their bits meet. Whether it was that.
+    fn funnel(&mut self, a: Value, b: Value, to: Virtual) -> bool {
+        let bits = i64::from(self.ty(a).bits());
+        let shifted = |value: Value, by: BinaryOp| match self.source.defining(value)? {
+            data if matches!(data.op, Op::Binary(op, _) if op == by) && data.guard.is_none() => {
+                Some((data.args[0], self.number(data.args[1])?))
+            }
+            _ => None,
+        };
+        let pair = |left, right| {
+            let (x, up) = shifted(left, BinaryOp::Shl)?;
+            let (y, down) = shifted(right, BinaryOp::ShrUnsigned)?;
+            (up > 0 && down > 0 && up + down == bits).then_some((x, up, y))
+        };
+        let Some((x, up, y)) = pair(a, b).or_else(|| pair(b, a)) else {
+            return false;
+        };
+        // A pair of the one unit that shifts, in the place of two operations: not where these are needed all the same, or one of
+        // them would go elsewhere. What is extended behind a shift is extended nowhere else.
+        let alone = self.widths.uses[a] == 1 || self.widths.uses[b] == 1;
+        let both = self.widths.uses[a] == 1 && self.widths.uses[b] == 1;
+        let extended = [a, b]
+            .iter()
+            .any(|&one| self.widths.extends(self.source, one));
+        let fits = match bits {
+            64 => alone,
+            32 => both && up > 4 && !extended,
+            _ => false,
+        };
+        if fits {
+            let (x, y) = (self.integer(x), self.integer(y));
+            self.shift_pair(to, (x, up), y, bits);
+        }
+        fits
+    }
+
+    /// `(x << k) | (y >> (bits - k))` of 32 or 64 bits; what `y` holds above them does not matter.
+    fn shift_pair(&mut self, to: Virtual, (x, up): (Name, i64), y: Name, bits: i64) {
+        if up == 0 {
+            return put!(self, "mov", [to] = [x]);
+        }
+        let mut below = y;
+        if bits == 32 {
+            let high = self.general();
+            put!(self, "shl", [high] = [y, 32]);
+            below = high.into_name();
+        }
+        put!(self, "shrp", [to] = [x, below, 64 - up]);
     }
 
     fn shift(&mut self, op: BinaryOp, a: Value, b: Value, to: Virtual) {

@@ -26,6 +26,8 @@ mod factor;
 mod float;
 mod integer;
 mod memory;
+mod quotient;
+mod reciprocal;
 mod widths;
 
 use super::emit::Options;
@@ -124,6 +126,7 @@ pub fn select(
     options: &Options,
 ) -> Result<Function, Vec<Refused>> {
     let flow = ir::cfg::ControlFlow::new(source);
+    let forest = ir::loops::LoopForest::new(&flow);
     let mut selector = Selector {
         module,
         source,
@@ -137,9 +140,9 @@ pub fn select(
         unnamed: 0,
         here: source.entry(),
         starts: FxHashMap::default(),
-        widths: Widths::of(source, !options.wraps),
+        widths: Widths::of(source, &forest, !options.wraps),
         origins: Origins::of(source),
-        forest: ir::loops::LoopForest::new(&flow),
+        forest,
         predicate: None,
         values: EntityVec::with_len(None, source.values.len()),
         negations: FxHashMap::default(),

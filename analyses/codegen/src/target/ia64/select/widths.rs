@@ -11,10 +11,16 @@
 //! optimistically.
 //! Linear in the instructions for each round, and a round only ever takes something away.
 
+use ir::loops::LoopForest;
 use ir::*;
+
+/// How often sums are looked at.
+const ROUNDS: usize = 4;
 
 pub(super) struct Widths {
     pub(super) needed: EntityVec<Value, bool>,
+    /// How often each is an operand.
+    pub(super) uses: EntityVec<Value, u32>,
     demanded: EntityVec<Value, bool>,
     natural: EntityVec<Value, bool>,
     /// Nothing but zeros stands above the width.
@@ -26,17 +32,24 @@ pub(super) const fn narrow(ty: Type) -> bool {
 }
 
 impl Widths {
-    pub(super) fn of(function: &Function, trust: bool) -> Widths {
+    pub(super) fn of(function: &Function, forest: &LoopForest, trust: bool) -> Widths {
         let count = function.values.len();
         let mut widths = Widths {
             needed: needed(function),
+            uses: uses(function),
             demanded: EntityVec::with_len(false, count),
             natural: EntityVec::with_len(true, count),
             plain: EntityVec::with_len(true, count),
         };
         widths.demand(function);
-        widths.forward(function, trust);
-        widths.zeros(function);
+        for _ in 0..ROUNDS {
+            widths.natural = EntityVec::with_len(true, count);
+            widths.forward(function, trust);
+            if !(trust && widths.earlier(function)) {
+                break;
+            }
+        }
+        widths.zeros(function, forest);
         widths
     }
     /// Whether the value's register holds it sign-extended to 64 bits.
@@ -86,6 +99,33 @@ impl Widths {
         }
     }
 
+    /// A sum that does not wrap is extended where its operands are: what was just loaded is extended in the place of the sum,
+    /// which may be a link of a recurrence. Whether there is one more of these.
+    fn earlier(&mut self, function: &Function) -> bool {
+        let mut changed = false;
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                let &[sum] = &data.results[..] else { continue };
+                let plain = matches!(&data.op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, wrap) if wrap.no_signed);
+                if !plain || !self.extends(function, sum) {
+                    continue;
+                }
+                let mut open = data.args.iter().filter(|&&arg| !self.extended(arg));
+                let (Some(&arg), None) = (open.next(), open.next()) else {
+                    continue;
+                };
+                let loaded = function.defining(arg);
+                if loaded.is_some_and(|data| matches!(data.op, Op::Load(_)) && data.guard.is_none())
+                {
+                    self.demanded[arg] = true;
+                    changed = true;
+                }
+            }
+        }
+        changed
+    }
+
     fn forward(&mut self, function: &Function, trust: bool) {
         for &value in &function.blocks[function.entry()].params {
             self.natural[value] = false;
@@ -118,10 +158,22 @@ impl Widths {
         }
     }
 
-    /// Behind `forward`: an extension by the sign would put other bits there.
-    fn zeros(&mut self, function: &Function) {
+    /// Behind `forward`: an extension by the sign would put other bits there. A loop's parameter that the loop itself leaves
+    /// with zeros, and reads so, has them from the start: the edge into the loop extends it, and no iteration does.
+    fn zeros(&mut self, function: &Function, forest: &LoopForest) {
         for &value in &function.blocks[function.entry()].params {
             self.plain[value] = false;
+        }
+        let mut read: EntityVec<Value, bool> = EntityVec::with_len(false, self.plain.len());
+        for &block in &function.layout {
+            for &inst in &function.blocks[block].insts {
+                let data = &function.insts[inst];
+                for (at, &arg) in data.args.iter().enumerate() {
+                    read[arg] |= narrow(function.ty(arg))
+                        && !self.extended(arg)
+                        && reads_zeros(function, data, at);
+                }
+            }
         }
         loop {
             let mut changed = false;
@@ -140,8 +192,12 @@ impl Widths {
                 }
                 for edge in function.blocks[block].terminator.edges() {
                     let params = &function.blocks[edge.block].params;
+                    let own = forest.of(edge.block).filter(|&own| {
+                        forest.is_header(edge.block) && !forest.contains(own, block)
+                    });
                     for (&arg, &param) in edge.args.iter().zip(params) {
-                        if self.plain[param] && !self.plain[arg] {
+                        let enters = own.is_some() && read[param];
+                        if self.plain[param] && !self.plain[arg] && !enters {
                             self.plain[param] = false;
                             changed = true;
                         }
@@ -166,6 +222,8 @@ impl Widths {
                 BinaryOp::ShrUnsigned => {
                     function.int_constant(data.args[1]).is_some_and(|by| by > 0)
                 }
+                // Of what is extended so, by numbers that the code knows.
+                BinaryOp::DivUnsigned | BinaryOp::RemUnsigned => divisor(function, data) != 0,
                 _ => false,
             },
             Op::Select => args.skip(1).all(|plain| plain),
@@ -193,6 +251,18 @@ impl Widths {
                 BinaryOp::ShrUnsigned => {
                     function.int_constant(data.args[1]).is_some_and(|by| by > 0)
                 }
+                // A quotient by one more than 1 has lost the highest bit, and a remainder is below what divides.
+                BinaryOp::DivUnsigned => divisor(function, data) > 1,
+                BinaryOp::RemUnsigned => {
+                    let most = 1 << (function.ty(data.args[1]).bits().clamp(1, 63) - 1);
+                    (1..=most).contains(&divisor(function, data))
+                }
+                // All but the least number by -1 have quotients of their own width.
+                BinaryOp::DivSigned => {
+                    let by = function.int_constant(data.args[1]);
+                    let by = by.map(|by| extended(by, function.ty(data.args[1])));
+                    by.is_some_and(|by| !matches!(by, -1 | 0))
+                }
                 BinaryOp::ShrSigned
                 | BinaryOp::RemSigned
                 | BinaryOp::MinSigned
@@ -216,6 +286,63 @@ impl Widths {
             _ => false,
         }
     }
+}
+
+/// A number of this type with its sign.
+const fn extended(number: i64, ty: Type) -> i64 {
+    match ty {
+        Type::I8 => number as i8 as i64,
+        Type::I16 => number as i16 as i64,
+        Type::I32 => number as i32 as i64,
+        _ => number,
+    }
+}
+
+/// The number that divides, without a sign; 0 where it is not known.
+fn divisor(function: &Function, data: &InstData) -> u64 {
+    let by = function.int_constant(data.args[1]).unwrap_or(0) as u64;
+    by & (u64::MAX >> (64 - function.ty(data.args[1]).bits().clamp(1, 64)))
+}
+
+/// Whether an operand is read with zeros above its width.
+fn reads_zeros(function: &Function, data: &InstData, at: usize) -> bool {
+    match &data.op {
+        Op::Binary(op, _) => match op {
+            BinaryOp::DivUnsigned | BinaryOp::RemUnsigned => true,
+            BinaryOp::ShrUnsigned => at == 0 && function.int_constant(data.args[1]).is_none(),
+            _ => false,
+        },
+        Op::Convert(kind) => matches!(kind, Convert::ZeroExtend | Convert::UnsignedToFloat),
+        _ => false,
+    }
+}
+
+fn uses(function: &Function) -> EntityVec<Value, u32> {
+    let mut uses = EntityVec::with_len(0, function.values.len());
+    for &block in &function.layout {
+        let data = &function.blocks[block];
+        for &inst in &data.insts {
+            let inst = &function.insts[inst];
+            let guard = inst.guard.iter().map(|guard| &guard.value);
+            for &value in inst.args.iter().chain(guard) {
+                uses[value] += 1;
+            }
+        }
+        for &value in data.terminator.selector().iter() {
+            uses[value] += 1;
+        }
+        if let Terminator::Return(values) = &data.terminator {
+            for &value in values {
+                uses[value] += 1;
+            }
+        }
+        for edge in data.terminator.edges() {
+            for &value in &edge.args {
+                uses[value] += 1;
+            }
+        }
+    }
+    uses
 }
 
 /// Whether a constant without a sign leaves nothing but zeros above its own bits.
