@@ -154,6 +154,43 @@ fn a_number_in_a_table() {
     }
 }
 
+/// The paper's second kernel: both pointers step with their access, and the copy ends where memory does.
+#[test]
+fn a_copy_that_steps_both_pointers() {
+    let mut memory = Memory::new();
+    let count = 700;
+    let to = memory.place(&vec![0; 4 * count + 4]).expect("room");
+    let numbers = (0..count as u32).map(|at| at.wrapping_mul(0x9e37_79b9) | 1);
+    let numbers: Vec<u32> = numbers.chain([0]).collect();
+    let bytes: Vec<u8> = numbers.iter().flat_map(|one| one.to_le_bytes()).collect();
+    let from = memory.place(&bytes).expect("room");
+    let source = "unsigned long f(unsigned *restrict q, const unsigned *restrict p, unsigned k) {\
+        unsigned *start = q; unsigned v; unsigned long s = 0;\
+        do { v = *p++; *q++ = v + k; } while (v != 0);\
+        while (start != q) { s = s * 3 + *start; start++; } return s; }";
+    let sum = numbers.iter().fold(0u64, |sum, one| {
+        sum.wrapping_mul(3).wrapping_add(one.wrapping_add(9).into())
+    });
+    let arguments = [Arg::Integer(to), Arg::Integer(from), Arg::Integer(9)];
+    judge(source, (1, 2), &arguments, &memory, sum);
+}
+
+/// Each load is done again from where it was, however far its pointer has stepped since.
+#[test]
+fn two_strings_that_step() {
+    let length = 900usize;
+    let first: Vec<u8> = (0..length).map(|at| b'a' + (at % 20) as u8).collect();
+    let mut second = first.clone();
+    second[length - 1] = b'?';
+    let mut memory = Memory::new();
+    let second = memory.place(&second).expect("room");
+    let first = memory.place(&first).expect("room");
+    let source = "long f(const unsigned char *restrict p, const unsigned char *restrict q) {\
+        long n = 0; while (*p && *p == *q) { p++; q++; n++; } return n; }";
+    let arguments = [Arg::Integer(first), Arg::Integer(second)];
+    judge(source, (2, 4), &arguments, &memory, length as u64 - 1);
+}
+
 #[test]
 fn a_list() {
     let count = 300u64;

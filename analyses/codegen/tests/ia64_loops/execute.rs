@@ -33,7 +33,11 @@ fn loops_compute_the_same() {
             let kernel = one.kernel(n, variant);
             let expected = interpreted(&kernel, &one.module);
             for (way, code) in ways().iter().zip(&codes_of) {
-                let limits = Limits::default();
+                // Speculative loads that fail now and then do not show.
+                let limits = Limits {
+                    deferred: (variant == 1).then_some(n),
+                    ..Limits::default()
+                };
                 let outcome = agrees(&kernel, &kernel.name, &expected, &code.text, &limits);
                 if let Err(why) = outcome {
                     panic!(

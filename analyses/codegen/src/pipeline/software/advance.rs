@@ -65,7 +65,7 @@ pub(super) fn candidates(
             memory.is_some_and(|memory| memory.access != Access::Prefetch)
         })
         .collect();
-    let fits = speculate::candidates(given);
+    let fits = speculate::candidates(given, &|_| true);
     let mut out: Vec<Virtual> = Vec::new();
     for met in meetings.iter().filter(|met| is_feared(met.how.why)) {
         for (one, other) in [(met.first, met.second), (met.second, met.first)] {
@@ -160,6 +160,7 @@ pub(super) fn advanced(
                     value,
                     covers,
                     recovery,
+                    stepped: Vec::new(),
                     advanced: true,
                 }),
             });

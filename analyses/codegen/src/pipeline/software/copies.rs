@@ -18,7 +18,7 @@
 use super::body::{Item, Loop};
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Names of values of iterations before the last one, and what they are before the first iteration.
@@ -291,7 +291,8 @@ fn rename(operation: &mut Operation, from: Virtual, to: Virtual) {
 /// Steps that an access adds to its address.
 const STEPS: std::ops::RangeInclusive<i64> = -256..=255;
 
-/// `ld8 x = [p of the iteration before]; p = 8 + p` as `ld8 x = [p], 8`, where nothing else reads p.
+/// `ld8 x = [p of the iteration before]; p = 8 + p` as `ld8 x = [p], 8`, where nothing else in the loop reads p. Behind the
+/// loop the register has what the last access left in it.
 pub(super) fn step(function: &Function, given: &mut Loop) {
     let mut used: FxHashMap<Virtual, u32> = FxHashMap::default();
     for one in given
@@ -301,18 +302,16 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
     {
         *used.entry(one).or_default() += 1;
     }
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    let mut kept: FxHashSet<Virtual> = left.map(|one| one.1).collect();
-    kept.extend(given.earlier.names.values().map(|of| of.0));
-    kept.extend(given.earlier.initials.keys().map(|key| key.0));
     let mut gone: Vec<usize> = Vec::new();
     for at in 0..given.items.len() {
         let Some((base, by)) = induction(&given.items[at]) else {
             continue;
         };
         // Itself twice, and the access.
-        let only = used.get(&base) == Some(&3) && !kept.contains(&base);
-        if !only || function.file(base) != File::General || given.statics.contains(&base) {
+        if used.get(&base) != Some(&3)
+            || function.file(base) != File::General
+            || given.statics.contains(&base)
+        {
             continue;
         }
         let access = given.items.iter().position(|item| {
@@ -327,17 +326,61 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
                 && operands.any(|one| *one == address)
         });
         let Some(access) = access else { continue };
+        let Some((own, from)) = own_register(given, base, given.items[access].passed) else {
+            continue;
+        };
+        if own != base && used.contains_key(&own) {
+            continue;
+        }
+        if from != own {
+            given.before.push(Operation::plain(
+                "mov",
+                vec![Operand::register(own)],
+                vec![Operand::register(from)],
+            ));
+        }
         let item = &mut given.items[access];
+        rename(&mut item.operation, base, own);
         item.operation.sources.push(Operand::Number(by));
         item.before.retain(|one| *one != base);
         item.free = false;
-        given.statics.insert(base);
+        given.statics.insert(own);
+        given.earlier.initials.remove(&(base, 1));
+        for exit in &mut given.exits {
+            exit.live.retain(|one| one.1 != base);
+        }
         gone.push(at);
     }
     let mut at = 0..;
     given
         .items
         .retain(|_| at.next().is_none_or(|at| !gone.contains(&at)));
+}
+
+/// The register that a value which an access steps may have all the time, behind all exits where it is read, too; and the
+/// one in which it comes to the loop. `passed`: exits in front of the access.
+fn own_register(given: &Loop, value: Virtual, passed: usize) -> Option<(Virtual, Virtual)> {
+    let Loop { earlier, exits, .. } = given;
+    let later = earlier.initials.range((value, 2)..=(value, u32::MAX));
+    if later.count() > 0 || earlier.names.values().any(|of| of.0 == value) {
+        return None;
+    }
+    let from = earlier.initial(value);
+    let mut left = exits.iter().flat_map(|exit| &exit.live);
+    let own = left.find(|one| one.1 == value).map_or(from, |one| one.0);
+    let fits = exits.iter().enumerate().all(|(number, exit)| {
+        exit.live.iter().all(|&(register, name, ago)| {
+            let stepped = register == own && ago == 0 && number >= passed;
+            match name == value {
+                true => stepped,
+                false => register != own,
+            }
+        })
+    });
+    let mut begun = earlier.initials.iter();
+    let others = begun.any(|(key, &register)| key.0 != value && register == own);
+    let free = own == value || !given.statics.contains(&own);
+    (fits && free && !others).then_some((own, from))
 }
 
 /// A register that every iteration adds a number to, and the number.

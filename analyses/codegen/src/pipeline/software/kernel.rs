@@ -13,12 +13,13 @@
 //!
 //! Source: Rau, Lee, Tirumalai and Schlansker, *Register allocation for software pipelined loops*, 1992.
 
-use super::body::LoopExit;
+use super::body::{Item, LoopExit};
 use super::counted::Trips;
 use super::depend::{View, units};
 use super::exits::{Plan, Taken};
 use super::report::{Reason, Registers};
 use super::separate::Test;
+use super::speculate::SteppedLoad;
 use super::unroll::Rest;
 use crate::allocate::SAVES;
 use crate::machine::epic::Epic;
@@ -30,6 +31,9 @@ use crate::predicate::loops::Region;
 use crate::predicate::{Entry, constant_compare};
 use ir::Loc;
 use rustc_hash::FxHashMap;
+
+/// What an addition to an address takes.
+const STEPS: std::ops::RangeInclusive<i64> = -8192..=8191;
 
 /// Where values are.
 #[derive(Clone, PartialEq, Debug)]
@@ -413,6 +417,7 @@ impl Kernel<'_> {
         let mut left = None;
         let mut out = vec![Operation::plain("clrrrb", Vec::new(), Vec::new())];
         out.extend(self.preload.iter().cloned());
+        out.extend(self.started_early()?);
         let stages = self.schedule.stages();
         if let (Some(trips), Some(saved)) = (self.trips, saved) {
             let mut count = trips.compute(function, &mut out);
@@ -558,6 +563,37 @@ impl Kernel<'_> {
         operation
     }
 
+    /// The address that a load had in the iteration of a check, of what its base is when the check executes.
+    fn taken_back(&self, load: &SteppedLoad, check: u32, address: Virtual) -> Option<Operation> {
+        let SteppedLoad { value, base, step } = *load;
+        let loads = |item: &Item| item.operation.writes().any(|one| one == value);
+        let at = self.plan.items.iter().position(loads)?;
+        // The check is the first of its cycle: what the load does in that cycle is not done yet.
+        let between = self.schedule.start[check as usize].checked_sub(self.schedule.start[at])?;
+        let back = -step * i64::from(between.div_ceil(self.schedule.ii));
+        STEPS.contains(&back).then(|| {
+            let sources = vec![Operand::Number(back), Operand::register(base)];
+            Operation::plain("adds", vec![Operand::register(address)], sources)
+        })
+    }
+
+    /// Bases of speculative loads, which rounds of the kernel step that are in front of the first iteration's.
+    fn started_early(&self) -> Option<Vec<Operation>> {
+        let mut out = Vec::new();
+        for (at, item) in (0..).zip(&self.plan.items) {
+            let load = SteppedLoad::of(&item.operation).filter(|_| item.speculative);
+            let stage = i64::from(self.stage(at));
+            let Some(SteppedLoad { base, step, .. }) = load.filter(|_| stage > 0) else {
+                continue;
+            };
+            let back = Some(-step * stage).filter(|back| STEPS.contains(back))?;
+            let sources = vec![Operand::Number(back), Operand::register(base)];
+            let targets = vec![Operand::register(base)];
+            out.push(Operation::plain("adds", targets, sources));
+        }
+        Some(out)
+    }
+
     /// The kernel from block `own` on, in parts, and from block `again` on what its checks do where they fail.
     #[allow(clippy::type_complexity)]
     fn kernel(
@@ -608,11 +644,20 @@ impl Kernel<'_> {
                     operation
                         .sources
                         .push(Operand::Block(again + number as u32));
-                    let mut repeated: Vec<Operation> = check
-                        .recovery
-                        .iter()
-                        .map(|(operation, before)| self.placed(function, operation, before, stage))
-                        .collect();
+                    let mut repeated = Vec::new();
+                    for (operation, before) in &check.recovery {
+                        let mut placed = self.placed(function, operation, before, stage);
+                        let load = check.stepped.iter().find(|load| {
+                            operation.memory.is_some()
+                                && operation.writes().any(|one| one == load.value)
+                        });
+                        if let Some(load) = load {
+                            let address = function.register(File::General);
+                            repeated.push(self.taken_back(load, one, address)?);
+                            placed.sources = vec![Operand::Address(Name::Virtual(address))];
+                        }
+                        repeated.push(placed);
+                    }
                     if check.advanced {
                         again_behind.push((number, operations.len() - first + 1));
                     } else {

@@ -609,7 +609,8 @@ fn candidate(
     options: &Options,
     report: &mut LoopReport,
 ) -> Result<(Found, u32), Reason> {
-    let mut ahead: Option<(Form, Vec<Virtual>)> = None;
+    // Loads that may run ahead of exits, with their addresses in one register and with addresses that rotate.
+    let mut ahead: Option<Vec<(Form, Vec<Virtual>)>> = None;
     let mut best: Option<Found> = None;
     // By method: its interval, and the iterations by which its bound is a whole number.
     let mut fractions: Vec<(u32, u32)> = Vec::new();
@@ -636,14 +637,25 @@ fn candidate(
             && alone.waits()
         {
             if ahead.is_none() {
+                let targets = || form.given.exits.iter().map(|exit| exit.target);
+                let left = |one| targets().any(|target| liveness.enters(target, one));
+                let loads = speculate::candidates(&form.given, &left);
+                let mut forms = Vec::new();
+                if speculate::steps(&form.given, &loads) {
+                    forms.push((form.clone(), loads));
+                }
                 let form = Form::of(function, region, body, liveness, true)?;
-                let loads = speculate::candidates(&form.given);
-                ahead = Some((form, loads));
+                let loads = speculate::candidates(&form.given, &|_| true);
+                forms.push((form, loads));
+                ahead = Some(forms);
             }
-            if let Some((form, loads)) = &ahead
-                && let Some(found) =
-                    ahead_of_exits(function, form, loads, method, machine, options, alone)
-            {
+            let mut found: Option<Found> = None;
+            for (form, loads) in ahead.iter().flatten() {
+                let known = found.as_ref().unwrap_or(alone);
+                let better = ahead_of_exits(function, form, loads, method, machine, options, known);
+                found = better.or(found);
+            }
+            if let Some(found) = found {
                 own = Ok(found);
             }
         }
@@ -652,7 +664,11 @@ fn candidate(
                 report.methods.push((method, Some(found.schedule.ii)));
                 let mut own = report.clone();
                 bound(&found.plan, &found.view, &mut own);
-                fractions.push((found.schedule.ii, own.unroll));
+                // A check is the first of its cycle, which the bound knows nothing of: two iterations may come nearer to it.
+                let checks = found.plan.items.iter().any(|item| item.check.is_some());
+                let missed = checks && found.schedule.ii > own.min_ii();
+                let times = own.unroll.max(1 + u32::from(missed));
+                fractions.push((found.schedule.ii, times));
                 if best.as_ref().is_none_or(|best| found.rank() < best.rank()) {
                     best = Some(found);
                 }

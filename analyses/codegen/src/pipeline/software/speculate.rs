@@ -10,7 +10,8 @@
 //! *Which loads.* One that executes under the predicate of its own iteration, or of the exits in front of it, needs no
 //! speculation: that is how all of them begin. One becomes speculative if the schedule with it ahead of its guard has a
 //! smaller interval, and stays so only if it is ahead of its guard there. It has no predicate of its own, is of a plain
-//! type, steps no address, and what it writes rotates and has no other writer.
+//! type, and what it writes rotates and has no other writer. A step of its address runs ahead with it: where nothing else
+//! reads the address, in the loop or behind it, the step needs no operation of its own.
 //!
 //! *What runs ahead with it*: sums and the like that read what it brings, in its iteration or later ones. A failed load
 //! marks them all (NaT). Every such value that something else reads, or a later iteration, or what stands behind the loop,
@@ -21,10 +22,11 @@
 //! iteration has been checked: checks that read one stand behind its check. Everything else that reads a checked value
 //! stands behind its check, and a store that must not pass a load must not pass its checks, so that the load finds again
 //! what it would have found. The check is the first of its cycle: going back to the cycle's start repeats nothing but
-//! checks. So behind its check every value is what it would have been, by induction over iterations; and a load is
+//! checks. An address that was stepped since is taken back by as many steps as the schedule has executed by then.
+//! So behind its check every value is what it would have been, by induction over iterations; and a load is
 //! executed again only where its iteration happens and its exits were not taken, so it faults only where it would have.
 //!
-//! Stores never move, and loads with a volatile access, a step, or a value that lives in one register don't either.
+//! Stores never move, and loads with a volatile access, or a value that lives in one register don't either.
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.4.
 
@@ -46,6 +48,33 @@ pub(super) struct Check {
     pub(super) advanced: bool,
     /// In order, with what each reads of the iteration before.
     pub(super) recovery: Vec<(Operation, Vec<Virtual>)>,
+    /// Loads of it whose addresses step: they are read as they are now, and taken back.
+    pub(super) stepped: Vec<SteppedLoad>,
+}
+
+/// A load in one register that it steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SteppedLoad {
+    pub(super) value: Virtual,
+    pub(super) base: Virtual,
+    /// Bytes.
+    pub(super) step: i64,
+}
+
+impl SteppedLoad {
+    pub(super) fn of(operation: &Operation) -> Option<SteppedLoad> {
+        match (&operation.targets[..], &operation.sources[..]) {
+            (
+                [Operand::Register(Name::Virtual(value))],
+                [Operand::Address(Name::Virtual(base)), Operand::Number(step)],
+            ) if operation.base().starts_with("ld") => Some(SteppedLoad {
+                value: *value,
+                base: *base,
+                step: *step,
+            }),
+            _ => None,
+        }
+    }
 }
 
 impl Check {
@@ -59,7 +88,8 @@ impl Check {
         let own: Vec<Virtual> = self.writes().collect();
         let mut out: Vec<(Virtual, u32)> = Vec::new();
         for (operation, before) in &self.recovery {
-            for one in operation.reads() {
+            let taken_back = |one: &Virtual| self.stepped.iter().any(|load| load.base == *one);
+            for one in operation.reads().filter(|one| !taken_back(one)) {
                 let ago = u32::from(before.contains(&one));
                 if ago > 0 || !own.contains(&one) {
                     out.push((one, ago));
@@ -81,8 +111,8 @@ pub(super) enum Ahead {
     Everything,
 }
 
-/// Loads that may become speculative, by what they write.
-pub(super) fn candidates(given: &Loop) -> Vec<Virtual> {
+/// Loads that may become speculative, by what they write; `left`: whether a register is read behind the loop.
+pub(super) fn candidates(given: &Loop, left: &dyn Fn(Virtual) -> bool) -> Vec<Virtual> {
     let written = written(given);
     let fits = |(at, item): &(usize, &Item)| {
         let operation = &item.operation;
@@ -91,13 +121,33 @@ pub(super) fn candidates(given: &Loop) -> Vec<Virtual> {
             "ld1" | "ld2" | "ld4" | "ld8" | "ldfs" | "ldfd" | "ldf8"
         );
         let volatile = operation.memory.as_ref().is_none_or(|one| one.volatile);
-        let address = matches!(&operation.sources[..], [Operand::Address(Name::Virtual(_))]);
+        let address = match SteppedLoad::of(operation) {
+            Some(SteppedLoad { base, .. }) => given.statics.contains(&base) && !left(base),
+            None => matches!(&operation.sources[..], [Operand::Address(Name::Virtual(_))]),
+        };
         plain && !volatile && address && rotates(given, &written, *at)
     };
     let loads = given.items.iter().enumerate().filter(fits);
     loads
-        .flat_map(|(_, item)| item.operation.writes())
+        .flat_map(|(_, item)| values(&item.operation))
         .collect()
+}
+
+/// Whether one of these loads steps its address.
+pub(super) fn steps(given: &Loop, loads: &[Virtual]) -> bool {
+    let stepped = given
+        .items
+        .iter()
+        .filter_map(|item| SteppedLoad::of(&item.operation));
+    let mut values = stepped.map(|load| load.value);
+    values.any(|value| loads.contains(&value))
+}
+
+/// What it computes, without the address that it steps.
+fn values(operation: &Operation) -> impl Iterator<Item = Virtual> + '_ {
+    let base = operation.stepped();
+    let own = operation.writes();
+    own.filter(move |&one| base != Some(Name::Virtual(one)))
 }
 
 /// By register: how many items of an iteration write it, and the last of them.
@@ -131,16 +181,19 @@ fn rotates(given: &Loop, written: &FxHashMap<Virtual, (u32, usize)>, at: usize) 
         Some(Name::Fixed(reg)) => !reg.is_constant(),
         _ => false,
     });
+    let base = operation.stepped();
+    let is_base = |one: &Virtual| base == Some(Name::Virtual(*one));
     operation.predicate.is_none()
         && operation.targets.len() == 1
         && !fixed
-        && operation.writes().all(|one| {
+        && values(operation).all(|one| {
             written.get(&one).is_some_and(|known| known.0 == 1)
                 && !given.statics.contains(&one)
                 && !kept(one)
         })
         && operation
             .reads()
+            .filter(|one| !is_base(one))
             .all(|one| !given.statics.contains(&one) && !again(one))
 }
 
@@ -213,6 +266,7 @@ pub(super) fn speculated(
         }
         out.items.push(ahead);
         for value in item.operation.writes().filter(|one| checked.contains(one)) {
+            let (recovery, stepped) = recovery(given, &speculative, at, value);
             out.items.push(Item {
                 operation: Operation {
                     mnemonic: "chk.s".into(),
@@ -230,7 +284,8 @@ pub(super) fn speculated(
                     value,
                     covers: vec![value],
                     advanced: false,
-                    recovery: recovery(given, &speculative, at, value),
+                    recovery,
+                    stepped,
                 }),
             });
         }
@@ -293,15 +348,17 @@ pub(super) fn chosen(
     chosen
 }
 
-/// The speculative operations of the iteration that lead to the value, which the item at `last` makes.
+/// The speculative operations of the iteration that lead to the value, which the item at `last` makes; and those of them whose
+/// addresses step.
+#[allow(clippy::type_complexity)]
 fn recovery(
     given: &Loop,
     speculative: &[bool],
     last: usize,
     value: Virtual,
-) -> Vec<(Operation, Vec<Virtual>)> {
+) -> (Vec<(Operation, Vec<Virtual>)>, Vec<SteppedLoad>) {
     let mut wanted = FxHashSet::from_iter([value]);
-    let mut out = Vec::new();
+    let (mut out, mut stepped) = (Vec::new(), Vec::new());
     for at in (0..=last).rev() {
         let item = &given.items[at];
         if !speculative[at] || !item.operation.writes().any(|one| wanted.contains(&one)) {
@@ -309,10 +366,15 @@ fn recovery(
         }
         let own = item.operation.reads();
         wanted.extend(own.filter(|one| !item.before.contains(one)));
-        out.push((item.operation.clone(), item.before.clone()));
+        let mut again = item.operation.clone();
+        if let Some(load) = SteppedLoad::of(&again) {
+            again.sources.truncate(1);
+            stepped.push(load);
+        }
+        out.push((again, item.before.clone()));
     }
     out.reverse();
-    out
+    (out, stepped)
 }
 
 /// Loads that stand ahead of their guard in a schedule: `start` by item, `valid` when the predicate of an iteration is
@@ -322,7 +384,7 @@ pub(super) fn early(items: &[Item], start: &[u32], valid: i64) -> Vec<Virtual> {
     for (item, &start) in items.iter().zip(start) {
         let guard = valid + item.passed as i64;
         if item.operation.memory.is_some() && item.speculative && i64::from(start) < guard {
-            out.extend(item.operation.writes());
+            out.extend(values(&item.operation));
         }
     }
     out
