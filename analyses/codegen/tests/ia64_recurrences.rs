@@ -207,32 +207,42 @@ fn recurrences_are_as_long_as_their_arithmetic() {
 }
 
 /// Loops over `x` of a type, the element `a[i]` and nothing else, with what stands on the way around: `m` to the multiplier,
-/// through it and back; `f` a further operation there; `a` an operation of the general registers.
-const CHAINS: [(Scalar, &str, &str); 24] = [
-    (Scalar::Unsigned, "x / 10", "m"),
-    (Scalar::Unsigned, "x / 7 + 5", "maa"),
-    (Scalar::Unsigned, "x / 16 + 5", "aaa"),
-    (Scalar::Unsigned, "(x + a[i]) % 10", "aamaa"),
-    (Scalar::Unsigned, "(x + a[i]) % 65521", "aamf"),
-    (Scalar::Int, "x / 10", "m"),
-    (Scalar::Int, "x / 7 + 100000", "ma"),
-    (Scalar::Int, "x / -10 + 5", "maa"),
-    (Scalar::Int, "(x / 2 + a[i]) % 10", "aaaamaaa"),
-    (Scalar::Int, "(x / 2 + a[i]) % 1000003", "aaaamf"),
-    (Scalar::Int, "x / 8 + 3", "aaaa"),
-    (Scalar::Int, "x / -8 + 3", "aaaaa"),
-    (Scalar::Int, "x % 64 + 1000", "aaaaa"),
-    (Scalar::UnsignedLong, "x / 10 + 3", "maa"),
-    (Scalar::UnsignedLong, "x / 7", "ma"),
-    (Scalar::UnsignedLong, "(x + a[i]) % 10", "amaaaa"),
-    (Scalar::UnsignedLong, "(x + a[i]) % 1000003", "amff"),
+/// through it and back; `f` a further operation there; a number of operations of the general registers.
+const CHAINS: [(Scalar, &str, &str); 30] = [
+    // 3 x, 17 of that, 257 of that, 65537 of that, 4 of that and x, >> 35.
+    (Scalar::Unsigned, "x / 10", "1 1 2 2 1 1"),
+    // No few sums make this inverse.
+    (Scalar::Unsigned, "x / 97", "m"),
+    // x + 1; 9 of that, 65 of that, ..; >> 33; and 5 more, which may be too large for the type.
+    (Scalar::Unsigned, "x / 7 + 5", "1 7 1 1 1"),
+    (Scalar::Unsigned, "x / 16 + 5", "3"),
+    (Scalar::Unsigned, "(x + a[i]) % 10", "2 8 3"),
+    (Scalar::Unsigned, "(x + a[i]) % 65521", "2 8 4"),
+    (Scalar::Unsigned, "(x + a[i]) % 97", "2 m f"),
+    // The sign is one more.
+    (Scalar::Int, "x / 10", "8 1"),
+    (Scalar::Int, "x / 97", "m"),
+    (Scalar::Int, "x / -97", "m 1"),
+    (Scalar::Int, "x / 97 + 100000", "m 1"),
+    (Scalar::Int, "x / 7 + 100000", "10 1"),
+    (Scalar::Int, "x / -10 + 5", "8 1 1"),
+    (Scalar::Int, "(x / 2 + a[i]) % 10", "3 1 9 3"),
+    (Scalar::Int, "(x / 2 + a[i]) % 1000003", "3 1 m f"),
+    (Scalar::Int, "x / 8 + 3", "4"),
+    (Scalar::Int, "x / -8 + 3", "5"),
+    (Scalar::Int, "x % 64 + 1000", "5"),
+    (Scalar::UnsignedLong, "x / 10 + 3", "m 2"),
+    (Scalar::UnsignedLong, "x / 7", "m 1"),
+    (Scalar::UnsignedLong, "x / 641", "m"),
+    (Scalar::UnsignedLong, "(x + a[i]) % 10", "1 m 1 3"),
+    (Scalar::UnsignedLong, "(x + a[i]) % 1000003", "1 m f f"),
     (Scalar::Long, "x / 3", "m"),
-    (Scalar::Long, "x / 10 + 3", "maaa"),
-    (Scalar::Long, "x / 11 * 2", "maaa"),
-    (Scalar::Long, "(x / 2 + a[i]) % 1000003", "aaaamfff"),
-    (Scalar::UnsignedLong, "((x << 5) | (x >> 59)) ^ a[i]", "aa"),
-    (Scalar::UnsignedLong, "((x >> 3) + (x << 61)) ^ a[i]", "aa"),
-    (Scalar::Unsigned, "((x << 13) | (x >> 19)) + a[i]", "aaa"),
+    (Scalar::Long, "x / 10 + 3", "m 2 1"),
+    (Scalar::Long, "x / 11 * 2", "m 2 1"),
+    (Scalar::Long, "(x / 2 + a[i]) % 1000003", "3 1 m f f f"),
+    (Scalar::UnsignedLong, "((x << 5) | (x >> 59)) ^ a[i]", "2"),
+    (Scalar::UnsignedLong, "((x >> 3) + (x << 61)) ^ a[i]", "2"),
+    (Scalar::Unsigned, "((x << 13) | (x >> 19)) + a[i]", "3"),
 ];
 
 #[test]
@@ -258,12 +268,12 @@ fn chains_of_integers_are_as_long_as_their_arithmetic() {
             };
             let code = emit(&module, table.epic().expect("groups"), &options)
                 .unwrap_or_else(|why| panic!("{why:?}\n{text}"));
-            let cycles = |one: char| match one {
-                'm' => back,
-                'f' => more,
-                _ => 1,
+            let cycles = |one: &str| match one {
+                "m" => back,
+                "f" => more,
+                count => count.parse().expect("a number of operations"),
             };
-            let least: u32 = way.chars().map(cycles).sum();
+            let least: u32 = way.split(' ').map(cycles).sum();
             let [report] = &code.functions[0].loops[..] else {
                 panic!("{text}");
             };

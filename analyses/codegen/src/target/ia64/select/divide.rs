@@ -91,7 +91,13 @@ impl Selector<'_> {
     }
 
     /// Quotient or remainder of integers, into a register whose upper bits may be anything.
-    pub(super) fn divide(&mut self, op: BinaryOp, a: Value, b: Value, to: Virtual) {
+    pub(super) fn divide(
+        &mut self,
+        op: BinaryOp,
+        a: Value,
+        b: Value,
+        (result, to): (Value, Virtual),
+    ) {
         let ty = self.ty(a);
         let signed = matches!(op, BinaryOp::DivSigned | BinaryOp::RemSigned);
         let remainder = matches!(op, BinaryOp::RemSigned | BinaryOp::RemUnsigned);
@@ -100,7 +106,8 @@ impl Selector<'_> {
             x = self.plain_integer(a);
         }
         if let Some(by) = self.number(b).filter(|&by| by != 0) {
-            let by = Divisor::new(by, ty.bits(), signed);
+            let recurs = self.recurrent.contains(&result);
+            let by = Divisor::new(by, ty.bits(), signed, recurs);
             return self.divide_constant(x, by, remainder, to);
         }
         if !signed {

@@ -239,7 +239,7 @@ impl Selector<'_> {
             | BinaryOp::DivUnsigned
             | BinaryOp::RemSigned
             | BinaryOp::RemUnsigned => {
-                self.divide(op, a, b, raw);
+                self.divide(op, a, b, (result, raw));
             }
             BinaryOp::Or | BinaryOp::Xor if self.funnel(a, b, raw) => {}
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
@@ -405,10 +405,21 @@ impl Selector<'_> {
             let y = self.constant(by);
             return self.product("xmpy.l", to, x, y);
         };
+        let last = (!negative).then_some(to);
+        let value = self.chain(&steps, x, last);
+        if negative {
+            put!(self, "sub", [to] = [Reg::R0, value]);
+        } else if steps.is_empty() {
+            put!(self, "mov", [to] = [value]);
+        }
+    }
+
+    /// The product that these steps make, in the register of the last where one is given and there are any.
+    pub(super) fn chain(&mut self, steps: &[Step], x: Name, to: Option<Virtual>) -> Name {
         let mut values = vec![x];
         for (at, step) in steps.iter().enumerate() {
-            let last = at + 1 == steps.len() && !negative;
-            let made = if last { to } else { self.general() };
+            let last = to.filter(|_| at + 1 == steps.len());
+            let made = last.unwrap_or_else(|| self.general());
             match *step {
                 Step::Shift(a, count) => self.shift_left(made, values[a], i64::from(count)),
                 Step::Add(a, count @ 1..=4, b) => {
@@ -428,12 +439,7 @@ impl Selector<'_> {
             }
             values.push(made.into_name());
         }
-        let value = values[steps.len()];
-        if negative {
-            put!(self, "sub", [to] = [Reg::R0, value]);
-        } else if steps.is_empty() {
-            put!(self, "mov", [to] = [value]);
-        }
+        values[steps.len()]
     }
 
     /// By a few places without the one unit that shifts.

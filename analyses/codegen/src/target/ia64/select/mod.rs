@@ -36,7 +36,7 @@ use crate::mir::function::{Function, Name, Operand, Operation, REFUSED, Virtual}
 use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
 use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
 use widths::Widths;
 
@@ -99,6 +99,8 @@ pub(super) struct Selector<'m> {
     pub(super) starts: FxHashMap<ir::Block, u32>,
     widths: Widths,
     origins: Origins,
+    /// Quotients and remainders that they themselves depend on.
+    recurrent: FxHashSet<Value>,
     pub(super) forest: ir::loops::LoopForest,
     pub(super) predicate: Option<Virtual>,
     values: EntityVec<Value, Option<Virtual>>,
@@ -142,6 +144,7 @@ pub fn select(
         starts: FxHashMap::default(),
         widths: Widths::of(source, &forest, !options.wraps),
         origins: Origins::of(source),
+        recurrent: quotient::recurrent(source, &forest),
         forest,
         predicate: None,
         values: EntityVec::with_len(None, source.values.len()),

@@ -3,27 +3,47 @@
 //! ```text
 //! cycle        0        5               9          14                     Itanium 2: 5 to the multiplier, 4 in it, 5 back
 //! x / 10       setf x   xma.h x,M,x     getf                              int: 14 cycles from x to the quotient
-//! x / 10       setf x   xmpy.hu x,M     getf       shr.u 3                unsigned long: 15
+//! x / 10       setf x   xma.hu x,M,M    getf       shr.u 1                unsigned long: 15
 //! x / 10       setf x   xmpy.h x,M      getf       shr 2; add sign        long: 16
 //! x % 10       setf x   xma.h x,-M,~0   getf       shladd; shladd         unsigned: 16
 //! x % 1000003  setf x   xma.h x,M,x     xma.l q,-c,x   getf               int: 18, for the way back and forth is longer
 //! ```
 //!
-//! No shorter way leads there: there is no multiplication of more than 32 bits in the general registers, and none of the
-//! multiplier's results is there before 5 + 4 + 5 cycles. What could stand in the way of them does not: signed numbers
-//! of up to 32 bits are rounded towards zero within the multiply-add (the addend is a number without a sign, so that `x` below
-//! zero adds `2^64 + x`, and `M - 1` takes `x` away), and a number that others leave extended is not extended again.
+//! By the multiplier no way is shorter: nothing of it is there before 5 + 4 + 5 cycles. What could stand behind it does not:
+//! signed numbers of up to 32 bits are rounded towards zero within the multiply-add (the addend is a number without a sign,
+//! so that `x` below zero adds `2^64 + x`, and `M - 1` takes `x` away), and a number that others leave extended is not
+//! extended again.
+//!
+//! ```text
+//! x / 10       y = 3 x; y = 17 y; y = 257 y; y = 65537 y; y = 4 y + x; y >> 35      unsigned: 1 + 1 + 2 + 2 + 1 + 1 = 8
+//! ```
+//!
+//! Without the multiplier a product of shifts and sums may be shorter, at up to three times the operations: a quotient that the
+//! next one waits for is made so where that is the shorter way, others are not.
 //!
 //! `reciprocal` has the multipliers, and why they are right.
 
+use super::factor::Step;
 use super::integer::OPERATIONS;
-use super::reciprocal::{self, Signed, Unsigned};
+use super::reciprocal::{self, Short, Signed, Unsigned};
 use super::{Selector, factor, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
+use ir::loops::LoopForest;
+use ir::{BinaryOp, Block, Edge, Function, Op, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// About how many operations on integers in a row take as long as one of the multiplier.
 const MULTIPLIER: u32 = 4;
+
+/// As long as the way to the multiplier and back.
+const BACK: u32 = 14;
+
+/// Operations of a product that takes the place of that way.
+const SHIFTS: u32 = 10;
+
+/// Multipliers that are looked at.
+const PRODUCTS: usize = 8;
 
 /// A number by which another of so many bits is divided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,11 +52,13 @@ pub(super) struct Divisor {
     negative: bool,
     bits: u32,
     signed: bool,
+    /// What it divides depends on the result of an iteration before.
+    recurs: bool,
 }
 
 impl Divisor {
     /// Of a constant that is not 0, as a register has it.
-    pub(super) const fn new(by: i64, bits: u32, signed: bool) -> Divisor {
+    pub(super) const fn new(by: i64, bits: u32, signed: bool, recurs: bool) -> Divisor {
         Divisor {
             size: match signed {
                 true => by.unsigned_abs(),
@@ -45,13 +67,100 @@ impl Divisor {
             negative: signed && by < 0,
             bits,
             signed,
+            recurs,
         }
     }
 }
 
+/// Quotients and remainders by constants in loops that their own operands depend on.
+pub(super) fn recurrent(function: &Function, forest: &LoopForest) -> FxHashSet<Value> {
+    let mut divided: Vec<(Value, Value)> = Vec::new();
+    for &block in &function.layout {
+        if forest.of(block).is_none() {
+            continue;
+        }
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let divides = matches!(
+                data.op,
+                Op::Binary(
+                    BinaryOp::DivSigned
+                        | BinaryOp::DivUnsigned
+                        | BinaryOp::RemSigned
+                        | BinaryOp::RemUnsigned,
+                    _
+                )
+            );
+            if divides && function.int_constant(data.args[1]).is_some() {
+                divided.push((data.results[0], data.args[0]));
+            }
+        }
+    }
+    let mut out = FxHashSet::default();
+    if divided.is_empty() {
+        return out;
+    }
+    let mut arriving: FxHashMap<Block, Vec<&Edge>> = FxHashMap::default();
+    for &block in &function.layout {
+        for edge in function.blocks[block].terminator.edges() {
+            arriving.entry(edge.block).or_default().push(edge);
+        }
+    }
+    for (result, operand) in divided.into_iter().take(DIVISIONS) {
+        let mut seen = FxHashSet::from_iter([operand]);
+        let mut open = vec![operand];
+        while let Some(value) = open.pop() {
+            let from: Vec<Value> = match function.values[value].def {
+                ValueDef::Result(inst, _) => function.insts[inst].args.to_vec(),
+                ValueDef::Param(block, index) => {
+                    let edges = arriving.get(&block).into_iter().flatten();
+                    let args = edges.filter_map(|edge| edge.args.get(index as usize));
+                    args.copied().collect()
+                }
+            };
+            if from.contains(&result) || value == result {
+                out.insert(result);
+                break;
+            }
+            open.extend(from.into_iter().filter(|&one| seen.insert(one)));
+        }
+    }
+    out
+}
+
+/// Divisions of a function that are looked at.
+const DIVISIONS: usize = 256;
+
 /// The operations on integers that stand behind each other in a product with this number; `None`: it takes the multiplier.
 fn depth(factor: u64) -> Option<u32> {
     Some(factor::depth(&factor::steps(factor, OPERATIONS)?))
+}
+
+/// A product with the inverse by shifts and sums, where that is the shorter way round.
+fn shifted(by: Divisor, remainder: bool) -> Option<(Short, Vec<Step>)> {
+    if !by.recurs || by.bits > 32 {
+        return None;
+    }
+    let mut most = BACK + u32::from(by.negative && !remainder);
+    if remainder {
+        // The way of a remainder in the multiplier, and what is behind the quotient here.
+        let behind = depth(by.size)? + 1;
+        most = (most + behind).min(BACK + MULTIPLIER) - behind;
+    }
+    let mut best: Option<(u32, Short, Vec<Step>)> = None;
+    let all = reciprocal::short(by.size, by.bits, by.signed);
+    for short in all.into_iter().take(PRODUCTS) {
+        let Some(steps) = factor::steps(short.multiplier, SHIFTS) else {
+            continue;
+        };
+        let behind = 1 + u32::from(by.signed);
+        let cycles = factor::depth(&steps) + u32::from(short.adds) + behind;
+        let least = best.as_ref().map_or(most, |best| best.0);
+        if cycles < least {
+            best = Some((cycles, short, steps));
+        }
+    }
+    best.map(|(_, short, steps)| (short, steps))
 }
 
 impl Selector<'_> {
@@ -59,6 +168,18 @@ impl Selector<'_> {
     pub(super) fn divide_constant(&mut self, x: Name, by: Divisor, remainder: bool, to: Virtual) {
         if by.size.is_power_of_two() {
             return self.divide_power(x, by, remainder, to);
+        }
+        let asked = Divisor {
+            negative: by.negative && !remainder,
+            ..by
+        };
+        if let Some(product) = shifted(asked, remainder) {
+            let quotient = if remainder { self.general() } else { to };
+            self.quotient_shifted(x, asked, &product, quotient);
+            if remainder {
+                self.rest(x, quotient, by, to);
+            }
+            return;
         }
         let dividend = self.float();
         put!(self, "setf.sig", [dividend] = [x]);
@@ -152,6 +273,35 @@ impl Selector<'_> {
         }
         put!(self, "add", [sum] = [high, more]);
         put!(self, "shr", [to] = [sum, shift]);
+    }
+
+    fn quotient_shifted(
+        &mut self,
+        x: Name,
+        by: Divisor,
+        (short, steps): &(Short, Vec<Step>),
+        to: Virtual,
+    ) {
+        let mut from = x;
+        if short.adds {
+            let next = self.general();
+            put!(self, "adds", [next] = [1, x]);
+            from = next.into_name();
+        }
+        let product = self.chain(steps, from, None);
+        let shift = i64::from(short.shift);
+        if !by.signed {
+            return put!(self, "shr.u", [to] = [product, shift]);
+        }
+        let whole = self.general();
+        put!(self, "shr", [whole] = [product, shift]);
+        // All ones below zero.
+        let (sign, negative) = (self.general(), by.negative);
+        put!(self, "shr", [sign] = [x, 63]);
+        match negative {
+            true => put!(self, "sub", [to] = [sign, whole]),
+            false => put!(self, "sub", [to] = [whole, sign]),
+        }
     }
 
     fn remainder_unsigned(&mut self, x: Name, dividend: Virtual, by: Divisor, to: Virtual) {

@@ -15,6 +15,9 @@
 //! Negative `x` rounded up has its floor below the quotient, by one: `e |x| <= 2^K` is asked for, and the one is added. `M` has a
 //! sign there, so that 63 bits of it count; where they don't do, `M - 2^64` is multiplied and `x` added to the high half.
 //!
+//! Of numbers of up to 32 bits the whole product has room in a register, `x M >> K` with `M` of up to 32 bits: `short` has
+//! those, for products that are put together from shifts and sums.
+//!
 //! Sources: Granlund and Montgomery, *Division by Invariant Integers using Multiplication*, 1994; Robison, *N-Bit Unsigned
 //! Division Via N-Bit Multiply-Add*, 2005.
 
@@ -32,6 +35,41 @@ pub(super) struct Signed {
     pub(super) multiplier: i64,
     pub(super) adds: bool,
     pub(super) shift: u32,
+}
+
+/// `((x + (adds ? 1 : 0)) multiplier) >> shift`, in 64 bits; and one more where `x` is negative.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Short {
+    pub(super) multiplier: u64,
+    pub(super) adds: bool,
+    pub(super) shift: u32,
+}
+
+/// Those for numbers of so many bits, at most 32; `by` is no power of two.
+pub(super) fn short(by: u64, bits: u32, signed: bool) -> Vec<Short> {
+    debug_assert!(!by.is_power_of_two() && by != 0 && bits <= 32);
+    let (size, room) = (u128::from(by), 1u128 << (64 - bits));
+    // Bits that count: a number with a sign may be as far from zero as one that has a bit less.
+    let counted = bits - u32::from(signed);
+    let mut out = Vec::new();
+    for shift in counted..64 {
+        let power = 1u128 << shift;
+        let (down, rest) = (power / size, power % size);
+        let mut found = |multiplier: u128, error: u128, adds| {
+            if error << counted <= power && multiplier < room {
+                out.push(Short {
+                    multiplier: multiplier as u64,
+                    adds,
+                    shift,
+                });
+            }
+        };
+        found(down + 1, size - rest, false);
+        if !signed {
+            found(down, rest, true);
+        }
+    }
+    out
 }
 
 /// For numbers of so many bits; `by` is no power of two.
@@ -94,6 +132,15 @@ mod tests {
         (high.wrapping_add(added) >> of.shift) + i64::from(x < 0)
     }
 
+    fn by_short(x: i64, of: Short, signed: bool) -> i64 {
+        let whole = (x + i64::from(of.adds)) as u64;
+        let whole = whole.wrapping_mul(of.multiplier);
+        match signed {
+            true => (whole as i64 >> of.shift) + i64::from(x < 0),
+            false => (whole >> of.shift) as i64,
+        }
+    }
+
     /// Where a quotient that is a little off shows: at the ends and about the multiples next to them, and anywhere.
     fn dividends(by: u64, most: u64, random: &mut StdRng) -> Vec<u64> {
         let mut out = vec![0, 1, most, most - 1, most / 2, most / 2 + 1];
@@ -146,6 +193,44 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn short_products_are_quotients() {
+        let mut random = StdRng::seed_from_u64(6);
+        for bits in [8, 16, 32] {
+            let most = u64::MAX >> (64 - bits);
+            let mut none = 0;
+            let divisors = divisors(bits, &mut random);
+            for &by in &divisors {
+                let all = short(by, bits, false);
+                none += u32::from(all.is_empty());
+                for x in dividends(by, most, &mut random) {
+                    for &of in &all {
+                        let quotient = (x / by) as i64;
+                        assert_eq!(
+                            by_short(x as i64, of, false),
+                            quotient,
+                            "{x} by {by}: {of:?}"
+                        );
+                    }
+                }
+                if by > most / 2 {
+                    continue;
+                }
+                let all = short(by, bits, true);
+                none += u32::from(all.is_empty());
+                for x in dividends(by, most / 2, &mut random) {
+                    for x in [x as i64, -(x as i64), -(x as i64) - 1] {
+                        for &of in &all {
+                            let quotient = x / by as i64;
+                            assert_eq!(by_short(x, of, true), quotient, "{x} by {by}: {of:?}");
+                        }
+                    }
+                }
+            }
+            assert_eq!(none, 0);
         }
     }
 
