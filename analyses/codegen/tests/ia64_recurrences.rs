@@ -150,7 +150,7 @@ fn recurrences_are_as_long_as_their_arithmetic() {
     let count: u64 = std::env::var("LOCKSTEP_RECURRENCES")
         .ok()
         .and_then(|count| count.parse().ok())
-        .unwrap_or(150);
+        .unwrap_or(400);
     let (mut judged, mut reached, mut runs) = (0, 0, 0);
     for seed in 0..count {
         let Generated { text, ways } = generate(seed);

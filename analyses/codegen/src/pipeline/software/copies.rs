@@ -223,11 +223,7 @@ fn repeated(
     };
     let name = function.register(function.file(value));
     *target = name;
-    let reads_itself = again
-        .operation
-        .reads()
-        .any(|one| given.earlier.root(one) == value);
-    if reads_itself || again.operation.memory.is_some() || !again.free || again.check.is_some() {
+    if again.operation.memory.is_some() || !again.free || again.check.is_some() {
         return None;
     }
     for (before, from) in given.earlier.initials(value) {
