@@ -47,8 +47,12 @@ impl Context<'_> {
                     used.push((only.ident.name.clone(), only.ident.span));
                 }
             });
+            let named = |name: &SmolStr| {
+                let mut captures = lambda.captures.iter();
+                captures.any(|capture| capture.name.name == *name)
+            };
             for (name, at) in used {
-                if extra.contains_key(&name) {
+                if extra.contains_key(&name) || named(&name) {
                     continue;
                 }
                 if let Some(Local::Variable(place)) = self.lookup_local(&name).cloned() {

@@ -444,9 +444,8 @@ impl Context<'_> {
             match self.named_type(&initializer.name) {
                 Some(CType::Struct(base)) => {
                     if let Some(place) = self.base_place(object, id, base) {
-                        let ty = CType::Struct(base);
-                        let list = self.arguments_of_object(&ty, &initializer.arguments);
-                        self.construct_at(&place, base, &list, span);
+                        let list = Initializer::Paren(initializer.arguments.clone());
+                        self.initialise_place(&place, &list, span);
                     }
                 }
                 _ => {
