@@ -62,7 +62,6 @@ pub fn is_known_header(spec: &str) -> bool {
         || stem.starts_with("device_")
         || stem.starts_with("sm_")
         || spec.starts_with("cooperative_groups")
-        || spec.starts_with("sys/")
         || matches!(
             stem,
             "cuda"
