@@ -9,6 +9,8 @@ mod findings;
 mod forms;
 #[path = "claims/lanes.rs"]
 mod lanes;
+#[path = "claims/neighbours.rs"]
+mod neighbours;
 #[path = "claims/rounds.rs"]
 mod rounds;
 #[path = "claims/sharing.rs"]

@@ -277,6 +277,12 @@ pub(super) fn special(terms: &mut Terms, threads: &Threads, special: Special) ->
             Row::Same(Known::number(i64::from(threads.size[usize::from(axis)])))
         }
         Special::LaneId => by_lane(&|lane| lane),
+        // Masks of wider warps leave no room for a sign.
+        Special::LaneMaskEq | Special::LaneMaskLt | Special::LaneMaskLe
+            if threads.warp.is_some_and(|warp| warp > 32) =>
+        {
+            Row::NOTHING
+        }
         Special::LaneMaskEq => by_lane(&|lane| 1 << lane),
         Special::LaneMaskLt => by_lane(&|lane| (1 << lane) - 1),
         Special::LaneMaskLe => by_lane(&|lane| (2 << lane) - 1),

@@ -231,8 +231,11 @@ impl Terms {
 
     /// The sum's coefficients are all multiples of `unit`: the sum divided by it.
     pub(super) fn divided(&mut self, a: Known, unit: i64) -> Option<Known> {
+        if !a.is_known() || unit <= 0 {
+            return None;
+        }
         let parts: SmallVec<[(u32, i64); 8]> = SmallVec::from_slice(self.parts(a));
-        let all = a.is_known() && unit > 0 && parts.iter().all(|(_, c)| c % unit == 0);
+        let all = parts.iter().all(|(_, c)| c % unit == 0);
         let parts: SmallVec<[(u32, i64); 8]> =
             parts.iter().map(|&(atom, c)| (atom, c / unit)).collect();
         all.then(|| self.sum(&parts, a.at.div_euclid(unit)))
