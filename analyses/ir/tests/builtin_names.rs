@@ -139,3 +139,84 @@ fn headers_that_hide_no_device_function_are_known() {
         assert!(!is_known_header(unknown), "{unknown}");
     }
 }
+
+#[test]
+fn numbers_have_the_values_of_64_bit_linux() {
+    for (names, expected) in [
+        ("SEEK_SET EXIT_SUCCESS LC_CTYPE O_RDONLY false", 0),
+        ("SEEK_CUR EXIT_FAILURE EPERM O_WRONLY true", 1),
+        ("SEEK_END FLT_RADIX ENOENT O_RDWR SIGINT", 2),
+        ("EINTR", 4),
+        ("EIO", 5),
+        ("FLT_DIG", 6),
+        ("CHAR_BIT", 8),
+        ("EBADF", 9),
+        ("EAGAIN EWOULDBLOCK", 11),
+        ("ENOMEM", 12),
+        ("EACCES", 13),
+        ("DBL_DIG", 15),
+        ("EEXIST DBL_DECIMAL_DIG", 17),
+        ("EINVAL", 22),
+        ("FLT_MANT_DIG", 24),
+        ("EDOM", 33),
+        ("ERANGE", 34),
+        ("FLT_MAX_10_EXP", 38),
+        ("DBL_MANT_DIG", 53),
+        ("SCHAR_MAX INT8_MAX", 127),
+        ("SCHAR_MIN INT8_MIN", -128),
+        ("UCHAR_MAX UINT8_MAX", 255),
+        ("FLT_MAX_EXP", 128),
+        ("FLT_MIN_EXP", -125),
+        ("DBL_MAX_EXP", 1024),
+        ("DBL_MIN_EXP", -1021),
+        ("DBL_MAX_10_EXP", 308),
+        ("DBL_MIN_10_EXP", -307),
+        ("PATH_MAX FILENAME_MAX", 4096),
+        ("BUFSIZ", 8192),
+        ("SHRT_MAX INT16_MAX", 32767),
+        ("SHRT_MIN INT16_MIN", -32768),
+        ("USHRT_MAX UINT16_MAX", 65535),
+        ("INT_MAX INT32_MAX RAND_MAX", i64::from(i32::MAX)),
+        ("INT_MIN INT32_MIN", i64::from(i32::MIN)),
+        ("UINT_MAX UINT32_MAX", i64::from(u32::MAX)),
+        ("LONG_MAX LLONG_MAX INT64_MAX", i64::MAX),
+        ("LONG_MIN LLONG_MIN INT64_MIN", i64::MIN),
+        ("ULONG_MAX ULLONG_MAX UINT64_MAX SIZE_MAX", -1),
+    ] {
+        for name in names.split(' ') {
+            let source = format!("long f(long k) {{ return {name}; }}");
+            assert_eq!(called(&source, 0), expected, "{name}");
+        }
+    }
+    for (name, expected) in [
+        ("M_PI", std::f64::consts::PI),
+        ("M_PI_2", std::f64::consts::FRAC_PI_2),
+        ("M_PI_4", std::f64::consts::FRAC_PI_4),
+        ("M_1_PI", std::f64::consts::FRAC_1_PI),
+        ("M_2_PI", std::f64::consts::FRAC_2_PI),
+        ("M_SQRT2", std::f64::consts::SQRT_2),
+        ("M_SQRT1_2", std::f64::consts::FRAC_1_SQRT_2),
+        ("M_E", std::f64::consts::E),
+        ("M_LOG2E", std::f64::consts::LOG2_E),
+        ("M_LN2", std::f64::consts::LN_2),
+        ("DBL_MAX / 1e300", f64::MAX / 1e300),
+        ("DBL_MIN * 1e300", f64::MIN_POSITIVE * 1e300),
+        ("DBL_EPSILON", f64::EPSILON),
+        ("FLT_MAX / 1e30", f64::from(f32::MAX) / 1e30),
+        ("FLT_MIN * 1e30", f64::from(f32::MIN_POSITIVE) * 1e30),
+        ("FLT_EPSILON", f64::from(f32::EPSILON)),
+    ] {
+        let source = format!("long f(long k) {{ double x = ({name}) * 1e9; return (long)x; }}");
+        assert_eq!(called(&source, 0), (expected * 1e9) as i64, "{name}");
+    }
+    for (condition, expected) in [
+        ("INFINITY > 1e38f", 1),
+        ("HUGE_VAL > 1e308", 1),
+        ("HUGE_VALF > 1e38f", 1),
+        ("NAN == NAN", 0),
+        ("NULL == 0", 1),
+    ] {
+        let source = format!("long f(long k) {{ return {condition}; }}");
+        assert_eq!(called(&source, 0), expected, "{condition}");
+    }
+}

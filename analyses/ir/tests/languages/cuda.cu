@@ -79,3 +79,37 @@ __device__ int t_sizes(int k) { return sizeof(Pair) * 3 + alignof(Outer) * 5 + s
 __device__ int t_literals(int k) { return 0x1F + 017 + 0b101 + 1'000 + 'A' + '\n' + '\x41' + '\101' + (int)1e2 + (int)(.5f * 8) + (int)0x1p4 + (int)(3u - k > 0u) + (5'000'000'000ll > 4294967296ull) + (int)sizeof(1.0f) + (10ull - 11 > 0); } // 1383 1383 1383 1383
 __device__ int t_casts(int k) { double d = -3.7 + k; const int c = 5; int& m = const_cast<int&>(c); float f = 1.0f; return static_cast<int>(d) + int(d * 2) * 10 + (unsigned char)(k - 1) * 100 + int(unsigned(k) >> 1) + m + *reinterpret_cast<int*>(&f) / 1000000 + (int)(short)(40000 + k) + bool(k) * 3 + (int)(long long)d; } // 958 -24516 -24392 -24034
 __device__ int t_comma(int k) { int a = (k++, k * 2), b = (a, 1), c[2] = {(a, k), 7}; return a + b * 10 + c[0] * 100 + c[1] * 1000 + (k > 2 ? a : (b, 7)); } // 7119 7221 7322 7634
+struct Number { int v; __device__ Number(int v) : v(v) {} __device__ operator float() const { return v + 0.5f; } };
+__device__ int rank(bool) { return 1; }
+__device__ int rank(char) { return 2; }
+__device__ int rank(short) { return 3; }
+__device__ int rank(int) { return 4; }
+__device__ int rank(unsigned) { return 5; }
+__device__ int rank(long long) { return 6; }
+__device__ int rank(float) { return 7; }
+__device__ int rank(double) { return 8; }
+__device__ int rank(const int*) { return 9; }
+__device__ int rank(const void*) { return 10; }
+__device__ int rank(Number) { return 11; }
+__device__ int rank(Pair) { return 12; }
+__device__ int narrow(double) { return 1; }
+__device__ int narrow(const Base&) { return 2; }
+__device__ int narrow(const void*) { return 3; }
+__device__ int narrow(bool, int = 0) { return 4; }
+__device__ int arity(int a) { return a; }
+__device__ int arity(int a, int b) { return a * 10 + b; }
+__device__ int arity(int a, float b) { return a * 100 + (int)(b * 2); }
+__device__ int arity(int a, int b, int c) { return a + b + c + 1000; }
+template <class T> __device__ int which(T) { return 1; }
+template <class T> __device__ int which(T*) { return 2; }
+template <> __device__ int which<double>(double) { return 3; }
+__device__ int which(long long) { return 4; }
+template <class T, int N> __device__ int length(T (&a)[N]) { return N * 10 + (int)sizeof(T); }
+
+__device__ int t_ranks(int k) { bool b = k; char c = k; short s = k; unsigned u = k; long long l = k; float f = k; double d = k; int a[2] = {k, 1}; Pair p = {k, 1}; return rank(b) + rank(c) * 3 + rank(s) * 5 + rank(k) * 7 + rank(u) * 11 + rank(l) * 13 + rank(f) * 17 + rank(d) * 19 + rank(a) * 23 + rank(&f) * 29 + rank(p) * 31 + rank('a') * 37 + rank(k > 1) * 41 + rank(c + s) * 43 + rank(Number(k)) * 47 + rank(P1) * 53 + rank(k ? 1 : 2.0f) * 59 + rank(u + l) * 61 + rank(1ll << 40) * 67 + rank(-u) * 71 + rank(+b) * 73 + rank(!k) * 79; } // 4246 4246 4246 4246
+__device__ int t_narrow(int k) { Derived d(k); float f = k; return narrow(f) + narrow(d) * 10 + narrow(&d) * 100 + narrow(d.n > 0, 1) * 1000 + narrow(1.5) * 10000; } // 14321 14321 14321 14321
+__device__ int t_arity(int k) { return arity(k) + arity(k, 2) + arity(k, 1.5f) + arity(k, 2, 3) + arity(1, (short)2) + arity('b'); } // 1120 1232 1344 1680
+__device__ int t_which(int k) { double d = k; long long l = k; const char* c = "x"; int a[3] = {}; const int b = k; return which(k) + which(d) * 100 + which(l) * 1000 + which(c) * 10000 + length(a); } // 24335 24335 24335 24335
+__device__ int t_generic(int k) { auto sum = [](auto... x) { return (x + ... + 0); }; auto first = [](auto x, auto... rest) { return x * 100 + (int)sizeof...(rest); }; auto by = [&](auto& x) { x += k; }; int n = 4; by(n); return sum() + sum(k) * 3 + sum(k, 2, 3) * 5 + first(k, 1, 2) + n * 7 + [](int x, int y = 9) { return x - y; }(k); } // 46 162 278 626
+__device__ int t_choice(int k) { constexpr int a = sizeof(int) == 4 ? 3 : 5; constexpr double b = a > 2 ? 1 : 2.5; constexpr unsigned c = -1; constexpr bool d = a && !(b < 1); constexpr int e = (c >> 28) + (a << 3 | 5) % 7 - ~a + 'A' % 10 + int(2.9) + (7 / 2 * 2.0 == 6); int n[e] = {}; return a + (int)(b * 4) + (c > 5) * 7 + d * 11 + e * 100 + sizeof(n) + (k ? a : e); } // 2965 2940 2940 2940
+__device__ int t_numbers(int k) { return INT_MAX % 1000 + INT_MIN % 1000 + (int)(UINT_MAX >> 20) + SHRT_MAX + SHRT_MIN * 2 + USHRT_MAX + CHAR_BIT + SCHAR_MAX + SCHAR_MIN * 3 + UCHAR_MAX * 5 + (int)(LLONG_MAX >> 40) + (int)(LLONG_MIN >> 44) + (int)(ULLONG_MAX >> 50) + (int)(M_PI * 1e6) + (int)(M_PI_2 * 1e5) + (int)(M_PI_4 * 1e5) + (int)(M_1_PI * 1e5) + (int)(M_2_PI * 1e5) + (int)(M_SQRT2 * 1e5) + (int)(M_SQRT1_2 * 1e5) + (int)(M_E * 1e5) + (int)(M_LOG2E * 1e5) + (int)(M_LN2 * 1e5) + (FLT_MAX > 3e38f) + (int)(FLT_MIN * 1e38f * 100) + (int)(FLT_EPSILON * 1e9) + (DBL_MAX > 1e308) + (int)(DBL_EPSILON * 1e18) + (INFINITY > k) + (NAN != NAN) * 3 + (HUGE_VAL > 1e300) + (NULL == 0) + EXIT_SUCCESS; } // 12089297 12089297 12089297 12089297
