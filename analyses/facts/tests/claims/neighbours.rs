@@ -60,6 +60,28 @@ fn equal_expressions_are_equal() {
     }
 }
 
+/// A template parameter that nobody gives is one number, wherever it is named.
+#[test]
+fn a_parameter_of_a_template_is_one_number() {
+    let of = |left: &str, right: &str| {
+        let body = format!("int t = threadIdx.x; int a = {left}; int b = {right}; int D = a - b;");
+        cuda("template <int N, int M>", "", &body)
+    };
+    for (expression, other) in [
+        ("t * N", "t * M"),
+        ("t / N", "t / M"),
+        ("(t + N) % M", "(t + M) % N"),
+        ("t * t << N", "t * t << M"),
+    ] {
+        assert_eq!(of(expression, expression), Class::Uniform, "{expression}");
+        assert_ne!(
+            of(expression, other),
+            Class::Uniform,
+            "{expression}, {other}"
+        );
+    }
+}
+
 #[test]
 fn arrays_behind_pointers_hold_what_was_stored() {
     let read = |pointer: &str, stored: &str| {
