@@ -64,26 +64,29 @@ impl StructTable {
 
     /// Elements of a structure of nothing but one type of floating point.
     fn floats(&self, ty: &CType) -> Option<(FloatKind, u64)> {
-        let (kind, count) = self.floats_of(ty)?;
+        let (kind, count) = self.floats_of(ty, 0)?;
         let bytes = u64::from(kind.ir().bytes());
         (count > 0 && self.size_of(ty) == Some(count * bytes)).then_some((kind, count))
     }
 
-    fn floats_of(&self, ty: &CType) -> Option<(FloatKind, u64)> {
+    fn floats_of(&self, ty: &CType, depth: u32) -> Option<(FloatKind, u64)> {
+        if depth > MAX_TYPE_DEPTH {
+            return None;
+        }
         match ty {
             CType::Float(kind @ (FloatKind::Single | FloatKind::Double)) => Some((*kind, 1)),
             CType::Array {
                 element,
                 size: ArraySize::Fixed(count),
             } => {
-                let (kind, each) = self.floats_of(element)?;
+                let (kind, each) = self.floats_of(element, depth + 1)?;
                 Some((kind, each.checked_mul(*count)?))
             }
             CType::Struct(id) => {
                 let info = &self[*id];
                 let mut found: Option<(FloatKind, u64)> = None;
                 for field in &info.fields {
-                    let (kind, count) = self.floats_of(&field.ty)?;
+                    let (kind, count) = self.floats_of(&field.ty, depth + 1)?;
                     found = match found {
                         None => Some((kind, count)),
                         Some((known, _)) if known != kind => return None,

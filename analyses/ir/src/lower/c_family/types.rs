@@ -411,7 +411,7 @@ impl std::ops::Index<StructId> for StructTable {
 
 /// Aggregates of more scalars than this live in memory.
 pub const MAX_PARTS: usize = 128;
-const MAX_TYPE_DEPTH: u32 = 64;
+pub(super) const MAX_TYPE_DEPTH: u32 = 64;
 
 impl StructTable {
     pub fn push(&mut self, info: StructInfo) -> StructId {
