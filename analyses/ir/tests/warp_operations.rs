@@ -1,5 +1,7 @@
 //! Operations across lanes against a model that shares no code: every kind, every set of active lanes of a small warp.
 
+#![allow(clippy::precedence)]
+
 use lockstep_ir::builder::FunctionBuilder;
 use lockstep_ir::interp::{Argument, Launch, run};
 use lockstep_ir::random::Random;
