@@ -1,7 +1,11 @@
 //! PTX executed, an instruction a line: what it computes of a few operands is what the PTX ISA says, here in Rust.
 
 // Formulas stand as the manual has them; what is not less may be unordered.
-#![allow(clippy::precedence, clippy::neg_cmp_op_on_partial_ord)]
+#![allow(
+    clippy::precedence,
+    clippy::neg_cmp_op_on_partial_ord,
+    clippy::nonminimal_bool
+)]
 
 use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::ptx::lower_text;
