@@ -4,7 +4,7 @@
 #![allow(
     clippy::precedence,
     clippy::neg_cmp_op_on_partial_ord,
-    clippy::nonminimal_bool
+    clippy::double_comparisons
 )]
 
 use lockstep_ir::interp::{Argument, Buffer, Launch, run};
