@@ -19,11 +19,15 @@ use std::path::Path;
 use syntax::c_family::Dialect;
 
 #[derive(Default)]
-struct Counts(BTreeMap<String, u64>);
+struct Counts(BTreeMap<String, i64>);
 
 impl Counts {
     fn add(&mut self, fact: impl Into<String>) {
         *self.0.entry(fact.into()).or_default() += 1;
+    }
+    /// Adds up numbers that are too many to be counted one by one.
+    fn sum(&mut self, what: &str, number: i64) {
+        *self.0.entry(format!("{what}, all")).or_default() += number;
     }
     fn table(&self, title: &str) -> String {
         let mut table = format!("{title}\n");
@@ -153,7 +157,7 @@ fn count(
         ));
         let lanes = fact.lanes.map(u128::count_ones);
         counts.add(format!("branch lanes {lanes:?}"));
-        counts.add(format!("branch cost {cost:?}"));
+        counts.sum("cost of branches", cost.unwrap_or(0));
     }
     for fact in &facts.loops {
         counts.add(format!(
@@ -177,16 +181,15 @@ fn count(
             fact.class,
             fact.bytes
         ));
-        counts.add(format!(
-            "stride {:?} {}, sectors {:?} of {}, ways {:?}, lanes {}, partial {}",
-            fact.stride_bytes,
-            text(&fact.stride_text),
-            fact.sectors,
-            fact.ideal_sectors,
-            fact.bank_ways,
-            fact.lanes,
-            fact.partial
-        ));
+        let stride = match exactly {
+            true => format!("{:?}", fact.stride_bytes),
+            false => shape_of(&format!("{:?}", fact.stride_bytes)),
+        };
+        counts.add(format!("stride {stride} {}", text(&fact.stride_text)));
+        counts.sum("sectors", i64::from(fact.sectors.unwrap_or(0)));
+        counts.sum("least sectors", i64::from(fact.ideal_sectors));
+        counts.add(format!("ways {:?}", fact.bank_ways));
+        counts.add(format!("lanes {}, partial {}", fact.lanes, fact.partial));
     }
     for fact in &facts.barriers {
         counts.add(format!("barrier, divergent {}", fact.divergent.is_some()));
@@ -215,12 +218,12 @@ fn count(
             .unwrap_or(function.layout[0]);
         let never = zeros::never_zero(function, facts, &members, block);
         let never = never.map(|never| shape_of(&format!("{never:?}")));
-        counts.add(format!(
-            "zeros of {}, {} useless, originator {:?}, never {never:?}",
-            members.len(),
-            zeros::useless(function, &members).len(),
-            candidate.originator
-        ));
+        counts.add(format!("zeros of {}, never {never:?}", members.len()));
+        counts.sum(
+            "useless where zero",
+            zeros::useless(function, &members).len() as i64,
+        );
+        counts.sum("originators", candidate.originator.is_some().into());
     }
 }
 
