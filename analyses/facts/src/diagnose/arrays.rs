@@ -341,42 +341,46 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     if bounded && asked.any(|one| one.header == header && one.unroll.is_some()) {
         return true;
     }
-    let mut symbolic = bounded;
-    let mut work: Vec<Value> = function.blocks[header]
-        .terminator
-        .selector()
-        .into_iter()
-        .collect();
+    let arriving = |number: u32| {
+        let before = cx.flow.predecessors[header].iter();
+        let edges = before.flat_map(|&before| function.blocks[before].terminator.edges());
+        let edges = edges.filter(|edge| edge.block == header);
+        edges
+            .filter_map(|edge| edge.args.get(number as usize).copied())
+            .collect()
+    };
+    let selector = function.blocks[header].terminator.selector();
+    let symbolic = of_an_instantiation(cx, header, selector.into_iter().collect(), arriving);
+    symbolic.is_some_and(|symbolic| symbolic || bounded)
+}
+
+/// Whether values are computed from constants, template parameters and a loop's own counters alone, and if so, whether any
+/// of it is left to an instantiation. `counter`: what is to be looked at where a counter stands, by its number.
+fn of_an_instantiation(
+    cx: &Context<'_>,
+    header: Block,
+    values: Vec<Value>,
+    counter: impl Fn(u32) -> Vec<Value>,
+) -> Option<bool> {
+    let mut symbolic = false;
+    let mut work = values;
     let mut seen = FxHashSet::default();
     while let Some(value) = work.pop() {
         if !seen.insert(value) {
             continue;
         }
         if seen.len() > 64 {
-            return false;
+            return None;
         }
-        match function.values[value].def {
-            ValueDef::Param(block, number) if block == header => {
-                for &before in &cx.flow.predecessors[block] {
-                    for edge in function.blocks[before].terminator.edges() {
-                        if edge.block == block {
-                            work.extend(edge.args.get(number as usize));
-                        }
-                    }
-                }
-            }
-            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
-                Some(more) => work.extend(more),
-                None => return false,
-            },
+        match cx.function.values[value].def {
+            ValueDef::Param(block, number) if block == header => work.extend(counter(number)),
+            ValueDef::Param(block, number) => work.extend(chosen_among(cx, block, number)?),
             ValueDef::Result(inst, _) => {
-                let data = &function.insts[inst];
+                let data = &cx.function.insts[inst];
                 match data.op {
                     Op::Const(_) => {}
-                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => {
-                        symbolic = true;
-                        // Its operands tell nothing of it.
-                    }
+                    // Its operands tell nothing of it.
+                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => symbolic = true,
                     Op::Unary(_)
                     | Op::Binary(..)
                     | Op::Convert(_)
@@ -384,12 +388,12 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
                     | Op::Select => {
                         work.extend(data.args.iter().copied());
                     }
-                    _ => return false,
+                    _ => return None,
                 }
             }
         }
     }
-    symbolic
+    Some(symbolic)
 }
 
 /// What a value that merges behind branches is computed from: what comes in, and what decides which way; `None` at the
@@ -425,7 +429,6 @@ pub(super) fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option
 /// instantiation counts it.
 fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
     let from = cx.flow.position[header];
-    let mut symbolic = false;
     let mut work: Vec<Value> = Vec::new();
     for &block in &cx.flow.order {
         let leaves = cx.flow.position[block] >= from
@@ -437,36 +440,5 @@ fn ends_at_a_constant(cx: &Context<'_>, header: Block) -> bool {
             work.extend(cx.function.blocks[block].terminator.selector());
         }
     }
-    let mut seen = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        if seen.len() > 64 {
-            return false;
-        }
-        match cx.function.values[value].def {
-            ValueDef::Param(block, _) if block == header => {}
-            ValueDef::Param(block, number) => match chosen_among(cx, block, number) {
-                Some(more) => work.extend(more),
-                None => return false,
-            },
-            ValueDef::Result(inst, _) => {
-                let data = &cx.function.insts[inst];
-                match data.op {
-                    Op::Const(_) => {}
-                    Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => symbolic = true,
-                    Op::Unary(_)
-                    | Op::Binary(..)
-                    | Op::Convert(_)
-                    | Op::IntCompare(_)
-                    | Op::Select => {
-                        work.extend(data.args.iter().copied());
-                    }
-                    _ => return false,
-                }
-            }
-        }
-    }
-    symbolic
+    of_an_instantiation(cx, header, work, |_| Vec::new()) == Some(true)
 }
