@@ -169,10 +169,15 @@ impl Maker<'_> {
     }
 
     fn element(&mut self) -> Expr {
-        let Some(array) = self.any_array() else {
+        /// A subscript has more than one element in it on average: some would never end.
+        const SUBSCRIPTS: u32 = 12;
+        let array = self.any_array().filter(|_| self.subscripts < SUBSCRIPTS);
+        let Some(array) = array else {
             return self.literal();
         };
+        self.subscripts += 1;
         let text = self.place(&array);
+        self.subscripts -= 1;
         let ty = promoted(array.element);
         Expr::new(text, ty, element_bound(array.element))
     }

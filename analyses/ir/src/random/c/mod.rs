@@ -149,6 +149,7 @@ pub fn kernel(seed: u64) -> Kernel {
         helper: None,
         label: false,
         searched: None,
+        subscripts: 0,
     };
     maker.signature();
     let mut kernel = maker.parameters(seed);
@@ -214,6 +215,8 @@ struct Maker<'a> {
     /// `goto done` was written.
     label: bool,
     searched: Option<search::Searched>,
+    /// Elements around, whose subscripts are being written.
+    subscripts: u32,
 }
 
 impl Maker<'_> {

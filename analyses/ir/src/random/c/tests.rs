@@ -39,3 +39,9 @@ fn kernels_have_loops_exits_and_arrays_that_alias() {
     });
     assert!(aliases.count() > 40);
 }
+
+#[test]
+fn subscripts_of_subscripts_end() {
+    // Each element of its arrays has a subscript with further elements in it.
+    assert!(kernel(200_161).text.len() < 50_000);
+}
