@@ -40,7 +40,10 @@ pub(crate) struct Test {
 
 pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips {
     let Some(test) = test(engine, l, exiting) else {
-        return Trips::default();
+        return Trips {
+            at_most: by_the_header(engine, l, exiting),
+            ..Trips::default()
+        };
     };
     let Some(induction) = induction(engine, l, test.counter) else {
         return geometric(engine, l, &test).unwrap_or_default();
@@ -58,6 +61,17 @@ pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips 
         at_most: linear_bound(engine, &test, &induction),
         ..Trips::default()
     }
+}
+
+/// A bound where a loop has other exits than its header's: `for (i = 0; i < 4; ++i) if (found) break;`.
+fn by_the_header(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
+    let header = engine.forest.loops[l].header;
+    if exiting.len() < 2 || !exiting.contains(&header) {
+        return None;
+    }
+    let test = test(engine, l, &[header])?;
+    let induction = induction(engine, l, test.counter)?;
+    linear_bound(engine, &test, &induction)
 }
 
 pub(crate) fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {

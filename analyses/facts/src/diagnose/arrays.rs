@@ -12,7 +12,9 @@
 use super::rounds::below;
 use super::{Context, finding};
 use crate::model::*;
-use ir::{BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Value, ValueDef};
+use ir::{
+    BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Terminator, Value, ValueDef,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Private arrays with an index that stays unknown after unrolling.
@@ -349,9 +351,28 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
             .filter_map(|edge| edge.args.get(number as usize).copied())
             .collect()
     };
-    let selector = function.blocks[header].terminator.selector();
-    let symbolic = of_an_instantiation(cx, header, selector.into_iter().collect(), arriving);
-    symbolic.is_some_and(|symbolic| symbolic || bounded)
+    let terminator = &function.blocks[header].terminator;
+    // Of conditions that must all hold one is enough to end the loop.
+    let stays =
+        matches!(terminator, Terminator::Branch { then, .. } if forest.contains(own, then.block));
+    let mut conditions: Vec<Value> = terminator.selector().into_iter().collect();
+    for _ in 0..8 {
+        let Some(condition) = conditions.pop() else {
+            break;
+        };
+        match function.defining(condition) {
+            Some(data) if stays && matches!(data.op, Op::Binary(BinaryOp::And, _)) => {
+                conditions.extend(data.args.iter().copied());
+            }
+            _ => {
+                let symbolic = of_an_instantiation(cx, header, vec![condition], arriving);
+                if symbolic.is_some_and(|symbolic| symbolic || bounded) {
+                    return true;
+                }
+            }
+        }
+    }
+    false
 }
 
 /// Whether values are computed from constants, template parameters and a loop's own counters alone, and if so, whether any

@@ -553,3 +553,38 @@ fn components_of_wide_elements_share_banks() {
     );
     assert!(of("float", "").is_empty());
 }
+
+#[test]
+fn loops_with_several_exits_are_unrolled() {
+    let of = |head: &str, body: &str| tells(&kernel(head, body), Code::LocalArrayDynamicIndex);
+    let polygon = |points: u32| {
+        format!(
+            "float p[{points}]; for (int i = 0; i < {points}; ++i) p[i] = in[i];
+             for (int i = 0, j = {points} - 1; i < {points}; j = i, i++) {{
+               if (p[i] < p[j]) continue;
+               if (p[i] == in[n]) break;
+               count[i] = 1;
+             }}"
+        )
+    };
+    assert!(!of("", &polygon(4)));
+    assert!(of("", &polygon(100)));
+    let rows = |limit: &str| {
+        format!(
+            "enum {{ ROWS = T::ROWS }}; float x[ROWS];
+             for (int i = 0; i < ROWS; ++i) x[i] = in[i];
+             for (int i = 0, c = threadIdx.x; {limit} && m < 7 && c < n; ++i, c += 32) out[c] = x[i];"
+        )
+    };
+    assert!(!of("template <typename T>", &rows("i < ROWS")));
+    assert!(of("template <typename T>", &rows("i < count[0]")));
+    // Placeholders that a build fills in.
+    let filled = |word: &str| {
+        of(
+            &format!("{word} int SIZE = __SIZE__;"),
+            "float x[8]; for (int i = 0; i < SIZE; ++i) x[i] = in[i]; out[threadIdx.x] = x[0];",
+        )
+    };
+    assert!(!filled("constexpr"));
+    assert!(filled("__constant__"));
+}

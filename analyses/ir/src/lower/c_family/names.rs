@@ -295,6 +295,15 @@ impl Context<'_> {
             return Some(Operand::Value(self.number(&number)));
         }
         let (variable, mut place) = self.global_place(&item, number, &last.ident)?;
+        // What the program computes when it is compiled is no memory, though its number is not known here.
+        if self.language == crate::function::Language::Cuda
+            && words.has(S::CONSTEXPR)
+            && !words.has(S::CONSTANT)
+            && place.ty.is_arithmetic()
+        {
+            let value = self.symbol_of_the_program(&last.ident.name, &place.ty);
+            return Some(Operand::Value(RValue::scalar(place.ty.clone(), value)));
+        }
         place.name = Some(NamedPart {
             variable,
             part: SmolStr::default(),

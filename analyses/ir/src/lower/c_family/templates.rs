@@ -136,6 +136,24 @@ impl Context<'_> {
         value
     }
 
+    /// The uniform symbol of a constant whose number is not known, the same wherever it is named.
+    pub(super) fn symbol_of_the_program(&mut self, name: &SmolStr, ty: &CType) -> Value {
+        let function = &self.builder.function;
+        let scalar = ty.scalar_ir().unwrap_or(Type::I32);
+        let at_entry = function.blocks[function.entry()].insts.iter();
+        let known = at_entry.map(|&inst| &function.insts[inst]).find(|data| {
+            data.op == Op::Parameter(name.clone())
+                && data
+                    .results
+                    .first()
+                    .is_some_and(|&r| function.ty(r) == scalar)
+        });
+        match known.and_then(|data| data.results.first()) {
+            Some(&value) => value,
+            None => self.template_symbol(name, ty),
+        }
+    }
+
     /// A template argument is a constant of the program. Types keep their arguments and are used where other blocks do
     /// not reach: what stands for a number that is not known is computed at the entry, or is a symbol there.
     pub(super) fn symbol_everywhere(&mut self, mut value: RValue) -> RValue {
