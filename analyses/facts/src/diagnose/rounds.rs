@@ -183,7 +183,9 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
         ValueDef::Param(block, _) if Some(block) == header => {
             return of_header(cx, value, block, depth);
         }
-        ValueDef::Param(..) => return unchanged(cx, value, header),
+        ValueDef::Param(..) => {
+            return unchanged(cx, value, header).or_else(|| one_of_two(cx, value));
+        }
         ValueDef::Result(inst, _) => &function.insts[inst],
     };
     let arg = |number: usize| growth(cx, *data.args.get(number)?, header, depth);
@@ -232,6 +234,45 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
         },
         _ => unchanged(cx, value, header).or_else(|| fetched(cx, value, header?)),
     }
+}
+
+/// `rounds = n / block; if (tid < n % block) ++rounds;`: lanes differ by what some of them add.
+fn one_of_two(cx: &Context<'_>, value: Value) -> Option<Growth> {
+    let function = cx.function;
+    let ValueDef::Param(join, number) = function.values[value].def else {
+        return None;
+    };
+    let parted = |arriving: Value| match function.defining(below(function, arriving)) {
+        Some(data) if matches!(data.op, Op::Binary(BinaryOp::Add, _)) => {
+            match function.int_constant(data.args[1]) {
+                Some(by) => (below(function, data.args[0]), by),
+                None => (arriving, 0),
+            }
+        }
+        _ => (below(function, arriving), 0),
+    };
+    let mut found: Option<(Value, i64, i64)> = None;
+    for &before in &cx.flow.predecessors[join] {
+        if cx.flow.position[before] >= cx.flow.position[join] {
+            return None;
+        }
+        for edge in function.blocks[before].terminator.edges() {
+            if edge.block != join {
+                continue;
+            }
+            let (base, by) = parted(*edge.args.get(number as usize)?);
+            let (known, least, most) = found.unwrap_or((base, by, by));
+            if known != base || !cx.uniform(base, before, Scope::Subgroup) {
+                return None;
+            }
+            found = Some((base, least.min(by), most.max(by)));
+        }
+    }
+    let (_, least, most) = found?;
+    Some(Growth {
+        spread: most.checked_sub(least)?,
+        ..Growth::default()
+    })
 }
 
 /// What all lanes of a warp fetch together in each round, such as the next item of a queue: it grows by an amount of its own.

@@ -588,3 +588,18 @@ fn loops_with_several_exits_are_unrolled() {
     assert!(!filled("constexpr"));
     assert!(filled("__constant__"));
 }
+
+#[test]
+fn rounds_that_some_lanes_have_one_more_of() {
+    let of = |more: &str| {
+        let body = format!(
+            "int rounds = n / blockDim.x, id = threadIdx.x; float s = 0;
+             if (id < n % blockDim.x) {more};
+             for (int i = 0; i < rounds; ++i) s += in[i * blockDim.x + id];
+             out[id] = s;"
+        );
+        loops("", &body)
+    };
+    assert!(!of("rounds++"));
+    assert!(of("rounds += 7"));
+}
