@@ -6,8 +6,11 @@ use super::{Context, arrays, finding, side_by_side};
 use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
-use ir::{AtomicOp, BinaryOp, Block, IntCondition, Op, Space, Terminator, Type, Value, ValueDef};
-use rustc_hash::FxHashMap;
+use ir::{
+    AtomicOp, BinaryOp, Block, Function, Inst, IntCondition, Language, Op, Space, Terminator, Type,
+    Value, ValueDef,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     coalescing(cx, out);
@@ -294,8 +297,60 @@ fn symbolic_banks(access: &AccessFact, out: &mut Vec<Finding>) {
     out.push(finding(code, Tier::Hint, access.loc, message, Vec::new()));
 }
 
+/// What ptxas makes one operation a warp by itself, where the address is the same in all lanes: a number that is added (lanes
+/// are counted, those below tell what each one finds), and 32-bit integers whose old value nobody reads (`REDUX`, from sm_80
+/// on).
+fn is_merged_by_the_compiler(
+    function: &Function,
+    used: &FxHashSet<Value>,
+    inst: Inst,
+    op: AtomicOp,
+) -> bool {
+    if !matches!(function.language, Language::Cuda | Language::Ptx) {
+        return false;
+    }
+    let data = &function.insts[inst];
+    let Some(&operand) = data.args.get(1) else {
+        return false;
+    };
+    let unread = data.results.iter().all(|result| !used.contains(result));
+    match op {
+        AtomicOp::Add | AtomicOp::Sub => {
+            function.int_constant(operand).is_some() || unread && function.ty(operand) == Type::I32
+        }
+        AtomicOp::MinSigned
+        | AtomicOp::MaxSigned
+        | AtomicOp::MinUnsigned
+        | AtomicOp::MaxUnsigned
+        | AtomicOp::And
+        | AtomicOp::Or
+        | AtomicOp::Xor => unread && function.ty(operand) == Type::I32,
+        _ => false,
+    }
+}
+
+/// What any instruction or terminator reads.
+fn values_read(function: &Function) -> FxHashSet<Value> {
+    let mut read = FxHashSet::default();
+    for block in &function.layout {
+        let data = &function.blocks[*block];
+        for &inst in &data.insts {
+            read.extend(function.insts[inst].args.iter().copied());
+            read.extend(function.insts[inst].guard.map(|guard| guard.value));
+        }
+        read.extend(data.terminator.selector());
+        if let Terminator::Return(values) = &data.terminator {
+            read.extend(values.iter().copied());
+        }
+        for edge in data.terminator.edges() {
+            read.extend(edge.args.iter().copied());
+        }
+    }
+    read
+}
+
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    let mut warp = None;
+    let (mut warp, mut read) = (None, None);
     for access in &cx.facts.accesses {
         let AccessKind::Atomic(op) = access.kind else {
             continue;
@@ -308,6 +363,10 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             || extensions::is_driver_buffer(&access.base)
             || cx.left_to_callers(access.address)
         {
+            continue;
+        }
+        let read = read.get_or_insert_with(|| values_read(cx.function));
+        if is_merged_by_the_compiler(cx.function, read, access.inst, op) {
             continue;
         }
         let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
