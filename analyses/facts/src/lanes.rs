@@ -207,6 +207,16 @@ impl Walk<'_, '_> {
                     || self.positive(from, &lanes);
                 same.then_some(lanes)
             }
+            // The high part that is cut off is the same in all lanes where nothing is carried into it.
+            Op::Convert(Convert::Truncate) => {
+                let lanes = self.of(data.args[0], depth)?;
+                let bits = engine.function.ty(value).bits();
+                let below = |&v: &i64| match lanes.unit {
+                    EXACT => (0..1i64 << (bits.clamp(2, 63) - 1)).contains(&v),
+                    unit => 0 <= v && (v as u64) < unit && unit <= 1 << bits.clamp(1, 62),
+                };
+                lanes.values.iter().all(below).then_some(lanes)
+            }
             Op::PtrAdd => {
                 let (a, b) = (self.of(data.args[0], depth)?, self.of(data.args[1], depth)?);
                 Some(sum(&a, &b, 1))

@@ -8,11 +8,12 @@
 //!
 //! The counter is followed from its first value by the loop's own comparison, at most `MOST` rounds. A first value or a limit
 //! that is not known is taken at the end of its interval that makes the most rounds: a bound. Loops with one exit that is
-//! decided once an iteration; others are not counted.
+//! decided once an iteration are counted; others are bounded by those of their exits that are.
 
 use crate::divergence::{Engine, SUBGROUP};
+use ir::cfg::ControlFlow;
 use ir::loops::LoopId;
-use ir::{BinaryOp, Block, Convert, IntCondition, Op, Terminator, Value};
+use ir::{BinaryOp, Block, Convert, Function, IntCondition, Op, Terminator, Value, ValueDef};
 use smol_str::{SmolStr, format_smolstr};
 
 const MOST: u64 = 1 << 16;
@@ -41,7 +42,7 @@ pub(crate) struct Test {
 pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips {
     let Some(test) = test(engine, l, exiting) else {
         return Trips {
-            at_most: by_the_header(engine, l, exiting),
+            at_most: by_each_exit(engine, l, exiting),
             ..Trips::default()
         };
     };
@@ -63,50 +64,115 @@ pub(crate) fn trips(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Trips 
     }
 }
 
-/// A bound where a loop has other exits than its header's: `for (i = 0; i < 4; ++i) if (found) break;`.
-fn by_the_header(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
-    let header = engine.forest.loops[l].header;
-    if exiting.len() < 2 || !exiting.contains(&header) {
-        return None;
-    }
-    let test = test(engine, l, &[header])?;
-    let induction = induction(engine, l, test.counter)?;
-    linear_bound(engine, &test, &induction)
+/// A bound where a loop has several exits, or one that asks for more: `for (i = 0; i < 4; ++i) if (found) break;`,
+/// `for (i = 0; i < 4 && p[i]; ++i)`.
+fn by_each_exit(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<u64> {
+    let exits = exiting.iter().filter_map(|&block| exit(engine, l, block));
+    let bounds = exits.flat_map(|(exit, parts)| {
+        parts.into_iter().filter_map(move |part| {
+            let test = exit.test(engine, part)?;
+            let induction = induction(engine, l, test.counter)?;
+            linear_bound(engine, &test, &induction)
+        })
+    });
+    bounds.min()
 }
 
 pub(crate) fn test(engine: &Engine<'_>, l: LoopId, exiting: &[Block]) -> Option<Test> {
+    let [block] = exiting else { return None };
+    let (exit, parts) = exit(engine, l, *block)?;
+    let [only] = parts[..] else { return None };
+    exit.test(engine, only)
+}
+
+/// A branch that leaves a loop, decided once an iteration.
+struct Exit {
+    /// The loop goes on where the condition holds.
+    stays: bool,
+    first: bool,
+}
+
+/// Conditions that are followed.
+const PARTS: usize = 8;
+
+/// The branch, and the conditions of which each must hold for the loop to go on.
+fn exit(engine: &Engine<'_>, l: LoopId, block: Block) -> Option<(Exit, Vec<Value>)> {
     let function = engine.function;
-    let [exit] = exiting else { return None };
     let header = engine.forest.loops[l].header;
-    if !engine.forest.loops[l].reducible || engine.forest.of(*exit) != Some(l) {
+    if !engine.forest.loops[l].reducible || engine.forest.of(block) != Some(l) {
         return None;
     }
     let Terminator::Branch {
         condition, then, ..
-    } = &function.blocks[*exit].terminator
+    } = &function.blocks[block].terminator
     else {
         return None;
     };
     // The exit is decided once an iteration: in the header, or where every way back passes.
-    let first = *exit == header;
+    let first = block == header;
     let last = engine.flow.predecessors[header]
         .iter()
-        .all(|&p| !engine.forest.contains(l, p) || engine.dominators.dominates(*exit, p));
+        .all(|&p| !engine.forest.contains(l, p) || engine.dominators.dominates(block, p));
     if !first && !last {
         return None;
     }
-    let compare = function.defining(*condition)?;
     let stays = engine.forest.contains(l, then.block);
-    let Op::IntCompare(kind) = compare.op else {
+    let mut parts = Vec::new();
+    let mut work = vec![*condition];
+    while let Some(value) = work.pop() {
+        match function.defining(value) {
+            Some(data) if stays && matches!(data.op, Op::Binary(BinaryOp::And, _)) => {
+                work.extend(data.args.iter().copied());
+            }
+            Some(_) => parts.push(value),
+            None => match both(function, &engine.flow, value).filter(|_| stays) {
+                Some(both) => work.extend(both),
+                None => parts.push(value),
+            },
+        }
+        if work.len() + parts.len() > PARTS {
+            return None;
+        }
+    }
+    let first = first && !(last && header_is_body(engine, l));
+    Some((Exit { stays, first }, parts))
+}
+
+/// The two conditions of an `&&` whose second one is evaluated behind a branch on the first.
+pub(crate) fn both(function: &Function, flow: &ControlFlow, value: Value) -> Option<[Value; 2]> {
+    let ValueDef::Param(join, number) = function.values[value].def else {
         return None;
     };
-    let kind = if stays { kind } else { kind.negated() };
-    Some(Test {
-        kind,
-        counter: narrow(engine, compare.args[0], kind),
-        limit: compare.args[1],
-        first: first && !(last && header_is_body(engine, l)),
-    })
+    let mut parts = Vec::new();
+    let mut skipped = 0;
+    for &before in &flow.predecessors[join] {
+        let terminator = &function.blocks[before].terminator;
+        for edge in terminator.edges().iter().filter(|edge| edge.block == join) {
+            let arg = *edge.args.get(number as usize)?;
+            parts.push(arg);
+            skipped += u32::from(
+                matches!(terminator, Terminator::Branch { condition, then, .. }
+                if *condition == arg && then.block != join),
+            );
+        }
+    }
+    <[Value; 2]>::try_from(parts).ok().filter(|_| skipped == 1)
+}
+
+impl Exit {
+    fn test(&self, engine: &Engine<'_>, condition: Value) -> Option<Test> {
+        let compare = engine.function.defining(condition)?;
+        let Op::IntCompare(kind) = compare.op else {
+            return None;
+        };
+        let kind = if self.stays { kind } else { kind.negated() };
+        Some(Test {
+            kind,
+            counter: narrow(engine, compare.args[0], kind),
+            limit: compare.args[1],
+            first: self.first,
+        })
+    }
 }
 
 /// The counter that a comparison extends to the type of its limit. `rounds` keeps it within the bounds of its own type,
@@ -265,8 +331,11 @@ fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Opti
     let distance = (limit - first) * step.signum() + i128::from(held);
     let whole = distance.max(0);
     let rounds = (whole + step.abs() - 1) / step.abs() + i128::from(!test.first);
+    // Two constants are the author's own bound, whatever else ends the loop.
+    let constant = from.0 == from.1 && to.0 == to.1;
+    let most = if constant { MOST } else { WORTH - 1 };
     // Behind the body the first test is of the second round.
-    u64::try_from(rounds).ok().filter(|&rounds| rounds < WORTH)
+    u64::try_from(rounds).ok().filter(|&rounds| rounds <= most)
 }
 
 /// What happens to a counter in each round.

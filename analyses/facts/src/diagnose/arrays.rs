@@ -12,6 +12,7 @@
 use super::rounds::below;
 use super::{Context, finding};
 use crate::model::*;
+use crate::trips::both;
 use ir::{
     BinaryOp, Block, Function, FunctionKind, Inst, Language, Op, Space, Terminator, Value, ValueDef,
 };
@@ -320,27 +321,24 @@ fn number_of_the_round(cx: &Context<'_>, data: &ir::InstData) -> Option<Value> {
         .filter(|_| matches!(compare.op, Op::IntCompare(_)))
 }
 
-/// The header leaves the loop by constants, template parameters and its own counters alone, which advance by such: an
-/// instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
+/// A branch to which every round comes leaves the loop by constants, template parameters and its own counters alone, which
+/// advance by such: an instantiation unrolls it, whichever way else it is left. What is not understood may well be a constant.
 fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     const ROUNDS: u64 = 128;
+    // Loops that may end earlier are unrolled unasked where they are short.
+    const SHORT: u64 = 32;
     let function = cx.function;
     let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
         return false;
     };
-    let mut leaves = cx.flow.successors[header].iter();
-    if leaves.all(|&next| forest.contains(own, next)) {
-        return false;
-    }
-    let bounded = cx
-        .facts
-        .loops
-        .iter()
-        .any(|l| l.header == header && l.at_most.is_some_and(|most| most <= ROUNDS));
     // What is asked to be unrolled is unrolled to its bound, with a test before each copy.
     let mut asked = function.loops.iter();
-    if bounded && asked.any(|one| one.header == header && one.unroll.is_some()) {
+    let asked = asked.any(|one| one.header == header && one.unroll.is_some());
+    let most = if asked { ROUNDS } else { SHORT };
+    let mut loops = cx.facts.loops.iter();
+    let bounded = loops.any(|l| l.header == header && l.at_most.is_some_and(|bound| bound <= most));
+    if bounded && asked {
         return true;
     }
     let arriving = |number: u32| {
@@ -351,28 +349,41 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
             .filter_map(|edge| edge.args.get(number as usize).copied())
             .collect()
     };
-    let terminator = &function.blocks[header].terminator;
-    // Of conditions that must all hold one is enough to end the loop.
-    let stays =
-        matches!(terminator, Terminator::Branch { then, .. } if forest.contains(own, then.block));
-    let mut conditions: Vec<Value> = terminator.selector().into_iter().collect();
-    for _ in 0..8 {
-        let Some(condition) = conditions.pop() else {
-            break;
-        };
-        match function.defining(condition) {
-            Some(data) if stays && matches!(data.op, Op::Binary(BinaryOp::And, _)) => {
-                conditions.extend(data.args.iter().copied());
-            }
-            _ => {
-                let symbolic = of_an_instantiation(cx, header, vec![condition], arriving);
-                if symbolic.is_some_and(|symbolic| symbolic || bounded) {
-                    return true;
+    let mut exits = cx.flow.order.iter().filter(|&&block| {
+        let mut next = cx.flow.successors[block].iter();
+        forest.contains(own, block) && next.any(|&next| !forest.contains(own, next))
+    });
+    exits.any(|&exit| {
+        let terminator = &function.blocks[exit].terminator;
+        // Of conditions that must all hold one is enough to end the loop, where every round comes to it.
+        let stays = matches!(terminator, Terminator::Branch { then, .. } if forest.contains(own, then.block));
+        let always = cx.flow.predecessors[header].iter().all(|&back| {
+            !forest.contains(own, back) || cx.dominators().dominates(exit, back)
+        });
+        let mut conditions: Vec<Value> = terminator.selector().into_iter().collect();
+        conditions.retain(|_| always);
+        for _ in 0..8 {
+            let Some(condition) = conditions.pop() else {
+                break;
+            };
+            let parts = match function.defining(condition) {
+                Some(data) if stays && matches!(data.op, Op::Binary(BinaryOp::And, _)) => {
+                    Some(data.args.to_vec())
                 }
+                None if stays => both(function, &cx.flow, condition).map(Vec::from),
+                _ => None,
+            };
+            if let Some(parts) = parts {
+                conditions.extend(parts);
+                continue;
+            }
+            let symbolic = of_an_instantiation(cx, header, vec![condition], arriving);
+            if symbolic.is_some_and(|symbolic| symbolic || bounded) {
+                return true;
             }
         }
-    }
-    false
+        false
+    })
 }
 
 /// Whether values are computed from constants, template parameters and a loop's own counters alone, and if so, whether any

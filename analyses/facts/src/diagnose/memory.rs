@@ -247,6 +247,9 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Some(distance) if distance < 32 => "; keep its components in arrays of their own",
             None if of_wide => "; keep its components in arrays of their own",
             None if ways == 2 => "",
+            // A row stays aligned for its wide accesses.
+            _ if access.bytes == 16 => "; pad the row by 16 bytes",
+            _ if access.bytes == 8 => "; pad the row by 8 bytes",
             _ => "; pad the row by one element",
         };
         // Wide accesses are made in pieces of the warp, each of which has the conflict.

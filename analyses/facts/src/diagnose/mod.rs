@@ -43,7 +43,10 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
     }
     let cx = Context::new(function, facts);
     let mut findings = Vec::new();
-    convergence::findings(&cx, &mut findings);
+    let alone = cx.is_one_thread();
+    if !alone {
+        convergence::findings(&cx, &mut findings);
+    }
     if !findings.is_empty() {
         // Told only where lanes part also in the reading that favours the author.
         let options = Options {
@@ -54,12 +57,14 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
         findings.clear();
         convergence::findings(&Context::new(function, &favourable), &mut findings);
     }
-    derivatives::wave_sensitive(&cx, &mut findings);
-    resources::findings(&cx, &mut findings);
-    memory::findings(&cx, &mut findings);
     arrays::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);
-    races::findings(&cx, &mut findings);
+    if !alone {
+        derivatives::wave_sensitive(&cx, &mut findings);
+        resources::findings(&cx, &mut findings);
+        memory::findings(&cx, &mut findings);
+        races::findings(&cx, &mut findings);
+    }
     for one in &mut findings {
         one.calls = cx.calls_to(one.loc, Loc::NONE);
         // How the place is come to, where nothing tells it yet.
@@ -148,6 +153,11 @@ impl<'a> Context<'a> {
         declared
             .or(options.block.get(axis).copied().flatten())
             .or(options.assumed_block.get(axis).copied().flatten())
+    }
+
+    /// Workgroups of one thread, as declared or launched: no other lane to wait for or to differ from.
+    fn is_one_thread(&self) -> bool {
+        (0..3).all(|axis| self.size(axis) == Some(1))
     }
 
     fn partial(&self, scope: Scope) -> Partial {

@@ -105,6 +105,11 @@ impl Partial {
         self.ends[block]
     }
 
+    /// The branches on which a block depends.
+    pub(super) fn controls(&self, block: Block) -> impl Iterator<Item = Block> {
+        self.controlled_by[block].iter().map(|one| one.branch)
+    }
+
     /// Every way from a block ends in a failure of the grid.
     pub(super) fn fails(&self, block: Block) -> bool {
         self.fails[block]

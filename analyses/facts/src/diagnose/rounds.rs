@@ -575,11 +575,13 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -
     if rounded_to_the_step(cx, header, counter, limit) {
         return true;
     }
+    if left_open(function, limit) {
+        return true;
+    }
     match function
         .defining(below(function, limit))
         .map(|data| &data.op)
     {
-        Some(Op::Unknown(_) | Op::CallUnknown { .. } | Op::Parameter(_)) => true,
         // The launch has as many rows as fit.
         Some(Op::Special(Special::BlockDim(axis))) => {
             cx.size(*axis).is_none()
@@ -596,18 +598,6 @@ fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: V
     let ValueDef::Param(_, number) = function.values[counter].def else {
         return false;
     };
-    let limit = function.defining(below(function, limit));
-    let Some(limit) = limit.filter(|data| matches!(data.op, Op::Binary(BinaryOp::Mul, _))) else {
-        return false;
-    };
-    let is_factor = |step: Value| {
-        let step = below(function, step);
-        function.int_constant(step).is_none()
-            && limit
-                .args
-                .iter()
-                .any(|&arg| is_same(function, below(function, arg), step))
-    };
     let mut before = cx.flow.predecessors[header].iter();
     before.any(|&before| {
         let mut edges = function.blocks[before].terminator.edges().into_iter();
@@ -617,12 +607,151 @@ fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: V
                 let next = next.filter(|_| edge.block == header);
                 let next = next.and_then(|next| function.defining(below(function, next)));
                 next.is_some_and(|next| {
+                    let steps = next.args.iter().map(|&arg| below(function, arg));
                     matches!(next.op, Op::Binary(BinaryOp::Add, _))
-                        && next.args.iter().any(|&arg| below(function, arg) == counter)
-                        && next.args.iter().any(|&arg| is_factor(arg))
+                        && steps.clone().any(|arg| arg == counter)
+                        && steps
+                            .filter(|&arg| arg != counter)
+                            .any(|step| is_multiple(cx, limit, step, DEPTH))
                 })
             })
     })
+}
+
+/// A multiple of a step that only the launch or an instantiation knows, as its author rounds up or down to one:
+/// `(n + s - 1) / s * s`, `n - n % s`, `n & ~(s - 1)`, `n % s ? n - n % s + s : n`.
+fn is_multiple(cx: &Context<'_>, value: Value, step: Value, depth: u32) -> bool {
+    let function = cx.function;
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let value = below(function, value);
+    if function.int_constant(step).is_some() {
+        return false;
+    }
+    if is_same(function, value, step) || function.int_constant(value) == Some(0) {
+        return true;
+    }
+    let multiple = |value: Value| is_multiple(cx, value, step, depth);
+    let inst = match function.values[value].def {
+        ValueDef::Result(inst, _) => inst,
+        ValueDef::Param(join, number) => {
+            let mut arriving = Vec::new();
+            let mut tested = false;
+            for &before in &cx.flow.predecessors[join] {
+                if cx.flow.position[before] >= cx.flow.position[join] {
+                    return false;
+                }
+                for edge in function.blocks[before].terminator.edges() {
+                    if edge.block == join {
+                        arriving.extend(edge.args.get(number as usize).copied());
+                    }
+                }
+            }
+            if let Some(top) = cx.dominators().immediate(join) {
+                let selector = function.blocks[top].terminator.selector();
+                tested = selector.is_some_and(|one| asks_for_the_rest(cx, one, step));
+            }
+            return arriving.iter().any(|&one| multiple(one))
+                && (tested || arriving.iter().all(|&one| multiple(one)));
+        }
+    };
+    let data = &function.insts[inst];
+    match data.op {
+        Op::Binary(BinaryOp::Mul, _) => data.args.iter().any(|&arg| multiple(arg)),
+        Op::Binary(BinaryOp::Add, _) => data.args.iter().all(|&arg| multiple(arg)),
+        Op::Binary(BinaryOp::Sub, _) => {
+            let [from, taken] = [0, 1].map(|number| below(function, data.args[number]));
+            let rest = function.defining(taken);
+            let is_rest = rest.is_some_and(|rest| {
+                let left = rest.args.iter().map(|&arg| below(function, arg));
+                is_rest(cx, taken, step) && left.clone().any(|left| left == from)
+            });
+            is_rest || multiple(from) && multiple(taken)
+        }
+        Op::Binary(BinaryOp::And, _) => data.args.iter().any(|&arg| {
+            let mask = function.defining(below(function, arg));
+            mask.is_some_and(|mask| match mask.op {
+                Op::Unary(ir::UnaryOp::Not) => is_step_less_one(cx, mask.args[0], step),
+                // `-s` is `~(s - 1)`.
+                Op::Unary(ir::UnaryOp::Neg) => {
+                    is_same(function, below(function, mask.args[0]), step)
+                }
+                _ => false,
+            })
+        }),
+        Op::Select => {
+            let tested = asks_for_the_rest(cx, data.args[0], step);
+            let ways = &data.args[1..];
+            ways.iter().any(|&one| multiple(one))
+                && (tested || ways.iter().all(|&one| multiple(one)))
+        }
+        _ => false,
+    }
+}
+
+/// `s - 1`
+fn is_step_less_one(cx: &Context<'_>, value: Value, step: Value) -> bool {
+    let function = cx.function;
+    let Some(data) = function.defining(below(function, value)) else {
+        return false;
+    };
+    let by = |number: usize| function.int_constant(data.args[number]);
+    match data.op {
+        Op::Binary(BinaryOp::Sub, _) => {
+            by(1) == Some(1) && is_same(function, below(function, data.args[0]), step)
+        }
+        Op::Binary(BinaryOp::Add, _) => {
+            by(1) == Some(-1) && is_same(function, below(function, data.args[0]), step)
+        }
+        _ => false,
+    }
+}
+
+/// `n % s`, `n & (s - 1)`
+fn is_rest(cx: &Context<'_>, value: Value, step: Value) -> bool {
+    let function = cx.function;
+    let data = function.defining(below(function, value));
+    data.is_some_and(|data| match data.op {
+        Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
+            is_same(function, below(function, data.args[1]), step)
+        }
+        Op::Binary(BinaryOp::And, _) => data.args.iter().any(|&a| is_step_less_one(cx, a, step)),
+        _ => false,
+    })
+}
+
+/// `n % s != 0`
+fn asks_for_the_rest(cx: &Context<'_>, condition: Value, step: Value) -> bool {
+    let data = cx.function.defining(condition);
+    is_rest(cx, condition, step)
+        || data.is_some_and(|data| {
+            let mut args = data.args.iter();
+            matches!(data.op, Op::IntCompare(_)) && args.any(|&arg| is_rest(cx, arg, step))
+        })
+}
+
+/// A number that is computed from constants and from what an instantiation, a build or somebody out of sight chooses.
+fn left_open(function: &Function, value: Value) -> bool {
+    let mut work = vec![value];
+    let mut open = false;
+    for _ in 0..PARTS {
+        let Some(value) = work.pop() else {
+            return open;
+        };
+        let Some(data) = function.defining(value) else {
+            return false;
+        };
+        match data.op {
+            Op::Const(_) => {}
+            Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => open = true,
+            Op::Unary(_) | Op::Binary(..) | Op::Convert(_) => {
+                work.extend(data.args.iter().copied());
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// One value, or one number of the launch asked for twice.

@@ -1,16 +1,19 @@
 //! Rules about work that need not be: the same value computed by every lane, double precision by accident.
 
+use super::partial::Partial;
 use super::{Context, convergence, finding};
 use crate::cost::is_folded;
 use crate::model::*;
 use ir::{
-    BinaryOp, Block, Convert, Function, FunctionKind, Inst, InstData, Language, Op, Type, UnaryOp,
-    Value, ValueDef,
+    BinaryOp, Block, Convert, Function, FunctionKind, Inst, InstData, Language, Op, Terminator,
+    Type, UnaryOp, Value, ValueDef,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    redundant(cx, out);
+    if !cx.is_one_thread() {
+        redundant(cx, out);
+    }
     if cx.function.language == Language::Cuda {
         double_by_accident(cx, out);
     }
@@ -154,9 +157,13 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if sum < WORTH_A_REMARK || used_by_another.contains(&result) {
             continue;
         }
-        // One thread of the workgroup computes it once already.
-        let partial = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
-        if convergence::in_one_lane(cx, partial, block) {
+        let (partial, needed) = warp.get_or_insert_with(|| {
+            let partial = cx.partial(Scope::Subgroup);
+            let needed = needed(cx, &partial);
+            (partial, needed)
+        });
+        // One thread of the workgroup computes it once already; what an assertion asks for is not compiled without them.
+        if !needed.contains(&result) || convergence::in_one_lane(cx, partial, block) {
             continue;
         }
         let message = format!(
@@ -170,6 +177,57 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// The values on which something depends that a lane does, by data and by control: the rest serves assertions, or nothing.
+fn needed(cx: &Context<'_>, partial: &Partial) -> FxHashSet<Value> {
+    let function = cx.function;
+    let mut needed = FxHashSet::default();
+    let mut work: Vec<Value> = Vec::new();
+    let mut blocks = vec![false; function.blocks.len()];
+    let mut comes_to = |block: Block, work: &mut Vec<Value>| {
+        let mut open = vec![block];
+        while let Some(at) = open.pop() {
+            if !std::mem::replace(&mut blocks[at.0 as usize], true) {
+                for branch in partial.controls(at) {
+                    work.extend(function.blocks[branch].terminator.selector());
+                    open.push(branch);
+                }
+            }
+        }
+    };
+    for (block, inst) in cx.instructions() {
+        let data = &function.insts[inst];
+        if data.op.has_effect() {
+            work.extend(data.args.iter().copied());
+            comes_to(block, &mut work);
+        }
+    }
+    for &block in &function.layout {
+        if let Terminator::Return(values) = &function.blocks[block].terminator {
+            work.extend(values.iter().copied());
+        }
+    }
+    while let Some(value) = work.pop() {
+        if !needed.insert(value) {
+            continue;
+        }
+        match function.values[value].def {
+            ValueDef::Result(inst, _) => work.extend(function.insts[inst].args.iter().copied()),
+            ValueDef::Param(block, number) => {
+                for &before in &cx.flow.predecessors[block] {
+                    for edge in function.blocks[before].terminator.edges() {
+                        if edge.block == block {
+                            work.extend(edge.args.get(number as usize).copied());
+                        }
+                    }
+                    work.extend(function.blocks[before].terminator.selector());
+                    comes_to(before, &mut work);
+                }
+            }
+        }
+    }
+    needed
 }
 
 /// Double arithmetic between floats: the operands are floats or literals, and the result becomes a float or a truth value again.

@@ -6,8 +6,8 @@ use syntax::c_family::Dialect;
 
 fn messages(text: &str, dialect: Dialect) -> Vec<(Code, String)> {
     let mut all = Vec::new();
-    for (module, _) in functions(text, dialect) {
-        let facts = analyze_module(&module, &Options::default());
+    for (module, own) in functions(text, dialect) {
+        let facts = analyze_module(&module, &own.options);
         let told = diagnose(&module, &facts);
         all.extend(told.into_iter().map(|f| (f.code, f.message)));
     }
@@ -626,4 +626,186 @@ fn rounds_that_some_lanes_have_one_more_of() {
     };
     assert!(!of("rounds++"));
     assert!(of("rounds += 7"));
+}
+
+#[test]
+fn one_thread_waits_for_nobody() {
+    let of = |launch: &str| {
+        let body =
+            "while (in[threadIdx.x] > n) { out[threadIdx.x] = clock64(); if (out[m] > 0) return; }";
+        let host = format!("void f(float* o, const float* i, int* c) {{ {launch}; }}");
+        tells(&(kernel("", body) + &host), Code::DivergentLoop)
+    };
+    assert!(!of("k<<<1, 1>>>(o, i, c, 1, 2, 3)"));
+    assert!(!of("k<<<1000, dim3(1, 1, 1)>>>(o, i, c, 1, 2, 3)"));
+    assert!(!of(
+        "cudaLaunchKernel((const void*)k, dim3(7), dim3(1), nullptr, 0, 0)"
+    ));
+    assert!(of("k<<<1, 2>>>(o, i, c, 1, 2, 3)"));
+    assert!(of(
+        "cudaLaunchKernel((const void*)k, dim3(7), dim3(32), nullptr, 0, 0)"
+    ));
+    assert!(of("cudaLaunchKernelExC(&config, (void*)k, nullptr)"));
+}
+
+#[test]
+fn blocks_whose_members_are_set() {
+    let of = |host: &str| {
+        let body = "if (count[blockIdx.x + threadIdx.z] == 0) return; __syncthreads(); out[threadIdx.x] = 1;";
+        let host = format!(
+            "void f(float* o, const float* i, int* c, int n) {{ dim3 block; {host} k<<<9, block>>>(o, i, c, 1, 2, 3); }}"
+        );
+        tells(&(kernel("", body) + &host), Code::DivergentBarrier)
+    };
+    assert!(!of("block.x = 32; block.y = 4; block.z = 1;"));
+    assert!(!of("block.x = 32;"));
+    assert!(of("block.z = 2;"));
+    assert!(of("block.z = n;"));
+    assert!(of("block.z = 1; block.z = 2;"));
+    assert!(of("block.z = 1; if (n) block.z = 2;"));
+    assert!(of("if (n) block.z = 2;"));
+    assert!(of("dim3* other = &block; other->z = 2;"));
+    assert!(of("k<<<9, block>>>(o, i, c, 1, 2, 3); block.z = 2;"));
+    // The copy is made before the member is set.
+    assert!(of(
+        "dim3 first = block; block.z = 1; block = dim3(1, 1, n); first.x = 2;"
+    ));
+}
+
+#[test]
+fn bounds_that_a_test_of_the_rest_rounds() {
+    let of = |bound: &str| {
+        let body = format!(
+            "const int wrap = blockDim.x * m;
+             const int end = {bound};
+             for (int i = threadIdx.x; i < end; i += wrap) {{ __syncthreads(); if (i < n) out[i] = in[i]; }}"
+        );
+        tells(&kernel("", &body), Code::BarrierInDivergentLoop)
+    };
+    for rounded in [
+        "(n & (wrap - 1)) ? (n & ~(wrap - 1)) + wrap : n",
+        "n % wrap != 0 ? n - n % wrap + wrap : n",
+        "n - n % wrap",
+        "n & ~(wrap - 1)",
+        "n & -wrap",
+        "(n / wrap + 1) * wrap",
+    ] {
+        assert!(!of(rounded), "{rounded}");
+    }
+    for open in [
+        "(n & (wrap - 1)) ? n + wrap : n",
+        "m % 3 ? (n & ~(wrap - 1)) : n",
+        "n - m % wrap",
+        "n & ~wrap",
+        "n % wrap",
+        "(n & ~(wrap - 1)) + m",
+    ] {
+        assert!(of(open), "{open}");
+    }
+}
+
+#[test]
+fn a_condition_of_two_parts_bounds_the_rounds() {
+    let of = |condition: &str| {
+        let body = format!(
+            "float v[8]; for (int i = 0; i < 8; ++i) v[i] = in[i];
+             for (int i = 0, c = threadIdx.x; {condition}; ++i, c += blockDim.x) out[c] = v[i];"
+        );
+        tells(&kernel("", &body), Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of("i < 8 && c < n"));
+    assert!(!of("c < n && i < 8"));
+    assert!(!of("i < 8 && c < n && in[c] > 0"));
+    assert!(of("i < 8 || c < n"));
+    assert!(of("i < m && c < n"));
+}
+
+#[test]
+fn numbers_of_an_instantiation_are_whole_warps() {
+    let of = |head: &str, end: &str| {
+        let body = format!(
+            "for (int i = threadIdx.x; i < {end}; i += 128) out[i] = __shfl_xor_sync(0xffffffffu, in[i], 1);
+             __syncthreads(); out[n] = in[threadIdx.x];"
+        );
+        tells(&kernel(head, &body), Code::WarpSyncMask)
+    };
+    assert!(!of("template <int BITS>", "(1 << BITS)"));
+    assert!(!of("template <int BITS>", "BITS * 4 - 1"));
+    assert!(of("template <int BITS>", "BITS + n"));
+    assert!(of("", "(1 << n)"));
+}
+
+#[test]
+fn names_of_macros_may_be_declared() {
+    let of = |head: &str| {
+        let text = kernel(head, "out[threadIdx.x] = in[n] * (4.0f / M_PI) + 1.0f;");
+        tells(&text, Code::Fp64ByAccident)
+    };
+    assert!(!of("__device__ static const float M_PI = 3.14159265f;"));
+    assert!(of("__device__ static const double M_PI = 3.14159265;"));
+    assert!(of(""));
+}
+
+#[test]
+fn what_assertions_ask_for_is_no_work() {
+    const ASSERT: &str =
+        "#define assert(e) ((e) ? (void)0 : __assert_fail(#e, __FILE__, __LINE__, __func__))\n";
+    let of = |head: &str, body: &str| tells(&kernel(head, body), Code::RedundantPerThreadWork);
+    for head in ["", ASSERT] {
+        assert!(!of(
+            head,
+            "assert(n > 0 && 1000 / n > m); out[threadIdx.x] = n * m;"
+        ));
+        assert!(of(
+            head,
+            "assert(n > 0 && 1000 / n > m); out[threadIdx.x] = 1000 / n > m;"
+        ));
+        assert!(of(head, "if (1000 / n > m) out[threadIdx.x] = 1;"));
+    }
+}
+
+#[test]
+fn the_number_of_a_lane_in_any_width() {
+    let of = |width: &str, condition: &str| {
+        let body = format!(
+            "int lane = threadIdx.x % ({width})32;
+             if ({condition}) out[n] = expf(float(m)) * in[0];"
+        );
+        tells(&kernel("", &body), Code::RedundantPerThreadWork)
+    };
+    for width in [
+        "int",
+        "unsigned",
+        "unsigned long long",
+        "long long",
+        "short",
+    ] {
+        assert!(!of(width, "lane == 0"), "{width}");
+        assert!(of(width, "lane < 16"), "{width}");
+    }
+}
+
+#[test]
+fn rows_of_wide_elements_stay_aligned() {
+    let of = |ty: &str| {
+        let body = format!(
+            "__shared__ __align__(16) float raw[32 * 48];
+             out[threadIdx.x] = reinterpret_cast<const {ty}*>(raw + threadIdx.x * 48)->x;
+             *reinterpret_cast<{ty}*>(raw + threadIdx.x * 48) = {ty}();"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let conflicts = told.filter(|(code, _)| *code == Code::BankConflict);
+        conflicts.map(|(_, message)| message).collect::<Vec<_>>()
+    };
+    let pads = |ty: &str, by: &str| of(ty).iter().any(|told| told.ends_with(by));
+    assert!(
+        pads("float4", "pad the row by 16 bytes"),
+        "{:?}",
+        of("float4")
+    );
+    assert!(
+        pads("float2", "pad the row by 8 bytes"),
+        "{:?}",
+        of("float2")
+    );
 }

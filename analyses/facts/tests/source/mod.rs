@@ -47,7 +47,12 @@ pub(crate) fn functions_with(
         for lowered in lower_item(&environment, &bodies, &item.key, &options) {
             let function = &lowered.module.functions[0];
             ir::verify(function).unwrap();
-            let facts = analyze(0, &lowered.module, with);
+            let mut with = with.clone();
+            // As launches in sight say.
+            if lowered.assumed.block.iter().any(Option::is_some) {
+                with.assumed_block = lowered.assumed.block;
+            }
+            let facts = analyze(0, &lowered.module, &with);
             found.push((lowered.module, facts));
         }
     }

@@ -625,8 +625,10 @@ impl Context<'_> {
     pub fn library_constant(&mut self, name: &Name) -> Option<Const> {
         let last = name.segments.last()?;
         let text = last.ident.name.as_str();
+        // What the file declares under a macro's name is its own.
         if name.segments.len() == 1
             && let Some(found) = macro_constant(text)
+            && self.entries(&[last.ident.name.clone()]).is_empty()
         {
             return Some(found);
         }

@@ -112,6 +112,7 @@ impl Context<'_> {
                 }
             }
             Node::Loop(_) => growth.straight = None,
+            Node::Block(_) => {}
             Node::Declaration(_) => {}
         });
         for name in called {

@@ -7,7 +7,8 @@
 //! A part that depends on anything else that is local (a parameter, a variable that is written twice or handed to a call) is
 //! unknown. Nothing is evaluated here, and nothing has a position: an edit that leaves the launches of a body as they were
 //! leaves the result equal to itself. Launches through function pointers, and of kernels that are passed as arguments, are
-//! not seen, but for those through `cudaLaunchKernel` and its relatives, whose shape is unknown.
+//! not seen, but for those through `cudaLaunchKernel` and its relatives; where these take a configuration their shape is
+//! unknown.
 
 use super::visit::{self, Node};
 use rustc_hash::FxHashMap;
@@ -138,14 +139,15 @@ fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Inst
             };
             let block = configuration.get(1).map_or(UNKNOWN, |e| host.block(e, 0));
             out.extend(host.instantiation(name, Some(block)));
-        } else if let Some(name) = runtime_launch(e) {
-            out.extend(host.instantiation(name, Some(UNKNOWN)));
+        } else if let Some((name, block)) = runtime_launch(e) {
+            let block = block.map_or(UNKNOWN, |e| host.block(e, 0));
+            out.extend(host.instantiation(name, Some(block)));
         }
     });
 }
 
-/// The kernel that a call of the runtime's launch functions names.
-fn runtime_launch(e: &Expr) -> Option<&Name> {
+/// The kernel that a call of the runtime's launch functions names, and its block where that is an operand of its own.
+fn runtime_launch(e: &Expr) -> Option<(&Name, Option<&Expr>)> {
     let ExprKind::Call { callee, arguments } = &e.kind else {
         return None;
     };
@@ -156,13 +158,19 @@ fn runtime_launch(e: &Expr) -> Option<&Name> {
     if !called.starts_with("cudaLaunch") && !called.starts_with("hipLaunch") {
         return None;
     }
-    arguments
-        .iter()
-        .take(2)
-        .find_map(|argument| match &unwrapped(argument).kind {
-            ExprKind::Name(name) => Some(name),
-            _ => None,
-        })
+    let block = match called.as_str() {
+        "cudaLaunchKernel"
+        | "hipLaunchKernel"
+        | "cudaLaunchCooperativeKernel"
+        | "hipLaunchCooperativeKernel" => arguments.get(2),
+        _ => None,
+    };
+    let mut first = arguments.iter().take(2);
+    let name = first.find_map(|argument| match &unwrapped(argument).kind {
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    })?;
+    Some((name, block))
 }
 
 /// Without parentheses, casts and `&`.
@@ -227,8 +235,10 @@ impl Host {
         }
         let mut changed: Vec<SmolStr> = Vec::new();
         let mut declarations: Vec<(SmolStr, Type, bool, Initializer)> = Vec::new();
+        let mut set: Vec<MemberSet> = Vec::new();
         visit::nodes(body, &mut |node| match node {
             Node::Loop(_) => {}
+            Node::Block(block) => members_set(block, &mut set),
             Node::Declaration(declared) => {
                 let constant = declared.specifiers.words.has(SpecifierSet::CONST)
                     || declared.specifiers.words.has(SpecifierSet::CONSTEXPR);
@@ -252,7 +262,9 @@ impl Host {
                 }
             }
             Node::Expr(e) => {
-                changes(e, &mut changed);
+                if !set.iter().any(|one| one.at == e.span) {
+                    changes(e, &mut changed);
+                }
                 if let ExprKind::Lambda(lambda) = &e.kind {
                     named(&lambda.parameters, &mut other);
                     other.extend(lambda.captures.iter().map(|c| c.name.name.clone()).filter(
@@ -270,14 +282,39 @@ impl Host {
         for name in other {
             host.locals.insert(name, Local::Other);
         }
+        let mut filled: Vec<(SmolStr, BlockText)> = Vec::new();
         for (name, ty, constant, initializer) in declarations {
             let kept = constant || !changed.contains(&name);
-            let local = if host.locals.contains_key(&name) {
+            let mut local = if host.locals.contains_key(&name) {
                 Local::Other
             } else {
                 host.declared(&ty, &initializer, kept)
             };
+            // Until its members are set it is nothing that may be copied.
+            if let Local::Block(text) = &mut local
+                && kept
+                && set.iter().any(|one| one.name == name)
+            {
+                filled.push((name.clone(), std::mem::replace(text, UNKNOWN)));
+            }
             host.locals.insert(name, local);
+        }
+        for (name, mut text) in filled {
+            if let BlockText::Sizes(sizes) = &mut text {
+                for (axis, size) in sizes.iter_mut().enumerate() {
+                    let mut own = set
+                        .iter()
+                        .filter(|one| one.name == name && one.axis == axis);
+                    if let Some(one) = own.next() {
+                        let value = host.substituted(&one.value, 0);
+                        *size = value.filter(|_| own.next().is_none());
+                    }
+                }
+            }
+            // Of a name that is declared twice nothing is known.
+            if let Some(Local::Block(local)) = host.locals.get_mut(&name) {
+                *local = text;
+            }
         }
         host
     }
@@ -524,6 +561,64 @@ impl Host {
             kind,
             span: Span::default(),
         })
+    }
+}
+
+/// `block.x = 32;` behind `dim3 block;` in the same block of statements, in front of any launch.
+struct MemberSet {
+    name: SmolStr,
+    axis: usize,
+    value: Expr,
+    at: Span,
+}
+
+fn members_set(block: &Block, out: &mut Vec<MemberSet>) {
+    let mut open: Vec<&SmolStr> = Vec::new();
+    for statement in &block.statements {
+        match &statement.kind {
+            StmtKind::Declaration(declared) => {
+                let blocks = declared.declarators.iter();
+                let blocks = blocks.filter(|d| kind_of(&d.ty) == Kind::Block);
+                open.extend(blocks.filter_map(|d| match &d.name {
+                    DeclaratorName::Plain(ident) => Some(&ident.name),
+                    _ => None,
+                }));
+            }
+            StmtKind::Expr(e) => {
+                if let ExprKind::Assign {
+                    op: None,
+                    left,
+                    right,
+                    ..
+                } = &e.kind
+                    && let ExprKind::Member {
+                        base,
+                        member,
+                        arrow: false,
+                    } = &left.kind
+                    && let Some(axis) = axis(member)
+                    && let Some(name) = root(base)
+                    && matches!(base.kind, ExprKind::Name(_))
+                    && open.contains(&name)
+                {
+                    out.push(MemberSet {
+                        name: name.clone(),
+                        axis,
+                        value: (**right).clone(),
+                        at: e.span,
+                    });
+                }
+                visit::expr(e, &mut |inner| {
+                    if matches!(inner.kind, ExprKind::Launch { .. })
+                        || runtime_launch(inner).is_some()
+                    {
+                        open.clear();
+                    }
+                });
+            }
+            // What a branch or a loop does may be in front of a launch or behind it.
+            _ => open.clear(),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub enum Node<'a> {
     Expr(&'a Expr),
     Declaration(&'a Declaration),
     Loop(&'a Stmt),
+    Block(&'a Block),
 }
 
 /// Calls `f` for every expression below a block, nested lambdas included.
@@ -22,8 +23,9 @@ pub fn block(block: &Block, f: &mut dyn FnMut(&Expr)) {
     });
 }
 
-/// Calls `f` for every expression, declaration and loop below a block, nested lambdas included.
+/// Calls `f` for a block and every expression, declaration, loop and block below it, nested lambdas included.
 pub fn nodes(block: &Block, f: &mut dyn FnMut(Node<'_>)) {
+    f(Node::Block(block));
     for statement in &block.statements {
         stmt(statement, f, 0);
     }
@@ -55,7 +57,10 @@ fn stmt(statement: &Stmt, f: &mut dyn FnMut(Node<'_>), depth: u32) {
     match &statement.kind {
         StmtKind::Expr(e) => expr_at(e, f, d),
         StmtKind::Declaration(declared) => declaration(declared, f, d),
-        StmtKind::Block(inner) => inner.statements.iter().for_each(|s| stmt(s, f, d)),
+        StmtKind::Block(inner) => {
+            f(Node::Block(inner));
+            inner.statements.iter().for_each(|s| stmt(s, f, d));
+        }
         StmtKind::If {
             initializer,
             condition: head,
