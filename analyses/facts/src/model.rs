@@ -51,6 +51,9 @@ pub struct Options {
     pub block: [Option<u32>; 3],
     /// Workgroup size that all visible launches agree on; what the program or `block` says comes first.
     pub assumed_block: [Option<u32>; 3],
+    /// Numbers that all visible launches pass, by the parameter's number. Facts do not rest on them: findings are told only
+    /// where they hold for these.
+    pub passed: Vec<(u32, i64)>,
     /// What facts rest on beyond the program and these options, for people: "blocks of 256 × 1 × 1 threads, as in all
     /// launches in sight". Empty: nothing.
     pub assumption: SmolStr,
@@ -78,6 +81,7 @@ impl Default for Options {
             warp_size: 32,
             block: [None; 3],
             assumed_block: [None; 3],
+            passed: Vec::new(),
             assumption: SmolStr::default(),
             whole_program_assumed: false,
             parameters: Vec::new(),

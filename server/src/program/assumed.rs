@@ -57,6 +57,7 @@ pub(super) fn analysis_options<'a>(
         }
     } else {
         options.assumed_block = assumed.block;
+        options.passed.clone_from(&assumed.passed);
     }
     options.assumption = text.into();
     options

@@ -10,7 +10,7 @@
 //! kernel are left alone: compilers lay them into constant memory.
 
 use super::rounds::below;
-use super::{Context, finding};
+use super::{Context, finding, strides};
 use crate::model::*;
 use crate::trips::both;
 use ir::{
@@ -33,6 +33,11 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let Op::Alloca { size, .. } = cx.function.insts[alloca].op else {
             continue;
         };
+        // All indices but the first are out of bounds.
+        let accessed = data.results.first().or(data.args.get(1));
+        if accessed.is_some_and(|&v| size <= cx.function.ty(v).bytes()) {
+            continue;
+        }
         if offsets
             .iter()
             .all(|&offset| known_after_unrolling(cx, offset))
@@ -432,6 +437,11 @@ fn of_an_instantiation(
 /// header of a loop. So is a `constexpr` function of template arguments.
 pub(super) fn chosen_among(cx: &Context<'_>, join: Block, number: u32) -> Option<Vec<Value>> {
     const STEPS: usize = 32;
+    let &merged = cx.function.blocks[join].params.get(number as usize)?;
+    let origin = strides::origin(cx, merged);
+    if origin != merged {
+        return Some(vec![origin]);
+    }
     let dominators = cx.dominators();
     let stop = dominators.immediate(join)?;
     let mut found = Vec::new();

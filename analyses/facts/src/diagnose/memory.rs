@@ -65,7 +65,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     && stride.unsigned_abs() <= 64
                     && bytes.saturating_mul(2) >= stride.unsigned_abs()
                 {
-                    if bytes == 8 || bytes == 16 {
+                    if (bytes == 8 || bytes == 16) && in_every_round(cx, access) {
                         let message = format!(
                             "{base} is {verb} {} bytes at a time, with a stride of {stride} bytes between lanes; the iterations of the loop together use what moves: one vector access of {bytes} bytes a lane does it at once, where the address is aligned",
                             access.bytes
@@ -116,7 +116,8 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             // The size of a type that is not known here says nothing, nor does a factor without a name.
             _ if !matches!(access.stride_text.as_str(), "" | "?")
                 && !access.stride_text.contains("sizeof(")
-                && !is_of_an_instantiation(cx, &access.stride_text) =>
+                && !is_of_an_instantiation(cx, &access.stride_text)
+                && !is_dense_as_launched(cx, access) =>
             {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
@@ -148,6 +149,25 @@ fn is_of_an_instantiation(cx: &Context<'_>, stride: &str) -> bool {
     names.all(parameter)
 }
 
+/// `4*step` bytes, where all launches in sight pass 1 for `step`.
+fn is_dense_as_launched(cx: &Context<'_>, access: &AccessFact) -> bool {
+    let factors = access.stride_text.split('*').map(|factor| {
+        let number = factor.parse::<i64>().ok();
+        number.or_else(|| {
+            let mut parameters = cx.function.parameters.iter();
+            let at = parameters.position(|parameter| parameter.name == factor)?;
+            let mut passed = cx.facts.options.passed.iter();
+            let found = passed.find(|(parameter, _)| usize::try_from(*parameter) == Ok(at))?;
+            Some(found.1)
+        })
+    });
+    let stride = factors.reduce(|product, factor| product?.checked_mul(factor?));
+    let dense = u64::from(access.bytes);
+    stride
+        .flatten()
+        .is_some_and(|stride| stride.unsigned_abs() <= dense)
+}
+
 /// What is accessed has a type that is not known here: its lanes may well lie side by side.
 fn is_of_unknown_size(cx: &Context<'_>, access: &AccessFact) -> bool {
     let data = &cx.function.insts[access.inst];
@@ -157,6 +177,18 @@ fn is_of_unknown_size(cx: &Context<'_>, access: &AccessFact) -> bool {
     };
     let mut moved = moved.iter();
     moved.any(|&value| cx.function.ty(value) == Type::Opaque)
+}
+
+/// The access is made in every round of the loop around it.
+fn in_every_round(cx: &Context<'_>, access: &AccessFact) -> bool {
+    let Some(block) = cx.block_of[access.inst] else {
+        return false;
+    };
+    let forest = cx.forest();
+    forest.of(block).is_none_or(|own| {
+        let mut back = cx.flow.predecessors[forest.loops[own].header].iter();
+        back.all(|&back| !forest.contains(own, back) || cx.dominators().dominates(block, back))
+    })
 }
 
 /// Array, stride, and block: what is accessed together uses the sectors together.

@@ -185,3 +185,47 @@ fn goes_on_as(cx: &Context<'_>, value: Value, counter: Value, depth: u32) -> boo
         }
     }
 }
+
+/// What a value was before functions that are not visible were given a reference to it, by whichever ways lead here.
+pub(super) fn origin(cx: &Context<'_>, value: Value) -> Value {
+    came_from(cx, value, DEPTH).unwrap_or(value)
+}
+
+fn came_from(cx: &Context<'_>, value: Value, depth: u32) -> Option<Value> {
+    let function = cx.function;
+    let depth = depth.checked_sub(1)?;
+    match function.values[value].def {
+        ValueDef::Result(inst, _) => {
+            let data = &function.insts[inst];
+            if !matches!(data.op, Op::CallUnknown { .. }) || data.results.first() == Some(&value) {
+                return Some(value);
+            }
+            let ty = function.ty(value);
+            let mut given = data.args.iter().filter(|&&arg| function.ty(arg) == ty);
+            let one = *given.next()?;
+            match given.next() {
+                None => came_from(cx, one, depth),
+                Some(_) => Some(value),
+            }
+        }
+        ValueDef::Param(block, number) => {
+            let mut found = None;
+            for &before in &cx.flow.predecessors[block] {
+                if block == function.entry() || cx.flow.position[before] >= cx.flow.position[block]
+                {
+                    return Some(value);
+                }
+                for edge in function.blocks[before].terminator.edges() {
+                    if edge.block == block {
+                        let from = came_from(cx, *edge.args.get(number as usize)?, depth)?;
+                        if found.is_some_and(|known| known != from) {
+                            return Some(value);
+                        }
+                        found = Some(from);
+                    }
+                }
+            }
+            Some(found.unwrap_or(value))
+        }
+    }
+}

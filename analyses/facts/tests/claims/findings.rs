@@ -809,3 +809,87 @@ fn rows_of_wide_elements_stay_aligned() {
         of("float2")
     );
 }
+
+#[test]
+fn counters_shown_to_methods_out_of_sight_are_unrolled() {
+    let of = |limit: &str, add: &str| {
+        let body = format!(
+            "float v[R * R]; unsigned done = 0;
+             for (unsigned i = 0; i < R * R; ++i) {{ v[i] = in[i]; t.init(i); }}
+             for (unsigned i = 0; i < {limit}; ++i) {{
+               if (done & (1u << i)) continue;
+               const float d = in[n] - v[i];
+               if (d < 0) continue;
+               if ({add}) {{ done |= 1u << i; continue; }}
+               out[i] = d;
+             }}"
+        );
+        let head = "template <int R, class T>";
+        let text = kernel(head, &body).replace("float* out", "T t, float* out");
+        tells(&text, Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of("R * R", "t.add(i, d)"));
+    assert!(of("R * R", "(i += in[i])"));
+    assert!(of("n", "t.add(i, d)"));
+}
+
+#[test]
+fn an_array_of_one_element_has_one_index() {
+    let of = |size: u32| {
+        let body = format!("float v[{size}]; v[0] = in[n]; v[n] += 1; out[threadIdx.x] = v[m];");
+        tells(&kernel("", &body), Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of(1));
+    assert!(of(2));
+}
+
+#[test]
+fn memory_of_the_block_in_hip() {
+    let body = "HIP_DYNAMIC_SHARED(int, rows) int* own = &rows[threadIdx.x * n];
+                for (int i = 0; i < m; ++i) own[i] = count[i]; out[threadIdx.x] = own[m];";
+    let told = messages(&kernel("", body), Dialect::Cuda);
+    let local = |(code, _): &&(Code, String)| *code == Code::LocalArrayDynamicIndex;
+    assert!(told.iter().find(local).is_none(), "{told:?}");
+}
+
+#[test]
+fn strides_that_every_launch_passes() {
+    let of = |launches: &str| {
+        let body = "out[threadIdx.x * m] = in[threadIdx.x];";
+        let host = format!("void f(float* o, const float* i, int* c, int x) {{ {launches} }}");
+        tells(&(kernel("", body) + &host), Code::UncoalescedAccess)
+    };
+    assert!(!of(
+        "const int step = 1; k<<<9, 64>>>(o, i, c, 5, step, 3);"
+    ));
+    assert!(!of(
+        "k<<<9, 64>>>(o, i, c, 5, 1, 3); k<<<7, 64>>>(o, i, c, 6, 1, 3);"
+    ));
+    assert!(of(
+        "k<<<9, 64>>>(o, i, c, 5, 1, 3); k<<<7, 64>>>(o, i, c, 5, 8, 3);"
+    ));
+    assert!(of(
+        "k<<<9, 64>>>(o, i, c, 5, 1, 3); k<<<7, 64>>>(o, i, c, 5, x, 3);"
+    ));
+    assert!(of(
+        "k<<<9, 64>>>(o, i, c, 5, 1, 3); cudaLaunchKernel((void*)k, 1, 64, nullptr, 0, 0);"
+    ));
+    assert!(of(
+        "int step = 1; step += x; k<<<9, 64>>>(o, i, c, 5, step, 3);"
+    ));
+    assert!(of("k<<<9, 64>>>(o, i, c, 1, 16, 1);"));
+}
+
+#[test]
+fn one_wide_access_for_what_every_round_takes() {
+    let of = |access: &str| {
+        let body = format!(
+            "float s = 0; for (int j = 0; j < 4; ++j) {{ if (j != m) s += n; {access} }} out[threadIdx.x] = s;"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda);
+        told.iter()
+            .any(|(_, text)| text.contains("one vector access"))
+    };
+    assert!(of("s += in[threadIdx.x * 4 + j];"));
+    assert!(!of("if (s > 7) s += in[threadIdx.x * 4 + j];"));
+}

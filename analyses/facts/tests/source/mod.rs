@@ -52,6 +52,7 @@ pub(crate) fn functions_with(
             if lowered.assumed.block.iter().any(Option::is_some) {
                 with.assumed_block = lowered.assumed.block;
             }
+            with.passed.clone_from(&lowered.assumed.passed);
             let facts = analyze(0, &lowered.module, &with);
             found.push((lowered.module, facts));
         }

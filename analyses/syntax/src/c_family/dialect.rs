@@ -268,6 +268,8 @@ const CUDA_PREDEFINED: &[&str] = &[
     "__CUDACC_VER_MINOR__=8",
     "__CUDACC_VER_BUILD__=0",
     "__CUDACC_EXTENDED_LAMBDA__=1",
+    // Of HIP's headers, in sources for both.
+    "HIP_DYNAMIC_SHARED(type, var)=extern __shared__ type var[];",
     "CUDART_VERSION=12080",
     "CUDA_VERSION=12080",
     "__cplusplus=201703L",

@@ -22,6 +22,8 @@ use syntax::c_family::ast::{
 pub struct Assumed {
     /// The size of a workgroup along the axes on which all visible launches agree.
     pub block: [Option<u32>; 3],
+    /// Numbers that all visible launches pass, by the parameter's number.
+    pub passed: Vec<(u32, i64)>,
     /// Template parameters and what all visible launches give to them.
     pub arguments: Vec<(SmolStr, SmolStr)>,
     /// Template parameters and their defaults, where there is no launch in sight.
@@ -428,21 +430,44 @@ impl Context<'_> {
         result
     }
 
-    /// Takes over the shape of the blocks in which the kernel is launched.
-    pub(super) fn assume_block(&mut self, name: &str) {
+    /// Takes over the shape of the blocks in which the kernel is launched, and the numbers that it is given.
+    pub(super) fn assume_launches(&mut self, name: &str) {
         let env = self.env;
         let mut agreed: Option<[Option<u32>; 3]> = None;
+        let mut passed: Option<Vec<Option<i64>>> = None;
         for one in env.instantiations.iter().filter(|one| one.name == name) {
             let Some(block) = &one.block else { continue };
-            let sizes = self.outside(one, |cx| cx.block_sizes(block));
+            let (sizes, numbers) = self.outside(one, |cx| {
+                let numbers = one.passes.iter().map(|e| cx.number_passed(e.as_ref()?));
+                let numbers: Vec<Option<i64>> = numbers.collect();
+                (cx.block_sizes(block), numbers)
+            });
             agreed = Some(match agreed {
                 None => sizes,
                 Some(before) => {
                     [0, 1, 2].map(|axis| before[axis].filter(|_| before[axis] == sizes[axis]))
                 }
             });
+            passed = Some(match passed {
+                None => numbers,
+                Some(before) => {
+                    let both = before.into_iter().zip(numbers);
+                    both.map(|(one, other)| one.filter(|_| one == other))
+                        .collect()
+                }
+            });
         }
         self.assumed.block = agreed.unwrap_or_default();
+        let passed = (0..).zip(passed.unwrap_or_default());
+        let known = passed.filter_map(|(parameter, number)| Some((parameter, number?)));
+        self.assumed.passed = known.collect();
+    }
+
+    fn number_passed(&mut self, e: &Expr) -> Option<i64> {
+        match self.constant(e)?.value {
+            Number::Int(number) => Some(number),
+            _ => None,
+        }
     }
 
     fn block_sizes(&mut self, block: &BlockText) -> [Option<u32>; 3] {

@@ -1,5 +1,5 @@
 //! Kernel launches and explicit instantiations as a function's tree shows them: which kernel, with which template
-//! arguments, in blocks of which shape. What a local variable holds is put in its place when nothing can have changed it.
+//! arguments, in blocks of which shape, given which numbers. What a local variable holds is put in its place when nothing can have changed it.
 //!
 //! ```text
 //! const int rows = 8;  dim3 block(32, rows);  k<float, 4><<<grid, block>>>(p);     k <float, 4>, block (32, 8, 1)
@@ -30,6 +30,8 @@ pub struct Instantiation {
     pub handed_on: Vec<HandedOn>,
     /// `None`: not a launch.
     pub block: Option<BlockText>,
+    /// What the kernel is given, by parameter, where it is a number of the program; what is not listed is not known.
+    pub passes: Vec<Option<Expr>>,
 }
 
 /// An argument that is a template parameter of the function around it.
@@ -72,7 +74,7 @@ pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
     match &item.kind {
         ItemKind::ExplicitInstantiation { name, .. } => {
             let host = Host::default();
-            found.extend(host.instantiation(name, None));
+            found.extend(host.instantiation(name, None, &[]));
         }
         ItemKind::Function(function) => function_launches(function, &[], &mut found),
         ItemKind::Struct(declared) => methods(declared, &mut Vec::new(), &mut found, 0),
@@ -131,17 +133,17 @@ fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Inst
         if let ExprKind::Launch {
             callee,
             configuration,
-            ..
+            arguments,
         } = &e.kind
         {
             let ExprKind::Name(name) = &unwrapped(callee).kind else {
                 return;
             };
             let block = configuration.get(1).map_or(UNKNOWN, |e| host.block(e, 0));
-            out.extend(host.instantiation(name, Some(block)));
+            out.extend(host.instantiation(name, Some(block), arguments));
         } else if let Some((name, block)) = runtime_launch(e) {
             let block = block.map_or(UNKNOWN, |e| host.block(e, 0));
-            out.extend(host.instantiation(name, Some(block)));
+            out.extend(host.instantiation(name, Some(block), &[]));
         }
     });
 }
@@ -356,7 +358,12 @@ impl Host {
         }
     }
 
-    fn instantiation(&self, name: &Name, block: Option<BlockText>) -> Option<Instantiation> {
+    fn instantiation(
+        &self,
+        name: &Name,
+        block: Option<BlockText>,
+        passed: &[Expr],
+    ) -> Option<Instantiation> {
         let last = name.segments.last()?;
         // A kernel in a variable is some kernel.
         if name.segments.len() == 1 && self.locals.contains_key(&last.ident.name) {
@@ -372,6 +379,7 @@ impl Host {
                 .filter_map(|(number, argument)| self.handed_on(number, argument))
                 .collect(),
             block,
+            passes: passed.iter().map(|e| self.substituted(e, 0)).collect(),
         })
     }
 

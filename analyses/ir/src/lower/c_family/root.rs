@@ -350,7 +350,7 @@ impl Context<'_> {
         self.push_scope();
         self.launch_of(function);
         if kind == FunctionKind::Kernel && outlined.is_none() && !self.is_hlsl() {
-            self.assume_block(&callee.name);
+            self.assume_launches(&callee.name);
         }
         let is_entry = self.is_hlsl() && outlined.is_none() && resources::entry(self, function);
         if !is_entry {
