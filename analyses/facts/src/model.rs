@@ -54,6 +54,8 @@ pub struct Options {
     /// Numbers that all visible launches pass, by the parameter's number. Facts do not rest on them: findings are told only
     /// where they hold for these.
     pub passed: Vec<(u32, i64)>,
+    /// The parameters to which all visible launches pass a multiple of the block's width; used as `passed` is.
+    pub whole: Vec<u32>,
     /// What facts rest on beyond the program and these options, for people: "blocks of 256 × 1 × 1 threads, as in all
     /// launches in sight". Empty: nothing.
     pub assumption: SmolStr,
@@ -82,6 +84,7 @@ impl Default for Options {
             block: [None; 3],
             assumed_block: [None; 3],
             passed: Vec::new(),
+            whole: Vec::new(),
             assumption: SmolStr::default(),
             whole_program_assumed: false,
             parameters: Vec::new(),

@@ -58,6 +58,7 @@ pub(super) fn analysis_options<'a>(
     } else {
         options.assumed_block = assumed.block;
         options.passed.clone_from(&assumed.passed);
+        options.whole.clone_from(&assumed.whole);
     }
     options.assumption = text.into();
     options

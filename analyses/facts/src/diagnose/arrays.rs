@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     // Arrays of which nothing is to be told, or no more.
     let mut told: FxHashSet<Inst> = tables_of_constants(cx);
-    for (_, inst) in cx.instructions() {
+    for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
             continue;
@@ -40,7 +40,7 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
         }
         if offsets
             .iter()
-            .all(|&offset| known_after_unrolling(cx, offset))
+            .all(|&offset| known_after_unrolling(cx, offset, block))
             || !told.insert(alloca)
         {
             continue;
@@ -145,7 +145,10 @@ pub(super) fn element_of_an_instantiation(cx: &Context<'_>, value: Value) -> boo
         }
         found
     };
-    open.any(|&offset| symbolic(offset) && known_after_unrolling(cx, offset))
+    let Some(block) = cx.block_of_value(value) else {
+        return false;
+    };
+    open.any(|&offset| symbolic(offset) && known_after_unrolling(cx, offset, block))
 }
 
 /// The array below an address, and the offsets added on the way.
@@ -168,13 +171,14 @@ fn private_array(function: &Function, mut address: Value) -> Option<(Inst, Vec<V
     None
 }
 
-/// Constants and counters of loops with a constant number of rounds, and what is computed from them alone.
-fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
+/// Constants and counters of loops with a constant number of rounds, and what is computed from them alone; at a block. Where
+/// a loop may end earlier its counters are known in it, and not behind it.
+fn known_after_unrolling(cx: &Context<'_>, value: Value, at: Block) -> bool {
     const ROUNDS: u64 = 128;
-    let mut work = vec![value];
+    let mut work = vec![(value, at)];
     let mut seen = FxHashSet::default();
-    while let Some(value) = work.pop() {
-        if !seen.insert(value) {
+    while let Some((value, at)) = work.pop() {
+        if !seen.insert((value, at)) {
             continue;
         }
         if seen.len() > 256 {
@@ -190,7 +194,8 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                         && match l.count {
                             Some(count) => count <= ROUNDS,
                             None => {
-                                ends_at_a_constant(cx, block) || counts_to_a_constant(cx, block)
+                                ends_at_a_constant(cx, block)
+                                    || is_within(cx, at, block) && counts_to_a_constant(cx, block)
                             }
                         }
                 });
@@ -200,26 +205,28 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                     let Some(more) = more else {
                         return false;
                     };
-                    work.extend(more);
+                    work.extend(more.into_iter().map(|value| (value, block)));
                     continue;
                 }
                 for &before in &cx.flow.predecessors[block] {
                     for edge in cx.function.blocks[before].terminator.edges() {
                         if edge.block == block {
-                            work.extend(edge.args.get(number as usize));
+                            let arg = edge.args.get(number as usize);
+                            work.extend(arg.map(|&arg| (arg, before)));
                         }
                     }
                 }
             }
             ValueDef::Result(inst, _) => {
                 let data = &cx.function.insts[inst];
+                let at = cx.block_of[inst].unwrap_or(at);
                 match data.op {
                     Op::Const(_) => {}
                     Op::Parameter(_) => {}
                     // What the author wrote there may well be a constant.
                     Op::Unknown(_) | Op::CallUnknown { .. } => {}
                     Op::Binary(..) if number_of_the_round(cx, data).is_some() => {
-                        work.extend(number_of_the_round(cx, data));
+                        work.extend(number_of_the_round(cx, data).map(|value| (value, at)));
                     }
                     Op::Unary(_)
                     | Op::Binary(..)
@@ -229,7 +236,7 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
                     | Op::Fma
                     | Op::Ternary(_)
                     | Op::PtrAdd => {
-                        work.extend(data.args.iter().copied());
+                        work.extend(data.args.iter().map(|&arg| (arg, at)));
                     }
                     _ => return false,
                 }
@@ -237,6 +244,13 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value) -> bool {
         }
     }
     true
+}
+
+/// A block is in the loop of a header.
+fn is_within(cx: &Context<'_>, block: Block, header: Block) -> bool {
+    let forest = cx.forest();
+    let mut loops = forest.loops.iter();
+    loops.any(|(own, one)| one.header == header && forest.contains(own, block))
 }
 
 /// What a value of a loop's header is computed from, with what decides when the loop ends: where all of it is known, so

@@ -365,7 +365,7 @@ fn is_merged_by_the_compiler(
 }
 
 /// What any instruction or terminator reads.
-fn values_read(function: &Function) -> FxHashSet<Value> {
+pub(super) fn values_read(function: &Function) -> FxHashSet<Value> {
     let mut read = FxHashSet::default();
     for block in &function.layout {
         let data = &function.blocks[*block];

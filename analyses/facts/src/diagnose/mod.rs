@@ -134,6 +134,14 @@ impl<'a> Context<'a> {
             .flat_map(|&b| self.function.blocks[b].insts.iter().map(move |&i| (b, i)))
     }
 
+    /// Where a value comes from.
+    fn block_of_value(&self, value: Value) -> Option<Block> {
+        match self.function.values[value].def {
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Result(inst, _) => self.block_of[inst],
+        }
+    }
+
     fn uniform(&self, value: Value, block: Block, scope: Scope) -> bool {
         self.facts.at(value, block).uniform_at >= Some(scope)
     }

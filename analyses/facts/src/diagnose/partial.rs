@@ -45,6 +45,8 @@ impl Partial {
         let (flow, post_dominators) = not_failing(cx, &fails);
         let mut running = flow.clone();
         let mut controls = Vec::new();
+        // The edges by which lanes end.
+        let mut ending: FxHashSet<(Block, Block)> = FxHashSet::default();
         for &branch in &flow.order {
             let targets = &flow.successors[branch];
             if targets.len() < 2 {
@@ -71,12 +73,39 @@ impl Partial {
                     alive,
                 });
             }
-            // A loop without its exits would have no end at all.
-            let inner = cx.forest().of(branch);
-            let leaves = |target: Block| {
-                ended(target) && inner.is_none_or(|inner| cx.forest().contains(inner, target))
-            };
-            if !targets.iter().all(|&target| leaves(target)) {
+            ending.extend(targets.iter().filter(|&&t| ended(t)).map(|&t| (branch, t)));
+        }
+        // A loop without its exits would have no end at all: the head's or the end's stay, or one behind which lanes go on.
+        let forest = cx.forest();
+        let regular =
+            |header: Block, from: Block| from == header || flow.successors[from].contains(&header);
+        let mut open = FxHashSet::default();
+        for (own, one) in forest.loops.iter() {
+            let mut edges = flow.order.iter().flat_map(|&from| {
+                let next = flow.successors[from].iter();
+                next.map(move |&to| (from, to))
+            });
+            let stays = edges.any(|(from, to)| {
+                forest.contains(own, from)
+                    && !forest.contains(own, to)
+                    && (regular(one.header, from) || !ending.contains(&(from, to)))
+            });
+            if stays {
+                open.insert(own);
+            }
+        }
+        let stays_open = |branch: Block, target: Block| {
+            forest.loops.iter().all(|(own, one)| {
+                !forest.contains(own, branch)
+                    || forest.contains(own, target)
+                    || open.contains(&own) && !regular(one.header, branch)
+            })
+        };
+        for &branch in &flow.order {
+            let targets = &flow.successors[branch];
+            let leaves =
+                |target: Block| ending.contains(&(branch, target)) && stays_open(branch, target);
+            if targets.len() > 1 && !targets.iter().all(|&target| leaves(target)) {
                 running.successors[branch].retain(|target| !leaves(*target));
                 for &target in targets.iter().filter(|&&target| leaves(target)) {
                     running.predecessors[target].retain(|before| *before != branch);

@@ -29,11 +29,70 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
                 || rounds::may_be_whole_tiles(cx, l.header, branch)
         })
     };
+    if ends_with_a_block(cx, selector, branch) {
+        return true;
+    }
     match scope {
         Scope::Subgroup => splits_between_warps(cx, selector, branch, DEPTH) || in_whole_rounds(),
         Scope::Workgroup => in_whole_rounds() || vote_of_the_group(cx, selector, branch),
         _ => false,
     }
+}
+
+/// `i < n`, where all launches in sight pass a multiple of the block's width for `n`, and `i` numbers the grid's threads.
+fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
+    let function = cx.function;
+    let Some(compare) = function.defining(selector) else {
+        return false;
+    };
+    if cx.facts.options.whole.is_empty() || !matches!(compare.op, Op::IntCompare(_)) {
+        return false;
+    }
+    let is_whole = |value: Value| {
+        let value = rounds::below(function, value);
+        let mut parameters = (0..).zip(&function.parameters);
+        let found = parameters.find(|(_, one)| one.values.contains(&value));
+        found.is_some_and(|(number, _)| cx.facts.options.whole.contains(&number))
+    };
+    let counts_threads = |value: Value| {
+        let (mut work, mut seen) = (vec![value], Vec::new());
+        let (mut thread, mut block) = (false, false);
+        while let Some(value) = work.pop() {
+            if seen.contains(&value) || seen.len() > 32 {
+                continue;
+            }
+            seen.push(value);
+            match function.values[value].def {
+                ValueDef::Result(inst, _) => {
+                    let data = &function.insts[inst];
+                    match data.op {
+                        Op::Special(Special::ThreadId(0)) => thread = true,
+                        Op::Special(Special::BlockId(0)) => block = true,
+                        Op::Special(Special::BlockDim(_) | Special::GridDim(_)) | Op::Const(_) => {}
+                        Op::Convert(_) | Op::Binary(BinaryOp::Add | BinaryOp::Mul, _) => {
+                            work.extend(data.args.iter().copied());
+                        }
+                        _ => return false,
+                    }
+                }
+                // The counter of a loop.
+                ValueDef::Param(join, number) => {
+                    for &before in &cx.flow.predecessors[join] {
+                        for edge in function.blocks[before].terminator.edges() {
+                            if edge.block == join {
+                                work.extend(edge.args.get(number as usize).copied());
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        thread && block
+    };
+    let [one, other] = [compare.args[0], compare.args[1]];
+    let differs = |value: Value| !cx.uniform(value, at, Scope::Workgroup);
+    is_whole(one) && differs(other) && counts_threads(other)
+        || is_whole(other) && differs(one) && counts_threads(one)
 }
 
 /// What a value leaves when it is divided by the warp's lanes: the lane's number, or nothing.
@@ -137,10 +196,32 @@ fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Re
         Op::Binary(BinaryOp::Mul, _) => {
             (multiple(0, 1) || multiple(1, 0)).then_some(Remainder::None)
         }
+        Op::Binary(BinaryOp::Shl, _) if known(1).is_none() => {
+            let uniform = cx.uniform(data.args[1], at, Scope::Subgroup);
+            (uniform && of(0) == Some(Remainder::None)).then_some(Remainder::None)
+        }
         Op::Binary(BinaryOp::Shl, _) => {
             let by = known(1).filter(|by| (0..31).contains(by))?;
             let uniform = cx.uniform(data.args[0], at, Scope::Subgroup);
             (whole(1 << by) && uniform || of(0) == Some(Remainder::None)).then_some(Remainder::None)
+        }
+        // `x & (whole - 1)` keeps at least the lane's number.
+        Op::Binary(BinaryOp::And, _) if known(1).is_none() => {
+            let masks = |number: usize| {
+                let mask = function.defining(*data.args.get(number)?)?;
+                let less = match mask.op {
+                    Op::Binary(BinaryOp::Sub, _) => function.int_constant(mask.args[1])? == 1,
+                    Op::Binary(BinaryOp::Add, _) => function.int_constant(mask.args[1])? == -1,
+                    _ => return None,
+                };
+                let whole = remainder(cx, mask.args[0], at, depth)? == Remainder::None;
+                Some(less && whole)
+            };
+            match (masks(0), masks(1)) {
+                (_, Some(true)) => of(0),
+                (Some(true), _) => of(1),
+                _ => None,
+            }
         }
         Op::Binary(BinaryOp::And, _) => {
             let mask = known(1)?;
@@ -179,7 +260,7 @@ fn of_header(
                     return None;
                 }
                 found = Some(first);
-            } else if next != param {
+            } else if next != param && !is_multiple_of(cx, param, next, before) {
                 let step = step_of(cx, param, next)?;
                 if !cx.uniform(step, before, Scope::Subgroup)
                     || remainder(cx, step, before, depth) != Some(Remainder::None)
@@ -190,6 +271,20 @@ fn of_header(
         }
     }
     found
+}
+
+/// `j <<= log`, `j *= n`: what was whole stays so.
+fn is_multiple_of(cx: &Context<'_>, param: Value, next: Value, at: Block) -> bool {
+    let Some(data) = cx.function.defining(next) else {
+        return false;
+    };
+    let by = match data.op {
+        Op::Binary(BinaryOp::Shl, _) if data.args[0] == param => data.args[1],
+        Op::Binary(BinaryOp::Mul, _) if data.args[0] == param => data.args[1],
+        Op::Binary(BinaryOp::Mul, _) if data.args[1] == param => data.args[0],
+        _ => return false,
+    };
+    cx.uniform(by, at, Scope::Subgroup)
 }
 
 /// What is added to `param` for the next round.

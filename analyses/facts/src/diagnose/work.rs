@@ -1,5 +1,6 @@
 //! Rules about work that need not be: the same value computed by every lane, double precision by accident.
 
+use super::memory::values_read;
 use super::partial::Partial;
 use super::{Context, convergence, finding};
 use crate::cost::is_folded;
@@ -196,12 +197,16 @@ fn needed(cx: &Context<'_>, partial: &Partial) -> FxHashSet<Value> {
             }
         }
     };
+    let read = values_read(function);
     for (block, inst) in cx.instructions() {
         let data = &function.insts[inst];
         if data.op.has_effect() {
             work.extend(data.args.iter().copied());
             comes_to(block, &mut work);
         }
+        // Where it goes is not followed, such as to an element of a type that is not known. A condition is an assertion's.
+        let mut lost = data.results.iter().filter(|&result| !read.contains(result));
+        work.extend(lost.find(|&&result| function.ty(result) != Type::Bool));
     }
     for &block in &function.layout {
         if let Terminator::Return(values) = &function.blocks[block].terminator {

@@ -893,3 +893,92 @@ fn one_wide_access_for_what_every_round_takes() {
     assert!(of("s += in[threadIdx.x * 4 + j];"));
     assert!(!of("if (s > 7) s += in[threadIdx.x * 4 + j];"));
 }
+
+#[test]
+fn launches_of_whole_blocks() {
+    let of = |launch: &str| {
+        let body = "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x * gridDim.x) {
+              out[i] = in[i]; __syncthreads(); }";
+        let host = format!(
+            "void f(float* o, const float* i, int* c, int rows, int heads, int channels, int count) {{
+               const int threads = channels; const int blocks = rows; int all = rows * heads * channels; {launch} }}"
+        );
+        tells(&(kernel("", body) + &host), Code::BarrierInDivergentLoop)
+    };
+    assert!(!of("k<<<blocks, threads>>>(o, i, c, all, 1, 3);"));
+    assert!(!of(
+        "k<<<blocks, channels>>>(o, i, c, heads * (channels * 3), 1, 3);"
+    ));
+    assert!(!of(
+        "dim3 block(threads); k<<<blocks, block>>>(o, i, c, all, 1, 3);"
+    ));
+    assert!(!of("k<<<blocks, heads * channels>>>(o, i, c, all, 1, 3);"));
+    assert!(of("k<<<blocks, threads>>>(o, i, c, count, 1, 3);"));
+    assert!(of("k<<<blocks, threads>>>(o, i, c, all + 1, 1, 3);"));
+    assert!(of("k<<<blocks, threads * threads>>>(o, i, c, all, 1, 3);"));
+    assert!(of(
+        "channels += 1; k<<<blocks, channels>>>(o, i, c, all, 1, 3);"
+    ));
+    assert!(of(
+        "k<<<blocks, threads>>>(o, i, c, all, 1, 3); k<<<blocks, threads>>>(o, i, c, count, 1, 3);"
+    ));
+}
+
+#[test]
+fn waves_of_any_width_take_a_way_as_one() {
+    let of = |bound: &str| {
+        let text = format!(
+            "RWStructuredBuffer<uint> b; groupshared uint s[256];
+             [numthreads(256, 1, 1)] void main(uint t : SV_GroupIndex) {{
+               uint wave = WaveGetLaneCount(), log = countbits(wave - 1); s[t] = b[t];
+               for (uint j = wave; j < 128; j <<= log) {{
+                 GroupMemoryBarrierWithGroupSync();
+                 if ({bound}) b[t + j] = WaveReadLaneAt(s[t ^ 1], 0);
+               }}
+             }}"
+        );
+        let told = messages(&text, Dialect::Hlsl);
+        told.iter()
+            .any(|(code, _)| *code == Code::ShuffleInactiveSource)
+    };
+    assert!(!of("(t & ((j << log) - 1)) >= j"));
+    assert!(!of("t >= j"));
+    assert!(of("t >= j + 1"));
+    assert!(of("(t & (j - 2)) >= j"));
+    assert!(of("(t & ((j << log) - 1)) >= log"));
+}
+
+#[test]
+fn a_lane_that_gives_up_waiting_has_ended() {
+    let of = |gives_up: &str| {
+        let body = format!(
+            "for (int i = 0; i < n; ++i) {{
+               if (threadIdx.x == 0) {{
+                 while (*(volatile int*)count != i) {{ if (clock64() > p) {{ {gives_up}; }} }}
+               }}
+               __syncthreads(); out[threadIdx.x + i] = 1;
+             }}"
+        );
+        tells(&kernel("", &body), Code::DivergentBarrier)
+            && messages(&kernel("", &body), Dialect::Cuda)
+                .iter()
+                .any(|(_, text)| text.contains("only a part"))
+    };
+    assert!(!of("return"));
+    assert!(of("__syncthreads(); return"));
+}
+
+#[test]
+fn counters_behind_a_loop_that_may_end_earlier() {
+    let of = |used: &str| {
+        let body = format!(
+            "float v[4]; int r = 0; int c = threadIdx.x;
+             while (c < n && r < 4) {{ v[r] = in[c]; c += 128; r++; }}
+             {used}"
+        );
+        tells(&kernel("", &body), Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of("out[threadIdx.x] = v[2];"));
+    assert!(of("out[threadIdx.x] = v[r - 1];"));
+    assert!(of("for (int i = 0; i < r; ++i) out[i] = v[i];"));
+}

@@ -53,6 +53,7 @@ pub(crate) fn functions_with(
                 with.assumed_block = lowered.assumed.block;
             }
             with.passed.clone_from(&lowered.assumed.passed);
+            with.whole.clone_from(&lowered.assumed.whole);
             let facts = analyze(0, &lowered.module, &with);
             found.push((lowered.module, facts));
         }

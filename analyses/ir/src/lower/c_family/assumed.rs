@@ -24,6 +24,8 @@ pub struct Assumed {
     pub block: [Option<u32>; 3],
     /// Numbers that all visible launches pass, by the parameter's number.
     pub passed: Vec<(u32, i64)>,
+    /// The parameters to which all visible launches pass a multiple of the block's width.
+    pub whole: Vec<u32>,
     /// Template parameters and what all visible launches give to them.
     pub arguments: Vec<(SmolStr, SmolStr)>,
     /// Template parameters and their defaults, where there is no launch in sight.
@@ -435,12 +437,20 @@ impl Context<'_> {
         let env = self.env;
         let mut agreed: Option<[Option<u32>; 3]> = None;
         let mut passed: Option<Vec<Option<i64>>> = None;
+        let mut whole: Option<Vec<u32>> = None;
         for one in env.instantiations.iter().filter(|one| one.name == name) {
             let Some(block) = &one.block else { continue };
             let (sizes, numbers) = self.outside(one, |cx| {
                 let numbers = one.passes.iter().map(|e| cx.number_passed(e.as_ref()?));
                 let numbers: Vec<Option<i64>> = numbers.collect();
                 (cx.block_sizes(block), numbers)
+            });
+            whole = Some(match whole {
+                None => one.whole.clone(),
+                Some(before) => before
+                    .into_iter()
+                    .filter(|own| one.whole.contains(own))
+                    .collect(),
             });
             agreed = Some(match agreed {
                 None => sizes,
@@ -458,6 +468,7 @@ impl Context<'_> {
             });
         }
         self.assumed.block = agreed.unwrap_or_default();
+        self.assumed.whole = whole.unwrap_or_default();
         let passed = (0..).zip(passed.unwrap_or_default());
         let known = passed.filter_map(|(parameter, number)| Some((parameter, number?)));
         self.assumed.passed = known.collect();

@@ -32,6 +32,8 @@ pub struct Instantiation {
     pub block: Option<BlockText>,
     /// What the kernel is given, by parameter, where it is a number of the program; what is not listed is not known.
     pub passes: Vec<Option<Expr>>,
+    /// The parameters that are given a product of which the block's width is a factor.
+    pub whole: Vec<u32>,
 }
 
 /// An argument that is a template parameter of the function around it.
@@ -140,7 +142,11 @@ fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Inst
                 return;
             };
             let block = configuration.get(1).map_or(UNKNOWN, |e| host.block(e, 0));
-            out.extend(host.instantiation(name, Some(block), arguments));
+            let found = host.instantiation(name, Some(block), arguments);
+            out.extend(found.map(|one| Instantiation {
+                whole: host.whole(configuration.get(1), arguments),
+                ..one
+            }));
         } else if let Some((name, block)) = runtime_launch(e) {
             let block = block.map_or(UNKNOWN, |e| host.block(e, 0));
             out.extend(host.instantiation(name, Some(block), &[]));
@@ -195,6 +201,10 @@ fn unwrapped(mut e: &Expr) -> &Expr {
 #[derive(Default, Debug)]
 struct Host {
     locals: FxHashMap<SmolStr, Local>,
+    /// What locals are initialised with that nothing changes.
+    initial: FxHashMap<SmolStr, Vec<Expr>>,
+    /// Names of which nothing more is known, as they may change.
+    changed: Vec<SmolStr>,
     /// A method that is defined outside of its class: a plain name may be one of its fields.
     of_class: bool,
     name: SmolStr,
@@ -206,6 +216,8 @@ impl Host {
     fn of(function: &Function, body: &Block, around: &[SmolStr]) -> Host {
         let mut host = Host {
             locals: FxHashMap::default(),
+            initial: FxHashMap::default(),
+            changed: Vec::new(),
             of_class: match &function.name {
                 FunctionName::Plain(name)
                 | FunctionName::Constructor(name)
@@ -287,6 +299,16 @@ impl Host {
         let mut filled: Vec<(SmolStr, BlockText)> = Vec::new();
         for (name, ty, constant, initializer) in declarations {
             let kept = constant || !changed.contains(&name);
+            let list = match &initializer {
+                Initializer::None => &[][..],
+                Initializer::Copy(e) => std::slice::from_ref(e),
+                Initializer::Paren(list) | Initializer::Brace(list) => list,
+            };
+            if kept && !host.locals.contains_key(&name) {
+                host.initial.insert(name.clone(), list.to_vec());
+            } else {
+                host.changed.push(name.clone());
+            }
             let mut local = if host.locals.contains_key(&name) {
                 Local::Other
             } else {
@@ -318,7 +340,103 @@ impl Host {
                 *local = text;
             }
         }
+        for name in changed {
+            if !host.initial.contains_key(&name) {
+                host.changed.push(name);
+            }
+        }
+        host.initial.retain(|name, _| !host.changed.contains(name));
         host
+    }
+
+    /// `int all = rows * width; k<<<blocks, width>>>(all)`: the parameters that are given a multiple of the block's width,
+    /// whatever that is.
+    fn whole(&self, block: Option<&Expr>, passed: &[Expr]) -> Vec<u32> {
+        let Some(width) = block.and_then(|e| self.width(e)) else {
+            return Vec::new();
+        };
+        let mut wanted = Vec::new();
+        if !self.factors(width, &mut wanted, 0) || wanted.is_empty() {
+            return Vec::new();
+        }
+        let is_multiple = |e: &Expr| {
+            let mut found = Vec::new();
+            self.factors(e, &mut found, 0);
+            wanted.iter().all(|factor| {
+                let at = found.iter().position(|other| other == factor);
+                at.map(|at| found.swap_remove(at)).is_some()
+            })
+        };
+        let numbered = (0u32..).zip(passed);
+        let whole = numbered.filter(|(_, e)| is_multiple(e));
+        whole.map(|(number, _)| number).collect()
+    }
+
+    /// The expression that gives the block's width.
+    fn width<'a>(&'a self, block: &'a Expr) -> Option<&'a Expr> {
+        let mut e = block;
+        for _ in 0..MAX_DEPTH {
+            e = match &e.kind {
+                ExprKind::Paren(inner) => inner,
+                ExprKind::Construct { ty, arguments, .. } if kind_of(ty) == Kind::Block => {
+                    return arguments.first();
+                }
+                ExprKind::Call { callee, arguments } => match &callee.kind {
+                    ExprKind::Name(name) if is_dim3(name) => return arguments.first(),
+                    _ => return None,
+                },
+                ExprKind::Name(name) => match (self.local(name), name.segments.as_slice()) {
+                    (Some(Local::Block(_)), [only]) => {
+                        self.initial.get(&only.ident.name)?.first()?
+                    }
+                    _ => return Some(e),
+                },
+                _ => return Some(e),
+            };
+        }
+        None
+    }
+
+    /// Takes a product apart, and names that are initialised with one; `false`: a factor is no name or number.
+    fn factors(&self, e: &Expr, out: &mut Vec<SmolStr>, depth: u32) -> bool {
+        if depth > MAX_DEPTH {
+            return false;
+        }
+        match &e.kind {
+            ExprKind::Paren(inner) | ExprKind::Cast { operand: inner, .. } => {
+                self.factors(inner, out, depth + 1)
+            }
+            ExprKind::Binary {
+                op: BinaryOp::Mul,
+                left,
+                right,
+                ..
+            } => {
+                let left = self.factors(left, out, depth + 1);
+                self.factors(right, out, depth + 1) && left
+            }
+            ExprKind::Int(literal) => {
+                out.push(smol_str::format_smolstr!("{}", literal.value));
+                true
+            }
+            ExprKind::Name(name) => {
+                let [only] = name.segments.as_slice() else {
+                    return false;
+                };
+                let name = &only.ident.name;
+                if self.changed.contains(name) {
+                    return false;
+                }
+                match self.initial.get(name).map(Vec::as_slice) {
+                    Some([value]) if is_product(value) => self.factors(value, out, depth + 1),
+                    _ => {
+                        out.push(name.clone());
+                        true
+                    }
+                }
+            }
+            _ => false,
+        }
     }
 
     fn declared(&self, ty: &Type, initializer: &Initializer, kept: bool) -> Local {
@@ -380,6 +498,7 @@ impl Host {
                 .collect(),
             block,
             passes: passed.iter().map(|e| self.substituted(e, 0)).collect(),
+            whole: Vec::new(),
         })
     }
 
@@ -570,6 +689,19 @@ impl Host {
             span: Span::default(),
         })
     }
+}
+
+/// Another name, a number or a product.
+fn is_product(e: &Expr) -> bool {
+    matches!(
+        unwrapped(e).kind,
+        ExprKind::Name(_)
+            | ExprKind::Int(_)
+            | ExprKind::Binary {
+                op: BinaryOp::Mul,
+                ..
+            }
+    )
 }
 
 /// `block.x = 32;` behind `dim3 block;` in the same block of statements, in front of any launch.
