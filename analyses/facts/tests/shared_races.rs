@@ -44,11 +44,11 @@ struct Event {
     passed: (u32, u32),
 }
 
-/// The accesses of each word of shared memory by the number of barriers before.
+/// The accesses of each word of a workgroup's shared memory by the number of barriers before.
 struct Detector<'a> {
     function: &'a Function,
-    passed: HashMap<u64, (u32, u32)>,
-    words: HashMap<(u32, u64), HashSet<Event>>,
+    passed: HashMap<(u64, u64), (u32, u32)>,
+    words: HashMap<(u64, u32, u64), HashSet<Event>>,
 }
 
 impl Detector<'_> {
@@ -62,7 +62,7 @@ impl Detector<'_> {
                 event.thread,
             )
         };
-        for (&(_, word), events) in &self.words {
+        for (&(_, _, word), events) in &self.words {
             let events: Vec<&Event> = events.iter().collect();
             for (at, a) in events.iter().enumerate() {
                 for b in &events[at + 1..] {
@@ -101,12 +101,14 @@ impl Observer for Detector<'_> {
         if access.space != Space::Shared {
             return;
         }
+        let group = instance.workgroup_index;
         for lane in lanes(mask) {
-            let thread = instance.first_thread + u64::from(lane);
-            let passed = self.passed.get(&thread).copied().unwrap_or_default();
+            let thread = instance.first_thread % u64::from(THREADS) + u64::from(lane);
+            let passed = self.passed.get(&(group, thread)).copied();
+            let passed = passed.unwrap_or_default();
             let word = (addresses[lane as usize] & 0xffff_ffff) / 4;
             self.words
-                .entry((passed.0, word))
+                .entry((group, passed.0, word))
                 .or_default()
                 .insert(Event {
                     inst,
@@ -120,10 +122,9 @@ impl Observer for Detector<'_> {
     fn barrier(&mut self, instance: &Instance<'_>, inst: Inst, mask: u64) {
         let warp = self.function.insts[inst].op == Op::Barrier(Barrier::Warp);
         for lane in lanes(mask) {
-            let passed = self
-                .passed
-                .entry(instance.first_thread + u64::from(lane))
-                .or_default();
+            let thread = instance.first_thread % u64::from(THREADS) + u64::from(lane);
+            let passed = self.passed.entry((instance.workgroup_index, thread));
+            let passed = passed.or_default();
             match warp {
                 true => passed.1 += 1,
                 false => passed.0 += 1,
@@ -136,6 +137,7 @@ fn executed(module: &Module, n: u64, m: u64, seed: u64) -> Races {
     let function = &module.functions[0];
     let mut random = Random::new(seed);
     let mut launch = Launch::new(THREADS);
+    launch.grid = [3, 1, 1];
     launch.buffers = (0..2)
         .map(|_| Buffer::of_u32((0..4096).map(|_| random.below(64))))
         .collect();
@@ -262,14 +264,33 @@ impl Writer {
                 }
             }
             14 => {
-                let condition = self.pick(&["n > 2", "n == 1", "m > n", "n & 1"]);
+                let condition = self.pick(&[
+                    "n > 2",
+                    "n == 1",
+                    "m > n",
+                    "n & 1",
+                    "blockIdx.x == 0",
+                    "blockIdx.x + n > 3",
+                    "gridDim.x > 1",
+                ]);
                 self.nested(&format!("if ({condition}) {{"), uniform, warp);
                 if self.random.percent(30) {
                     self.nested("else {", uniform, warp);
                 }
             }
             15 => {
-                let condition = self.pick(&["t < m", "t + n < m", "m > t && t > 3"]);
+                let condition = self.pick(&[
+                    "t < m",
+                    "t + n < m",
+                    "m > t && t > 3",
+                    // Of the grid's threads, in either signedness.
+                    "g < 32",
+                    "u < 32",
+                    "u >= 80",
+                    "u + n < 40u",
+                    "blockIdx.x * 2 + t < 20",
+                    "g < m",
+                ]);
                 self.nested(&format!("if ({condition}) {{"), false, false);
             }
             16 => {
@@ -320,7 +341,8 @@ fn kernel(seed: u64) -> String {
     }
     format!(
         "__global__ void k(int* out, const int* in, int n, int m) {{\n  __shared__ int s[512];\n  \
-         int t = threadIdx.x, lane = t % 32, w = t / 32, x = in[t];\n{}  out[t] = x;\n}}\n",
+         int t = threadIdx.x, lane = t % 32, w = t / 32, x = in[t];\n  \
+         unsigned u = blockIdx.x * blockDim.x + threadIdx.x; int g = u;\n{}  out[t] = x;\n}}\n",
         writer.text
     )
 }

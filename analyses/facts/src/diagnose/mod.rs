@@ -12,6 +12,7 @@ mod arrays;
 mod collective;
 mod convergence;
 mod derivatives;
+mod forgiving;
 mod memory;
 mod partial;
 mod races;
@@ -53,7 +54,7 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
             favourable: true,
             ..facts.options.clone()
         };
-        let favourable = crate::divergence::analyze(0, module, &options);
+        let favourable = crate::divergence::analyze(0, &forgiving::leaving_alone(module), &options);
         findings.clear();
         convergence::findings(&Context::new(function, &favourable), &mut findings);
     }

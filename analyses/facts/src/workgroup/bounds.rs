@@ -32,7 +32,7 @@ impl Bounds {
                 .of
                 .get(&sum)
                 .copied()
-                .unwrap_or_else(|| range(terms, sum));
+                .unwrap_or_else(|| range(terms, operation, sum));
             let known = now.entry(sum).or_insert(start);
             *known = (known.0.max(low), known.1.min(high));
             known.0 <= known.1
@@ -58,20 +58,26 @@ impl Bounds {
         };
         for difference in each(&row) {
             if let Some((sum, low, high)) = interval(terms, operation, difference, holds) {
-                let known = self.of.entry(sum).or_insert_with(|| range(terms, sum));
+                let known = self
+                    .of
+                    .entry(sum)
+                    .or_insert_with(|| range(terms, operation, sum));
                 *known = (known.0.max(low), known.1.min(high));
             }
         }
     }
 }
 
-/// A workgroup has no more threads than `MOST`.
-fn range(terms: &Terms, sum: Sum) -> (i128, i128) {
-    match terms.special(sum) {
-        Some(Special::BlockDim(0 | 1)) => (1, MOST.into()),
-        Some(Special::BlockDim(_)) => (1, 64),
-        _ => ALL,
+/// A workgroup has no more threads than `MOST`. Numbers of the launch are natural, and so is what is compared as such.
+fn range(terms: &Terms, operation: Operation, sum: Sum) -> (i128, i128) {
+    if terms.is_natural(sum, operation == Operation::Negative(true)) {
+        return match terms.special(sum) {
+            Some(Special::BlockDim(0 | 1)) => (1, MOST.into()),
+            Some(Special::BlockDim(_)) => (1, 64),
+            _ => (0, i128::MAX),
+        };
     }
+    ALL
 }
 
 fn each(row: &Row) -> Vec<Known> {

@@ -255,6 +255,14 @@ impl Terms {
         })
     }
 
+    /// A sum of numbers of the launch, none of them taken away, or of any numbers where `all` of them are natural.
+    pub(super) fn is_natural(&self, sum: Sum, all: bool) -> bool {
+        let mut parts = match sum {
+            Sum::UNKNOWN => return false,
+            Sum(number) => self.sums[number as usize].iter(),
+        };
+        parts.all(|(atom, factor)| *factor > 0 && (all || self.specials.contains_key(atom)))
+    }
     /// The builtin value that a sum consists of.
     pub(super) fn special(&self, sum: Sum) -> Option<Special> {
         match self.parts(Known { sum, at: 0 }) {

@@ -982,3 +982,25 @@ fn counters_behind_a_loop_that_may_end_earlier() {
     assert!(of("out[threadIdx.x] = v[r - 1];"));
     assert!(of("for (int i = 0; i < r; ++i) out[i] = v[i];"));
 }
+
+#[test]
+fn functions_out_of_sight_leave_their_arguments_alone() {
+    let of = |call: &str| {
+        let body = format!(
+            "__shared__ int s[1];
+             for (long d = blockIdx.x; d < n; d += gridDim.x) {{
+               int at = 0; if (threadIdx.x == 0) {{ {call} }}
+               __syncthreads(); if (threadIdx.x == 0) s[0] = at;
+               __syncthreads(); out[d] = s[0];
+             }}"
+        );
+        tells(
+            &kernel("template <class T>", &body),
+            Code::BarrierInDivergentLoop,
+        )
+    };
+    assert!(!of("T::find(&at, count, d, n);"));
+    assert!(!of("T::find(&at, d); T::find(&at, d);"));
+    assert!(of("d += T::find(&at, d) + in[n];"));
+    assert!(of("d += 2;"));
+}

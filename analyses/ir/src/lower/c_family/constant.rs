@@ -628,7 +628,9 @@ impl Context<'_> {
         // What the file declares under a macro's name is its own.
         if name.segments.len() == 1
             && let Some(found) = macro_constant(text)
-            && self.entries(&[last.ident.name.clone()]).is_empty()
+            && self
+                .entries(std::slice::from_ref(&last.ident.name))
+                .is_empty()
         {
             return Some(found);
         }
