@@ -11,6 +11,7 @@ pub mod divergence;
 mod lanes;
 mod memory;
 pub mod model;
+mod open;
 pub mod paper;
 pub mod pressure;
 mod trips;

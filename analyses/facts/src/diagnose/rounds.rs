@@ -13,6 +13,7 @@
 
 use super::{Context, strides, together, windows};
 use crate::model::*;
+use crate::open::left_open;
 use ir::{
     BinaryOp, Block, Function, IntCondition, Op, Space, Special, Terminator, Value, ValueDef,
     WarpKind,
@@ -115,7 +116,7 @@ fn parting_comparisons(cx: &Context<'_>, header: Block, exit: Block) -> Option<V
             ValueDef::Result(inst, _) => {
                 let data = &function.insts[inst];
                 match data.op {
-                    Op::IntCompare(_) => found.push(value),
+                    Op::IntCompare(_) | Op::FloatCompare(_) => found.push(value),
                     Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(ir::UnaryOp::Not) => {
                         work.extend(data.args.iter().map(|&arg| (arg, at)));
                     }
@@ -729,29 +730,6 @@ fn asks_for_the_rest(cx: &Context<'_>, condition: Value, step: Value) -> bool {
             let mut args = data.args.iter();
             matches!(data.op, Op::IntCompare(_)) && args.any(|&arg| is_rest(cx, arg, step))
         })
-}
-
-/// A number that is computed from constants and from what an instantiation, a build or somebody out of sight chooses.
-fn left_open(function: &Function, value: Value) -> bool {
-    let mut work = vec![value];
-    let mut open = false;
-    for _ in 0..PARTS {
-        let Some(value) = work.pop() else {
-            return open;
-        };
-        let Some(data) = function.defining(value) else {
-            return false;
-        };
-        match data.op {
-            Op::Const(_) => {}
-            Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => open = true,
-            Op::Unary(_) | Op::Binary(..) | Op::Convert(_) => {
-                work.extend(data.args.iter().copied());
-            }
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// One value, or one number of the launch asked for twice.

@@ -19,7 +19,8 @@ pub(super) fn by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> b
     let Some(compare) = function.defining(compare) else {
         return false;
     };
-    if !matches!(compare.op, Op::IntCompare(_)) {
+    // A limit of a type that is not known is taken to be a float.
+    if !matches!(compare.op, Op::IntCompare(_) | Op::FloatCompare(_)) {
         return false;
     }
     compare.args.iter().any(|&side| {
@@ -40,8 +41,9 @@ pub(super) fn by_the_group(cx: &Context<'_>, header: Block, compare: Value) -> b
                         return false;
                     };
                     if cx.flow.position[before] < cx.flow.position[header] {
-                        // Where the lanes begin does not matter: the warp walks on together.
-                        return true;
+                        // Where the lanes begin does not matter: the warp walks on together. Floats may be meant.
+                        return matches!(compare.op, Op::IntCompare(_))
+                            || begins_apart(cx, header, number);
                     }
                     step_covers_a_warp(cx, param, arg, before)
                         || begins_apart(cx, header, number) && steps_by_the_unknown(cx, param, arg)

@@ -3,6 +3,7 @@
 use super::anchored;
 use super::engine::{DISPATCH, DIVERGENT, Engine, Level, SUBGROUP};
 use super::form::{Form, Term, wrap};
+use crate::open::left_open;
 use ir::{
     BinaryOp, Block, Convert, InstData, IntCondition, Op, Space, Special, Type, UnaryOp, Value,
     Wrap,
@@ -163,6 +164,10 @@ fn binary(
             let form = exactly(engine, form, wraps.no_signed, range, ty);
             Some(Outcome::Form(form, guarded_clip(range, ty, wraps)))
         }
+        BinaryOp::Sub if is_less_its_rest(engine, a, b, block) => {
+            let level = engine.level_at(a, block).max(SUBGROUP);
+            Some(Outcome::Opaque(level, ra))
+        }
         BinaryOp::Sub => {
             let range = (ra128.0 - rb128.1, ra128.1 - rb128.0);
             let form = engine.cells[a].form.plus(-1, &engine.cells[b].form, bits)?;
@@ -270,6 +275,10 @@ fn binary(
             if !shift && ra.0 >= 0 && counts_warps(engine, a, b, block) {
                 let level = engine.level_at(a, block).max(SUBGROUP);
                 return Some(Outcome::Opaque(level, (0, ra.1)));
+            }
+            if is_of_an_open_width(engine, a, b, block) {
+                let level = engine.level_at(a, block).max(SUBGROUP);
+                return Some(Outcome::Opaque(level, FULL));
             }
             let by = constant?;
             let power = if shift {
@@ -472,6 +481,34 @@ fn counts_warps(engine: &Engine<'_>, thread: Value, size: Value, block: Block) -
         && !form.assumed
         && steps_along_a_warp(engine, form, block) == Some((1, false))
         && aligned_rest(engine, form, block) >= LARGEST
+}
+
+/// `thread / WIDTH`, where an instantiation or a build chooses the width: in the reading that favours the author it is a
+/// warp's, or several.
+fn is_of_an_open_width(engine: &Engine<'_>, thread: Value, width: Value, block: Block) -> bool {
+    engine.options.favourable
+        && steps_along_a_warp(engine, &engine.cells[thread].form, block)
+            .is_some_and(|(step, _)| step == 1)
+        && left_open(engine.function, width)
+}
+
+/// `thread - thread % WIDTH`, `thread - (thread & WIDTH - 1)`, as above.
+fn is_less_its_rest(engine: &Engine<'_>, thread: Value, rest: Value, block: Block) -> bool {
+    let rest = engine
+        .options
+        .favourable
+        .then(|| engine.function.defining(rest));
+    rest.flatten().is_some_and(|data| {
+        let taken = matches!(
+            data.op,
+            Op::Binary(
+                BinaryOp::And | BinaryOp::RemSigned | BinaryOp::RemUnsigned,
+                _
+            )
+        );
+        let same = |of: Value| engine.cells[of].form.terms == engine.cells[thread].form.terms;
+        taken && same(data.args[0]) && is_of_an_open_width(engine, thread, data.args[1], block)
+    })
 }
 
 /// The least `p` such that all lanes of a warp have values in one aligned block of `2^p`.

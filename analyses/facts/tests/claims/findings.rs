@@ -1004,3 +1004,55 @@ fn functions_out_of_sight_leave_their_arguments_alone() {
     assert!(of("d += T::find(&at, d) + in[n];"));
     assert!(of("d += 2;"));
 }
+
+#[test]
+fn groups_of_a_width_that_a_build_chooses() {
+    let of = |head: &str, group: &str| {
+        let body = format!("for (int i = {group}; i < n; i += 7) out[i] = in[i] * in[i + m];");
+        tells(&kernel(head, &body), Code::DivergentLoop)
+    };
+    for head in ["constexpr int WIDTH = __WIDTH__;", "template <int WIDTH>"] {
+        assert!(!of(head, "(blockIdx.x * blockDim.x + threadIdx.x) / WIDTH"));
+        assert!(!of(head, "threadIdx.x - (threadIdx.x & (WIDTH - 1))"));
+        assert!(!of(head, "threadIdx.x - threadIdx.x % WIDTH"));
+        assert!(of(head, "threadIdx.x * WIDTH"));
+        assert!(of(head, "count[threadIdx.x] / WIDTH"));
+        assert!(of(
+            head,
+            "(int(threadIdx.x) - int(threadIdx.x % 5)) * WIDTH"
+        ));
+    }
+}
+
+#[test]
+fn what_functions_out_of_sight_refer_to_is_no_array() {
+    let of = |base: &str| {
+        let body = format!(
+            "float own[4] = {{in[0], in[1], in[2], in[n]}};
+             auto* p = {base}; out[threadIdx.x] = p[m] + own[1];"
+        );
+        let text = kernel("template <class A>", &body).replace("float* out", "A a, float* out");
+        tells(&text, Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of("&a[blockIdx.x][0][n]"));
+    assert!(!of("&a.at(n)"));
+    assert!(of("&own[0]"));
+}
+
+#[test]
+fn limits_of_a_type_that_is_not_known() {
+    let of = |ty: &str, step: &str| {
+        let body = format!(
+            "{ty} length = offsets[threadIdx.y + 1] - offsets[threadIdx.y];
+             for (auto i = threadIdx.x; i < length; i += {step}) out[i] = in[i + n];"
+        );
+        let head = format!("template <class {ty}>");
+        let text =
+            kernel(&head, &body).replace("float* out", &format!("const {ty}* offsets, float* out"));
+        tells(&text, Code::DivergentLoop)
+    };
+    for ty in ["offsets_t", "value_t", "LengthT"] {
+        assert!(!of(ty, "blockDim.x"), "{ty}");
+        assert!(of(ty, "1"), "{ty}");
+    }
+}

@@ -107,9 +107,9 @@ impl Assumed {
 /// The type of a template parameter that nothing determines, with how it is written: `int` for `IdxT`, `IndexType` and their
 /// like, `float` for others.
 pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
-    const WHOLE: [&str; 13] = [
+    const WHOLE: [&str; 17] = [
         "idx", "index", "indices", "nnz", "vertex", "int", "integer", "size", "offset", "ordinal",
-        "count", "length", "id",
+        "count", "length", "id", "off", "len", "pos", "position",
     ];
     let mut words: Vec<String> = vec![String::new()];
     let mut lower = false;
@@ -122,7 +122,11 @@ pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
             word.push(c.to_ascii_lowercase());
         }
     }
-    match words.iter().any(|word| WHOLE.contains(&word.as_str())) {
+    let whole = |word: &String| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        WHOLE.contains(&word.as_str()) || WHOLE.contains(&one)
+    };
+    match words.iter().any(whole) {
         true => (CType::INT, "int"),
         false => (CType::FLOAT, "float"),
     }

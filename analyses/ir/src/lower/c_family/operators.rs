@@ -17,6 +17,17 @@ use syntax::Span;
 use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind, UnaryOp};
 
 impl Context<'_> {
+    fn comes_from_out_of_sight(&self, value: &RValue) -> bool {
+        let function = &self.builder.function;
+        let mut parts = value.parts.iter();
+        !value.parts.is_empty()
+            && parts.all(|&part| {
+                let computed = function.defining(part);
+                computed
+                    .is_some_and(|data| matches!(data.op, Op::Unknown(_) | Op::CallUnknown { .. }))
+            })
+    }
+
     pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr, span: Span) -> Operand {
         match op {
             UnaryOp::AddressOf => {
@@ -28,6 +39,20 @@ impl Context<'_> {
                     }
                     Operand::Value(value) if matches!(value.ty, CType::Function(..)) => {
                         return Operand::Value(value);
+                    }
+                    // A function that is not visible returned a reference: what it refers to lies wherever it likes.
+                    Operand::Value(value) if self.comes_from_out_of_sight(&value) => {
+                        let ty = CType::pointer(value.ty.clone(), Space::Generic);
+                        self.here(span);
+                        let op = Op::CallUnknown {
+                            name: SmolStr::new_static("operator&"),
+                            pure: true,
+                            convention: Default::default(),
+                        };
+                        let types = self.structs.parts(&ty).unwrap_or_default();
+                        let inst = self.builder.inst(op, &value.parts, &types);
+                        let parts: Parts = self.builder.results(inst).iter().copied().collect();
+                        return Operand::Value(RValue::new(ty, parts));
                     }
                     Operand::Value(value) => LValue::value(value),
                 };
