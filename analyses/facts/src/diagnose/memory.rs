@@ -61,9 +61,12 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 if !is_waste(access, sectors) || shared {
                     continue;
                 }
+                // Two rounds take a sector, however far the next lane's is.
+                let whole_sectors = u64::from(access.bytes) * 2 >= 32;
                 if let Some(bytes) = side_by_side::bytes_side_by_side(cx, access)
-                    && stride.unsigned_abs() <= 64
-                    && bytes.saturating_mul(2) >= stride.unsigned_abs()
+                    && (whole_sectors && bytes >= 32
+                        || stride.unsigned_abs() <= 64
+                            && bytes.saturating_mul(2) >= stride.unsigned_abs())
                 {
                     if (bytes == 8 || bytes == 16) && in_every_round(cx, access) {
                         let message = format!(

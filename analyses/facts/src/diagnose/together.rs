@@ -39,7 +39,8 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
     }
 }
 
-/// `i < n`, where all launches in sight pass a multiple of the block's width for `n`, and `i` numbers the grid's threads.
+/// `i < n`, where all launches in sight pass a multiple of the block's width for `n`, and `i` numbers the grid's threads or
+/// the block's.
 fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
     let function = cx.function;
     let Some(compare) = function.defining(selector) else {
@@ -56,7 +57,7 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
     };
     let counts_threads = |value: Value| {
         let (mut work, mut seen) = (vec![value], Vec::new());
-        let (mut thread, mut block) = (false, false);
+        let mut thread = false;
         while let Some(value) = work.pop() {
             if seen.contains(&value) || seen.len() > 32 {
                 continue;
@@ -67,8 +68,9 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
                     let data = &function.insts[inst];
                     match data.op {
                         Op::Special(Special::ThreadId(0)) => thread = true,
-                        Op::Special(Special::BlockId(0)) => block = true,
-                        Op::Special(Special::BlockDim(_) | Special::GridDim(_)) | Op::Const(_) => {}
+                        Op::Special(
+                            Special::BlockId(0) | Special::BlockDim(_) | Special::GridDim(_),
+                        ) => {}
                         Op::Convert(_) | Op::Binary(BinaryOp::Add | BinaryOp::Mul, _) => {
                             work.extend(data.args.iter().copied());
                         }
@@ -87,7 +89,7 @@ fn ends_with_a_block(cx: &Context<'_>, selector: Value, at: Block) -> bool {
                 }
             }
         }
-        thread && block
+        thread
     };
     let [one, other] = [compare.args[0], compare.args[1]];
     let differs = |value: Value| !cx.uniform(value, at, Scope::Workgroup);

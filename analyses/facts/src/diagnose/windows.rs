@@ -3,7 +3,8 @@
 //! ```text
 //! for (i = x - r; i <= x + r; i++)                2 * r + 1 rounds, whatever `x` is
 //! for (i = x << s; i < (x + 1) << s; i++)         1 << s
-//! for (i = x * m; i < x; i++)                     not told: `x * m - x` differs between lanes
+//! for (i = x * m; i < min(x * m + m, n); i++)     m, but for the last lanes of a range
+//! for (i = x * m; i < x; i++)                     told: `x * m - x` differs between lanes
 //! ```
 //!
 //! Start and limit are taken apart into sums of products, whose factors are one value that lanes differ in and any number
@@ -37,6 +38,7 @@ pub(super) fn have_one_width(cx: &Context<'_>, header: Block, compare: Value) ->
     sides.into_iter().any(|(counter, limit)| {
         let (counter, ahead) = beside_a_number(cx, counter);
         let starts = starts(cx, header, counter);
+        let limit = below_the_end(cx, header, limit);
         ahead
             && starts.is_some_and(|starts| {
                 starts
@@ -44,6 +46,25 @@ pub(super) fn have_one_width(cx: &Context<'_>, header: Block, compare: Value) ->
                     .all(|&start| same_distance(cx, header, start, limit))
             })
     })
+}
+
+/// `min(window, n)` ends the range of all lanes: most of them are not near its end.
+fn below_the_end(cx: &Context<'_>, header: Block, limit: Value) -> Value {
+    let data = cx.function.defining(below(cx.function, limit));
+    let Some(data) = data.filter(|data| {
+        matches!(
+            data.op,
+            Op::Binary(BinaryOp::MinSigned | BinaryOp::MinUnsigned, _)
+        )
+    }) else {
+        return limit;
+    };
+    let uniform = |value: Value| cx.uniform(value, header, Scope::Subgroup);
+    match (uniform(data.args[0]), uniform(data.args[1])) {
+        (true, false) => data.args[1],
+        (false, true) => data.args[0],
+        _ => limit,
+    }
 }
 
 /// Below conversions and numbers that are added: the counter, or its next value, which is tested behind the body.

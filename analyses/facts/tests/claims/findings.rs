@@ -1056,3 +1056,34 @@ fn limits_of_a_type_that_is_not_known() {
         assert!(of(ty, "1"), "{ty}");
     }
 }
+
+#[test]
+fn windows_that_end_with_the_range() {
+    let of = |limit: &str| {
+        let body = format!(
+            "int base = (blockIdx.x * blockDim.x + threadIdx.x) * m;
+             int last = {limit};
+             for (int i = base; i < last; i++) out[i] = in[i] * in[i + m];"
+        );
+        loops("", &body)
+    };
+    assert!(!of("min(base + m, n)"));
+    assert!(!of("min(n, base + m)"));
+    assert!(of("min(base + m, count[base])"));
+    assert!(of("max(base + m, n)"));
+    assert!(of("min(2 * base, n)"));
+}
+
+#[test]
+fn wide_elements_of_a_lane_s_own_row() {
+    let of = |ty: &str, step: &str| {
+        let body = format!(
+            "const {ty}* row = reinterpret_cast<const {ty}*>(in + threadIdx.x * 256); float s = 0;
+             for (int j = 0; j < 8; ++j) {{ {ty} v = row[{step}]; s += v.x + v.y; }} out[threadIdx.x] = s;"
+        );
+        tells(&kernel("", &body), Code::UncoalescedAccess)
+    };
+    assert!(!of("float4", "j"));
+    assert!(of("float4", "j * 2"));
+    assert!(of("float2", "j"));
+}
