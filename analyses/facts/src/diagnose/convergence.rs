@@ -4,6 +4,7 @@ use super::partial::Partial;
 use super::{Context, arrays, collective, finding, memory, rounds, together};
 use crate::active::is_rank;
 use crate::model::*;
+use crate::open::left_open;
 use crate::words;
 use ir::{
     Barrier, BinaryOp, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
@@ -79,7 +80,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
             match running {
                 Some(other) => branch = other,
                 None => {
-                    if !told.contains(&branch) && !cx.branch_left_to_callers(branch) {
+                    if !told.contains(&branch)
+                        && !cx.branch_left_to_callers(branch)
+                        && !left_to_an_instantiation(cx, branch)
+                    {
                         told.push(branch);
                         let told = ends_before(cx, barrier.loc, branch, name);
                         out.push(told.with_witness(cx, barrier.inst, Scope::Workgroup, None));
@@ -88,7 +92,7 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 }
             }
         }
-        if cx.branch_left_to_callers(branch) {
+        if cx.branch_left_to_callers(branch) || left_to_an_instantiation(cx, branch) {
             continue;
         }
         let group = match whole_grid {
@@ -547,7 +551,8 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         if leaves.next().is_some_and(|&next| warp.fails(next)) && leaves.next().is_none() {
             continue;
         }
-        if cx.branch_left_to_callers(exit)
+        if only_waits(cx, fact.header)
+            || cx.branch_left_to_callers(exit)
             || in_one_lane(cx, warp, fact.header)
             || memory::is_one_lane_of_an_instantiation(cx, warp, fact.header)
             || !heavy(cx, fact.header, exit)
@@ -572,6 +577,56 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             related,
         ));
     }
+}
+
+/// Nothing is carried from round to round, and nothing is written: the lanes wait for what others write.
+fn only_waits(cx: &Context<'_>, header: Block) -> bool {
+    let forest = cx.forest();
+    let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
+        return false;
+    };
+    let writes = |&inst: &Inst| {
+        let op = &cx.function.insts[inst].op;
+        matches!(op, Op::Store(_) | Op::Atomic(..) | Op::Call(_))
+            || matches!(op, Op::CallUnknown { pure: false, .. })
+    };
+    let mut blocks = cx.flow.order.iter();
+    cx.function.blocks[header].params.is_empty()
+        && blocks.all(|&block| {
+            !forest.contains(own, block) || !cx.function.blocks[block].insts.iter().any(writes)
+        })
+}
+
+/// The branch divides a coordinate by a number that only an instantiation or a build tells: `warp / WARPS_PER_TILE`.
+fn left_to_an_instantiation(cx: &Context<'_>, branch: Block) -> bool {
+    let function = cx.function;
+    let mut work: Vec<Value> = function.blocks[branch]
+        .terminator
+        .selector()
+        .into_iter()
+        .collect();
+    for _ in 0..64 {
+        let Some(data) = work.pop().and_then(|value| function.defining(value)) else {
+            if work.is_empty() {
+                return false;
+            }
+            continue;
+        };
+        match data.op {
+            Op::Binary(
+                BinaryOp::DivSigned
+                | BinaryOp::DivUnsigned
+                | BinaryOp::RemSigned
+                | BinaryOp::RemUnsigned
+                | BinaryOp::ShrSigned
+                | BinaryOp::ShrUnsigned,
+                _,
+            ) if left_open(function, data.args[1]) => return true,
+            Op::Load(_) | Op::Atomic(..) | Op::Texture(_) => {}
+            _ => work.extend(data.args.iter().copied()),
+        }
+    }
+    false
 }
 
 /// At most one lane of the warp comes to a block: it waits for nobody.

@@ -269,6 +269,20 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
         {
             continue;
         }
+        // So do those of a longer row, in pieces of 16 bytes.
+        let wide = access.stride_bytes.filter(|stride| {
+            stride % 16 == 0
+                && access.bytes < 16
+                && !access.base.is_empty()
+                && together.get(&beside).copied().unwrap_or(0) >= 16
+        });
+        let ways = match wide {
+            Some(stride) => match ways_of_wide(stride) {
+                ..4 => continue,
+                ways => ways,
+            },
+            None => ways,
+        };
         let stride = access
             .stride_bytes
             .map(|s| format!(" (stride {s} bytes)"))
@@ -283,13 +297,13 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             None if of_wide => "; keep its components in arrays of their own",
             None if ways == 2 => "",
             // A row stays aligned for its wide accesses.
-            _ if access.bytes == 16 => "; pad the row by 16 bytes",
+            _ if access.bytes == 16 || wide.is_some() => "; pad the row by 16 bytes",
             _ if access.bytes == 8 => "; pad the row by 8 bytes",
             _ => "; pad the row by one element",
         };
         // Wide accesses are made in pieces of the warp, each of which has the conflict.
         let passes = match access.bytes {
-            ..=4 => "passes",
+            ..=4 if wide.is_none() => "passes",
             _ => "times the passes",
         };
         let message = format!(
@@ -304,6 +318,15 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// Eight lanes access 16 bytes each at a time: how many of them come to the same banks.
+fn ways_of_wide(stride: i64) -> u32 {
+    let mut slots = [0u32; 8];
+    for lane in 0..8i64 {
+        slots[(lane * stride).rem_euclid(128) as usize / 16] += 1;
+    }
+    slots.into_iter().max().unwrap_or(0)
 }
 
 /// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.

@@ -789,6 +789,16 @@ fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, dept
         Op::Binary(BinaryOp::And, _) if wanted => both(true),
         Op::Binary(BinaryOp::Or, _) if !wanted => both(false),
         Op::Unary(ir::UnaryOp::Not) => both(!wanted),
+        Op::Convert(ir::Convert::ToBool) if wanted && is_next_in_a_group(cx, data.args[0], at) => {
+            true
+        }
+        Op::IntCompare(IntCondition::NotEqual)
+            if wanted
+                && cx.function.int_constant(data.args[1]) == Some(0)
+                && is_next_in_a_group(cx, data.args[0], at) =>
+        {
+            true
+        }
         Op::IntCompare(kind) => {
             use IntCondition::*;
             let rounds = cx.facts.loops.iter().map(|l| Some(l.header));
@@ -818,6 +828,29 @@ fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, dept
         }
         _ => false,
     }
+}
+
+/// `(i + 1) & (whole - 1)` of the lanes' own numbers: zero in a last lane, never in the first.
+fn is_next_in_a_group(cx: &Context<'_>, value: Value, at: Block) -> bool {
+    let function = cx.function;
+    // Lanes of the smallest wave.
+    const FEWEST: i64 = 4;
+    let Some(data) = function.defining(value) else {
+        return false;
+    };
+    let next = |value: Value| {
+        let sum = function.defining(below(function, value));
+        sum.is_some_and(|sum| {
+            matches!(sum.op, Op::Binary(BinaryOp::Add, _))
+                && function
+                    .int_constant(sum.args[1])
+                    .is_some_and(|by| (1..FEWEST).contains(&by))
+                && together::is_lane(cx, sum.args[0], at)
+        })
+    };
+    matches!(data.op, Op::Binary(BinaryOp::And, _))
+        && data.args.iter().any(|&arg| next(arg))
+        && data.args.iter().any(|&arg| together::is_mask(cx, arg, at))
 }
 
 /// The lanes leave with those that hold the same as one of them: each round serves one value, as many rounds as there

@@ -138,6 +138,29 @@ pub(super) fn is_whole(cx: &Context<'_>, value: Value, at: Block) -> bool {
     remainder(cx, value, at, DEPTH) == Some(Remainder::None)
 }
 
+/// The lanes of a warp hold their own numbers beside a multiple of the warp's lanes.
+pub(super) fn is_lane(cx: &Context<'_>, value: Value, at: Block) -> bool {
+    remainder(cx, value, at, DEPTH) == Some(Remainder::Lane)
+}
+
+/// One less than a multiple of the warp's lanes: of powers of two, the bits below.
+pub(super) fn is_mask(cx: &Context<'_>, value: Value, at: Block) -> bool {
+    below_a_multiple(cx, value, at, DEPTH)
+}
+
+fn below_a_multiple(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> bool {
+    let Some(mask) = cx.function.defining(value) else {
+        return false;
+    };
+    let by = |number: usize| cx.function.int_constant(mask.args[number]);
+    let less = match mask.op {
+        Op::Binary(BinaryOp::Sub, _) => by(1) == Some(1),
+        Op::Binary(BinaryOp::Add, _) => by(1) == Some(-1),
+        _ => false,
+    };
+    less && remainder(cx, mask.args[0], at, depth) == Some(Remainder::None)
+}
+
 /// The lanes of a warp hold a multiple of the warp's lanes, the same for all, and beside it what is returned.
 fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Remainder> {
     let depth = depth.checked_sub(1)?;
@@ -209,19 +232,10 @@ fn remainder(cx: &Context<'_>, value: Value, at: Block, depth: u32) -> Option<Re
         }
         // `x & (whole - 1)` keeps at least the lane's number.
         Op::Binary(BinaryOp::And, _) if known(1).is_none() => {
-            let masks = |number: usize| {
-                let mask = function.defining(*data.args.get(number)?)?;
-                let less = match mask.op {
-                    Op::Binary(BinaryOp::Sub, _) => function.int_constant(mask.args[1])? == 1,
-                    Op::Binary(BinaryOp::Add, _) => function.int_constant(mask.args[1])? == -1,
-                    _ => return None,
-                };
-                let whole = remainder(cx, mask.args[0], at, depth)? == Remainder::None;
-                Some(less && whole)
-            };
+            let masks = |number: usize| below_a_multiple(cx, data.args[number], at, depth);
             match (masks(0), masks(1)) {
-                (_, Some(true)) => of(0),
-                (Some(true), _) => of(1),
+                (_, true) => of(0),
+                (true, _) => of(1),
                 _ => None,
             }
         }

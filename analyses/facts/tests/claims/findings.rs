@@ -943,6 +943,11 @@ fn waves_of_any_width_take_a_way_as_one() {
     };
     assert!(!of("(t & ((j << log) - 1)) >= j"));
     assert!(!of("t >= j"));
+    assert!(!of("(t + 1) & (j - 1)"));
+    assert!(!of("((t + 1) & (j - 1)) != 0"));
+    assert!(of("((t + 1) & (j - 1)) == 0"));
+    assert!(of("(t + 8) & (j - 1)"));
+    assert!(of("t & (j - 1)"));
     assert!(of("t >= j + 1"));
     assert!(of("(t & (j - 2)) >= j"));
     assert!(of("(t & ((j << log) - 1)) >= log"));
@@ -1086,4 +1091,59 @@ fn wide_elements_of_a_lane_s_own_row() {
     assert!(!of("float4", "j"));
     assert!(of("float4", "j * 2"));
     assert!(of("float2", "j"));
+}
+
+#[test]
+fn lanes_that_wait_for_others_write_nothing_of_their_own() {
+    assert!(!loops(
+        "",
+        "while (((volatile int*)count)[threadIdx.x] != n) {}"
+    ));
+    assert!(!loops(
+        "",
+        "int seen; do { asm volatile(\"ld.acquire.gpu.s32 %0, [%1];\" : \"=r\"(seen) : \"l\"(count + threadIdx.x)); } while (seen != n);"
+    ));
+    assert!(loops(
+        "",
+        "int at = threadIdx.x; while (((volatile int*)count)[at] != n) at = count[at]; out[at] = 1;"
+    ));
+}
+
+#[test]
+fn neighbours_in_shared_memory_become_wide_accesses() {
+    let of = |row: u32, words: u32| {
+        let stores: String = (0..words)
+            .map(|j| format!("s[threadIdx.x * {row} + {j}] = in[threadIdx.x + {j} * n];"))
+            .collect();
+        let body =
+            format!("__shared__ float s[64 * {row}]; {stores} __syncthreads(); out[n] = s[m];");
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let conflicts = told.filter(|(code, _)| *code == Code::BankConflict);
+        conflicts.map(|(_, message)| message).collect::<Vec<_>>()
+    };
+    // Two stores of 16 bytes: eight lanes 32 bytes apart.
+    assert!(of(8, 8).is_empty(), "{:?}", of(8, 8));
+    assert!(of(8, 2).iter().all(|told| told.contains("8-way")) && !of(8, 2).is_empty());
+    assert!(
+        of(32, 4)
+            .iter()
+            .all(|told| told.contains("8-way") && told.ends_with("by 16 bytes"))
+    );
+    assert!(!of(32, 4).is_empty());
+}
+
+#[test]
+fn tiles_of_a_width_that_a_build_chooses() {
+    let of = |head: &str, tile: &str| {
+        let body = format!(
+            "__shared__ float s[256]; const int warp = threadIdx.x / 32;
+             const int tile = blockIdx.x + {tile}; if (tile >= n) return;
+             s[threadIdx.x] = in[tile]; __syncthreads(); out[threadIdx.x] = s[m];"
+        );
+        tells(&kernel(head, &body), Code::DivergentBarrier)
+    };
+    let head = "constexpr int WARPS = __WARPS__;";
+    assert!(!of(head, "warp / WARPS"));
+    assert!(of(head, "warp"));
+    assert!(of("constexpr int WARPS = 2;", "warp / WARPS"));
 }
