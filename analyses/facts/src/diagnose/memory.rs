@@ -254,7 +254,7 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             }
             continue;
         };
-        if cx.left_to_callers(access.address) {
+        if cx.left_to_callers(access.address) || is_of_unknown_size(cx, access) {
             continue;
         }
         // Neighbours that are read together become one wide access.
@@ -274,7 +274,8 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             stride % 16 == 0
                 && access.bytes < 16
                 && !access.base.is_empty()
-                && together.get(&beside).copied().unwrap_or(0) >= 16
+                && (together.get(&beside).copied().unwrap_or(0) >= 16
+                    || side_by_side::bytes_side_by_side(cx, access).unwrap_or(0) >= 16)
         });
         let ways = match wide {
             Some(stride) => match ways_of_wide(stride) {

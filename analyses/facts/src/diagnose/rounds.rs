@@ -775,7 +775,9 @@ pub(super) fn first_lane_stays(cx: &Context<'_>, branch: Block, target: Block) -
 
 /// Whether the condition is as wanted in the first lane if it is in any.
 fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, depth: u32) -> bool {
-    if cx.uniform(condition, at, Scope::Subgroup) {
+    if cx.uniform(condition, at, Scope::Subgroup)
+        || together::is_met_by_whole_warps(cx, condition, at)
+    {
         return true;
     }
     let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(condition)) else {

@@ -104,6 +104,11 @@ enum Remainder {
     None,
 }
 
+/// A condition that whole warps meet or do not.
+pub(super) fn is_met_by_whole_warps(cx: &Context<'_>, condition: Value, at: Block) -> bool {
+    splits_between_warps(cx, condition, at, DEPTH)
+}
+
 /// Compares the number of a lane within whole warps with a whole number of warps.
 fn splits_between_warps(cx: &Context<'_>, selector: Value, at: Block, depth: u32) -> bool {
     let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(selector)) else {

@@ -1147,3 +1147,20 @@ fn tiles_of_a_width_that_a_build_chooses() {
     assert!(of(head, "warp"));
     assert!(of("constexpr int WARPS = 2;", "warp / WARPS"));
 }
+
+#[test]
+fn types_that_an_instantiation_chooses() {
+    let of = |head: &str, condition: &str| {
+        let body = format!(
+            "extern __shared__ float raw[]; constexpr bool WIDE = true;
+             using V = std::conditional_t<{condition}, float2, float4>;
+             V v = reinterpret_cast<const V*>(raw + threadIdx.x * 48)[0]; out[threadIdx.x] = v.x + v.y;"
+        );
+        let told = messages(&kernel(head, &body), Dialect::Cuda).into_iter();
+        let conflict = told.filter(|(code, _)| *code == Code::BankConflict);
+        conflict.map(|(_, message)| message).collect::<String>()
+    };
+    assert!(of("template <int D>", "(D <= 1)").is_empty());
+    assert!(of("template <int D>", "(D <= 1) && !WIDE").contains("4-way"));
+    assert!(of("template <int D>", "(D <= 1) || WIDE").contains("8-way"));
+}

@@ -58,11 +58,19 @@ impl Context<'_> {
             ExprKind::Binary {
                 op, left, right, ..
             } => {
-                let a = self.constant(left)?;
-                match op {
-                    BinaryOp::LogicalAnd if !a.truth() => return Some(Const::bool(false)),
-                    BinaryOp::LogicalOr if a.truth() => return Some(Const::bool(true)),
-                    _ => {}
+                let decides = match op {
+                    BinaryOp::LogicalAnd => Some(false),
+                    BinaryOp::LogicalOr => Some(true),
+                    _ => None,
+                };
+                let Some(a) = self.constant(left) else {
+                    // Whatever a template parameter on the left is.
+                    let decided = decides.filter(|_| has_no_effect(left))?;
+                    let b = self.constant(right)?;
+                    return (b.truth() == decided).then(|| Const::bool(decided));
+                };
+                if decides == Some(a.truth()) {
+                    return Some(Const::bool(a.truth()));
                 }
                 let b = self.constant(right)?;
                 self.constant_binary(*op, &a, &b)
@@ -680,6 +688,28 @@ impl Context<'_> {
             _ => return None,
         }))
     }
+}
+
+/// Names, numbers and operators that change nothing.
+fn has_no_effect(e: &Expr) -> bool {
+    let mut none = true;
+    super::visit::expr(e, &mut |inner| {
+        none &= matches!(
+            inner.kind,
+            ExprKind::Name(_)
+                | ExprKind::Int(_)
+                | ExprKind::Bool(_)
+                | ExprKind::Char(_)
+                | ExprKind::Paren(_)
+                | ExprKind::SizeofType(_)
+                | ExprKind::Binary { .. }
+                | ExprKind::Unary {
+                    op: UnaryOp::Plus | UnaryOp::Minus | UnaryOp::Not | UnaryOp::BitNot,
+                    ..
+                }
+        );
+    });
+    none
 }
 
 /// A number as its type holds it.

@@ -606,6 +606,10 @@ impl Context<'_> {
             ("conditional_t", [Local::Constant(c), Local::Type(a), Local::Type(b)]) => {
                 Some(if c.truth() { a.clone() } else { b.clone() })
             }
+            // An instantiation chooses.
+            ("conditional_t", [_, Local::Type(a), Local::Type(b)]) if a != b => {
+                Some(CType::opaque("conditional_t"))
+            }
             ("make_unsigned_t", [Local::Type(CType::Int { bits, .. })]) => {
                 Some(CType::int(*bits, false))
             }
