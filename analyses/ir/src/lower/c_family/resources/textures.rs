@@ -260,7 +260,6 @@ pub(super) fn method(
             fetch(cx, access, &args, &resource.element, further.first())
         }
         ("GetDimensions", _) => {
-            let outs = arguments.iter().filter(|a| a.place.is_some()).count();
             let plain = usize::from(resource.texel_coordinates())
                 - usize::from(resource.dimension == Dimension::Cube);
             // With levels: the level comes first, the number of levels last.
@@ -273,7 +272,6 @@ pub(super) fn method(
             } else {
                 arguments.split_at(0)
             };
-            let _ = outs;
             let mut args = vec![handle];
             for input in inputs {
                 let v = value(cx, input);
