@@ -261,7 +261,7 @@ pub(super) fn method(
         }
         ("GetDimensions", _) => {
             let plain = usize::from(resource.texel_coordinates())
-                - usize::from(resource.dimension == Dimension::Cube);
+                - usize::from(resource.dimension == Dimension::Cube && !resource.array);
             // With levels: the level comes first, the number of levels last.
             let (inputs, outputs) = if arguments.len() > plain + usize::from(resource.multisampled)
                 && arguments.len() >= 3
