@@ -797,28 +797,29 @@ fn memory_is_read_and_written_by_type() {
 #[test]
 fn parameters_of_calls_are_bytes() {
     // What overlaps is written over, what is around it stays.
-    let stores: [(&str, &dyn Fn(u64, u64) -> u64); 6] = [
+    type Left = fn(u64, u64) -> u64;
+    let stores: [(&str, Left); 6] = [
         (
             "st.param.b64 [s], %rd1; st.param.b16 [s+2], %rs2;",
-            &|a, b| a & !0xffff_0000 | (b & 0xffff) << 16,
+            |a, b| a & !0xffff_0000 | (b & 0xffff) << 16,
         ),
         (
             "st.param.b64 [s], %rd1; st.param.b32 [s+4], %r2;",
-            &|a, b| a & 0xffff_ffff | b << 32,
+            |a, b| a & 0xffff_ffff | b << 32,
         ),
         (
             "st.param.b32 [s], %r1; st.param.b32 [s+4], %r2; st.param.b32 [s+2], %r1;",
-            &|a, b| a & 0xffff | (a & 0xffff_ffff) << 16 | b >> 16 << 48,
+            |a, b| a & 0xffff | (a & 0xffff_ffff) << 16 | b >> 16 << 48,
         ),
         (
             "st.param.b8 [s], %rs1; st.param.b8 [s+1], %rs2; st.param.b16 [s+2], %rs1; st.param.b32 [s+4], %r2;",
-            &|a, b| a & 255 | (b & 255) << 8 | (a & 0xffff) << 16 | b << 32,
+            |a, b| a & 255 | (b & 255) << 8 | (a & 0xffff) << 16 | b << 32,
         ),
         (
             "st.param.b64 [s], %rd1; st.param.b64 [s], %rd2; st.param.b8 [s+7], %rs1;",
-            &|a, b| b & (u64::MAX >> 8) | a << 56,
+            |a, b| b & (u64::MAX >> 8) | a << 56,
         ),
-        ("st.param.v2.b32 [s], {%r2, %r1};", &|a, b| {
+        ("st.param.v2.b32 [s], {%r2, %r1};", |a, b| {
             b & 0xffff_ffff | a << 32
         }),
     ];
@@ -1025,7 +1026,8 @@ fn lanes_exchange() {
 /// What the special registers hold, in blocks of 4 x 2 x 3 threads in a grid of 3 x 2.
 #[test]
 fn special_registers_are_of_the_launch() {
-    let registers: [(&str, fn([u32; 3], [u32; 2]) -> u32); 16] = [
+    type Held = fn([u32; 3], [u32; 2]) -> u32;
+    let registers: [(&str, Held); 16] = [
         ("%tid.x", |t, _| t[0]),
         ("%tid.y", |t, _| t[1]),
         ("%tid.z", |t, _| t[2]),
