@@ -79,3 +79,30 @@ int t_shadowed(int k) { int a = k, counter = 5; { int a = 7; counter += a; { ext
 int t_comma(int k) { int i, j; for (i = 0, j = 10; i < j; i++, j -= 2) ; int a = (k++, k * 2), b[] = {(k, 3), k}; return i + j * 10 + a * 100 + b[0] + b[1] * 1000; } // 1227 2427 3627 7227
 int t_conditional(int k) { int a[2] = {1, 2}, *p = k ? a : 0; point q = {4, 5}, r = {6, 7}; return (p ? *p : 9) + (k > 1 ? q : r).y * 10 + (k ? 1 : 2.5 > 2) * 100 + (int)((k ? 1u : -1) > 0) * 1000 + (k ?: 33) + (k > 1 ? k > 2 ? 3 : 4 : 5) * 7; } // 1247 1207 1181 1177
 int t_library(int k) { double x = k * 0.5 + 0.25; return (int)(__builtin_pow(x, 3) * 7) + (int)(__builtin_fmod(x * 10, 3) * 8) + (int)(__builtin_exp(x) * 100) + (int)(__builtin_log(x + 1) * 1000) + (int)(__builtin_ldexp(x, 3)); } // 373 790 1186 3056
+struct doubles { double a, b; };
+struct single { float f; };
+struct holder { struct floats inner; float more; };
+struct wrapped { char c; union number u; };
+static struct floats walked(struct floats f, int n) { if (n == 0) return f; f.a += n; f.b *= 2; f.c -= f.a; return walked(f, n - 1); }
+static struct doubles doubled(struct doubles d, float by, int n) { if (!n) return d; d.b = d.a + by; d.a *= 1.5; return doubled(d, by + 1, n - 1); }
+static struct single lone(struct single s, int n) { if (!n) return s; s.f += n; return lone(s, n - 1); }
+static struct holder held(int n, struct holder h) { if (!n) return h; h.more += h.inner.b; h.inner.a = h.more; h.inner.c += 2; return held(n - 1, h); }
+static mixed blended(mixed m, int n) { if (n <= 0) return m; m.d += m.f; m.s -= 3; m.c++; return blended(m, n - 1); }
+static struct big piled(struct big b, int n) { if (n <= 0) return b; b.n[n % 5] += b.last; b.last += n; return piled(b, n - 1); }
+static struct odd spelled(struct odd o, int n) { if (n <= 0) return o; o.c[n % 7] += n; return spelled(o, n - 1); }
+static struct three rolled(struct three t, int n) { if (n <= 0) return t; struct three r = {t.b, t.c, (short)(t.a + n)}; return rolled(r, n - 1); }
+static point stepped(point p, int n) { if (n <= 0) return p; return stepped((point){p.y, p.x + n}, n - 1); }
+static union number joined(union number u, int n) { if (n <= 0) return u; u.b[n & 3] ^= 9; return joined(u, n - 1); }
+static struct wrapped inside(struct wrapped w, int n) { if (n <= 0) return w; w.c += 1; w.u.h.hi += w.c; return inside(w, n - 1); }
+static double crowded(int a, long b, point c, double d, float e, char f, struct big g, short h, double i, struct floats j, mixed k, float l, int n) { if (n <= 0) return a + b * 2 + c.x * 3 + c.y * 5 + d * 7 + e * 11 + f * 13 + g.n[1] * 17 + g.last * 19 + h * 23 + i * 29 + j.a * 31 + j.c * 37 + k.d * 41 + k.s * 43 + k.c + l * 47; return crowded(a + 1, b - 1, (point){c.y, c.x}, d + 0.5, e * 2, f + 1, g, h - 2, i, j, k, l + d, n - 1); }
+static long counted(const int *p, int n, long (*unused)(long)) { return n <= 0 ? 0 : p[n - 1] + 3 * counted(p, n - 1, unused); }
+static _Bool parity(unsigned char c, unsigned long w, int n) { if (n <= 0) return c ^ w; return parity(c >> 1, w / 3, n - 1); }
+int t_walked(int k) { struct floats f = walked((struct floats){1, 2.5f, k}, k + 1); return (int)(f.a * 2 + f.b * 4 - f.c); } // 26 54 109 776
+int t_doubled(int k) { struct doubles d = doubled((struct doubles){k, 3}, 0.5f, k + 2); struct single s = lone((struct single){1.25f}, k + 1); return (int)(d.a * 8 + d.b * 4) + (int)(s.f * 4) * 1000; } // 9006 17046 29122 89937
+int t_held(int k) { struct holder h = {{1, 2, k}, 0.5f}; h = held(k + 1, h); return (int)(h.inner.a * 2) + (int)h.inner.b * 100 + (int)h.inner.c * 1000 + (int)(h.more * 4); } // 2215 5227 8239 17275
+int t_blended(int k) { mixed m = blended((mixed){0.5, 1.5f, 100, 'a'}, k + 1); return (int)(m.d * 2) + (int)(m.f * 2) * 100 + m.s * 1000 + m.c; } // 97402 94406 91410 82422
+int t_piled(int k) { struct big b = {{1, 2, 3, 4, k}, 5}; b = piled(b, k + 3); return (int)(b.n[0] + b.n[1] * 3 + b.n[2] * 5 + b.n[3] * 7 + b.n[4] * 11 + b.last * 13); } // 298 476 687 1720
+int t_spelled(int k) { struct odd o = spelled((struct odd){"abcdef"}, k + 2); struct three t = rolled((struct three){1, -2, k}, k + 2); return o.c[1] + o.c[2] * 3 + o.c[6] * 5 + o.c[0] * 7 + t.a * 100 + t.b * 1000 + t.c * 10000; } // -5919 21481 65181 143860
+int t_stepped(int k) { point p = stepped((point){k, 4}, k + 2); union number u = {.i = 0x01020304}; u = joined(u, k + 1); struct wrapped w = {'a', {.i = 5}}; w = inside(w, k + 1); return p.x + p.y * 100 + u.i / 1000 + w.c * 7 + w.u.i / 999; } // 24526 31622 155932 176743
+int t_crowded(int k) { struct big g = {{0, 2}, 3}; return (int)crowded(k, -7L, (point){3, 4}, 1.5, 0.25f, 'c', g, -9, 2.75, (struct floats){1, 2, 3}, (mixed){0.5, 1, 12, 'd'}, 3.5f, k + 1); } // 2262 2334 2431 2992
+int t_counted(int k) { return (int)counted(table, k % 4 + 1, 0) + parity(200, 1000003ul * (k + 1), k) * 100000; } // 100001 100003 100039 100003
