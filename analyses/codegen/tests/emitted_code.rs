@@ -282,6 +282,112 @@ fn loops_for_ia64() {
     pinned("loops", &table);
 }
 
+/// A line a loop and a way of pipelining: intervals, stages, what the code is made of.
+#[test]
+fn loops_by_every_option_for_ia64() {
+    use software::{Disambiguation, Method};
+    let base = software::Options {
+        always: true,
+        ..software::Options::default()
+    };
+    let few = lockstep_codegen::pipeline::Limits {
+        placements: 3,
+        decisions: 40,
+        intervals: 6,
+    };
+    let ways = [
+        ("every loop", base),
+        (
+            "explicit epilogue, twice",
+            software::Options {
+                epilogue: Epilogue::Explicit,
+                unroll: Some(2),
+                ..base
+            },
+        ),
+        (
+            "without speculation, by a short search",
+            software::Options {
+                speculation: false,
+                limits: few,
+                epilogue: Epilogue::Explicit,
+                ..base
+            },
+        ),
+        (
+            "reassociated, fetched ahead, in pairs",
+            software::Options {
+                reassociate: true,
+                prefetch: true,
+                pairs: true,
+                ..base
+            },
+        ),
+        (
+            "advanced loads",
+            software::Options {
+                disambiguation: Some(Disambiguation::DataSpeculation),
+                method: Some(Method::PredicateRegisters),
+                ..base
+            },
+        ),
+        (
+            "independent, of few stages",
+            software::Options {
+                independent: true,
+                stages: 3,
+                method: Some(Method::Tirumalai),
+                ..base
+            },
+        ),
+    ];
+    let mut table = String::new();
+    for (number, (name, pipeline)) in ways.into_iter().enumerate() {
+        let machine = machine::named(["itanium2", "itanium"][number % 2]).expect("a table");
+        let epic = machine.epic().expect("explicit groups");
+        let _ = writeln!(table, "{name}");
+        for one in loops::loops() {
+            let options = Options {
+                decisions: 60,
+                contract: number % 2 == 0,
+                pipeline: Some(pipeline),
+                ..Options::default()
+            };
+            let Ok(emitted) = emit(&one.module, epic, &options) else {
+                continue;
+            };
+            let mut counts = Counts::default();
+            instructions(&emitted.text, &mut counts);
+            let (kinds, all) = (counts.0.len(), counts.0.values().sum::<u64>());
+            let rotating =
+                emitted.text.matches("br.ctop").count() + emitted.text.matches("br.wtop").count();
+            let stops = emitted.text.matches(";;").count();
+            let nops = emitted.text.matches("nop").count();
+            let _ = write!(
+                table,
+                "    {}: {all} of {kinds} kinds, {stops} stops, {nops} nops, {rotating} rotating;",
+                one.name
+            );
+            for report in emitted.functions.iter().flat_map(|report| &report.loops) {
+                let _ = write!(
+                    table,
+                    " {:?}, {} stages of {} rounds by {:?}, {} speculative, {} checks, {} advanced, {} tests;",
+                    report.ii,
+                    report.stages,
+                    report.unrolled,
+                    report.method,
+                    report.speculative,
+                    report.checks,
+                    report.advanced,
+                    report.tests,
+                );
+            }
+            table.push('\n');
+        }
+    }
+    pinned("loop_options", &table);
+}
+
 #[test]
 fn modules_for_ptx() {
     let base = Shape {
