@@ -106,3 +106,14 @@ int t_spelled(int k) { struct odd o = spelled((struct odd){"abcdef"}, k + 2); st
 int t_stepped(int k) { point p = stepped((point){k, 4}, k + 2); union number u = {.i = 0x01020304}; u = joined(u, k + 1); struct wrapped w = {'a', {.i = 5}}; w = inside(w, k + 1); return p.x + p.y * 100 + u.i / 1000 + w.c * 7 + w.u.i / 999; } // 24526 31622 155932 176743
 int t_crowded(int k) { struct big g = {{0, 2}, 3}; return (int)crowded(k, -7L, (point){3, 4}, 1.5, 0.25f, 'c', g, -9, 2.75, (struct floats){1, 2, 3}, (mixed){0.5, 1, 12, 'd'}, 3.5f, k + 1); } // 2262 2334 2431 2992
 int t_counted(int k) { return (int)counted(table, k % 4 + 1, 0) + parity(200, 1000003ul * (k + 1), k) * 100000; } // 100001 100003 100039 100003
+static const struct bits preset = {5, -3, 100, 200, 1, -5};
+static struct bits presets[] = {{.b = 7, .d = 9}, [2] = {.a = 1, .w = 123456789012}};
+static const union number whole = {.h = {-2, 3}};
+static const struct { char tag; struct floats f; short tail[3]; } record = {'r', {1.5f, .c = -2}, {[1] = 7}};
+static long cube[2][2][3] = {{{1, 2}, {3}}, {{[2] = 4}}};
+static const char words[3][4] = {"ab", {'c', 'd'}, "efgh"};
+static int *const places[] = {table, &table[3], &external};
+static const double ratios[] = {1.0 / 3, 2, 1e-3, -0.0, (float)0.1, 7 / 2, 'a'};
+static unsigned char small[] = {300 - 44, -1, 0x1ff & 255, sizeof(int)};
+int t_preset(int k) { struct bits b = presets[k % 3]; return preset.a + preset.b * 10 + (int)preset.c * 100 + (int)preset.d * 1000 + preset.e + (int)preset.w * 7 + b.a + b.b * 3 + (int)b.d * 5 + (int)(b.w >> 8) + (int)sizeof presets; } // 210055 209989 482463072 482463072
+int t_contents(int k) { return whole.i + whole.h.hi + record.tag + (int)(record.f.a * 2) + (int)record.f.b + (int)(record.f.c * 10) + record.tail[k % 3] * 100 + (int)cube[k & 1][0][2] + (int)cube[0][k & 1][0] * 1000 + words[k % 3][1] + words[2][3] + words[0][k & 3] * 7 + *places[k % 3] + (int)(places[1] - places[0]) + (int)(ratios[k] * 1000) + (int)(1 / ratios[3] < 0) + (int)ratios[6] + small[k & 3]; } // 264558 269232 263816 269505
