@@ -263,7 +263,7 @@ pub(super) fn method(
             let plain = usize::from(resource.texel_coordinates())
                 - usize::from(resource.dimension == Dimension::Cube && !resource.array);
             // With levels: the level comes first, the number of levels last.
-            let (inputs, outputs) = if arguments.len() > plain + usize::from(resource.multisampled)
+            let (inputs, outputs) = if arguments.len() > plain
                 && arguments.len() >= 3
                 && !resource.multisampled
                 && !resource.read_write
