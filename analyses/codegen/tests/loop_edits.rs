@@ -317,6 +317,16 @@ fn conditional_values_are_what_the_ways_set() {
         "if (t > a[i]) { t = a[i]; s = t; }",
         "if (a[i]) { (t) = (3); ; } else { t = 5; }",
         "if (i) { if (a[i] > t) t = a[i]; }",
+        "if (i > 3) k = (int)d; else k = (short)t;",
+        "if (i > 3) s = (long)k * 3; else s = (unsigned)t;",
+        "if (i > 3) s = (unsigned)-k; else s = (int)t - 9;",
+        "if (i > 3) d = (float)k; else d = (double)t * 0.1;",
+        "if (i > 3) u = (unsigned char)t; else u = (long)k;",
+        "if (i > 3) s = sizeof(int); else s = -k;",
+        "if (i > 3) s = ~u; else s = k << 2;",
+        "if (i > 3) s = u > 3 ? u : k; else s = !t;",
+        "if (i > 3) s = 'a'; else s = 4000000000;",
+        "if (i > 3) s = a[i] + u; else s = -u;",
     ] {
         let body = body.replace("if_ = 0", "t = 1");
         match converted(&body) {

@@ -436,6 +436,49 @@ fn numbers_are_counted_permuted_and_shifted() {
     ]);
 }
 
+/// Numbers that are none, and those that are too large.
+#[test]
+fn numbers_are_classified() {
+    type Class = fn(f64) -> bool;
+    let classes: [(&str, Class); 5] = [
+        ("isnan", f64::is_nan),
+        ("isinf", f64::is_infinite),
+        ("isfinite", f64::is_finite),
+        ("signbit", f64::is_sign_negative),
+        ("!isnan", |x| !x.is_nan()),
+    ];
+    for (number, value) in [
+        ("f", None),
+        ("1 / (f - f)", Some(f64::INFINITY)),
+        ("-1 / (f - f)", Some(f64::NEG_INFINITY)),
+        (
+            "d * 1e300 * 1e300 * 0 * 0 + __longlong_as_double(0x7ff8000000000000)",
+            Some(f64::NAN),
+        ),
+        ("-0.0f", Some(-0.0)),
+        ("INFINITY", Some(f64::INFINITY)),
+        ("nanf(\"\")", Some(f64::NAN)),
+    ] {
+        for (class, of) in classes {
+            let statements = format!("double d = f; r = {class}({number});");
+            let module = kernel(&statements);
+            let mut launch = Launch::new(LANES as u32);
+            launch.block = [8, 2, 2];
+            launch.buffers = vec![
+                Buffer::of_u32(vec![77; LANES]),
+                Buffer::of_u32(given(0).map(|number| number as u32)),
+            ];
+            launch.parameters = [0, 1]
+                .map(|buffer| Argument::Pointer { buffer, offset: 0 })
+                .to_vec();
+            let outcome = run(&module, &launch);
+            assert!(outcome.error.is_none(), "{statements}: {:?}", outcome.error);
+            let expected = given(0).map(|v| u32::from(of(value.unwrap_or(f64::from(v) * 0.5))));
+            assert_eq!(outcome.buffers[0].words(), expected, "{statements}");
+        }
+    }
+}
+
 /// What `s[0]` holds behind the operations of 32 lanes in any order.
 #[test]
 fn atomic_operations_reach_memory() {

@@ -37,6 +37,13 @@ fn blocks_have_the_shape_that_all_launches_agree_on() {
         ("k<<<1, {4, 3, 2}>>>(p);", "4 3 2"),
         ("k<<<1, dim3()>>>(p);", "1 1 1"),
         ("k<<<1, (unsigned)(32)>>>(p);", "32 1 1"),
+        (
+            "k<<<1, dim3((int)8, (unsigned)(4 * 2), (2))>>>(p);",
+            "8 8 2",
+        ),
+        ("k<<<1, ((dim3)(16))>>>(p);", "16 1 1"),
+        ("k<<<1, -(-64) + (+3 & ~1)>>>(p);", "66 1 1"),
+        ("k<<<1, SHAPE>>>(p);", "8 4 1"),
         ("k<<<1, dim3(n, 4)>>>(p);", "? 4 1"),
         ("k<<<1, n>>>(p);", "? 1 1"),
         ("int b = 128; k<<<1, b>>>(p);", "128 1 1"),
@@ -114,7 +121,7 @@ fn blocks_have_the_shape_that_all_launches_agree_on() {
         ("", "? ? ?"),
     ] {
         let text = format!(
-            "constexpr int WIDTH = 40; extern dim3 BLOCK; void choose(int& b); dim3 sizes();\n\
+            "constexpr int WIDTH = 40; static const dim3 SHAPE(8, 4); extern dim3 BLOCK; void choose(int& b); dim3 sizes();\n\
              __global__ void k(float* p) {{ p[threadIdx.x] = 1; }} __global__ void k2(float* p) {{ p[0] = 1; }}\n\
              void host(float* p, int n) {{ {statements} }}"
         );

@@ -798,7 +798,7 @@ fn memory_is_read_and_written_by_type() {
 fn parameters_of_calls_are_bytes() {
     // What overlaps is written over, what is around it stays.
     type Left = fn(u64, u64) -> u64;
-    let stores: [(&str, Left); 6] = [
+    let stores: [(&str, Left); 9] = [
         (
             "st.param.b64 [s], %rd1; st.param.b16 [s+2], %rs2;",
             |a, b| a & !0xffff_0000 | (b & 0xffff) << 16,
@@ -818,6 +818,16 @@ fn parameters_of_calls_are_bytes() {
         (
             "st.param.b64 [s], %rd1; st.param.b64 [s], %rd2; st.param.b8 [s+7], %rs1;",
             |a, b| b & (u64::MAX >> 8) | a << 56,
+        ),
+        ("st.param.b64 [s], %rd1; st.param.b32 [s], %r2;", |a, b| {
+            a >> 32 << 32 | b & 0xffff_ffff
+        }),
+        ("st.param.b64 [s], %rd1; st.param.b16 [s], %rs2;", |a, b| {
+            a >> 16 << 16 | b & 0xffff
+        }),
+        (
+            "st.param.b16 [s], %rs1; st.param.b16 [s+2], %rs1; st.param.b32 [s+4], %r1; st.param.b64 [s], %rd2;",
+            |_, b| b,
         ),
         ("st.param.v2.b32 [s], {%r2, %r1};", |a, b| {
             b & 0xffff_ffff | a << 32
@@ -1083,4 +1093,45 @@ fn special_registers_are_of_the_launch() {
         let expected: Vec<u32> = expected.collect();
         assert_eq!(outcome.buffers[0].words(), expected, "{register}");
     }
+}
+
+#[test]
+fn variables_have_their_initial_values() {
+    let source = ".version 8.5\n.target sm_90\n.address_size 64\n.global .f32 f[3] = {0f3FC00000, 2.5}; .global .f64 d = 0d4008000000000000; .const .u16 h[2] = {65535, 7};\n\
+        .global .align 8 .b8 b[8] = {1, 2, 3, 0x80}; .global .s64 w = -5; .global .u32 e[2];\n\
+        .entry k(.param .u64 o)\n{\n.reg .b32 %r<20>; .reg .b64 %rd<9>;\nld.param.u64 %rd1, [o];\n\
+        ld.global.u32 %r1, [f]; ld.global.u32 %r2, [f+4]; ld.global.u32 %r3, [f+8]; ld.global.v2.u32 {%r4, %r5}, [d]; ld.const.u16 %r6, [h]; ld.const.u16 %r7, [h+2];\n\
+        ld.global.u32 %r8, [b]; ld.global.u32 %r9, [b+4]; ld.global.v2.u32 {%r10, %r11}, [w]; ld.global.u32 %r12, [e+4];\n\
+        st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v4.u32 [%rd1+16], {%r5, %r6, %r7, %r8}; st.global.v4.u32 [%rd1+32], {%r9, %r10, %r11, %r12}; ret;\n}\n";
+    let all = lower_text(source);
+    let (_, tree, lowered) = all.last().expect("a kernel");
+    assert_eq!(
+        (&tree.problems[..], &lowered.problems[..]),
+        (&[][..], &[][..])
+    );
+    let mut launch = Launch::new(1);
+    launch.buffers = vec![Buffer::of_u32(vec![99; 12])];
+    launch.parameters = vec![Argument::Pointer {
+        buffer: 0,
+        offset: 0,
+    }];
+    let outcome = run(&lowered.module, &launch);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let real = [1.5f32.to_bits(), 2.5f32.to_bits(), 0];
+    let double = 3f64.to_bits();
+    let expected = [
+        real[0],
+        real[1],
+        real[2],
+        double as u32,
+        (double >> 32) as u32,
+        65535,
+        7,
+        0x8003_0201,
+        0,
+        -5i32 as u32,
+        u32::MAX,
+        0,
+    ];
+    assert_eq!(outcome.buffers[0].words(), expected);
 }
