@@ -282,6 +282,112 @@ fn loops_for_ia64() {
     pinned("loops", &table);
 }
 
+/// A line a loop and a way of pipelining: intervals, stages, what the code is made of.
+#[test]
+fn loops_by_every_option_for_ia64() {
+    use software::{Disambiguation, Method};
+    let base = software::Options {
+        always: true,
+        ..software::Options::default()
+    };
+    let few = lockstep_codegen::pipeline::Limits {
+        placements: 3,
+        decisions: 40,
+        intervals: 6,
+    };
+    let ways = [
+        ("every loop", base),
+        (
+            "explicit epilogue, twice",
+            software::Options {
+                epilogue: Epilogue::Explicit,
+                unroll: Some(2),
+                ..base
+            },
+        ),
+        (
+            "without speculation, by a short search",
+            software::Options {
+                speculation: false,
+                limits: few,
+                epilogue: Epilogue::Explicit,
+                ..base
+            },
+        ),
+        (
+            "reassociated, fetched ahead, in pairs",
+            software::Options {
+                reassociate: true,
+                prefetch: true,
+                pairs: true,
+                ..base
+            },
+        ),
+        (
+            "advanced loads",
+            software::Options {
+                disambiguation: Some(Disambiguation::DataSpeculation),
+                method: Some(Method::PredicateRegisters),
+                ..base
+            },
+        ),
+        (
+            "independent, of few stages",
+            software::Options {
+                independent: true,
+                stages: 3,
+                method: Some(Method::Tirumalai),
+                ..base
+            },
+        ),
+    ];
+    let mut table = String::new();
+    for (number, (name, pipeline)) in ways.into_iter().enumerate() {
+        let machine = machine::named(["itanium2", "itanium"][number % 2]).expect("a table");
+        let epic = machine.epic().expect("explicit groups");
+        let _ = writeln!(table, "{name}");
+        for one in loops::loops() {
+            let options = Options {
+                decisions: 60,
+                contract: number % 2 == 0,
+                pipeline: Some(pipeline),
+                ..Options::default()
+            };
+            let Ok(emitted) = emit(&one.module, epic, &options) else {
+                continue;
+            };
+            let mut counts = Counts::default();
+            instructions(&emitted.text, &mut counts);
+            let (kinds, all) = (counts.0.len(), counts.0.values().sum::<u64>());
+            let rotating =
+                emitted.text.matches("br.ctop").count() + emitted.text.matches("br.wtop").count();
+            let stops = emitted.text.matches(";;").count();
+            let nops = emitted.text.matches("nop").count();
+            let _ = write!(
+                table,
+                "    {}: {all} of {kinds} kinds, {stops} stops, {nops} nops, {rotating} rotating;",
+                one.name
+            );
+            for report in emitted.functions.iter().flat_map(|report| &report.loops) {
+                let _ = write!(
+                    table,
+                    " {:?}, {} stages of {} rounds by {:?}, {} speculative, {} checks, {} advanced, {} tests;",
+                    report.ii,
+                    report.stages,
+                    report.unrolled,
+                    report.method,
+                    report.speculative,
+                    report.checks,
+                    report.advanced,
+                    report.tests,
+                );
+            }
+            table.push('\n');
+        }
+    }
+    pinned("loop_options", &table);
+}
+
 #[test]
 fn modules_for_ptx() {
     let base = Shape {
@@ -473,7 +579,15 @@ fn fast_path(statements: &str, language: ir::Language, settings: Settings, break
                 continue;
             };
             return match version(&source, function, candidate, settings) {
-                Ok(version) => version.edit.1,
+                Ok(version) => format!(
+                    "{} [work {} of {}, lines {} of {}, absorbs {}]",
+                    version.edit.1,
+                    version.fast_work,
+                    version.work,
+                    version.fast_lines,
+                    version.lines,
+                    version.absorbs
+                ),
                 Err(refusal) => format!("refused: {}", kind(&format!("{refusal:?}"))),
             };
         }
@@ -638,6 +752,46 @@ const FOLDS: &[&str] = &[
     "fdimf(x, y)",
     "hypotf(x, y)",
     "erff(x) + y",
+    "(float2(x, y) + z).x",
+    "(float2(x, y) * float2(y, x)).y",
+    "(float3(y, x, z).zyx * x).y",
+    "(float2(y, z) / (x + 2.0)).y",
+    "cross(float3(x, x, x), float3(y, z, y)).z",
+    "max(float2(x, y), float2(z, x)).x",
+    "(x ? y : z)",
+    "((bool)x ? y : z)",
+    "x * y * z * n",
+    "y * (x * z + 1.0)",
+    "min(max(x, y), z)",
+    "max(min(x, 1.0), -1.0) * y",
+    "(u >> (uint)x)",
+    "(u & (uint)x)",
+    "(u | (uint)x) * 2u",
+    "(u % ((uint)x + 8u))",
+    "(u / ((uint)x + 8u))",
+    "(j * (int)x * 3)",
+    "(j / ((int)x - 2))",
+    "n * x",
+    "m * (int)x",
+    "q * (uint)x",
+    "+x + y",
+    "-(x * y) + z",
+    "(y - z) * (x + 1.0)",
+    "(y * z) * (1.0 - x) * (1.0 - x)",
+    "(x == y ? y : z)",
+    "(x + y == z ? y : z)",
+    "(x < 0.0 || y < z) ? y : z",
+    "(x <= 0.0 && y < z) ? y : z",
+    "(int)(x * 100.0) == 0 ? y : z",
+    "((int)x == m) ? y : z",
+    "((uint)x < 4u) ? y : z",
+    "((int)x != 0 ? 1 : 2) * y",
+    "(float)((int)x) * y",
+    "(float)(1 + (int)x) * y",
+    "a[(int)x] * y",
+    "a[i + (int)x] + x",
+    "a[i * (int)x + 1]",
+    "(x * y, z)",
 ];
 
 #[test]
@@ -662,7 +816,9 @@ fn operations_of_a_zero() {
                     .lines()
                     .find(|line| line.contains("r ="))
                     .unwrap_or(&text);
-                let _ = writeln!(table, "    {expression}    =>    {}", left.trim());
+                let work = text.rsplit_once('[').map_or("", |(_, work)| work);
+                let work = work.trim_end_matches(']');
+                let _ = writeln!(table, "    {expression}    =>    {}    {work}", left.trim());
             }
         }
     }
@@ -697,6 +853,25 @@ const STATEMENTS: &[&str] = &[
     "float r = y; float s[2];\ns[0] = x * y;\ns[1] = z;\nr += s[0] + s[1];",
     "float r = y;\nbool b = x > 0.0;\nif (b && y > 0.0) { r = z; }\nr += b ? y : z;",
     "float r = y; // of y\nr += x * z; /* x */ r += z;\n\n// nothing\nr += x;",
+    "float2 w = float2(x, y);\nw.y += w.x;\nw.x = z;\nfloat r = w.x * w.y;",
+    "float r = y;\nconst float c = x;\nconst float e = c * 2.0 + 1.0;\nr *= e;\nr += c;",
+    "float r = y;\n{ float x = 3.0; r *= x; }\nr += x;",
+    "float r = y;\nfor (int k = 0; k < (int)x + 3; k++) { if (k == j) continue; if (x > 1.0) break; r += z; }",
+    "float r = y;\nfor (int k = 0; k < 3; k++) { for (int l = 0; l < k; l++) { r += x * l; } x *= z; }",
+    "float r = y;\nfor (int k = 0; k < 3; k++) { if (z > r) { x = 2.0; break; } r += x; }\nr *= x;",
+    "float r = y;\nwhile (r < 4.0) { r += x + 1.0; if (x != 0.0) { return; } }",
+    "float r = y;\nif (y > 0.0) { if (z > 0.0) { x = y; } else { x = 0.0; } } else { x = 0.0; }\nr += x * z;",
+    "float r = y;\nif (x > 0.0 && j > 3) { r = 1.0; } else if (x < 0.0 || j < 2) { r = 2.0; } else { r = x; }",
+    "float r = y;\nint k = (int)x;\nk++;\nr += k;\nk -= 1;\nr *= k;\n--k;\nr += a[k + 2];",
+    "float r = y;\nuint k = (uint)x;\nk = k * 3u + 2u;\nk >>= 1u;\nk ^= 5u;\nr += k;",
+    "float s[3];\nfor (int k = 0; k < 3; k++) { s[k] = x * k; }\nfloat r = s[0] + s[2] * y;",
+    "float r = y;\nr = x > 0.0 ? (y > 0.0 ? 1.0 : 2.0) : (z > 0.0 ? 3.0 : x);",
+    "float r = y;\nswitch ((int)x) { case 0: r = z; break; case 1: r = 2.0; break; default: r = 3.0; break; }",
+    "float r = y;\nswitch (j) { case 1: x = 1.0; break; case 2: r = x; break; }\nr += x;",
+    "float r = y;\n;\nif (x > 0.0) ; else r = z;\n{ }\nif (x > 0.0) { }\nr += 1.0;",
+    "float r = y, t = 0.0;\nt = x * 2.0, r += t;\no[i + 3] = t, o[i + 4] = r;",
+    "float r = y; bool b = x == 0.0, c = !b;\nif (b) { r = z; }\nif (c) { r = 2.0 * z; }\nr += b ? 1.0 : 2.0;",
+    "float r = max(x, 0.0);\nr = r * y + r * z;\nr += min(r, 1.0) * n;\no[i + 5] = r * r;",
 ];
 
 /// What a version is made of does not depend on how lines end.

@@ -69,7 +69,15 @@ fn judged(
 
 #[test]
 fn cuda_is_what_compilers_of_cpp_say() {
-    let source = include_str!("languages/cuda.cu");
+    cuda(include_str!("languages/cuda.cu"));
+}
+
+#[test]
+fn classes_and_templates_are_what_compilers_of_cpp_say() {
+    cuda(include_str!("languages/classes.cu"));
+}
+
+fn cuda(source: &str) {
     judged(expected(source, "__device__ int "), |name| {
         let text = format!(
             "{source}\n__global__ void all(int* o, const int* k) {{ o[threadIdx.x] = {name}(k[threadIdx.x]); }}"
@@ -110,5 +118,36 @@ fn hlsl_is_what_its_reference_says() {
         assert!(outcome.error.is_none(), "{name}: {:?}", outcome.error);
         let words = outcome.buffers[0].words();
         words.into_iter().map(|word| word as i32).collect()
+    });
+}
+
+#[test]
+fn c_is_what_compilers_of_c_say() {
+    let source = include_str!("languages/plain.c");
+    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    for item in &items {
+        assert!(item.problems.is_empty(), "{:?}", item.problems);
+    }
+    let all = lower_unit(&items, &LowerOptions::new(Language::C));
+    judged(expected(source, "int "), |name| {
+        let mut found = all.iter().map(|(_, lowered)| lowered);
+        let found = found.find(|lowered| lowered.module.functions[0].name == name);
+        let module = &found.expect("a function").module;
+        if let Err(errors) = verify_module(module) {
+            panic!("{}", errors[0]);
+        }
+        let unknowns: Vec<_> = module.functions[0].unknowns.values().collect();
+        assert!(unknowns.is_empty(), "{unknowns:?}");
+        let of = |k: i32| {
+            let mut launch = Launch::new(1);
+            launch.parameters = vec![Argument::Bits(k as u64)];
+            let outcome = run(module, &launch);
+            assert!(outcome.error.is_none(), "{name}: {:?}", outcome.error);
+            outcome.returned[0][0] as i32
+        };
+        GIVEN.map(of).to_vec()
     });
 }

@@ -105,3 +105,154 @@ fn members_of_constant_buffers_are_given_by_name() {
         .find(|b| b.name.as_deref() == Some("o"));
     assert_eq!(out.map(|b| b.words()), Some(vec![33, 34, 35, 36]));
 }
+
+/// The word at which a member of a constant buffer begins, by the packing rules: registers of four words, that nothing but
+/// arrays and structures of several registers crosses; elements of arrays, structures and matrices begin a register.
+#[test]
+fn members_of_constant_buffers_lie_in_registers_of_16_bytes() {
+    for (structures, members, value, expected) in [
+        ("", "uint a; uint b;", "b", 1),
+        ("", "uint a; uint2 b;", "b.y", 2),
+        ("", "uint2 a; uint3 b;", "b.x", 4),
+        ("", "uint a; uint3 b;", "b.z", 3),
+        ("", "uint3 a; uint b;", "b", 3),
+        ("", "uint3 a; uint2 b;", "b.y", 5),
+        ("", "uint a; uint4 b;", "b.w", 7),
+        ("", "uint a; uint b[3];", "b[2]", 12),
+        ("", "uint a[2]; uint b;", "b", 5),
+        ("", "uint2 a[2]; uint2 b;", "b.x", 6),
+        ("", "uint3 a[2]; uint b;", "b", 7),
+        ("", "uint4 a[2]; uint b;", "b", 8),
+        ("", "uint a[2][3]; uint b;", "b", 21),
+        ("", "uint a[2][3]; uint b;", "a[1][2]", 20),
+        (
+            "struct S { uint x; uint2 y; };",
+            "uint a; S s; uint b;",
+            "s.x",
+            4,
+        ),
+        (
+            "struct S { uint x; uint2 y; };",
+            "uint a; S s; uint b;",
+            "s.y.y",
+            6,
+        ),
+        (
+            "struct S { uint x; uint2 y; };",
+            "uint a; S s; uint b;",
+            "b",
+            7,
+        ),
+        (
+            "struct S { uint2 x; uint3 y; };",
+            "S s; uint b;",
+            "s.y.x",
+            4,
+        ),
+        ("struct S { uint2 x; uint3 y; };", "S s; uint b;", "b", 7),
+        ("struct S { uint x; };", "S s[3]; uint b;", "s[2].x", 8),
+        ("struct S { uint x; };", "S s[3]; uint b;", "b", 9),
+        (
+            "struct T { uint z; }; struct S { uint x; T t; uint y; };",
+            "S s;",
+            "s.t.z",
+            4,
+        ),
+        (
+            "struct T { uint z; }; struct S { uint x; T t; uint y; };",
+            "S s;",
+            "s.y",
+            5,
+        ),
+        (
+            "struct S { uint x[2]; uint y; };",
+            "S s[2]; uint b;",
+            "s[1].y",
+            13,
+        ),
+        ("", "uint a; uint2x3 m;", "m._m00", 4),
+        ("", "uint a; uint2x3 m;", "m._m01", 8),
+        ("", "uint a; uint2x3 m;", "m._m12", 13),
+        ("", "uint a; uint2x3 m; uint b;", "b", 14),
+        ("", "uint a; row_major uint2x3 m;", "m._m01", 5),
+        ("", "uint a; row_major uint2x3 m;", "m._m12", 10),
+        ("", "uint a; row_major uint2x3 m; uint b;", "b", 11),
+        ("", "uint3x3 m[2]; uint b;", "m[1]._m10", 13),
+        ("", "uint3x3 m[2]; uint b;", "b", 23),
+        (
+            "struct S { row_major uint2x2 r; uint2x2 c; };",
+            "S s;",
+            "s.r._m01",
+            1,
+        ),
+        (
+            "struct S { row_major uint2x2 r; uint2x2 c; };",
+            "S s;",
+            "s.c._m01",
+            12,
+        ),
+        (
+            "",
+            "uint a : packoffset(c2.y); uint2 b : packoffset(c3.z);",
+            "a",
+            9,
+        ),
+        (
+            "",
+            "uint a : packoffset(c2.y); uint2 b : packoffset(c3.z);",
+            "b.y",
+            15,
+        ),
+    ] {
+        let text = body(&format!("{structures} cbuffer C {{ {members} }};"), value);
+        let kernel = kernel(&text, false);
+        let mut launch = Launch::for_function(&kernel.module.functions[0], 4, 0);
+        launch.buffers = vec![Buffer::of_u32(0..64), Buffer::of_u32([99; 4])];
+        launch.bindings = vec![("C".into(), 0), ("o".into(), 1)];
+        let outcome = run(&kernel.module, &launch);
+        assert!(outcome.error.is_none(), "{text}: {:?}", outcome.error);
+        assert_eq!(
+            outcome.buffers[1].words(),
+            [expected; 4],
+            "{structures} {members} {value}"
+        );
+    }
+    // Constants outside of any buffer lie in the same way in one of their own, and a buffer of a structure does.
+    for (declarations, binding, value, expected) in [
+        (
+            "struct S { uint x; uint2 y; uint3 z; }; ConstantBuffer<S> c;",
+            "c",
+            "c.z.x",
+            4,
+        ),
+        (
+            "struct S { uint x; uint2 y; uint3 z; }; StructuredBuffer<S> c;",
+            "c",
+            "c[1].z.x",
+            9,
+        ),
+        (
+            "struct S { uint x; uint2 y; uint3 z[2]; }; StructuredBuffer<S> c;",
+            "c",
+            "c[2].z[1].y",
+            25,
+        ),
+        ("ByteAddressBuffer c;", "c", "c.Load(20)", 5),
+        ("ByteAddressBuffer c;", "c", "c.Load3(20).z", 7),
+        ("ByteAddressBuffer c;", "c", "c.Load<uint2>(16).y", 5),
+        ("Buffer<uint2> c;", "c", "c[3].y", 7),
+    ] {
+        let text = body(declarations, value);
+        let kernel = kernel(&text, false);
+        let mut launch = Launch::for_function(&kernel.module.functions[0], 4, 0);
+        launch.buffers = vec![Buffer::of_u32(0..64), Buffer::of_u32([99; 4])];
+        launch.bindings = vec![(binding.into(), 0), ("o".into(), 1)];
+        let outcome = run(&kernel.module, &launch);
+        assert!(outcome.error.is_none(), "{text}: {:?}", outcome.error);
+        assert_eq!(
+            outcome.buffers[1].words(),
+            [expected; 4],
+            "{declarations} {value}"
+        );
+    }
+}

@@ -709,3 +709,429 @@ fn jumps_and_predicates() {
         },
     );
 }
+
+#[test]
+fn parts_of_registers_are_operands() {
+    judged(
+        "{ .reg .v4 .b32 %v; mov.b32 %v.x, %r1; mov.b32 %v.y, %r2; mov.b32 %v.z, %r3; mov.b32 %v.w, 7; add.u32 %r4, %v.x, %v.w; mad.lo.u32 %r4, %v.y, 3, %r4; xor.b32 %r4, %r4, %v.z; cvt.u64.u32 %rd4, %r4; }",
+        |a, b, c| {
+            u64::from(
+                (a as u32)
+                    .wrapping_add(7)
+                    .wrapping_add((b as u32).wrapping_mul(3))
+                    ^ c as u32,
+            )
+        },
+    );
+    judged(
+        "{ .reg .v2 .b32 %v; mov.b32 %v.r, %r1; mov.b32 %v.g, %r2; sub.u32 %r4, %v.r, %v.g; cvt.u64.u32 %rd4, %r4; }",
+        |a, b, _| u64::from((a as u32).wrapping_sub(b as u32)),
+    );
+}
+
+#[test]
+fn memory_is_read_and_written_by_type() {
+    type Read = fn(u64) -> u64;
+    let all: [(&str, &str, Read); 9] = [
+        ("ld.local.u8 %rs4, [m+3]", "cvt.u64.u16 %rd4, %rs4", |a| {
+            a >> 24 & 255
+        }),
+        ("ld.local.s8 %rs4, [m+1]", "cvt.s64.s16 %rd4, %rs4", |a| {
+            (a >> 8) as i8 as u64
+        }),
+        ("ld.local.u16 %rs4, [m+6]", "cvt.u64.u16 %rd4, %rs4", |a| {
+            a >> 48
+        }),
+        ("ld.local.s16 %r4, [m+2]", "cvt.s64.s32 %rd4, %r4", |a| {
+            (a >> 16) as i16 as u64
+        }),
+        ("ld.local.u32 %rd4, [m+4]", "", |a| a >> 32),
+        ("ld.local.s32 %rd4, [m]", "", |a| a as i32 as u64),
+        ("ld.local.u8 %rd4, [m+7]", "", |a| a >> 56),
+        ("ld.local.s8 %rd4, [m+7]", "", |a| (a as i64 >> 56) as u64),
+        ("ld.volatile.local.b64 %rd4, [m]", "", |a| a),
+    ];
+    for (load, then, of) in all {
+        let text =
+            format!("{{ .local .align 16 .b8 m[32]; st.local.u64 [m], %rd1; {load}; {then}; }}");
+        judged(&text, |a, _, _| of(a));
+    }
+    type Write = fn(u64, u64) -> u64;
+    let all: [(&str, Write); 8] = [
+        ("st.local.u8 [m+2], %rs2", |a, b| {
+            a & !0xff_0000 | (b & 255) << 16
+        }),
+        ("st.local.u8 [m+5], %r2", |a, b| {
+            a & !(255 << 40) | (b & 255) << 40
+        }),
+        ("st.local.u16 [m+4], %rs2", |a, b| {
+            a & !(0xffff << 32) | (b & 0xffff) << 32
+        }),
+        ("st.local.u32 [m], %r2", |a, b| {
+            a >> 32 << 32 | b & 0xffff_ffff
+        }),
+        ("st.local.u32 [m+4], %rd2", |a, b| a & 0xffff_ffff | b << 32),
+        ("st.local.v2.u16 [m+4], {%rs2, %rs1}", |a, b| {
+            a & 0xffff_ffff | (b & 0xffff) << 32 | (a & 0xffff) << 48
+        }),
+        ("st.local.v4.u8 [m], {%rs2, %rs2, 7, %rs1}", |a, b| {
+            a >> 32 << 32 | (b & 255) * 257 | 7 << 16 | (a & 255) << 24
+        }),
+        ("st.local.b64 [m], %fd2", |_, b| b),
+    ];
+    for (store, of) in all {
+        let text = format!(
+            "{{ .local .align 16 .b8 m[32]; st.local.u64 [m], %rd1; {store}; ld.local.u64 %rd4, [m]; }}"
+        );
+        judged(&text, |a, b, _| of(a, b));
+    }
+    // Addresses: generic ones, an offset in a register, of an element.
+    judged(
+        "{ .shared .align 8 .b8 s[512]; .reg .b64 %at; .reg .b32 %o; cvta.shared.u64 %at, s; mul.wide.u32 %rd5, %r10, 16; add.u64 %at, %at, %rd5;\n\
+         st.u64 [%at], %rd1; st.u64 [%at+8], %rd2; cvt.u32.u64 %o, %rd5; mov.u32 %r5, s; add.u32 %o, %o, %r5;\n\
+         ld.shared.u64 %rd4, [%o+8]; ld.shared.v2.u64 {%rd6, %rd7}, [%o]; sub.u64 %rd4, %rd4, %rd6; xor.b64 %rd4, %rd4, %rd7; }",
+        |a, b, _| b.wrapping_sub(a) ^ b,
+    );
+}
+
+#[test]
+fn parameters_of_calls_are_bytes() {
+    // What overlaps is written over, what is around it stays.
+    type Left = fn(u64, u64) -> u64;
+    let stores: [(&str, Left); 9] = [
+        (
+            "st.param.b64 [s], %rd1; st.param.b16 [s+2], %rs2;",
+            |a, b| a & !0xffff_0000 | (b & 0xffff) << 16,
+        ),
+        (
+            "st.param.b64 [s], %rd1; st.param.b32 [s+4], %r2;",
+            |a, b| a & 0xffff_ffff | b << 32,
+        ),
+        (
+            "st.param.b32 [s], %r1; st.param.b32 [s+4], %r2; st.param.b32 [s+2], %r1;",
+            |a, b| a & 0xffff | (a & 0xffff_ffff) << 16 | b >> 16 << 48,
+        ),
+        (
+            "st.param.b8 [s], %rs1; st.param.b8 [s+1], %rs2; st.param.b16 [s+2], %rs1; st.param.b32 [s+4], %r2;",
+            |a, b| a & 255 | (b & 255) << 8 | (a & 0xffff) << 16 | b << 32,
+        ),
+        (
+            "st.param.b64 [s], %rd1; st.param.b64 [s], %rd2; st.param.b8 [s+7], %rs1;",
+            |a, b| b & (u64::MAX >> 8) | a << 56,
+        ),
+        ("st.param.b64 [s], %rd1; st.param.b32 [s], %r2;", |a, b| {
+            a >> 32 << 32 | b & 0xffff_ffff
+        }),
+        ("st.param.b64 [s], %rd1; st.param.b16 [s], %rs2;", |a, b| {
+            a >> 16 << 16 | b & 0xffff
+        }),
+        (
+            "st.param.b16 [s], %rs1; st.param.b16 [s+2], %rs1; st.param.b32 [s+4], %r1; st.param.b64 [s], %rd2;",
+            |_, b| b,
+        ),
+        ("st.param.v2.b32 [s], {%r2, %r1};", |a, b| {
+            b & 0xffff_ffff | a << 32
+        }),
+    ];
+    for (stores, of) in stores {
+        let text = format!("{{ .param .align 8 .b8 s[16]; {stores} ld.param.b64 %rd4, [s]; }}");
+        judged(&text, |a, b, _| of(a, b));
+        let text = format!(
+            "{{ .param .align 8 .b8 s[16]; {stores} ld.param.b8 %rs4, [s+3]; ld.param.b32 %r4, [s+4]; cvt.u64.u16 %rd5, %rs4; cvt.u64.u32 %rd4, %r4; shl.b64 %rd5, %rd5, 32; or.b64 %rd4, %rd4, %rd5; }}"
+        );
+        judged(&text, |a, b, _| {
+            of(a, b) >> 32 | (of(a, b) >> 24 & 255) << 32
+        });
+    }
+}
+
+#[test]
+fn doubles_and_halves() {
+    let operands = "cvt.rn.f64.s32 %fd1, %r1; cvt.rn.f64.s32 %fd2, %r2; cvt.rn.f64.s16 %fd3, %rs3; mul.f64 %fd1, %fd1, 0d3FB0000000000000;";
+    type Real = fn(f64, f64, f64) -> f64;
+    let all: &[(&str, Real)] = &[
+        ("add.f64 %fd4, %fd1, %fd2;", |a, b, _| a + b),
+        ("sub.rn.f64 %fd4, %fd1, %fd2;", |a, b, _| a - b),
+        ("mul.f64 %fd4, %fd1, %fd3;", |a, _, c| a * c),
+        ("div.rn.f64 %fd4, %fd1, %fd3;", |a, _, c| a / c),
+        ("fma.rn.f64 %fd4, %fd1, %fd2, %fd3;", |a, b, c| {
+            a.mul_add(b, c)
+        }),
+        ("min.f64 %fd4, %fd1, %fd2;", |a, b, _| a.min(b)),
+        ("max.f64 %fd4, %fd1, %fd2;", |a, b, _| a.max(b)),
+        ("neg.f64 %fd4, %fd1;", |a, _, _| -a),
+        ("abs.f64 %fd4, %fd1;", |a, _, _| a.abs()),
+        ("sqrt.rn.f64 %fd4, %fd1;", |a, _, _| a.sqrt()),
+        ("copysign.f64 %fd4, %fd1, %fd2;", |a, b, _| b.copysign(a)),
+        ("cvt.rmi.f64.f64 %fd4, %fd1;", |a, _, _| a.floor()),
+        (
+            "cvt.rn.f32.f64 %f4, %fd1; cvt.f64.f32 %fd4, %f4;",
+            |a, _, _| f64::from(a as f32),
+        ),
+        (
+            "cvt.rzi.s64.f64 %rd5, %fd1; cvt.rn.f64.s64 %fd4, %rd5;",
+            |a, _, _| a.trunc(),
+        ),
+        (
+            "cvt.rzi.u32.f64 %r5, %fd1; cvt.rn.f64.u32 %fd4, %r5;",
+            |a, _, _| f64::from(a as u32),
+        ),
+        (
+            "setp.gt.f64 %p1, %fd1, %fd2; selp.f64 %fd4, %fd1, %fd3, %p1;",
+            |a, b, c| if a > b { a } else { c },
+        ),
+        (
+            "mov.f64 %fd4, 0d4000000000000000; add.f64 %fd4, %fd4, %fd1;",
+            |a, _, _| 2.0 + a,
+        ),
+    ];
+    for (text, of) in all {
+        let found = executed(&format!("{operands} {text} mov.b64 %rd4, %fd4;"));
+        for (&(a, b), found) in PAIRS.iter().zip(found) {
+            let (x, y) = (f64::from(a as i32) / 16.0, f64::from(b as i32));
+            let z = f64::from(third(a, b) as i16);
+            let (expected, found) = (of(x, y, z), f64::from_bits(found));
+            assert!(
+                found == expected || found.is_nan() && expected.is_nan(),
+                "{text} of {x}, {y}, {z}: {found}, {expected}"
+            );
+        }
+    }
+    // Small integers are exact in 16 bits.
+    let operands = "and.b16 %rs1, %rs1, 31; and.b16 %rs2, %rs2, 15; cvt.rn.f16.u16 %rs1, %rs1; cvt.rn.f16.u16 %rs2, %rs2;";
+    type Whole = fn(f32, f32) -> f32;
+    let all: &[(&str, Whole)] = &[
+        ("add.f16 %rs4, %rs1, %rs2;", |a, b| a + b),
+        ("sub.f16 %rs4, %rs1, %rs2;", |a, b| a - b),
+        ("mul.f16 %rs4, %rs1, %rs2;", |a, b| a * b),
+        ("fma.rn.f16 %rs4, %rs1, %rs2, %rs1;", |a, b| a * b + a),
+        ("neg.f16 %rs4, %rs1;", |a, _| -a),
+        ("abs.f16 %rs4, %rs1;", |a, _| a),
+        ("min.f16 %rs4, %rs1, %rs2;", |a, b| a.min(b)),
+        ("max.f16 %rs4, %rs1, %rs2;", |a, b| a.max(b)),
+        (
+            "setp.lt.f16 %p1, %rs1, %rs2; selp.b16 %rs4, %rs1, %rs2, %p1;",
+            |a, b| a.min(b),
+        ),
+    ];
+    for (text, of) in all {
+        let found = executed(&format!(
+            "{operands} {text} cvt.f32.f16 %f4, %rs4; mov.b32 %r4, %f4; cvt.u64.u32 %rd4, %r4;"
+        ));
+        for (&(a, b), found) in PAIRS.iter().zip(found) {
+            let (x, y) = ((a & 31) as f32, (b & 15) as f32);
+            assert_eq!(f32::from_bits(found as u32), of(x, y), "{text} of {x}, {y}");
+        }
+    }
+    for (text, low, high) in [
+        (
+            "add.f16x2 %r4, %r5, %r6;",
+            (|a, b| a + b) as Whole,
+            (|a, b| a + b) as Whole,
+        ),
+        ("mul.f16x2 %r4, %r5, %r6;", |a, b| a * b, |a, b| a * b),
+        (
+            "fma.rn.f16x2 %r4, %r5, %r6, %r5;",
+            |a, b| a * b + a,
+            |a, b| a * b + a,
+        ),
+    ] {
+        let text = format!(
+            "{operands} mov.b32 %r5, {{%rs1, %rs2}}; mov.b32 %r6, {{%rs2, %rs2}}; {text} mov.b32 {{%rs4, %rs5}}, %r4;\n\
+            cvt.f32.f16 %f4, %rs4; cvt.f32.f16 %f5, %rs5; mov.b32 %r4, %f4; mov.b32 %r5, %f5; mov.b64 %rd4, {{%r4, %r5}};"
+        );
+        for (&(a, b), found) in PAIRS.iter().zip(executed(&text)) {
+            let (x, y) = ((a & 31) as f32, (b & 15) as f32);
+            let pair = [found as u32, (found >> 32) as u32].map(f32::from_bits);
+            assert_eq!(pair, [low(x, y), high(y, y)], "{text} of {x}, {y}");
+        }
+    }
+}
+
+/// Operations across the lanes, all of which take part.
+#[test]
+fn lanes_exchange() {
+    let lanes = PAIRS.len();
+    let words = || PAIRS.iter().map(|&(a, _)| a as u32);
+    let word = |lane: usize| words().nth(lane).expect("a lane");
+    let all_lanes = u64::from((1u32 << lanes) - 1);
+    type Exchange<'a> = &'a dyn Fn(usize) -> u64;
+    let all: [(&str, Exchange<'_>); 12] = [
+        (
+            "shfl.sync.idx.b32 %r4, %r1, 3, 31, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|_| u64::from(word(3)),
+        ),
+        (
+            "shfl.sync.bfly.b32 %r4|%p1, %r1, 1, 31, 0x7fff; selp.u64 %rd5, 1, 0, %p1; cvt.u64.u32 %rd4, %r4; @%p1 xor.b64 %rd4, %rd4, %rd5;",
+            &|lane| match lane ^ 1 {
+                other if other < lanes => u64::from(word(other)) ^ 1,
+                _ => u64::MAX,
+            },
+        ),
+        (
+            "shfl.sync.up.b32 %r4|%p1, %r1, 2, 0, 0x7fff; cvt.u64.u32 %rd4, %r4; @!%p1 neg.s64 %rd4, %rd4;",
+            &|lane| match lane {
+                0 | 1 => u64::from(word(lane)).wrapping_neg(),
+                _ => u64::from(word(lane - 2)),
+            },
+        ),
+        (
+            "shfl.sync.idx.b32 %r4, %r1, 1, 0x1c1f, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|lane| match lane / 4 * 4 + 1 {
+                source if source < lanes => u64::from(word(source)),
+                _ => u64::MAX,
+            },
+        ),
+        (
+            "setp.gt.s32 %p1, %r1, 0; vote.sync.ballot.b32 %r4, %p1, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|_| {
+                words()
+                    .enumerate()
+                    .filter(|&(_, x)| x as i32 > 0)
+                    .fold(0, |mask, (lane, _)| mask | 1 << lane)
+            },
+        ),
+        (
+            "setp.ge.s32 %p1, %r1, %r1; vote.sync.all.pred %p2, %p1, 0x7fff; setp.lt.u32 %p3, %r1, 1; vote.sync.any.pred %p4, %p3, 0x7fff; vote.sync.uni.pred %p5, %p3, 0x7fff;\n\
+          selp.u64 %rd4, 1, 0, %p2; @%p4 or.b64 %rd4, %rd4, 2; @%p5 or.b64 %rd4, %rd4, 4;",
+            &|_| 3,
+        ),
+        (
+            "match.any.sync.b32 %r4, %r1, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|lane| {
+                words()
+                    .enumerate()
+                    .filter(|&(_, x)| x == word(lane))
+                    .fold(0, |mask, (lane, _)| mask | 1 << lane)
+            },
+        ),
+        (
+            "mov.u32 %r5, 9; match.all.sync.b32 %r4|%p1, %r5, 0x7fff; cvt.u64.u32 %rd4, %r4; @!%p1 add.u64 %rd4, %rd4, 100000;",
+            &|_| all_lanes,
+        ),
+        (
+            "redux.sync.add.s32 %r4, %r1, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|_| u64::from(words().fold(0, u32::wrapping_add)),
+        ),
+        (
+            "redux.sync.min.s32 %r4, %r1, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|_| words().map(|x| x as i32).min().expect("a lane") as u32 as u64,
+        ),
+        (
+            "redux.sync.max.u32 %r4, %r1, 0x7fff; cvt.u64.u32 %rd4, %r4;",
+            &|_| u64::from(words().max().expect("a lane")),
+        ),
+        ("activemask.b32 %r4; cvt.u64.u32 %rd4, %r4;", &|_| all_lanes),
+    ];
+    for (text, of) in all {
+        for (lane, found) in executed(text).into_iter().enumerate() {
+            let expected = of(lane);
+            if expected != u64::MAX {
+                assert_eq!(found, expected, "{text} in lane {lane}");
+            }
+        }
+    }
+}
+
+/// What the special registers hold, in blocks of 4 x 2 x 3 threads in a grid of 3 x 2.
+#[test]
+fn special_registers_are_of_the_launch() {
+    type Held = fn([u32; 3], [u32; 2]) -> u32;
+    let registers: [(&str, Held); 16] = [
+        ("%tid.x", |t, _| t[0]),
+        ("%tid.y", |t, _| t[1]),
+        ("%tid.z", |t, _| t[2]),
+        ("%ntid.x", |_, _| 4),
+        ("%ntid.y", |_, _| 2),
+        ("%ntid.z", |_, _| 3),
+        ("%ctaid.x", |_, b| b[0]),
+        ("%ctaid.y", |_, b| b[1]),
+        ("%ctaid.z", |_, _| 0),
+        ("%nctaid.x", |_, _| 3),
+        ("%nctaid.y", |_, _| 2),
+        ("%laneid", |t, _| t[0] + 4 * t[1] + 8 * t[2]),
+        ("%lanemask_eq", |t, _| 1 << (t[0] + 4 * t[1] + 8 * t[2])),
+        ("%lanemask_lt", |t, _| {
+            (1 << (t[0] + 4 * t[1] + 8 * t[2])) - 1
+        }),
+        ("%lanemask_ge", |t, _| {
+            !((1 << (t[0] + 4 * t[1] + 8 * t[2])) - 1)
+        }),
+        ("WARP_SZ", |_, _| 32),
+    ];
+    for (register, of) in registers {
+        let source = format!(
+            ".version 8.5\n.target sm_90\n.address_size 64\n.entry k(.param .u64 o)\n{{\n.reg .b32 %r<9>; .reg .b64 %rd<9>;\n\
+             mov.u32 %r1, %tid.z; mad.lo.u32 %r1, %r1, 2, %tid.y; mad.lo.u32 %r1, %r1, 4, %tid.x; mov.u32 %r2, %ctaid.y; mad.lo.u32 %r2, %r2, 3, %ctaid.x;\n\
+             mad.lo.u32 %r1, %r2, 24, %r1; ld.param.u64 %rd1, [o]; mad.wide.u32 %rd1, %r1, 4, %rd1; mov.u32 %r3, {register}; st.global.u32 [%rd1], %r3; ret;\n}}\n"
+        );
+        let all = lower_text(&source);
+        let (_, tree, lowered) = all.last().expect("a kernel");
+        assert_eq!(
+            (&tree.problems[..], &lowered.problems[..]),
+            (&[][..], &[][..]),
+            "{register}"
+        );
+        let mut launch = Launch::new(24);
+        launch.block = [4, 2, 3];
+        launch.grid = [3, 2, 1];
+        launch.buffers = vec![Buffer::of_u32(vec![99; 24 * 6])];
+        launch.parameters = vec![Argument::Pointer {
+            buffer: 0,
+            offset: 0,
+        }];
+        let outcome = run(&lowered.module, &launch);
+        assert!(outcome.error.is_none(), "{register}: {:?}", outcome.error);
+        let expected = (0..6).flat_map(|block| {
+            (0..24).map(move |thread| {
+                of(
+                    [thread % 4, thread / 4 % 2, thread / 8],
+                    [block % 3, block / 3],
+                )
+            })
+        });
+        let expected: Vec<u32> = expected.collect();
+        assert_eq!(outcome.buffers[0].words(), expected, "{register}");
+    }
+}
+
+#[test]
+fn variables_have_their_initial_values() {
+    let source = ".version 8.5\n.target sm_90\n.address_size 64\n.global .f32 f[3] = {0f3FC00000, 2.5}; .global .f64 d = 0d4008000000000000; .const .u16 h[2] = {65535, 7};\n\
+        .global .align 8 .b8 b[8] = {1, 2, 3, 0x80}; .global .s64 w = -5; .global .u32 e[2];\n\
+        .entry k(.param .u64 o)\n{\n.reg .b32 %r<20>; .reg .b64 %rd<9>;\nld.param.u64 %rd1, [o];\n\
+        ld.global.u32 %r1, [f]; ld.global.u32 %r2, [f+4]; ld.global.u32 %r3, [f+8]; ld.global.v2.u32 {%r4, %r5}, [d]; ld.const.u16 %r6, [h]; ld.const.u16 %r7, [h+2];\n\
+        ld.global.u32 %r8, [b]; ld.global.u32 %r9, [b+4]; ld.global.v2.u32 {%r10, %r11}, [w]; ld.global.u32 %r12, [e+4];\n\
+        st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v4.u32 [%rd1+16], {%r5, %r6, %r7, %r8}; st.global.v4.u32 [%rd1+32], {%r9, %r10, %r11, %r12}; ret;\n}\n";
+    let all = lower_text(source);
+    let (_, tree, lowered) = all.last().expect("a kernel");
+    assert_eq!(
+        (&tree.problems[..], &lowered.problems[..]),
+        (&[][..], &[][..])
+    );
+    let mut launch = Launch::new(1);
+    launch.buffers = vec![Buffer::of_u32(vec![99; 12])];
+    launch.parameters = vec![Argument::Pointer {
+        buffer: 0,
+        offset: 0,
+    }];
+    let outcome = run(&lowered.module, &launch);
+    assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    let real = [1.5f32.to_bits(), 2.5f32.to_bits(), 0];
+    let double = 3f64.to_bits();
+    let expected = [
+        real[0],
+        real[1],
+        real[2],
+        double as u32,
+        (double >> 32) as u32,
+        65535,
+        7,
+        0x8003_0201,
+        0,
+        -5i32 as u32,
+        u32::MAX,
+        0,
+    ];
+    assert_eq!(outcome.buffers[0].words(), expected);
+}

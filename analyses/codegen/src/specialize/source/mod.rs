@@ -261,7 +261,7 @@ impl<'a> Source<'a> {
         for _ in 0..4 {
             match &at.kind {
                 TypeKind::Array { element, .. } => at = element,
-                _ => return !matches!(at.kind, TypeKind::Array { .. }) && self.plain(at),
+                _ => return self.plain(at),
             }
         }
         false

@@ -220,7 +220,10 @@ impl Context<'_> {
         }
         let pointer = self.take(operand, base_span);
         let number = self.rvalue(index);
-        let number = self.as_number(number, index.span);
+        let number = match pointer.ty.is_integer() && number.ty.is_array() {
+            true => self.decay(number),
+            false => self.as_number(number, index.span),
+        };
         if number.ty.is_pointer() && pointer.ty.is_integer() {
             let moved = self.move_pointer(number, pointer, false, span);
             return Operand::Place(self.dereference(&moved, span));

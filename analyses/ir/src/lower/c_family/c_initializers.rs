@@ -268,6 +268,7 @@ impl Context<'_> {
                             depth,
                         );
                         path.pop();
+                        self.behind_unnamed(&fields, &name.name, &mut cursor, path, out, depth);
                         continue;
                     }
                     let one = self.structs[*id].union && next > 0;
@@ -361,8 +362,12 @@ impl Context<'_> {
         path.pop();
         // Entries without designators go on behind the part that was designated.
         match (step, whole) {
-            (Step::Member(name), CType::Struct(id)) if !self.structs[*id].union => {
+            (Step::Member(name), CType::Struct(id)) => {
                 let fields = self.structs[*id].fields.clone();
+                self.behind_unnamed(&fields, &name, cursor, path, out, depth + 1);
+                if self.structs[*id].union {
+                    return;
+                }
                 let next = self.number_of_field(&fields, &name) + 1;
                 for field in fields.iter().skip(next) {
                     if !self.goes_on(cursor) {
@@ -386,6 +391,37 @@ impl Context<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Entries without designators behind a member of a structure without a name go on in that structure.
+    fn behind_unnamed<'e>(
+        &mut self,
+        fields: &[Field],
+        name: &SmolStr,
+        cursor: &mut Cursor<'e>,
+        path: &mut Vec<Step>,
+        out: &mut Pieces<'e>,
+        depth: u32,
+    ) {
+        let around = fields.get(self.number_of_field(fields, name));
+        let Some(CType::Struct(id)) = around
+            .filter(|field| field.name.is_empty() && depth < MAX_DEPTH)
+            .map(|field| &field.ty)
+        else {
+            return;
+        };
+        let inner = self.structs[*id].fields.clone();
+        self.behind_unnamed(&inner, name, cursor, path, out, depth + 1);
+        if self.structs[*id].union {
+            return;
+        }
+        let next = self.number_of_field(&inner, name) + 1;
+        for field in inner.iter().skip(next) {
+            if !self.goes_on(cursor) {
+                return;
+            }
+            self.field_pieces(field, cursor, path, out, depth + 1);
         }
     }
 
@@ -487,8 +523,12 @@ impl Context<'_> {
                 true => 1,
                 false => fields.len(),
             };
+            let before = cursor.at;
             if depth < MAX_DEPTH {
                 for field in fields.iter().take(count) {
+                    if cursor.at > before && !self.goes_on(cursor) {
+                        return;
+                    }
                     self.field_pieces(field, cursor, path, out, depth + 1);
                 }
             }

@@ -153,6 +153,18 @@ impl Context<'_> {
             return self.memory_variable(ident, &ty, space, volatile, Some(declarator));
         }
         if words.has(SpecifierSet::EXTERN) {
+            // What the unit declares outside of functions is the same object.
+            let name = ast::Name {
+                global: false,
+                segments: vec![ast::NameSegment {
+                    ident: ident.clone(),
+                    template_arguments: None,
+                }],
+                span,
+            };
+            if let Some(Operand::Place(place)) = self.global_name(&name) {
+                return self.declare(ident.name.clone(), Local::Variable(place));
+            }
             return self.memory_variable(ident, &ty, Space::Global, volatile, None);
         }
         if is_const && let Some(number) = self.constant_of(declarator, &ty) {

@@ -225,7 +225,13 @@ impl Context<'_> {
                 }
                 continue;
             }
-            let mut ty = self.resolve_type(&parameter.ty);
+            let mut ty = match &parameter.ty.kind {
+                // The size of an array parameter means nothing, and may name the parameters before it.
+                TypeKind::Array { element, .. } if !self.is_hlsl() => {
+                    CType::array(self.resolve_type(element), ArraySize::Unknown)
+                }
+                _ => self.resolve_type(&parameter.ty),
+            };
             if let CType::Signature(_) = ty {
                 ty = ty.of_parameter();
             }

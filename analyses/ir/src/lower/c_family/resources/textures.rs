@@ -260,11 +260,10 @@ pub(super) fn method(
             fetch(cx, access, &args, &resource.element, further.first())
         }
         ("GetDimensions", _) => {
-            let outs = arguments.iter().filter(|a| a.place.is_some()).count();
             let plain = usize::from(resource.texel_coordinates())
-                - usize::from(resource.dimension == Dimension::Cube);
+                - usize::from(resource.dimension == Dimension::Cube && !resource.array);
             // With levels: the level comes first, the number of levels last.
-            let (inputs, outputs) = if arguments.len() > plain + usize::from(resource.multisampled)
+            let (inputs, outputs) = if arguments.len() > plain
                 && arguments.len() >= 3
                 && !resource.multisampled
                 && !resource.read_write
@@ -273,7 +272,6 @@ pub(super) fn method(
             } else {
                 arguments.split_at(0)
             };
-            let _ = outs;
             let mut args = vec![handle];
             for input in inputs {
                 let v = value(cx, input);

@@ -256,7 +256,7 @@ fn group_method(
             let mask = segment(cx, group);
             if name == "ballot" {
                 let lanes = operate(cx, WarpKind::Ballot, &[predicate], mask, &[Type::I32]);
-                return uint(lanes[0]);
+                return uint(of_tile(cx, group, lanes[0]));
             }
             let kind = if name == "any" {
                 WarpKind::VoteAny
@@ -266,10 +266,21 @@ fn group_method(
             let truth = operate(cx, kind, &[predicate], mask, &[Type::Bool]);
             Some(super::int_of(cx, truth[0]))
         }
-        "match_any" | "match_all" => {
+        "match_any" => {
             let value = rest.first()?.value.first()?;
-            let lanes = operate(cx, WarpKind::MatchAny, &[value], None, &[Type::I32]);
-            uint(lanes[0])
+            let mask = segment(cx, group);
+            let lanes = operate(cx, WarpKind::MatchAny, &[value], mask, &[Type::I32]);
+            uint(of_tile(cx, group, lanes[0]))
+        }
+        "match_all" => {
+            let value = rest.first()?.value.first()?;
+            let mask = segment(cx, group);
+            let types = [Type::I32, Type::Bool];
+            let results = operate(cx, WarpKind::MatchAll, &[value], mask, &types);
+            let all = super::int_of(cx, results[1]);
+            let place = rest.get(1)?.place.clone()?;
+            cx.store(&place, all, span);
+            uint(of_tile(cx, group, results[0]))
         }
         _ => None,
     }
@@ -289,6 +300,18 @@ fn segment(cx: &mut Context<'_>, group: Group) -> Option<Value> {
     let first = cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first);
     let ones = cx.builder.int(Type::I32, (1i64 << lanes) - 1);
     Some(cx.builder.binary(BinaryOp::Shl, Wrap::MAY, ones, first))
+}
+
+/// Lanes of a tile as the tile numbers them: those of the warp from its first lane on.
+fn of_tile(cx: &mut Context<'_>, group: Group, lanes: Value) -> Value {
+    let Group::Tile(count @ 1..32) = group else {
+        return lanes;
+    };
+    let lane = cx.builder.special(Special::LaneId, Type::I32);
+    let first = cx.builder.int(Type::I32, !i64::from(count - 1));
+    let first = cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first);
+    cx.builder
+        .binary(BinaryOp::ShrUnsigned, Wrap::MAY, lanes, first)
 }
 
 fn reduce(cx: &mut Context<'_>, group: Group, value: &RValue, word: &str) -> Option<RValue> {
