@@ -17,8 +17,9 @@ use ir::{BinaryOp, Block, Convert, Function, IntCondition, Op, Terminator, Value
 use smol_str::{SmolStr, format_smolstr};
 
 const MOST: u64 = 1 << 16;
-/// A bound beyond says nothing: it is that of the type.
+/// A bound beyond says nothing: it is that of the type, by its width for what is multiplied or divided.
 const WORTH: u64 = 30;
+const SMALL: u64 = 64;
 
 /// What is known of the iterations.
 #[derive(Default)]
@@ -331,9 +332,9 @@ fn linear_bound(engine: &Engine<'_>, test: &Test, induction: &Induction) -> Opti
     let distance = (limit - first) * step.signum() + i128::from(held);
     let whole = distance.max(0);
     let rounds = (whole + step.abs() - 1) / step.abs() + i128::from(!test.first);
-    // Two constants are the author's own bound, whatever else ends the loop.
+    // Two constants are the author's own bound, whatever else ends the loop; so is a small one.
     let constant = from.0 == from.1 && to.0 == to.1;
-    let most = if constant { MOST } else { WORTH - 1 };
+    let most = if constant { MOST } else { SMALL };
     // Behind the body the first test is of the second round.
     u64::try_from(rounds).ok().filter(|&rounds| rounds <= most)
 }

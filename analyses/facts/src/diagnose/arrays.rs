@@ -1,13 +1,16 @@
-//! Private arrays that can't be kept in registers: an index that stays unknown when all loops with a number of rounds are
-//! unrolled, and all template arguments are there.
+//! Private arrays with an index that stays unknown when all loops with a number of rounds are unrolled, and all template
+//! arguments are there.
 //!
 //! ```text
-//! for (k = 0; k < 4; ++k) sum += t[k];     registers
-//! sum += t[which];                         local memory
+//! for (k = 0; k < 4; ++k) sum += t[k];                registers
+//! sum += t[which];                                    selects among registers, or local memory
+//! for (k = 0; k < n; ++k) t[which[k]] += in[k];       local memory
 //! ```
 //!
-//! What is not understood may well be a constant, and is not told. Tables of constants and members of one parameter of a
-//! kernel are left alone: compilers lay them into constant memory.
+//! What NVIDIA's assembler (13.5, sm_75 to sm_120) does was seen by its stack frames: a lone access of up to 64 elements becomes
+//! a chain of selects, and so does what a loop of unknown rounds does to very few; more lie in local memory. What is not
+//! understood may well be a constant, and is not told. Tables of constants and members of one parameter of a kernel are left
+//! alone: compilers lay them into constant memory.
 
 use super::rounds::below;
 use super::{Context, finding, strides};
@@ -18,10 +21,22 @@ use ir::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Accesses of one array by an index that stays unknown.
+struct Indexed {
+    alloca: Inst,
+    first: Inst,
+    /// The first one in a loop that is not unrolled.
+    looped: Option<Inst>,
+    count: u32,
+    /// The index is what such a loop counts.
+    counted: bool,
+    element: u32,
+}
+
 /// Private arrays with an index that stays unknown after unrolling.
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
-    // Arrays of which nothing is to be told, or no more.
-    let mut told: FxHashSet<Inst> = tables_of_constants(cx);
+    let tables = tables_of_constants(cx);
+    let mut found: Vec<Indexed> = Vec::new();
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
@@ -30,49 +45,115 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
         let Some((alloca, offsets)) = private_array(cx.function, data.args[0]) else {
             continue;
         };
-        let Op::Alloca { size, .. } = cx.function.insts[alloca].op else {
+        let unknown = |&offset: &Value| !known_after_unrolling(cx, offset, block);
+        if tables.contains(&alloca) || !offsets.iter().any(unknown) {
             continue;
-        };
-        // All indices but the first are out of bounds.
+        }
         let accessed = data.results.first().or(data.args.get(1));
-        if accessed.is_some_and(|&v| size <= cx.function.ty(v).bytes()) {
-            continue;
-        }
-        if offsets
-            .iter()
-            .all(|&offset| known_after_unrolling(cx, offset, block))
-            || !told.insert(alloca)
-        {
-            continue;
-        }
-        let name = cx.function.insts[alloca]
-            .results
-            .first()
-            .and_then(|&address| name_of(cx.function, address))
-            .map_or("", |name| name.as_str());
-        let array = Context::quoted(name, "this private array");
-        // Drivers of shaders may as well keep a small one in registers that they access by number.
-        let place = match cx.function.language {
-            Language::Hlsl => {
-                "in memory of the thread's own, or in registers that are accessed indirectly"
+        let element = accessed.map_or(0, |&value| cx.function.ty(value).bytes());
+        let header = rolled_loop(cx, block);
+        let looped = header.map(|_| inst);
+        let counted = header.is_some_and(|header| {
+            let mut offsets = offsets.iter().filter(|&offset| unknown(offset));
+            offsets.all(|&offset| strides::header_parameter(cx.function, offset, header).is_some())
+        });
+        match found.iter_mut().find(|one| one.alloca == alloca) {
+            Some(known) => {
+                known.count += 1;
+                known.looped = known.looped.or(looped);
             }
-            _ => "in local memory, not in registers",
-        };
-        let bytes = match size {
-            ir::UNKNOWN_SIZE => "it lives".to_owned(),
-            size => format!("its {size} bytes a thread live"),
-        };
-        let message = format!(
-            "{array} is indexed by a value that is not known after unrolling: {bytes} {place}"
-        );
-        out.push(finding(
-            Code::LocalArrayDynamicIndex,
-            Tier::Warning,
-            data.loc,
-            message,
-            Vec::new(),
-        ));
+            None => found.push(Indexed {
+                alloca,
+                first: inst,
+                looped,
+                count: 1,
+                counted,
+                element,
+            }),
+        }
     }
+    out.extend(found.iter().filter_map(|one| told(cx, one)));
+}
+
+fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
+    // Elements among which lone accesses, and those of loops, are chosen by selects.
+    const SELECTS: u32 = 64;
+    const SELECTS_IN_LOOPS: u32 = 4;
+    let Op::Alloca { size, .. } = cx.function.insts[one.alloca].op else {
+        return None;
+    };
+    // All indices but the first are out of bounds.
+    if size <= one.element {
+        return None;
+    }
+    let known = size != ir::UNKNOWN_SIZE;
+    let elements = size / one.element.max(1);
+    let address = cx.function.insts[one.alloca].results.first();
+    let name = address
+        .and_then(|&address| name_of(cx.function, address))
+        .map_or("", |name| name.as_str());
+    let array = Context::quoted(name, "this private array");
+    let bytes = match known {
+        false => "it lives".to_owned(),
+        true => format!("its {size} bytes a thread live"),
+    };
+    let alone = one.counted && one.count == 1;
+    let in_memory = match one.looped {
+        Some(_) if !alone => !known || elements > SELECTS_IN_LOOPS,
+        _ => known && elements > SELECTS,
+    };
+    let (tier, place) = match (cx.function.language, in_memory) {
+        // Drivers of shaders may as well keep a small one in registers that they access by number.
+        (Language::Hlsl, _) => (
+            Tier::Warning,
+            format!(
+                "{bytes} in memory of the thread's own, or in registers that are accessed indirectly"
+            ),
+        ),
+        (_, true) => (
+            Tier::Warning,
+            format!("{bytes} in local memory, not in registers"),
+        ),
+        (_, false) => (
+            Tier::Hint,
+            format!(
+                "each such access is a chain of selects among registers, or {bytes} in local memory"
+            ),
+        ),
+    };
+    let place = format!("{array} is indexed by a value that is not known after unrolling: {place}");
+    let at = one.looped.unwrap_or(one.first);
+    let code = Code::LocalArrayDynamicIndex;
+    Some(finding(
+        code,
+        tier,
+        cx.function.insts[at].loc,
+        place,
+        Vec::new(),
+    ))
+}
+
+/// The header of a loop around a block whose rounds are not unrolled.
+fn rolled_loop(cx: &Context<'_>, block: Block) -> Option<Block> {
+    let forest = cx.forest();
+    let around = forest.around(block).map(|own| forest.loops[own].header);
+    let mut rolled = around.filter(|&header| !is_unrolled(cx, header, block));
+    rolled.next()
+}
+
+/// The rounds of a loop have a number, as far as is known: seen from a block, which may be behind the loop.
+fn is_unrolled(cx: &Context<'_>, header: Block, at: Block) -> bool {
+    const ROUNDS: u64 = 128;
+    cx.facts.loops.iter().any(|l| {
+        l.header == header
+            && match l.count {
+                Some(count) => count <= ROUNDS,
+                None => {
+                    ends_at_a_constant(cx, header)
+                        || is_within(cx, at, header) && counts_to_a_constant(cx, header)
+                }
+            }
+    })
 }
 
 /// Private arrays that hold constants, or a parameter of the kernel, and are written nowhere else than where they begin:
@@ -189,16 +270,7 @@ fn known_after_unrolling(cx: &Context<'_>, value: Value, at: Block) -> bool {
             ValueDef::Param(block, _)
                 if block == cx.function.entry() && cx.function.kind == FunctionKind::Device => {}
             ValueDef::Param(block, number) => {
-                let counted = cx.facts.loops.iter().any(|l| {
-                    l.header == block
-                        && match l.count {
-                            Some(count) => count <= ROUNDS,
-                            None => {
-                                ends_at_a_constant(cx, block)
-                                    || is_within(cx, at, block) && counts_to_a_constant(cx, block)
-                            }
-                        }
-                });
+                let counted = is_unrolled(cx, block, at);
                 if !counted {
                     let more = chosen_among(cx, block, number)
                         .or_else(|| left_by_what_is_known(cx, block, number, ROUNDS));
@@ -345,7 +417,7 @@ fn number_of_the_round(cx: &Context<'_>, data: &ir::InstData) -> Option<Value> {
 fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     const ROUNDS: u64 = 128;
     // Loops that may end earlier are unrolled unasked where they are short.
-    const SHORT: u64 = 32;
+    const SHORT: u64 = 64;
     let function = cx.function;
     let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
@@ -357,7 +429,7 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
     let most = if asked { ROUNDS } else { SHORT };
     let mut loops = cx.facts.loops.iter();
     let bounded = loops.any(|l| l.header == header && l.at_most.is_some_and(|bound| bound <= most));
-    if bounded && asked {
+    if bounded {
         return true;
     }
     let arriving = |number: u32| {
@@ -397,7 +469,7 @@ fn counts_to_a_constant(cx: &Context<'_>, header: Block) -> bool {
                 continue;
             }
             let symbolic = of_an_instantiation(cx, header, vec![condition], arriving);
-            if symbolic.is_some_and(|symbolic| symbolic || bounded) {
+            if symbolic == Some(true) {
                 return true;
             }
         }

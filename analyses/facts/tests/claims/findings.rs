@@ -437,11 +437,43 @@ fn loops_that_are_unrolled_to_a_bound() {
         "min(n / (int)gridDim.x, 4)",
         "min(n / gridDim.x, 4u)",
         "(n & 3)",
+        "min(n, 4)",
     ] {
         assert!(!of(limit, request), "{limit}");
+        assert!(!of(limit, ""), "{limit}");
     }
     assert!(of("min(n, m)", request));
-    assert!(of("min(n, 4)", ""));
+    assert!(of("min(n, m)", ""));
+}
+
+/// As stack frames of NVIDIA's assembler show (13.5, sm_80 to sm_100).
+#[test]
+fn arrays_in_local_memory_and_among_registers() {
+    let of = |size: u32, body: &str| {
+        let body = format!(
+            "float a[{size}]; for (int i = 0; i < {size}; ++i) a[i] = in[i * m];
+             float s = 0; {body} out[threadIdx.x] = s;"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let arrays = told.filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
+        arrays.map(|(_, message)| message).collect::<String>()
+    };
+    let in_memory = |size, body| of(size, body).ends_with("live in local memory, not in registers");
+    let selects = |size, body| of(size, body).contains("a chain of selects among registers");
+    let lone = "s = a[count[threadIdx.x]];";
+    assert!(selects(8, lone) && selects(64, lone) && in_memory(128, lone));
+    let walk = "for (int j = 0; j < n; ++j) s += a[j] * j;";
+    assert!(selects(8, walk));
+    let gather = "for (int j = 0; j < n; ++j) s += a[count[j]] * j;";
+    assert!(selects(4, gather) && in_memory(8, gather) && in_memory(32, gather));
+    let both = "for (int j = 0; j < n; ++j) a[j] += in[j]; for (int j = 0; j < n; ++j) s += a[j];";
+    assert!(in_memory(8, both) && in_memory(32, both));
+    for unrolled in [
+        "for (int j = 0; j < min(n, 8); ++j) s += a[j] * j;",
+        "for (int j = 0; j < 8; ++j) { if (count[j] == n) break; s += a[j] * j; }",
+    ] {
+        assert!(of(8, unrolled).is_empty(), "{unrolled}");
+    }
 }
 
 #[test]
