@@ -62,7 +62,7 @@ float4 main(float2 uv : TEXCOORD0) : SV_Target { float4 colour = 0;\n"
         ),
         ("local-array-dynamic-index", "cuda") => (
             format!(
-                "__global__ void k(float* out, const int* slots, float x) {{ {INDEX} int slot = slots[i] & 7;\n"
+                "__global__ void k(float* out, const int* slot, const float* x, int n) {{ {INDEX}\n"
             ),
             "float sum = 0.0f;\n#pragma unroll\nfor (int j = 0; j < 8; ++j) sum += best[j];\nout[i] = sum; }",
         ),

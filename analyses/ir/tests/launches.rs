@@ -89,7 +89,10 @@ fn blocks_have_the_shape_that_all_launches_agree_on() {
             "int b = 128; int c = std::min(b, n); k<<<1, b>>>(p);",
             "128 1 1",
         ),
-        ("dim3 b(8, 2); b.y = n; k<<<1, b>>>(p);", "? ? ?"),
+        ("dim3 b(8, 2); b.y = n; k<<<1, b>>>(p);", "8 ? 1"),
+        ("dim3 b; b.x = 8; b.y = 4; k<<<1, b>>>(p);", "8 4 1"),
+        ("dim3 b; if (n) b.x = 8; k<<<1, b>>>(p);", "? ? ?"),
+        ("dim3 b; b.x = 8; dim3 c = b; k<<<1, c>>>(p);", "? ? ?"),
         ("dim3 b(8, 2); b.x++; k<<<1, b>>>(p);", "? ? ?"),
         ("dim3 b(8, 2); choose(b); k<<<1, b>>>(p);", "? ? ?"),
         ("auto [b, c] = sizes(); k<<<1, b>>>(p);", "? ? ?"),
@@ -167,6 +170,10 @@ fn launches_are_seen_wherever_a_function_stands() {
         ),
         (
             "void f(float* p) { cudaLaunchKernel((void*)k, 1, 32, nullptr, 0, 0); }",
+            "32 1 1",
+        ),
+        (
+            "void f(float* p) { cudaLaunchKernelExC(&config, (void*)k, nullptr); }",
             "? ? ?",
         ),
         ("void f(float* p, unsigned b) { k<<<1, b>>>(p); }", "? 1 1"),
