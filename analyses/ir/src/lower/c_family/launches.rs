@@ -356,12 +356,12 @@ impl Host {
             return Vec::new();
         };
         let mut wanted = Vec::new();
-        if !self.factors(width, &mut wanted, 0) || wanted.is_empty() {
+        if !self.factors(width, true, &mut wanted, 0) || wanted.is_empty() {
             return Vec::new();
         }
         let is_multiple = |e: &Expr| {
             let mut found = Vec::new();
-            self.factors(e, &mut found, 0);
+            self.factors(e, true, &mut found, 0);
             wanted.iter().all(|factor| {
                 let at = found.iter().position(|other| other == factor);
                 at.map(|at| found.swap_remove(at)).is_some()
@@ -397,14 +397,15 @@ impl Host {
         None
     }
 
-    /// Takes a product apart, and names that are initialised with one; `false`: a factor is no name or number.
-    fn factors(&self, e: &Expr, out: &mut Vec<SmolStr>, depth: u32) -> bool {
+    /// Takes a product apart, and names that are initialised with one; `false`: a factor is no name or number. `now`: as it
+    /// stands in the launch, where a name has one value whatever changes it before.
+    fn factors(&self, e: &Expr, now: bool, out: &mut Vec<SmolStr>, depth: u32) -> bool {
         if depth > MAX_DEPTH {
             return false;
         }
         match &e.kind {
             ExprKind::Paren(inner) | ExprKind::Cast { operand: inner, .. } => {
-                self.factors(inner, out, depth + 1)
+                self.factors(inner, now, out, depth + 1)
             }
             ExprKind::Binary {
                 op: BinaryOp::Mul,
@@ -412,8 +413,8 @@ impl Host {
                 right,
                 ..
             } => {
-                let left = self.factors(left, out, depth + 1);
-                self.factors(right, out, depth + 1) && left
+                let left = self.factors(left, now, out, depth + 1);
+                self.factors(right, now, out, depth + 1) && left
             }
             ExprKind::Int(literal) => {
                 out.push(smol_str::format_smolstr!("{}", literal.value));
@@ -424,11 +425,13 @@ impl Host {
                     return false;
                 };
                 let name = &only.ident.name;
-                if self.changed.contains(name) {
+                if self.changed.contains(name) && !now {
                     return false;
                 }
                 match self.initial.get(name).map(Vec::as_slice) {
-                    Some([value]) if is_product(value) => self.factors(value, out, depth + 1),
+                    Some([value]) if is_product(value) => {
+                        self.factors(value, false, out, depth + 1)
+                    }
                     _ => {
                         out.push(name.clone());
                         true
