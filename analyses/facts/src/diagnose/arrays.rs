@@ -191,7 +191,13 @@ fn tables_of_constants(cx: &Context<'_>) -> FxHashSet<Inst> {
         let one = given
             .filter(|_| matches!(function.kind, FunctionKind::Kernel | FunctionKind::Device))
             .is_some_and(|given| *parameter_of.entry(alloca).or_insert(given) == given);
+        // A large parameter of the kernel that is copied because somebody out of sight may change it.
+        let copied = data.args[1..].iter().all(|&value| {
+            let read = function.defining(value).map(|data| &data.op);
+            matches!(read, Some(Op::Load(access)) if access.space == Space::Constant)
+        });
         match at {
+            _ if copied => tables.insert(alloca),
             Some(at) if (constant || one) && written.insert((alloca, at)) => tables.insert(alloca),
             _ => others.insert(alloca),
         };

@@ -1196,3 +1196,23 @@ fn types_that_an_instantiation_chooses() {
     assert!(of("template <int D>", "(D <= 1) && !WIDE").contains("4-way"));
     assert!(of("template <int D>", "(D <= 1) || WIDE").contains("8-way"));
 }
+
+#[test]
+fn large_parameters_that_are_copied_for_somebody() {
+    let of = |more: &str| {
+        let text = format!(
+            "struct P {{ const float* x[128]; long s[128]; long* y; int n; }};
+             template <class C> __global__ void k(P p, float* out) {{
+               float t = 0;
+               for (int k = 0; k < p.n; ++k)
+                 for (long i = threadIdx.x; i < p.s[k]; i += blockDim.x) t += p.x[k][i];
+               C::add(p.y, t); {more} out[threadIdx.x] = t;
+             }}"
+        );
+        tells(&text, Code::LocalArrayDynamicIndex)
+    };
+    assert!(!of(""));
+    assert!(of(
+        "for (int k = 0; k < p.n; ++k) p.s[k] = k; for (int k = 0; k < p.n; ++k) t += p.s[k];"
+    ));
+}
