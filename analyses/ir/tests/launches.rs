@@ -91,6 +91,27 @@ fn blocks_have_the_shape_that_all_launches_agree_on() {
         ),
         ("dim3 b(8, 2); b.y = n; k<<<1, b>>>(p);", "8 ? 1"),
         ("dim3 b; b.x = 8; b.y = 4; k<<<1, b>>>(p);", "8 4 1"),
+        (
+            "if (n) { dim3 b; b.x = 8; k<<<1, b>>>(p); } else { dim3 b(8, 4); k<<<1, b>>>(p); }",
+            "8 ? 1",
+        ),
+        (
+            "if (n) { dim3 b(16); k<<<1, b>>>(p); } else { dim3 b(16); k<<<2, b>>>(p); }",
+            "16 1 1",
+        ),
+        (
+            "if (n) { dim3 b(16); choose(b.x); k<<<1, b>>>(p); } else { dim3 b(16); k<<<2, b>>>(p); }",
+            "? ? ?",
+        ),
+        ("dim3 b(16); { dim3 b(8); k<<<2, b>>>(p); }", "8 1 1"),
+        (
+            "dim3 b(16); while (n--) { k<<<2, b>>>(p); b.x = n; }",
+            "? ? ?",
+        ),
+        (
+            "{ dim3 b(16); b.x = 8; b.x = 4; k<<<2, b>>>(p); } { int b = 4; k<<<2, b>>>(p); }",
+            "? ? ?",
+        ),
         ("dim3 b; if (n) b.x = 8; k<<<1, b>>>(p);", "? ? ?"),
         ("dim3 b; b.x = 8; dim3 c = b; k<<<1, c>>>(p);", "? ? ?"),
         ("dim3 b(8, 2); b.x++; k<<<1, b>>>(p);", "? ? ?"),

@@ -141,7 +141,13 @@ fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Inst
             let ExprKind::Name(name) = &unwrapped(callee).kind else {
                 return;
             };
-            let block = configuration.get(1).map_or(UNKNOWN, |e| host.block(e, 0));
+            let block = configuration.get(1).map_or(UNKNOWN, |shape| {
+                let scoped = host.scoped.iter().rev().find(|one| one.launch == e.span);
+                match scoped {
+                    Some(one) => one.shape(&host),
+                    None => host.block(shape, 0),
+                }
+            });
             let found = host.instantiation(name, Some(block), arguments);
             out.extend(found.map(|one| Instantiation {
                 whole: host.whole(configuration.get(1), arguments),
@@ -205,6 +211,8 @@ struct Host {
     initial: FxHashMap<SmolStr, Vec<Expr>>,
     /// Names of which nothing more is known, as they may change.
     changed: Vec<SmolStr>,
+    /// Launches by a `dim3` of a scope around them, inner scopes behind outer ones.
+    scoped: Vec<Scoped>,
     /// A method that is defined outside of its class: a plain name may be one of its fields.
     of_class: bool,
     name: SmolStr,
@@ -218,6 +226,7 @@ impl Host {
             locals: FxHashMap::default(),
             initial: FxHashMap::default(),
             changed: Vec::new(),
+            scoped: Vec::new(),
             of_class: match &function.name {
                 FunctionName::Plain(name)
                 | FunctionName::Constructor(name)
@@ -252,7 +261,10 @@ impl Host {
         let mut set: Vec<MemberSet> = Vec::new();
         visit::nodes(body, &mut |node| match node {
             Node::Loop(_) => {}
-            Node::Block(block) => members_set(block, &mut set),
+            Node::Block(block) => {
+                members_set(block, &mut set);
+                scoped(block, &mut host.scoped);
+            }
             Node::Declaration(declared) => {
                 let constant = declared.specifiers.words.has(SpecifierSet::CONST)
                     || declared.specifiers.words.has(SpecifierSet::CONSTEXPR);
@@ -694,6 +706,135 @@ impl Host {
     }
 }
 
+/// A launch by a `dim3` that is declared in a block of statements, and what its declaration and the statements in front of the
+/// launch say of it: `if (n) { dim3 b; b.x = 32; k<<<g, b>>>(); } else { dim3 b(64); .. }`.
+#[derive(Clone, Debug)]
+struct Scoped {
+    launch: Span,
+    name: SmolStr,
+    ty: Type,
+    initializer: Initializer,
+    set: [Option<Expr>; 3],
+}
+
+impl Scoped {
+    fn shape(&self, host: &Host) -> BlockText {
+        let Local::Block(BlockText::Sizes(mut sizes)) =
+            host.declared(&self.ty, &self.initializer, true)
+        else {
+            return UNKNOWN;
+        };
+        for (size, set) in sizes.iter_mut().zip(&self.set) {
+            if let Some(set) = set {
+                *size = host.substituted(set, 0);
+            }
+        }
+        BlockText::Sizes(sizes)
+    }
+}
+
+fn scoped(block: &Block, out: &mut Vec<Scoped>) {
+    let mut open: Vec<Scoped> = Vec::new();
+    for statement in &block.statements {
+        if let StmtKind::Expr(e) = &statement.kind
+            && let Some((name, axis, value)) = member_set(e)
+            && let Some(one) = open.iter_mut().find(|one| one.name == *name)
+        {
+            one.set[axis] = Some(value.clone());
+            continue;
+        }
+        // What the statement changes it may change in front of a launch in it.
+        let mut changed = Vec::new();
+        let mut launches = Vec::new();
+        let alone = Block {
+            statements: vec![statement.clone()],
+            span: block.span,
+        };
+        visit::nodes(&alone, &mut |node| match node {
+            Node::Expr(e) => {
+                changes(e, &mut changed);
+                if let ExprKind::Launch { configuration, .. } = &e.kind
+                    && let Some(ExprKind::Name(name)) = configuration.get(1).map(|e| &e.kind)
+                    && let [only] = name.segments.as_slice()
+                {
+                    launches.push((e.span, only.ident.name.clone()));
+                }
+            }
+            Node::Declaration(declared) => {
+                for declarator in &declared.declarators {
+                    handed_on(declarator, &mut changed);
+                }
+            }
+            _ => {}
+        });
+        open.retain(|one| !changed.contains(&one.name));
+        for (launch, name) in launches {
+            if let Some(one) = open.iter().find(|one| one.name == name) {
+                out.push(Scoped {
+                    launch,
+                    ..one.clone()
+                });
+            }
+        }
+        if let StmtKind::Declaration(declared) = &statement.kind {
+            for declarator in &declared.declarators {
+                if let DeclaratorName::Plain(ident) = &declarator.name {
+                    open.retain(|one| one.name != ident.name);
+                    // A copy is of what the other one was at that time.
+                    let copies = match &declarator.initializer {
+                        Initializer::None => false,
+                        Initializer::Copy(e) => is_name(e),
+                        Initializer::Paren(list) | Initializer::Brace(list) => {
+                            matches!(list.as_slice(), [only] if is_name(only))
+                        }
+                    };
+                    if kind_of(&declarator.ty) == Kind::Block && !copies {
+                        open.push(Scoped {
+                            launch: Span::default(),
+                            name: ident.name.clone(),
+                            ty: declarator.ty.clone(),
+                            initializer: declarator.initializer.clone(),
+                            set: [None, None, None],
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_name(e: &Expr) -> bool {
+    matches!(unwrapped(e).kind, ExprKind::Name(_))
+}
+
+/// `name.x = value`
+fn member_set(e: &Expr) -> Option<(&SmolStr, usize, &Expr)> {
+    let ExprKind::Assign {
+        op: None,
+        left,
+        right,
+        ..
+    } = &e.kind
+    else {
+        return None;
+    };
+    let ExprKind::Member {
+        base,
+        member,
+        arrow: false,
+    } = &left.kind
+    else {
+        return None;
+    };
+    // Another block's member may have another value by the time of the launch.
+    let mut fixed = matches!(base.kind, ExprKind::Name(_));
+    visit::expr(right, &mut |e| {
+        fixed &= !matches!(e.kind, ExprKind::Member { .. })
+    });
+    let name = root(base).filter(|_| fixed)?;
+    Some((name, axis(member)?, right))
+}
+
 /// Another name, a number or a product.
 fn is_product(e: &Expr) -> bool {
     matches!(
@@ -728,26 +869,13 @@ fn members_set(block: &Block, out: &mut Vec<MemberSet>) {
                 }));
             }
             StmtKind::Expr(e) => {
-                if let ExprKind::Assign {
-                    op: None,
-                    left,
-                    right,
-                    ..
-                } = &e.kind
-                    && let ExprKind::Member {
-                        base,
-                        member,
-                        arrow: false,
-                    } = &left.kind
-                    && let Some(axis) = axis(member)
-                    && let Some(name) = root(base)
-                    && matches!(base.kind, ExprKind::Name(_))
+                if let Some((name, axis, value)) = member_set(e)
                     && open.contains(&name)
                 {
                     out.push(MemberSet {
                         name: name.clone(),
                         axis,
-                        value: (**right).clone(),
+                        value: value.clone(),
                         at: e.span,
                     });
                 }
