@@ -146,14 +146,22 @@ impl Walk<'_, '_> {
         let form = &engine.cells[value].form;
         let mut moving: Vec<&Term> = Vec::new();
         let mut unit = EXACT;
+        let whole = engine.shape.block[0].is_none_or(|x| x.is_multiple_of(engine.shape.warp));
+        let is_width = |&atom| engine.special_of(atom) == Some(Special::BlockDim(0));
         for term in &form.terms {
             if term.factors.is_empty() {
                 continue;
             }
             let still = engine.term_level(&term.factors, self.block) >= SUBGROUP
                 || !moves_along_a_warp(engine, term, self.block);
+            // `blockIdx.x * blockDim.x` is so many warps.
+            let warps = match whole && term.factors.iter().any(is_width) {
+                true => i64::from(engine.shape.warp),
+                false => 1,
+            };
             if still {
-                unit = unit.min(1 << term.coefficient.trailing_zeros().min(62));
+                let step = term.coefficient.saturating_mul(warps);
+                unit = unit.min(1 << step.trailing_zeros().min(62));
                 continue;
             }
             let &[atom] = term.factors.as_slice() else {
@@ -162,10 +170,7 @@ impl Walk<'_, '_> {
             match engine.special_of(atom)? {
                 Special::LaneId => {}
                 // The warp begins somewhere in the row.
-                Special::ThreadId(0)
-                    if engine.shape.block[0]
-                        .is_none_or(|x| x.is_multiple_of(engine.shape.warp)) =>
-                {
+                Special::ThreadId(0) if whole => {
                     let step = term
                         .coefficient
                         .saturating_mul(i64::from(engine.shape.warp));

@@ -75,6 +75,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             sectors: None,
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
             bank_ways: None,
+            wide_ways: None,
             granule: None,
             lanes,
             partial: lanes < engine.shape.warp,
@@ -334,6 +335,7 @@ fn in_all_warps(
     fact.ideal_sectors = worst.1;
     if shared {
         fact.bank_ways = pattern.ways;
+        fact.wide_ways = pattern.wide;
         fact.granule = pattern.granule;
     } else {
         fact.sectors = pattern.sectors;
@@ -359,6 +361,7 @@ struct Pattern {
     sectors: Option<u32>,
     most_sectors: u32,
     ways: Option<u32>,
+    wide: Option<u32>,
     granule: Option<u32>,
 }
 
@@ -371,12 +374,22 @@ impl Pattern {
             .filter_map(|lane| addresses.get(lane as usize).copied())
             .collect();
         let touched = sectors(&active, bytes);
+        let granule = shared.then(|| granule(&active)).flatten();
+        let wide = granule
+            .filter(|&granule| granule >= 16 && bytes < 16)
+            .map(|_| {
+                let within = addresses.first().map_or(0, |first| first.rem_euclid(16));
+                let aligned: Vec<i64> =
+                    addresses.iter().map(|at| at.wrapping_sub(within)).collect();
+                bank_ways(&aligned, set, 16, 16)
+            });
         Pattern {
             stride: steps.all(|s| s == first).then_some(first),
             sectors: Some(touched),
             most_sectors: touched,
             ways: shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses))),
-            granule: shared.then(|| granule(&active)).flatten(),
+            wide,
+            granule,
         }
     }
     /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
@@ -393,6 +406,10 @@ impl Pattern {
             sectors: self.sectors.filter(|_| self.sectors == other.sectors),
             most_sectors: self.most_sectors.max(other.most_sectors),
             ways: self.ways.filter(|_| self.ways == other.ways),
+            wide: self
+                .wide
+                .max(other.wide)
+                .filter(|_| self.wide.is_some() && other.wide.is_some()),
             granule: self.granule.filter(|_| self.granule == other.granule),
         }
     }

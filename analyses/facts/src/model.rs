@@ -238,6 +238,8 @@ pub struct AccessFact {
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
     pub bank_ways: Option<u32>,
+    /// The same of an access of 16 bytes in the place of a narrower one, where each lane can make one of its own.
+    pub wide_ways: Option<u32>,
     /// Shared memory: the addresses of any two lanes are a multiple of so many bytes apart, where that is known.
     pub granule: Option<u32>,
     /// The most lanes that take part at once, by the conditions on the way here; the warp's size where nothing is known.

@@ -441,6 +441,8 @@ pub struct SourceLoop {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unknown {
     pub reason: String,
+    /// It may assign variables: its results are what becomes of as many of its last arguments.
+    pub assigns: bool,
     pub loc: Loc,
 }
 
@@ -455,6 +457,22 @@ impl Function {
     pub fn static_of(&self, parameter: &ParameterInfo) -> Option<&StaticData> {
         let address = parameter.values.first()?;
         self.statics.iter().find(|known| known.address == *address)
+    }
+    /// What a variable was before a function or a text that is not understood, which may have assigned it, made this result of
+    /// it.
+    pub fn given_by_reference(&self, result: Value) -> Option<Value> {
+        let ValueDef::Result(inst, _) = self.values[result].def else {
+            return None;
+        };
+        let data = &self.insts[inst];
+        let count = match &data.op {
+            crate::Op::CallUnknown { convention, .. } => convention.by_reference.into(),
+            crate::Op::Unknown(id) if self.unknowns[*id].assigns => data.results.len(),
+            _ => return None,
+        };
+        let pairs = data.results.iter().rev().zip(data.args.iter().rev());
+        let mut references = pairs.take(count);
+        references.find_map(|(&after, &before)| (after == result).then_some(before))
     }
     /// The constant that a value is, sign-extended (integers, booleans and pointers only).
     pub fn int_constant(&self, value: Value) -> Option<i64> {

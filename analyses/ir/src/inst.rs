@@ -109,13 +109,16 @@ pub enum Op {
     },
 }
 
-/// How values go to a function of C and come back where it is not an argument a slot and a result a register.
+/// How values go to a function that is not entered, and come back, where it is not an argument a slot of C and a result a
+/// register.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Convention {
     /// The first argument is the address where the result is written; it takes no slot.
     pub into: bool,
     /// Arguments, by number, that lie in the slot of the one before them: second elements of pairs of `float`.
     pub halves: SmallVec<[u16; 2]>,
+    /// So many arguments, the last ones, are passed by reference: as many results, the last ones, are what becomes of them.
+    pub by_reference: u16,
 }
 
 impl Convention {

@@ -8,8 +8,9 @@ use crate::open::left_open;
 use crate::words;
 use ir::{
     Barrier, BinaryOp, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
-    ShaderStage, Special, Terminator, TextureOp, Value, WarpKind,
+    ShaderStage, Space, Special, Terminator, TextureOp, Value, WarpKind,
 };
+use rustc_hash::FxHashSet;
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     barriers(cx, out);
@@ -83,6 +84,7 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     if !told.contains(&branch)
                         && !cx.branch_left_to_callers(branch)
                         && !left_to_an_instantiation(cx, branch)
+                        && is_missed(cx, branch)
                     {
                         told.push(branch);
                         let told = ends_before(cx, barrier.loc, branch, name);
@@ -180,6 +182,35 @@ fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, name: &str) -> Fin
         Context::because(&related)
     );
     finding(Code::DivergentBarrier, Tier::Hint, loc, message, related)
+}
+
+/// Behind the branch on which threads end, the others still write what the group shares: there the part of those that have
+/// ended is missing.
+fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
+    let function = cx.function;
+    let declares = (function.symbols.iter()).any(|(_, symbol)| symbol.space == Space::Shared);
+    let shared = |space: Space| match space {
+        Space::Shared => true,
+        Space::Generic => declares || function.kind != FunctionKind::Kernel,
+        _ => false,
+    };
+    let writes = |&inst: &Inst| match &function.insts[inst].op {
+        Op::Store(access) | Op::Atomic(_, access) => shared(access.space),
+        Op::CallUnknown { pure: false, .. } | Op::Asm { pure: false, .. } => declares,
+        Op::Call(_) => true,
+        _ => false,
+    };
+    let mut seen: FxHashSet<Block> = FxHashSet::default();
+    let mut work: Vec<Block> = cx.flow.successors[branch].to_vec();
+    while let Some(block) = work.pop() {
+        if seen.insert(block) {
+            if function.blocks[block].insts.iter().any(writes) {
+                return true;
+            }
+            work.extend(cx.flow.successors[block].iter().copied());
+        }
+    }
+    false
 }
 
 /// A barrier under a predicate that lanes may disagree on.

@@ -1,26 +1,79 @@
-//! A function as its author may have meant it: functions that are not visible leave alone what they are given by reference.
+//! A function as its author may have meant it: functions that are not visible leave alone what they are given by reference,
+//! and what must hold does.
 //!
 //! ```text
 //! find(&pos, row);  __syncthreads();      `row` may have changed in the one lane that calls, or not
+//! if (n > limit) __trap();                no lane goes on without the others: the grid ends
 //! ```
 //!
 //! No facts: a finding is told only where it holds even so.
 
-use ir::{Function, Module, Op, Terminator, Value};
-use rustc_hash::FxHashMap;
+use ir::cfg::ControlFlow;
+use ir::{Block, Edge, Function, Module, Terminator, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 
-/// The module, with those values of its first function in the place of what such calls made of them.
-pub(super) fn leaving_alone(module: &Module) -> Cow<'_, Module> {
+/// The module, its first function in that reading. Blocks, instructions and values keep their numbers.
+pub(super) fn favourable(module: &Module) -> Cow<'_, Module> {
     let kept = module.functions.first().map(unchanged).unwrap_or_default();
-    if kept.is_empty() {
+    let failing = module.functions.first().map(failing).unwrap_or_default();
+    if kept.is_empty() && failing.is_empty() {
         return Cow::Borrowed(module);
     }
     let mut module = module.clone();
     if let Some(function) = module.functions.first_mut() {
+        hold(function, &failing);
+        let kept = merged(function, kept);
         replace(function, &kept);
     }
     Cow::Owned(module)
+}
+
+/// The blocks from which no way leads on but the failure of the grid.
+fn failing(function: &Function) -> FxHashSet<Block> {
+    let mut failing = FxHashSet::default();
+    loop {
+        let before = failing.len();
+        for &block in function.layout.iter().rev() {
+            let fails = match &function.blocks[block].terminator {
+                Terminator::Trap => true,
+                Terminator::Return(_) | Terminator::Kill => false,
+                other => {
+                    let edges = other.edges();
+                    !edges.is_empty() && edges.iter().all(|edge| failing.contains(&edge.block))
+                }
+            };
+            if fails && block != function.entry() {
+                failing.insert(block);
+            }
+        }
+        if failing.len() == before {
+            return failing;
+        }
+    }
+}
+
+/// Takes out what leads to failure alone.
+fn hold(function: &mut Function, failing: &FxHashSet<Block>) {
+    if failing.is_empty() {
+        return;
+    }
+    let fails = |edge: &Edge| failing.contains(&edge.block);
+    for &block in &function.layout {
+        let terminator = &mut function.blocks[block].terminator;
+        let goes_on = match terminator {
+            Terminator::Branch {
+                then, otherwise, ..
+            } if fails(then) && !fails(otherwise) => otherwise.clone(),
+            Terminator::Branch {
+                then, otherwise, ..
+            } if fails(otherwise) && !fails(then) => then.clone(),
+            _ => continue,
+        };
+        *terminator = Terminator::Jump(goes_on);
+    }
+    let flow = ControlFlow::new(function);
+    function.layout.retain(|&block| flow.is_reachable(block));
 }
 
 /// By value that a call leaves behind, the value that it was given.
@@ -29,32 +82,65 @@ fn unchanged(function: &Function) -> FxHashMap<Value, Value> {
     for &block in &function.layout {
         for &inst in &function.blocks[block].insts {
             let data = &function.insts[inst];
-            if !matches!(data.op, Op::CallUnknown { .. }) {
-                continue;
-            }
-            // In the order of the arguments; the first result is the call's own.
-            let mut args = data.args.iter().rev();
-            for &result in data.results.iter().skip(1).rev() {
-                let ty = function.ty(result);
-                if let Some(&given) = args.find(|&&arg| function.ty(arg) == ty) {
-                    kept.insert(result, given);
-                }
+            for &result in &data.results {
+                kept.extend(
+                    function
+                        .given_by_reference(result)
+                        .map(|given| (result, given)),
+                );
             }
         }
     }
     kept
 }
 
-fn replace(function: &mut Function, kept: &FxHashMap<Value, Value>) {
-    // One after the other, the same variable may have been given to several.
-    let first = |value: &mut Value| {
-        for _ in 0..kept.len() {
-            match kept.get(value) {
-                Some(&given) => *value = given,
-                None => break,
+/// With what merges one value alone, now that calls leave it alone.
+fn merged(function: &Function, mut kept: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
+    let mut arriving: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    if !kept.is_empty() {
+        for &block in &function.layout {
+            for edge in function.blocks[block].terminator.edges() {
+                let into = &function.blocks[edge.block].params;
+                for (&param, &arg) in into.iter().zip(&edge.args) {
+                    arriving.entry(param).or_default().push(arg);
+                }
             }
         }
-    };
+    }
+    loop {
+        let before = kept.len();
+        for &block in &function.layout {
+            for &param in &function.blocks[block].params {
+                if kept.contains_key(&param) {
+                    continue;
+                }
+                let args = arriving.get(&param).into_iter().flatten();
+                let mut others = args
+                    .map(|&arg| last(&kept, arg))
+                    .filter(|&arg| arg != param);
+                if let Some(one) = others.next()
+                    && others.all(|other| other == one)
+                {
+                    kept.insert(param, one);
+                }
+            }
+        }
+        if kept.len() == before {
+            return kept;
+        }
+    }
+}
+
+/// The value in whose place no other stands; the same variable may have been given to several calls.
+fn last(kept: &FxHashMap<Value, Value>, mut value: Value) -> Value {
+    while let Some(&given) = kept.get(&value) {
+        value = given;
+    }
+    value
+}
+
+fn replace(function: &mut Function, kept: &FxHashMap<Value, Value>) {
+    let first = |value: &mut Value| *value = last(kept, *value);
     for &block in &function.layout {
         for &inst in &function.blocks[block].insts {
             let own = function.insts[inst].args.iter_mut();

@@ -7,8 +7,8 @@ use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
 use ir::{
-    AtomicOp, BinaryOp, Block, Function, Inst, IntCondition, Language, Op, Space, Terminator, Type,
-    Value, ValueDef,
+    AtomicOp, BinaryOp, Block, Function, Inst, IntCondition, Language, Op, Space, Special,
+    Terminator, Type, Value, ValueDef,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,6 +31,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         *together.entry(used_with(cx, access)).or_default() += u64::from(access.bytes);
     }
     let warp = words::warp(cx.function.language);
+    let rows = of_rows(cx);
     for access in cx
         .facts
         .accesses
@@ -80,7 +81,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 }
                 let share = 100 * access.ideal_sectors / sectors.max(1);
                 let message = format!(
-                    "{base} is {verb} with a stride of {stride} bytes between lanes: {sectors} sectors a {warp}, ideal {} ({share} % of what moves is used)",
+                    "{base} is {verb} with a stride of {stride} bytes between lanes{rows}: {sectors} sectors a {warp}, ideal {} ({share} % of what moves is used)",
                     access.ideal_sectors
                 );
                 let tier = if sectors >= access.ideal_sectors.saturating_mul(4) {
@@ -105,7 +106,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                     stride => format!("with a stride of `{stride}` bytes between lanes"),
                 };
                 let message = format!(
-                    "{base} is {verb} {distance}: {sectors} sectors a warp, ideal {}",
+                    "{base} is {verb} {distance}{rows}: {sectors} sectors a {warp}, ideal {}",
                     access.ideal_sectors
                 );
                 out.push(finding(
@@ -123,7 +124,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 && !is_dense_as_launched(cx, access) =>
             {
                 let message = format!(
-                    "{base} is {verb} with a stride of `{}` bytes between lanes, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
+                    "{base} is {verb} with a stride of `{}` bytes between lanes{rows}, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
                     access.stride_text, access.ideal_sectors
                 );
                 out.push(finding(
@@ -136,6 +137,21 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             }
             _ => {}
         }
+    }
+}
+
+/// What is assumed of warps where threads of several rows may be in one.
+fn of_rows(cx: &Context<'_>) -> &'static str {
+    let in_rows = |data: &ir::InstData| {
+        matches!(
+            data.op,
+            Op::Special(Special::ThreadId(1) | Special::ThreadId(2))
+        )
+    };
+    let one_row = cx.size(1) == Some(1) && cx.size(2) == Some(1);
+    match cx.size(0).is_none() && !one_row && cx.function.insts.values().any(in_rows) {
+        true => " where the rows of the block are whole warps",
+        false => "",
     }
 }
 
@@ -240,6 +256,7 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .entry((&access.base, access.stride_bytes, cx.block_of[access.inst]))
             .or_default() += u64::from(access.bytes);
     }
+    let rows = of_rows(cx);
     for access in cx
         .facts
         .accesses
@@ -270,18 +287,15 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         // So do those of a longer row, in pieces of 16 bytes.
-        let wide = access.stride_bytes.filter(|stride| {
-            stride % 16 == 0
-                && access.bytes < 16
-                && !access.base.is_empty()
+        let wide = access.wide_ways.filter(|_| {
+            !access.base.is_empty()
                 && (together.get(&beside).copied().unwrap_or(0) >= 16
+                    && access.stride_bytes.is_some()
                     || side_by_side::bytes_side_by_side(cx, access).unwrap_or(0) >= 16)
         });
         let ways = match wide {
-            Some(stride) => match ways_of_wide(stride) {
-                ..4 => continue,
-                ways => ways,
-            },
+            Some(..4) => continue,
+            Some(ways) => ways,
             None => ways,
         };
         let stride = access
@@ -308,7 +322,7 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => "times the passes",
         };
         let message = format!(
-            "{ways}-way bank conflict{stride}: the access to {} takes {ways} {passes}{advice}",
+            "{ways}-way bank conflict{stride}{rows}: the access to {} takes {ways} {passes}{advice}",
             Context::quoted(&access.base, "shared memory")
         );
         out.push(finding(
@@ -319,15 +333,6 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
-}
-
-/// Eight lanes access 16 bytes each at a time: how many of them come to the same banks.
-fn ways_of_wide(stride: i64) -> u32 {
-    let mut slots = [0u32; 8];
-    for lane in 0..8i64 {
-        slots[(lane * stride).rem_euclid(128) as usize / 16] += 1;
-    }
-    slots.into_iter().max().unwrap_or(0)
 }
 
 /// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.

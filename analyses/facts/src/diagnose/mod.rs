@@ -54,9 +54,12 @@ pub fn diagnose(module: &Module, facts: &[FunctionFacts]) -> Vec<Finding> {
             favourable: true,
             ..facts.options.clone()
         };
-        let favourable = crate::divergence::analyze(0, &forgiving::leaving_alone(module), &options);
+        let module = forgiving::favourable(module);
+        let facts = crate::divergence::analyze(0, &module, &options);
         findings.clear();
-        convergence::findings(&Context::new(function, &favourable), &mut findings);
+        if let Some(function) = module.functions.first() {
+            convergence::findings(&Context::new(function, &facts), &mut findings);
+        }
     }
     arrays::findings(&cx, &mut findings);
     work::findings(&cx, &mut findings);

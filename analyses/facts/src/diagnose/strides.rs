@@ -165,13 +165,9 @@ fn goes_on_as(cx: &Context<'_>, value: Value, counter: Value, depth: u32) -> boo
         return value == counter;
     };
     match function.values[value].def {
-        ValueDef::Result(inst, _) => {
-            let data = &function.insts[inst];
-            matches!(data.op, Op::CallUnknown { .. })
-                && data.results.first() != Some(&value)
-                && data.args.iter().any(|&arg| {
-                    function.ty(arg) == function.ty(value) && goes_on_as(cx, arg, counter, depth)
-                })
+        ValueDef::Result(..) => {
+            let given = function.given_by_reference(value);
+            given.is_some_and(|given| goes_on_as(cx, given, counter, depth))
         }
         // What comes by all ways, but for those back to a loop's header.
         ValueDef::Param(block, number) => {
@@ -197,19 +193,10 @@ fn came_from(cx: &Context<'_>, value: Value, depth: u32) -> Option<Value> {
     let function = cx.function;
     let depth = depth.checked_sub(1)?;
     match function.values[value].def {
-        ValueDef::Result(inst, _) => {
-            let data = &function.insts[inst];
-            if !matches!(data.op, Op::CallUnknown { .. }) || data.results.first() == Some(&value) {
-                return Some(value);
-            }
-            let ty = function.ty(value);
-            let mut given = data.args.iter().filter(|&&arg| function.ty(arg) == ty);
-            let one = *given.next()?;
-            match given.next() {
-                None => came_from(cx, one, depth),
-                Some(_) => Some(value),
-            }
-        }
+        ValueDef::Result(..) => match function.given_by_reference(value) {
+            Some(given) => came_from(cx, given, depth),
+            None => Some(value),
+        },
         ValueDef::Param(block, number) => {
             let mut found = None;
             for &before in &cx.flow.predecessors[block] {

@@ -100,18 +100,19 @@ fn is_constant(cx: &Context<'_>, value: Value) -> bool {
     )
 }
 
-/// Costly expressions over kernel parameters and constants alone: the outermost operation of each is told.
+/// Costly expressions over kernel parameters and constants alone, each told once, at its dearest operation.
 fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
     const WORTH_A_REMARK: u32 = 16;
     if !matches!(cx.function.kind, FunctionKind::Kernel) {
         return;
     }
-    // Pure operations whose leaves are parameters: their own cost and that of the operations below.
-    let mut cost: FxHashMap<Value, u32> = FxHashMap::default();
+    // Pure operations whose leaves are parameters and constants, by the first operation that computes the same.
+    let mut first: FxHashMap<Value, Value> = FxHashMap::default();
+    let mut computed: FxHashMap<(String, Vec<Value>), Value> = FxHashMap::default();
     // What compilers fold.
     let mut folded: FxHashSet<Value> = FxHashSet::default();
     let mut used_by_another: FxHashSet<Value> = FxHashSet::default();
-    let mut candidates: Vec<(Block, Inst, Value)> = Vec::new();
+    let mut candidates: Vec<(Block, Value)> = Vec::new();
     let entry = cx.function.entry();
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
@@ -131,14 +132,12 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if !pure || !cx.uniform(result, block, Scope::Dispatch) {
             continue;
         }
-        let mut sum = slots(cx, inst);
         let mut varies = false;
         let mut known = true;
         for &arg in &data.args {
-            if let Some(below) = cost.get(&arg) {
-                sum = sum.saturating_add(*below);
-                varies = true;
-            } else if matches!(cx.function.values[arg].def, ValueDef::Param(b, _) if b == entry) {
+            let is_parameter =
+                matches!(cx.function.values[arg].def, ValueDef::Param(b, _) if b == entry);
+            if first.contains_key(&arg) || is_parameter {
                 varies = true;
             } else if !is_constant(cx, arg) && !folded.contains(&arg) {
                 known = false;
@@ -147,17 +146,46 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if known && !varies {
             folded.insert(result);
         } else if known {
-            cost.insert(result, sum);
-            used_by_another.extend(data.args.iter().copied().filter(|a| cost.contains_key(a)));
-            candidates.push((block, inst, result));
+            let args = data.args.iter().map(|arg| *first.get(arg).unwrap_or(arg));
+            let key = (
+                format!("{:?} {:?}", data.op, cx.function.ty(result)),
+                args.collect(),
+            );
+            first.insert(result, *computed.entry(key).or_insert(result));
+            used_by_another.extend(data.args.iter().copied().filter(|a| first.contains_key(a)));
+            candidates.push((block, result));
         }
     }
     let mut warp = None;
-    for (block, inst, result) in candidates {
-        let sum = cost.get(&result).copied().unwrap_or(0);
-        if sum < WORTH_A_REMARK || used_by_another.contains(&result) {
+    let mut told: FxHashSet<Value> = FxHashSet::default();
+    for (block, result) in candidates {
+        if used_by_another.contains(&result) {
             continue;
         }
+        let mut sum = 0u32;
+        let mut dearest: Option<(u32, Inst)> = None;
+        let mut tree: FxHashSet<Value> = FxHashSet::default();
+        let mut work = vec![result];
+        while let Some(value) = work.pop() {
+            let Some(&value) = first.get(&value) else {
+                continue;
+            };
+            let ValueDef::Result(inst, _) = cx.function.values[value].def else {
+                continue;
+            };
+            if told.contains(&value) || !tree.insert(value) {
+                continue;
+            }
+            let own = slots(cx, inst);
+            sum = sum.saturating_add(own);
+            if dearest.is_none_or(|(most, _)| own > most) {
+                dearest = Some((own, inst));
+            }
+            work.extend(cx.function.insts[inst].args.iter().copied());
+        }
+        let Some((_, dearest)) = dearest.filter(|_| sum >= WORTH_A_REMARK) else {
+            continue;
+        };
         let (partial, needed) = warp.get_or_insert_with(|| {
             let partial = cx.partial(Scope::Subgroup);
             let needed = needed(cx, &partial);
@@ -167,13 +195,14 @@ fn redundant(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if !needed.contains(&result) || convergence::in_one_lane(cx, partial, block) {
             continue;
         }
+        told.extend(tree);
         let message = format!(
             "every lane computes the same value from the kernel's parameters (about {sum} instructions, estimate); compute it once on the host and pass it"
         );
         out.push(finding(
             Code::RedundantPerThreadWork,
             Tier::Hint,
-            cx.function.insts[inst].loc,
+            cx.function.insts[dearest].loc,
             message,
             Vec::new(),
         ));
@@ -370,6 +399,20 @@ fn double_tree(
             return None;
         }
         let data = cx.function.defining(value)?;
+        let widened = |&arg: &Value| {
+            let data = cx.function.defining(arg);
+            data.is_some_and(|data| {
+                matches!(data.op, Op::Convert(Convert::FloatToFloat))
+                    && cx.function.ty(data.args[0]) == Type::F32
+            })
+        };
+        // Between floats alone nothing is double but what the author converts.
+        if !matches!(data.op, Op::Convert(_))
+            && !data.args.is_empty()
+            && data.args.iter().all(widened)
+        {
+            return None;
+        }
         if is_folded(cx.function, data) {
             let literal = constant(cx.function, data, FOLDED);
             tree.wide |= literal.is_none_or(|literal| f64::from(literal as f32) != literal);

@@ -492,23 +492,27 @@ fn is_of_an_open_width(engine: &Engine<'_>, thread: Value, width: Value, block: 
         && left_open(engine.function, width)
 }
 
-/// `thread - thread % WIDTH`, `thread - (thread & WIDTH - 1)`, as above.
+/// `thread - thread % 32`, `thread - (thread & 31)`: the low bits, which alone differ in a warp, are cleared; those of a
+/// width that is left open in the reading that favours the author.
 fn is_less_its_rest(engine: &Engine<'_>, thread: Value, rest: Value, block: Block) -> bool {
-    let rest = engine
-        .options
-        .favourable
-        .then(|| engine.function.defining(rest));
-    rest.flatten().is_some_and(|data| {
-        let taken = matches!(
-            data.op,
-            Op::Binary(
-                BinaryOp::And | BinaryOp::RemSigned | BinaryOp::RemUnsigned,
-                _
-            )
-        );
-        let same = |of: Value| engine.cells[of].form.terms == engine.cells[thread].form.terms;
-        taken && same(data.args[0]) && is_of_an_open_width(engine, thread, data.args[1], block)
-    })
+    let Some(data) = engine.function.defining(rest) else {
+        return false;
+    };
+    let Op::Binary(op, _) = data.op else {
+        return false;
+    };
+    let width = || engine.cells[data.args[1]].form.as_constant();
+    let power = match op {
+        BinaryOp::And => width().and_then(|mask| mask.checked_add(1)),
+        BinaryOp::RemUnsigned => width(),
+        BinaryOp::RemSigned => width().filter(|_| engine.cells[thread].range.0 >= 0),
+        _ => return false,
+    };
+    let power = power.filter(|&power| power > 0 && power.count_ones() == 1);
+    let same = |of: Value| engine.cells[of].form.terms == engine.cells[thread].form.terms;
+    same(data.args[0])
+        && (power.is_some_and(|power| within_block(engine, thread, power.trailing_zeros(), block))
+            || is_of_an_open_width(engine, thread, data.args[1], block))
 }
 
 /// The least `p` such that all lanes of a warp have values in one aligned block of `2^p`.

@@ -683,7 +683,7 @@ fn one_thread_waits_for_nobody() {
 #[test]
 fn blocks_whose_members_are_set() {
     let of = |host: &str| {
-        let body = "if (count[blockIdx.x + threadIdx.z] == 0) return; __syncthreads(); out[threadIdx.x] = 1;";
+        let body = "__shared__ int s[64]; if (count[blockIdx.x + threadIdx.z] == 0) return; s[threadIdx.x] = n; __syncthreads(); out[threadIdx.x] = s[m];";
         let host = format!(
             "void f(float* o, const float* i, int* c, int n) {{ dim3 block; {host} k<<<9, block>>>(o, i, c, 1, 2, 3); }}"
         );
@@ -1215,4 +1215,140 @@ fn large_parameters_that_are_copied_for_somebody() {
     assert!(of(
         "for (int k = 0; k < p.n; ++k) p.s[k] = k; for (int k = 0; k < p.n; ++k) t += p.s[k];"
     ));
+}
+
+/// What a function out of sight is given by reference stays what it was, argument by argument.
+#[test]
+fn members_of_unknown_types_leave_rows_alone() {
+    let rows = |call: &str| {
+        format!(
+            "template <typename LOAD, typename T> __global__ void k(LOAD load, const T* p, T* out, int rows, int n, Helper<long, 3> helper) {{
+               for (long b = blockIdx.x; b < rows; b += gridDim.x) {{
+                 for (int i = threadIdx.x; i < n; i += blockDim.x) {{
+                   float v[4]; const int column = i * 4; int row = i;
+                   if (i > 7) {{ {call} }}
+                   out[row] = v[0];
+                 }}
+                 __syncthreads();
+               }}
+             }}"
+        )
+    };
+    for call in [
+        "load.template load<4>(v, b, column);",
+        "out[helper.at(b, 0, i)] = 0;",
+        "out[helper.at(b, i, 0, 0)] = p[helper.at(i, b, 1)];",
+    ] {
+        assert!(!tells(&rows(call), Code::BarrierInDivergentLoop), "{call}");
+    }
+    // The author's own does not.
+    assert!(tells(&rows("b += i;"), Code::BarrierInDivergentLoop));
+}
+
+/// No lane goes on where another traps.
+#[test]
+fn traps_part_no_lanes() {
+    let checked = |fails: &str| {
+        loops(
+            "",
+            &format!(
+                "for (int b = blockIdx.x; b < n; b += gridDim.x) {{
+                   if (threadIdx.x == 0) {{ if (count[b] > m) {fails}; }}
+                   out[b] = in[b];
+                 }}"
+            ),
+        )
+    };
+    assert!(!checked("__trap()"));
+    assert!(checked("return"));
+}
+
+#[test]
+fn one_lane_by_the_number_in_the_grid() {
+    let counted = |lane: &str| {
+        let body = format!(
+            "unsigned id = blockIdx.x * blockDim.x + threadIdx.x;
+             if ({lane} == 0) out[id] = atomicExch(count, n);"
+        );
+        tells(&kernel("", &body), Code::AtomicSameAddress)
+    };
+    assert!(!counted("id % 32"));
+    assert!(!counted("(id & 31)"));
+    assert!(counted("id / 32 % 2"));
+}
+
+/// One division is told once, where it stands.
+#[test]
+fn one_expression_is_told_once() {
+    let told = |body: &str| {
+        let found = messages(&kernel("", body), Dialect::Cuda);
+        let redundant = found
+            .iter()
+            .filter(|(c, _)| *c == Code::RedundantPerThreadWork);
+        redundant.count()
+    };
+    let rest = "out[threadIdx.x * 2] = (int)threadIdx.x == a - 1 ? 1.0f : 2.0f; out[threadIdx.x * 2 + 1] = a * 3;";
+    assert_eq!(told(&format!("int a = (n + m - 1) / m; {rest}")), 1);
+    assert_eq!(
+        told(&format!("int a = n / m, b = n / m; {rest} out[0] = b;")),
+        1
+    );
+    assert_eq!(
+        told(&format!("int a = n / m, b = m / n; {rest} out[0] = b;")),
+        2
+    );
+}
+
+#[test]
+fn doubles_that_an_author_converts_to() {
+    let accident = |value: &str| {
+        tells(
+            &kernel("", &format!("out[threadIdx.x] = {value};")),
+            Code::Fp64ByAccident,
+        )
+    };
+    assert!(!accident("max((double)in[threadIdx.x] / in[0], 1.1)"));
+    assert!(!accident(
+        "static_cast<double>(in[threadIdx.x]) * in[0] + 0.1"
+    ));
+    assert!(accident("max(in[threadIdx.x] / in[0] * 1.3, 1.1)"));
+}
+
+#[test]
+fn a_place_in_the_warp_taken_off_leaves_the_warp() {
+    let of = |base: &str| {
+        loops(
+            "",
+            &format!(
+                "unsigned t = threadIdx.x, base = {base}; int p = 0; while (in[base + 31] > p) p++; out[t] = p;"
+            ),
+        )
+    };
+    assert!(!of("t - (t & 31)"));
+    assert!(!of("t - t % 32"));
+    assert!(of("t - (t & 15)"));
+    assert!(of("t - t % 24"));
+    assert!(of("t - (t * 2 & 31)"));
+}
+
+/// Several rows may share a warp, as in blocks of `dims` by `128 / dims` threads.
+#[test]
+fn strides_of_blocks_with_rows_tell_what_they_assume() {
+    let told = |block: &str| {
+        let body =
+            "unsigned i = blockIdx.x * blockDim.y + threadIdx.y; out[i + threadIdx.x * n] = 1;";
+        let host = format!(
+            "void f(float* o, const float* i, int* c, int d) {{ dim3 block = {{{block}}}; k<<<9, block>>>(o, i, c, d, 2, 3); }}"
+        );
+        let all = messages(&(kernel("", body) + &host), Dialect::Cuda);
+        let mut strides = all
+            .into_iter()
+            .filter(|(code, _)| *code == Code::UncoalescedAccess);
+        strides
+            .next()
+            .map(|(_, message)| message.contains("rows of the block are whole warps"))
+    };
+    assert_eq!(told("d, (128 + d - 1) / d, 1"), Some(true));
+    assert_eq!(told("32, 4, 1"), Some(false));
+    assert_eq!(told("d, 1, 1"), Some(false));
 }

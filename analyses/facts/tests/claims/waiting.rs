@@ -22,10 +22,12 @@ fn kernel(before: &str, body: &str) -> String {
 /// Lanes that end are not waited for, unless they wait somewhere on their way.
 #[test]
 fn lanes_that_end_before_a_barrier() {
-    let said = |before: &str, rest: &str| {
+    let said = |before: &str, write: &str, rest: &str| {
         let text = kernel(
             before,
-            &format!("if (t >= n) {{ {rest} return; }} __syncthreads();"),
+            &format!(
+                "__shared__ int s[256]; if (t >= n) {{ {rest} return; }} {write} __syncthreads(); v = s[n - t];"
+            ),
         );
         let all = found(&text);
         let last = all
@@ -41,8 +43,10 @@ fn lanes_that_end_before_a_barrier() {
         "for (int i = 0; i < n; i++) o[i] = 1;",
         "int r; asm(\"mov.u32 %0, %1;\" : \"=r\"(r) : \"r\"(n)); o[t] = r;",
     ] {
-        let message = said("", rest);
+        let message = said("", "s[t] = v;", rest);
         assert!(message.contains("end before"), "{rest}: {message}");
+        // Nothing that they would have written is missing.
+        assert_eq!(said("", "", rest), "");
     }
     for (before, rest) in [
         ("", "__syncthreads();"),
@@ -53,7 +57,7 @@ fn lanes_that_end_before_a_barrier() {
         ("__device__ int f(int);", "o[t] = f(n);"),
         ("", "asm volatile(\"foo %0;\" :: \"r\"(n));"),
     ] {
-        let message = said(before, rest);
+        let message = said(before, "", rest);
         assert!(message.contains("only a part"), "{rest}: {message}");
     }
 }

@@ -358,6 +358,7 @@ impl FunctionBuilder {
         let loc = self.loc;
         self.function.unknowns.push(Unknown {
             reason: reason.into(),
+            assigns: false,
             loc,
         })
     }

@@ -84,17 +84,24 @@ impl Parser<'_, '_> {
             ("call", []) => Some(Op::Call(self.count()?)),
             ("call_unknown", rest) => {
                 let half = |word: &&str| word.strip_prefix("half").map(str::parse::<u16>);
+                let references =
+                    |word: &&str| word.strip_prefix("references").map(str::parse::<u16>);
                 let plain: Vec<&str> = rest
                     .iter()
                     .copied()
-                    .filter(|word| half(word).is_none())
+                    .filter(|word| half(word).is_none() && references(word).is_none())
                     .collect();
                 let halves: Result<_, _> = rest.iter().filter_map(half).collect();
-                match (modifiers(&plain, ["pure", "into"]), halves) {
-                    (Some([pure, into]), Ok(halves)) => Some(Op::CallUnknown {
+                let by_reference = rest.iter().find_map(references).unwrap_or(Ok(0));
+                match (modifiers(&plain, ["pure", "into"]), halves, by_reference) {
+                    (Some([pure, into]), Ok(halves), Ok(by_reference)) => Some(Op::CallUnknown {
                         name: self.text()?.into(),
                         pure,
-                        convention: Convention { into, halves },
+                        convention: Convention {
+                            into,
+                            halves,
+                            by_reference,
+                        },
                     }),
                     _ => None,
                 }

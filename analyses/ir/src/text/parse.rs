@@ -371,6 +371,7 @@ impl<'s, 't> Parser<'s, 't> {
                 let reason = self.text()?;
                 function.unknowns.push(Unknown {
                     reason,
+                    assigns: self.keyword("assigns"),
                     loc: self.loc()?,
                 });
             }

@@ -147,6 +147,9 @@ impl Printer<'_, '_> {
         }
         for (id, unknown) in f.unknowns.iter() {
             put!(self, "  unknown {id} {}", quoted(&unknown.reason));
+            if unknown.assigns {
+                self.out.push_str(" assigns");
+            }
             self.loc(unknown.loc);
             self.out.push('\n');
         }
@@ -332,6 +335,9 @@ impl Printer<'_, '_> {
                 self.modifier(convention.into, "into");
                 for half in &convention.halves {
                     put!(self, ".half{half}");
+                }
+                if convention.by_reference > 0 {
+                    put!(self, ".references{}", convention.by_reference);
                 }
                 put!(self, " {}", quoted(name));
             }

@@ -157,6 +157,7 @@ fn lines_and_banks_that_a_warp_touches_count() {
         sectors,
         ideal_sectors: 4,
         bank_ways: ways,
+        wide_ways: None,
         granule: None,
         lanes: 32,
         partial: false,

@@ -278,10 +278,13 @@ impl Context<'_> {
         }
         let mut types: SmallVec<[Type; 4]> = SmallVec::new();
         for place in &written {
+            let before = self.load_silently(place, span);
+            values.extend(before.parts);
             types.extend(self.structs.parts(&place.ty).unwrap_or_default());
         }
         self.here(span);
         let id = self.builder.note_unknown(REASON.to_string());
+        self.builder.function.unknowns[id].assigns = true;
         let inst = self.builder.inst(Op::Unknown(id), &values, &types);
         if self.is_hlsl() {
             self.reaches_globals.push(inst);

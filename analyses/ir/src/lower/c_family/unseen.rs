@@ -260,15 +260,21 @@ impl Context<'_> {
         };
         let mut types: SmallVec<[Type; 4]> = returned.unwrap_or_default();
         let own = types.len();
+        let mut convention = given.convention.clone();
         for place in &written {
-            types.extend(self.structs.parts(&place.ty).unwrap_or_default());
+            let parts = self.structs.parts(&place.ty).unwrap_or_default();
+            let before = self.load_silently(place, span);
+            debug_assert_eq!(before.parts.len(), parts.len());
+            values.extend(before.parts);
+            types.extend(parts);
         }
+        convention.by_reference = (types.len() - own) as u16;
         self.here(span);
         self.report_unseen(name, why, span);
         let op = Op::CallUnknown {
             name: SmolStr::new(name),
             pure: false,
-            convention: given.convention.clone(),
+            convention,
         };
         let inst = self.builder.inst(op, &values, &types);
         if self.is_hlsl() && why != Unseen::Body {
