@@ -572,6 +572,8 @@ fn compares_with_the_unknown(cx: &Context<'_>, compare: &ir::InstData, at: Block
             match data.op {
                 Op::Parameter(_) | Op::Unknown(_) | Op::CallUnknown { .. } => found = true,
                 Op::Load(_) | Op::Atomic(..) | Op::Texture(_) => return false,
+                // What lanes vote on is theirs together; which lanes is the question.
+                Op::Warp(_) => work.extend(data.args.iter().skip(1).copied()),
                 _ => work.extend(data.args.iter().copied()),
             }
         }

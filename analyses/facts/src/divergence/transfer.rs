@@ -4,8 +4,8 @@ use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, QUAD, SUBGROUP, W
 use super::linear::{self, Outcome};
 use super::{arrays, assembly, butterfly, races};
 use ir::{
-    Block, Function, FunctionKind, Inst, InstData, Language, Op, ReduceOp, ShaderStage,
-    ShuffleMode, Space, Special, TextureOp, WarpKind, WarpOp,
+    Block, Function, FunctionKind, Inst, InstData, Op, ReduceOp, ShaderStage, ShuffleMode, Space,
+    Special, TextureOp, WarpKind, WarpOp,
 };
 
 /// The result depends on the operands alone, whenever it is computed.
@@ -143,12 +143,6 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
         },
         Op::Special(special @ (Special::Clock | Special::SmId)) => {
             engine.shape.level_of(*special).min(engine.apart_at(block))
-        }
-        // The lanes of a group of open width, which may well be a warp.
-        Op::Special(Special::LaneMaskEq)
-            if engine.options.favourable && function.language == Language::Cuda =>
-        {
-            SUBGROUP
         }
         Op::Special(special) => engine.shape.level_of(*special),
         Op::StageInput(index) => stage_input(function, *index),

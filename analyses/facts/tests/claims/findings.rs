@@ -1352,3 +1352,55 @@ fn strides_of_blocks_with_rows_tell_what_they_assume() {
     assert_eq!(told("32, 4, 1"), Some(false));
     assert_eq!(told("d, 1, 1"), Some(false));
 }
+
+/// Lanes of a group decide together, whatever its size.
+#[test]
+fn groups_of_a_width_that_is_open_decide_together() {
+    let of = |condition: &str| {
+        let text = format!(
+            "namespace cg = cooperative_groups;
+             template <int SIZE> __global__ void k(const float* a, float* o, int n) {{
+               auto const block = cg::this_thread_block();
+               auto const tile = cg::tiled_partition<SIZE>(block);
+               int i = (blockIdx.x * blockDim.x + threadIdx.x) / 2;
+               while ({condition}) {{ if (i < n) o[i] += a[i]; i += gridDim.x * blockDim.x / 2 + (int)a[i]; }}
+             }}"
+        );
+        tells(&text, Code::DivergentLoop)
+    };
+    assert!(!of("tile.any(i < n)"));
+    assert!(of("a[i] > 0"));
+}
+
+/// A loop behind a macro of a header that is not there: what stands in its head may be what it runs over.
+#[test]
+fn macros_as_heads_of_loops_may_assign_what_they_name() {
+    let barrier = |head: &str| {
+        let body = format!(
+            "int first = threadIdx.x, i;
+             {head} {{ out[i] = in[i]; __syncthreads(); }}"
+        );
+        tells(&kernel("", &body), Code::BarrierInDivergentLoop)
+    };
+    assert!(!barrier("FOR_RANGE(i, first, n)"));
+    assert!(barrier("for (i = first; i < n; ++i)"));
+}
+
+/// Four neighbours of a row in shared memory become one access of 16 bytes, whose quarter warps have no conflict.
+#[test]
+fn neighbours_in_wide_rows_are_read_at_once() {
+    let conflict = |row: u32, words: u32| {
+        let body = format!(
+            "__shared__ __align__(16) float tile[32][{row}]; int t = threadIdx.y * 8 + threadIdx.x; float s = 0;
+             for (int i = t; i < 32 * {row}; i += 256) tile[i / {row}][i % {row}] = in[i];
+             __syncthreads();
+             for (int j = 0; j < {words}; ++j) s += tile[threadIdx.y][threadIdx.x * 4 + j];
+             out[t] = s;"
+        );
+        let host =
+            "void f(float* o, const float* i, int* c) { k<<<9, dim3(8, 32)>>>(o, i, c, 1, 2, 3); }";
+        tells(&(kernel("", &body) + host), Code::BankConflict)
+    };
+    assert!(!conflict(40, 4));
+    assert!(conflict(40, 1));
+}

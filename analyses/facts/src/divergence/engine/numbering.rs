@@ -29,7 +29,8 @@ enum Key<'f> {
 fn key(op: &Op) -> Option<Key<'_>> {
     Some(match op {
         Op::Const(bits) => Key::Const(*bits),
-        Op::Parameter(name) => Key::Parameter(name),
+        // Those without a name may be different ones.
+        Op::Parameter(name) if !name.is_empty() => Key::Parameter(name),
         Op::SymbolAddress(symbol) => Key::Symbol(symbol.0),
         Op::Unary(op) => Key::Unary(*op),
         Op::Binary(op, _) => Key::Binary(*op),

@@ -7,11 +7,12 @@ use super::synchronization;
 use super::warp::{operate, reduce_op, shuffled};
 use super::{Call, plain};
 use crate::entity::Value;
-use crate::inst::{Barrier, BinaryOp, Op, Special, WarpKind, Wrap};
+use crate::inst::{Barrier, BinaryOp, Convert, Op, Special, WarpKind, Wrap};
 use crate::lower::c_family::context::Context;
 use crate::lower::c_family::types::CType;
 use crate::lower::c_family::value::{Argument, RValue};
 use crate::types::Type;
+use smol_str::SmolStr;
 use syntax::Span;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,6 +20,8 @@ enum Group {
     Block,
     /// Lanes: a power of two up to 32.
     Tile(u32),
+    /// As many as an instantiation that is not in sight chooses.
+    OpenTile,
     /// The lanes that execute together.
     Active,
     /// Lanes of a warp that something else put together: by label, by predicate, or where the caller stood.
@@ -34,7 +37,7 @@ fn group_of(ty: &CType) -> Option<Group> {
     let name = plain(name);
     if let Some(rest) = name.strip_prefix("thread_block_tile<") {
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        return Some(digits.parse().map_or(Group::Coalesced, |lanes: u32| {
+        return Some(digits.parse().map_or(Group::OpenTile, |lanes: u32| {
             Group::Tile(lanes.clamp(1, 32))
         }));
     }
@@ -43,6 +46,7 @@ fn group_of(ty: &CType) -> Option<Group> {
     }
     match name.split('<').next()? {
         "thread_block" => Some(Group::Block),
+        "thread_block_tile" => Some(Group::OpenTile),
         "thread_group" => Some(Group::Coalesced),
         "coalesced_group" => Some(Group::Coalesced),
         "grid_group" => Some(Group::Grid),
@@ -66,7 +70,10 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         "this_grid" => Some(object(cx, "grid_group")),
         "this_cluster" => Some(object(cx, "cluster_group")),
         "coalesced_threads" => Some(object(cx, "coalesced_group<active>")),
-        "labeled_partition" | "binary_partition" => Some(object(cx, "coalesced_group")),
+        "labeled_partition" | "binary_partition" => {
+            let ty = CType::opaque("cooperative_groups::coalesced_group");
+            Some(call.opaque(cx, &ty, true))
+        }
         "this_thread" => Some(object(cx, "thread_block_tile<1>")),
         "tiled_partition" => {
             let lanes = call.types.iter().find_map(|a| match a {
@@ -79,6 +86,7 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
             });
             match lanes {
                 Some(lanes) => Some(object(cx, &format!("thread_block_tile<{lanes}>"))),
+                None if call.count() < 2 => Some(object(cx, "thread_block_tile")),
                 None => Some(object(cx, "coalesced_group")),
             }
         }
@@ -147,7 +155,7 @@ fn group_method(
             match group {
                 Group::Block => cx.builder.inst(Op::Barrier(Barrier::Workgroup), &[], &[]),
                 Group::Tile(32) => cx.builder.inst(Op::Barrier(Barrier::Warp), &[full], &[]),
-                Group::Tile(_) | Group::Coalesced | Group::Active => {
+                Group::Tile(_) | Group::OpenTile | Group::Coalesced | Group::Active => {
                     cx.builder.inst(Op::Fence, &[], &[])
                 }
                 Group::Grid => {
@@ -177,19 +185,28 @@ fn group_method(
             uint(size)
         }
         "meta_group_rank" | "meta_group_size" => {
-            let Group::Tile(lanes) = group else {
-                return uint(cx.builder.int(Type::I32, 0));
-            };
             let whole = if name.ends_with("rank") {
                 linear_thread(cx)
             } else {
                 block_size(cx)
             };
-            let lanes = cx.builder.int(Type::I32, i64::from(lanes));
-            uint(
-                cx.builder
-                    .binary(BinaryOp::DivUnsigned, Wrap::MAY, whole, lanes),
-            )
+            match width(cx, group) {
+                Some(lanes) => {
+                    uint(
+                        cx.builder
+                            .binary(BinaryOp::DivUnsigned, Wrap::MAY, whole, lanes),
+                    )
+                }
+                // What the warp was parted by decides.
+                None => {
+                    let op = Op::CallUnknown {
+                        name: name.into(),
+                        pure: true,
+                        convention: Default::default(),
+                    };
+                    uint(cx.builder.value(op, &[whole], Type::I32))
+                }
+            }
         }
         "thread_index" | "group_index" | "group_dim" | "dim_threads" | "block_index"
         | "grid_dim" => {
@@ -229,12 +246,10 @@ fn group_method(
             Some(RValue::new(place.value.ty.clone(), vec![mapped]))
         }
         "shfl" | "shfl_down" | "shfl_up" | "shfl_xor" => {
-            let lanes = if let Group::Tile(lanes) = group {
-                lanes
-            } else {
-                32
+            let width = match width(cx, group) {
+                Some(lanes) => lanes,
+                None => cx.builder.int(Type::I32, 32),
             };
-            let width = cx.builder.int(Type::I32, i64::from(lanes));
             let lane = rest.get(1)?.value.clone();
             let lane = cx.convert(lane, &CType::INT, span).first()?;
             let kind = match name {
@@ -292,26 +307,52 @@ fn segment(cx: &mut Context<'_>, group: Group) -> Option<Value> {
     if group == Group::Coalesced {
         return Some(cx.builder.special(Special::LaneMaskEq, Type::I32));
     }
-    let Group::Tile(lanes @ 1..32) = group else {
-        return None;
+    let first = first_lane(cx, group)?;
+    let ones = match group {
+        Group::Tile(lanes) => cx.builder.int(Type::I32, (1i64 << lanes) - 1),
+        _ => {
+            let lanes = width(cx, group)?;
+            let one = cx.builder.int(Type::I64, 1);
+            let lanes = cx.builder.convert(Convert::ZeroExtend, lanes, Type::I64);
+            let end = cx.builder.binary(BinaryOp::Shl, Wrap::MAY, one, lanes);
+            let ones = cx.builder.binary(BinaryOp::Sub, Wrap::MAY, end, one);
+            cx.builder.convert(Convert::Truncate, ones, Type::I32)
+        }
     };
-    let lane = cx.builder.special(Special::LaneId, Type::I32);
-    let first = cx.builder.int(Type::I32, !i64::from(lanes - 1));
-    let first = cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first);
-    let ones = cx.builder.int(Type::I32, (1i64 << lanes) - 1);
     Some(cx.builder.binary(BinaryOp::Shl, Wrap::MAY, ones, first))
+}
+
+/// The lanes of a tile.
+fn width(cx: &mut Context<'_>, group: Group) -> Option<Value> {
+    match group {
+        Group::Tile(lanes) => Some(cx.builder.int(Type::I32, i64::from(lanes))),
+        Group::OpenTile => Some(cx.template_symbol(&SmolStr::default(), &CType::UINT)),
+        _ => None,
+    }
+}
+
+/// The lane of the warp at which the lane's own tile begins, when that may be smaller than a warp.
+fn first_lane(cx: &mut Context<'_>, group: Group) -> Option<Value> {
+    if let Group::Tile(lanes) = group {
+        let lane = (lanes < 32).then(|| cx.builder.special(Special::LaneId, Type::I32))?;
+        let first = cx.builder.int(Type::I32, !i64::from(lanes - 1));
+        return Some(cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first));
+    }
+    let lanes = width(cx, group)?;
+    let lane = cx.builder.special(Special::LaneId, Type::I32);
+    let op = BinaryOp::RemUnsigned;
+    let within = cx.builder.binary(op, Wrap::MAY, lane, lanes);
+    Some(cx.builder.binary(BinaryOp::Sub, Wrap::MAY, lane, within))
 }
 
 /// Lanes of a tile as the tile numbers them: those of the warp from its first lane on.
 fn of_tile(cx: &mut Context<'_>, group: Group, lanes: Value) -> Value {
-    let Group::Tile(count @ 1..32) = group else {
-        return lanes;
-    };
-    let lane = cx.builder.special(Special::LaneId, Type::I32);
-    let first = cx.builder.int(Type::I32, !i64::from(count - 1));
-    let first = cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, first);
-    cx.builder
-        .binary(BinaryOp::ShrUnsigned, Wrap::MAY, lanes, first)
+    match first_lane(cx, group) {
+        Some(first) => cx
+            .builder
+            .binary(BinaryOp::ShrUnsigned, Wrap::MAY, lanes, first),
+        None => lanes,
+    }
 }
 
 fn reduce(cx: &mut Context<'_>, group: Group, value: &RValue, word: &str) -> Option<RValue> {
@@ -338,6 +379,15 @@ fn rank(cx: &mut Context<'_>, group: Group) -> Value {
                 cx.builder.binary(BinaryOp::And, Wrap::MAY, lane, mask)
             }
         }
+        Group::OpenTile => {
+            let lane = cx.builder.special(Special::LaneId, Type::I32);
+            match width(cx, group) {
+                Some(lanes) => cx
+                    .builder
+                    .binary(BinaryOp::RemUnsigned, Wrap::MAY, lane, lanes),
+                None => lane,
+            }
+        }
         Group::Coalesced | Group::Active => {
             let here = cx.builder.bool(true);
             operate(cx, WarpKind::PrefixCountBits, &[here], None, &[Type::I32])[0]
@@ -356,6 +406,7 @@ fn size(cx: &mut Context<'_>, group: Group) -> Value {
     match group {
         Group::Block => block_size(cx),
         Group::Tile(lanes) => cx.builder.int(Type::I32, i64::from(lanes)),
+        Group::OpenTile => cx.template_symbol(&SmolStr::default(), &CType::UINT),
         Group::Coalesced | Group::Active => {
             let here = cx.builder.bool(true);
             let mask = segment(cx, group);
