@@ -17,7 +17,13 @@ use std::borrow::Cow;
 pub(super) fn favourable(module: &Module) -> Cow<'_, Module> {
     let kept = module.functions.first().map(unchanged).unwrap_or_default();
     let failing = module.functions.first().map(failing).unwrap_or_default();
-    if kept.is_empty() && failing.is_empty() {
+    let brings = |function: &Function, &block: &Block| {
+        never_taken(function, block).is_some_and(|edge| !edge.args.is_empty())
+    };
+    let mut functions = module.functions.first().into_iter();
+    let merges_less =
+        functions.any(|function| function.layout.iter().any(|block| brings(function, block)));
+    if kept.is_empty() && failing.is_empty() && !merges_less {
         return Cow::Borrowed(module);
     }
     let mut module = module.clone();
@@ -50,6 +56,22 @@ fn failing(function: &Function) -> FxHashSet<Block> {
         if failing.len() == before {
             return failing;
         }
+    }
+}
+
+/// The edge of a branch that nobody goes: its condition is known, as behind a `break` at the end of a condition.
+fn never_taken(function: &Function, block: Block) -> Option<&Edge> {
+    match &function.blocks[block].terminator {
+        Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } => match function.int_constant(*condition)? {
+            0 => Some(then),
+            _ => Some(otherwise),
+        },
+        _ => None,
     }
 }
 
@@ -94,16 +116,18 @@ fn unchanged(function: &Function) -> FxHashMap<Value, Value> {
     kept
 }
 
-/// With what merges one value alone, now that calls leave it alone.
+/// With what merges one value alone, now that calls leave it alone and fewer ways lead there.
 fn merged(function: &Function, mut kept: FxHashMap<Value, Value>) -> FxHashMap<Value, Value> {
     let mut arriving: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
-    if !kept.is_empty() {
-        for &block in &function.layout {
-            for edge in function.blocks[block].terminator.edges() {
-                let into = &function.blocks[edge.block].params;
-                for (&param, &arg) in into.iter().zip(&edge.args) {
-                    arriving.entry(param).or_default().push(arg);
-                }
+    for &block in &function.layout {
+        let never = never_taken(function, block);
+        for edge in function.blocks[block].terminator.edges() {
+            if never.is_some_and(|never| std::ptr::eq(never, edge)) {
+                continue;
+            }
+            let into = &function.blocks[edge.block].params;
+            for (&param, &arg) in into.iter().zip(&edge.args) {
+                arriving.entry(param).or_default().push(arg);
             }
         }
     }

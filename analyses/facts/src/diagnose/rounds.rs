@@ -25,7 +25,8 @@ pub(super) const PARTS: usize = 16;
 
 /// The lanes share the rounds of one range.
 pub(super) fn shared_by_the_warp(cx: &Context<'_>, header: Block, exit: Block) -> bool {
-    if whole_tiles(cx, header, exit) {
+    let selector = cx.function.blocks[exit].terminator.selector();
+    if selector.is_some_and(|selector| whole_tiles(cx, header, selector, exit)) {
         return true;
     }
     let Some(comparisons) = parting_comparisons(cx, header, exit) else {
@@ -439,33 +440,35 @@ fn span_of_lanes(cx: &Context<'_>, block: Block) -> u64 {
 }
 
 /// `for (k = tid; k < n / W * W; k += W)` in a group of `W` threads along that coordinate: all threads go the same number
-/// of rounds.
-pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+/// of rounds, whether they ask at its head or for the next round (`if (k + W >= n / W * W) break`).
+pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, compare: Value, at: Block) -> bool {
     let function = cx.function;
-    let selector = function.blocks[exit].terminator.selector();
-    let Some(data) = selector.and_then(|s| function.defining(s)) else {
+    let Some(data) = function.defining(compare) else {
         return false;
     };
+    use IntCondition::*;
     let (counter, limit) = match data.op {
-        Op::IntCompare(IntCondition::LessSigned | IntCondition::LessUnsigned) => {
+        Op::IntCompare(LessSigned | LessUnsigned | GreaterEqualSigned | GreaterEqualUnsigned) => {
             (data.args[0], data.args[1])
         }
-        Op::IntCompare(IntCondition::GreaterSigned | IntCondition::GreaterUnsigned) => {
+        Op::IntCompare(GreaterSigned | GreaterUnsigned | LessEqualSigned | LessEqualUnsigned) => {
             (data.args[1], data.args[0])
         }
         _ => return false,
     };
-    let param = below(function, counter);
-    let ValueDef::Param(at, number) = function.values[param].def else {
+    let Some((param, ahead)) = ahead_of_a_counter(function, counter, header) else {
         return false;
     };
-    if at != header {
+    let ValueDef::Param(_, number) = function.values[param].def else {
         return false;
-    }
-    let Some(step) = of_header(cx, param, header, DEPTH).filter(|g| !g.symbolic && g.round > 0)
+    };
+    let Some(step) = of_header(cx, param, header, DEPTH).filter(|g| !g.symbolic && g.round > 1)
     else {
         return false;
     };
+    if ahead % step.round != 0 {
+        return false;
+    }
     let starts_at_thread = cx.flow.predecessors[header].iter().all(|&before| {
         cx.flow.position[before] >= cx.flow.position[header]
             || function.blocks[before]
@@ -480,21 +483,106 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool 
                             .is_some_and(|&first| is_in_a_tile(cx, first, step.round))
                 })
     });
-    let whole = match function.int_constant(limit) {
-        Some(limit) => limit % step.round == 0,
-        None => function
-            .defining(below(function, limit))
-            .is_some_and(|d| match d.op {
-                Op::Binary(BinaryOp::Mul, _) => d.args.iter().any(|&arg| {
-                    let factor = function.int_constant(arg);
-                    factor.is_some_and(|factor| factor % step.round == 0)
-                }),
-                // What is not known may be a whole number of tiles.
-                Op::CallUnknown { .. } | Op::Unknown(_) => true,
-                _ => step.round == i64::from(cx.warp_size()) && together::is_whole(cx, limit, exit),
-            }),
+    let known = function.defining(below(function, limit));
+    // What is not known may be a whole number of tiles.
+    let unknown =
+        known.is_some_and(|data| matches!(data.op, Op::CallUnknown { .. } | Op::Unknown(_)));
+    let whole = unknown
+        || is_multiple_of(cx, limit, step.round, DEPTH)
+        || known.is_some()
+            && step.round == i64::from(cx.warp_size())
+            && together::is_whole(cx, limit, at);
+    starts_at_thread && whole && cx.uniform(limit, at, Scope::Workgroup)
+}
+
+/// The header's parameter of which a value is so much more.
+fn ahead_of_a_counter(function: &Function, value: Value, header: Block) -> Option<(Value, i64)> {
+    let value = below(function, value);
+    match function.values[value].def {
+        ValueDef::Param(at, _) => (at == header).then_some((value, 0)),
+        ValueDef::Result(inst, _) => {
+            let data = &function.insts[inst];
+            let sign = match data.op {
+                Op::Binary(BinaryOp::Add, _) => 1,
+                Op::Binary(BinaryOp::Sub, _) => -1,
+                _ => return None,
+            };
+            let by = function.int_constant(data.args[1])?;
+            let (param, ahead) = ahead_of_a_counter(function, data.args[0], header)?;
+            Some((param, ahead.checked_add(by.checked_mul(sign)?)?))
+        }
+    }
+}
+
+/// A multiple of a number: `n / W * W`, `n - n % W`, `n & ~(W - 1)`.
+fn is_multiple_of(cx: &Context<'_>, value: Value, number: i64, depth: u32) -> bool {
+    let function = cx.function;
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
     };
-    starts_at_thread && whole && cx.uniform(limit, exit, Scope::Workgroup)
+    let value = below(function, value);
+    if let Some(constant) = function.int_constant(value) {
+        return constant % number == 0;
+    }
+    let multiple = |value: Value| is_multiple_of(cx, value, number, depth);
+    let inst = match function.values[value].def {
+        ValueDef::Result(inst, _) => inst,
+        ValueDef::Param(join, at) => {
+            let mut before = cx.flow.predecessors[join].iter();
+            let is_merge = join != function.entry();
+            return is_merge
+                && before.all(|&before| {
+                    let edges = function.blocks[before].terminator.edges();
+                    cx.flow.position[before] < cx.flow.position[join]
+                        && edges.iter().filter(|edge| edge.block == join).all(|edge| {
+                            let arriving = edge.args.get(at as usize);
+                            arriving.is_some_and(|&arriving| multiple(arriving))
+                        })
+                });
+        }
+    };
+    let data = &function.insts[inst];
+    let constant = |at: usize| {
+        data.args
+            .get(at)
+            .and_then(|&arg| function.int_constant(arg))
+    };
+    let is_power = number.count_ones() == 1;
+    match data.op {
+        Op::Binary(BinaryOp::Mul, _) => data.args.iter().any(|&arg| multiple(arg)),
+        Op::Binary(BinaryOp::Shl, _) => {
+            multiple(data.args[0])
+                || constant(1).is_some_and(|by| (0..62).contains(&by) && (1i64 << by) % number == 0)
+        }
+        Op::Binary(BinaryOp::And, _) => is_power && data.args.iter().any(|&arg| multiple(arg)),
+        Op::Binary(BinaryOp::Sub, _) => {
+            let [from, taken] = [0, 1].map(|at| below(function, data.args[at]));
+            let is_rest = function.defining(taken).is_some_and(|rest| {
+                let by = |at: usize| function.int_constant(rest.args[at]);
+                let of = |at: usize| below(function, rest.args[at]) == from;
+                match rest.op {
+                    Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) => {
+                        of(0) && by(1) == Some(number)
+                    }
+                    Op::Binary(BinaryOp::And, _) if is_power => {
+                        of(0) && by(1) == Some(number - 1) || of(1) && by(0) == Some(number - 1)
+                    }
+                    _ => false,
+                }
+            });
+            is_rest || multiple(from) && multiple(taken)
+        }
+        Op::Binary(
+            BinaryOp::Add
+            | BinaryOp::MinSigned
+            | BinaryOp::MinUnsigned
+            | BinaryOp::MaxSigned
+            | BinaryOp::MaxUnsigned,
+            _,
+        ) => data.args.iter().all(|&arg| multiple(arg)),
+        Op::Select => data.args[1..].iter().all(|&arg| multiple(arg)),
+        _ => false,
+    }
 }
 
 /// A coordinate, or what remains of one, that is less than the tile's width.
@@ -558,10 +646,9 @@ fn is_number_of_the_thread(cx: &Context<'_>, value: Value) -> bool {
 
 /// The loop runs in whole tiles as far as anyone can tell: what it counts up to is a constant that only an instantiation
 /// knows, or of launch and step one is a constant and the other the launch's. Authors choose such to fit.
-pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, exit: Block) -> bool {
+pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, compare: Value) -> bool {
     let function = cx.function;
-    let selector = function.blocks[exit].terminator.selector();
-    let Some(compare) = selector.and_then(|selector| function.defining(selector)) else {
+    let Some(compare) = function.defining(compare) else {
         return false;
     };
     if !matches!(compare.op, Op::IntCompare(_)) {

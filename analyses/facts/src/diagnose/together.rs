@@ -22,13 +22,7 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
     let Some(selector) = cx.function.blocks[branch].terminator.selector() else {
         return true;
     };
-    let in_whole_rounds = || {
-        let mut loops = cx.facts.loops.iter();
-        loops.any(|l| {
-            rounds::whole_tiles(cx, l.header, branch)
-                || rounds::may_be_whole_tiles(cx, l.header, branch)
-        })
-    };
+    let in_whole_rounds = || goes_in_whole_rounds(cx, selector, branch, scope, DEPTH);
     if ends_with_a_block(cx, selector, branch) {
         return true;
     }
@@ -37,6 +31,34 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
         Scope::Workgroup => in_whole_rounds() || vote_of_the_group(cx, selector, branch),
         _ => false,
     }
+}
+
+/// Each part of the condition is the same in the scope, or compares the counter of a loop that it goes through in whole
+/// rounds.
+fn goes_in_whole_rounds(
+    cx: &Context<'_>,
+    condition: Value,
+    at: Block,
+    scope: Scope,
+    depth: u32,
+) -> bool {
+    let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(condition)) else {
+        return false;
+    };
+    if matches!(
+        data.op,
+        Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(ir::UnaryOp::Not)
+    ) {
+        return data.args.iter().all(|&part| {
+            cx.uniform(part, at, scope)
+                || scope == Scope::Workgroup && vote_of_the_group(cx, part, at)
+                || goes_in_whole_rounds(cx, part, at, scope, depth)
+        });
+    }
+    cx.facts.loops.iter().any(|one| {
+        rounds::whole_tiles(cx, one.header, condition, at)
+            || rounds::may_be_whole_tiles(cx, one.header, condition)
+    })
 }
 
 /// `i < n`, where all launches in sight pass a multiple of the block's width for `n`, and `i` numbers the grid's threads or

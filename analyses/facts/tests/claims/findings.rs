@@ -1404,3 +1404,43 @@ fn neighbours_in_wide_rows_are_read_at_once() {
     assert!(!conflict(40, 4));
     assert!(conflict(40, 1));
 }
+
+/// All threads of the block leave in the round of the last whole tile, whether the head asks or a `break`.
+#[test]
+fn whole_tiles_of_the_block() {
+    let barrier = |end: &str, breaks: &str| {
+        let text = format!(
+            "template <int B> __global__ void k(const float* in, int* out, int n, float r) {{
+               int t = threadIdx.x; int end = {end};
+               for (int i = t; i < end; i += B) {{
+                 auto count = __syncthreads_count(i < n && in[i] > r);
+                 if ({breaks}) {{ if (t == B - count) {{ if (count == 0) {{ ++i; }} out[blockIdx.x] = i; }} break; }}
+               }}
+               __syncthreads(); out[t] += n;
+             }}
+             void f(float* i, int* o) {{ k<256><<<9, 256>>>(i, o, 7, 1); }}"
+        );
+        let told = messages(&text, Dialect::Cuda);
+        told.iter().any(|(code, _)| {
+            matches!(
+                code,
+                Code::BarrierInDivergentLoop | Code::DivergentBarrier | Code::DivergentLoop
+            )
+        })
+    };
+    let (whole, last) = ("(n + B - 1) / B * B", "count != 0 || i + B >= end");
+    for end in [
+        whole,
+        "n - (n & (B - 1))",
+        "n - n % B",
+        "n & ~(B - 1)",
+        "min(n / B * B, 4 * B)",
+    ] {
+        assert!(!barrier(end, last), "{end}");
+        assert!(!barrier(end, "i + 2 * B >= end"), "{end}");
+    }
+    for end in ["n", "n - (n & 127)", "(n + B - 1) / B", "n / B * B + 1"] {
+        assert!(barrier(end, last), "{end}");
+    }
+    assert!(barrier(whole, "count != 0 || i + 300 >= end"));
+}
