@@ -310,7 +310,11 @@ fn mask_names_absent_lanes(
     let Some(branch) = warp.branch_with_live_lanes(block) else {
         return false;
     };
-    if mask as u32 & all != all || cx.branch_left_to_callers(branch) || single_lane(cx, branch) {
+    if mask as u32 & all != all
+        || cx.branch_left_to_callers(branch)
+        || left_to_an_instantiation(cx, branch)
+        || single_lane(cx, branch)
+    {
         return false;
     }
     let related = cx.branch_chain(branch);

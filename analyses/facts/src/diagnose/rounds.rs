@@ -365,7 +365,7 @@ fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Gr
         (false, true) if sign > 0 => data.args[0],
         _ => return None,
     };
-    match cx.function.int_constant(step) {
+    match number(cx, step) {
         Some(step) => Some(Growth {
             round: step.checked_mul(sign)?,
             ..Growth::default()
@@ -375,6 +375,15 @@ fn added(cx: &Context<'_>, param: Value, next: Value, block: Block) -> Option<Gr
             ..Growth::default()
         }),
     }
+}
+
+/// A constant, or the block's known width.
+fn number(cx: &Context<'_>, value: Value) -> Option<i64> {
+    let width = || match cx.function.defining(below(cx.function, value))?.op {
+        Op::Special(Special::BlockDim(axis)) => cx.size(axis).map(i64::from),
+        _ => None,
+    };
+    cx.function.int_constant(value).or_else(width)
 }
 
 pub(super) fn below(function: &Function, mut value: Value) -> Value {
@@ -456,7 +465,7 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, compare: Value, at: B
         }
         _ => return false,
     };
-    let Some((param, ahead)) = ahead_of_a_counter(function, counter, header) else {
+    let Some((param, ahead)) = ahead_of_a_counter(cx, counter, header) else {
         return false;
     };
     let ValueDef::Param(_, number) = function.values[param].def else {
@@ -496,7 +505,8 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, compare: Value, at: B
 }
 
 /// The header's parameter of which a value is so much more.
-fn ahead_of_a_counter(function: &Function, value: Value, header: Block) -> Option<(Value, i64)> {
+fn ahead_of_a_counter(cx: &Context<'_>, value: Value, header: Block) -> Option<(Value, i64)> {
+    let function = cx.function;
     let value = below(function, value);
     match function.values[value].def {
         ValueDef::Param(at, _) => (at == header).then_some((value, 0)),
@@ -507,8 +517,8 @@ fn ahead_of_a_counter(function: &Function, value: Value, header: Block) -> Optio
                 Op::Binary(BinaryOp::Sub, _) => -1,
                 _ => return None,
             };
-            let by = function.int_constant(data.args[1])?;
-            let (param, ahead) = ahead_of_a_counter(function, data.args[0], header)?;
+            let by = number(cx, data.args[1])?;
+            let (param, ahead) = ahead_of_a_counter(cx, data.args[0], header)?;
             Some((param, ahead.checked_add(by.checked_mul(sign)?)?))
         }
     }

@@ -1409,10 +1409,15 @@ fn neighbours_in_wide_rows_are_read_at_once() {
 #[test]
 fn whole_tiles_of_the_block() {
     let barrier = |end: &str, breaks: &str| {
+        let step = if breaks.contains("blockDim") {
+            "blockDim.x"
+        } else {
+            "B"
+        };
         let text = format!(
             "template <int B> __global__ void k(const float* in, int* out, int n, float r) {{
                int t = threadIdx.x; int end = {end};
-               for (int i = t; i < end; i += B) {{
+               for (int i = t; i < end; i += {step}) {{
                  auto count = __syncthreads_count(i < n && in[i] > r);
                  if ({breaks}) {{ if (t == B - count) {{ if (count == 0) {{ ++i; }} out[blockIdx.x] = i; }} break; }}
                }}
@@ -1429,6 +1434,10 @@ fn whole_tiles_of_the_block() {
         })
     };
     let (whole, last) = ("(n + B - 1) / B * B", "count != 0 || i + B >= end");
+    // Blocks of 256 threads.
+    let same = "count != 0 || i + blockDim.x >= end";
+    assert!(!barrier("(n + 127) / 128 * 256", same));
+    assert!(barrier("(n + 127) / 128 * 128", same));
     for end in [
         whole,
         "n - (n & (B - 1))",
@@ -1443,4 +1452,21 @@ fn whole_tiles_of_the_block() {
         assert!(barrier(end, last), "{end}");
     }
     assert!(barrier(whole, "count != 0 || i + 300 >= end"));
+}
+
+/// Of how many warps a part of the block consists, the instantiation tells.
+#[test]
+fn parts_of_the_block_whose_size_is_open() {
+    let told = |width: &str| {
+        let text = format!(
+            "template <int CONSUMERS> __global__ void k(float* out, const float* in, int n) {{
+               int role = threadIdx.x % {width}; float v = in[threadIdx.x];
+               if (role < 48) v += __shfl_xor_sync(0xffffffffu, v, 1);
+               out[threadIdx.x] = v;
+             }}"
+        );
+        tells(&text, Code::WarpSyncMask)
+    };
+    assert!(!told("CONSUMERS"));
+    assert!(told("96"));
 }
