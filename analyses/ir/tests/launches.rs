@@ -338,6 +338,8 @@ fn what_is_assumed_is_said_in_words() {
         ("T", "float"),
         ("IdxT", "int"),
         ("IndexType", "int"),
+        ("IDXType", "int"),
+        ("RGBPoint", "float"),
         ("value_t", "float"),
         ("index_t", "int"),
         ("OffsetT", "int"),

@@ -99,7 +99,7 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     };
     let alone = one.counted && one.count == 1;
     let in_memory = match one.looped {
-        Some(_) if !alone => !known || elements > SELECTS_IN_LOOPS,
+        Some(_) if !alone => known && elements > SELECTS_IN_LOOPS,
         _ => known && elements > SELECTS,
     };
     let (tier, place) = match (cx.function.language, in_memory) {

@@ -574,7 +574,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         let selector = cx.function.blocks[exit].terminator.selector();
         let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
         let chosen = |&value: &Value| arrays::element_of_an_instantiation(cx, value);
-        if causes.iter().any(chosen) {
+        if causes.iter().any(chosen) || rests_on_what_is_not_followed(cx, &causes) {
             continue;
         }
         let outside = |next: &Block| {
@@ -612,6 +612,47 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             related,
         ));
     }
+}
+
+/// The chain ends at memory of the thread's own into which nothing is written that is known to differ between lanes but
+/// what comes from there.
+fn rests_on_what_is_not_followed(cx: &Context<'_>, causes: &[Value]) -> bool {
+    let function = cx.function;
+    let read = |value: Value| {
+        let data = function.defining(value)?;
+        let private = matches!(&data.op, Op::Load(access) if access.space == Space::Local);
+        private.then(|| data.args[0])
+    };
+    let array = |mut address: Value| {
+        while let Some(data) = function.defining(address)
+            && matches!(data.op, Op::PtrAdd | Op::Convert(_))
+        {
+            address = data.args[0];
+        }
+        address
+    };
+    // From there on the chain follows the address, which is the same in all lanes.
+    let unfollowed = |chain: &[Value]| {
+        chain.iter().find_map(|&value| {
+            let address = read(value)?;
+            let at = cx.block_of_value(value)?;
+            cx.uniform(address, at, Scope::Subgroup).then_some(address)
+        })
+    };
+    let Some(address) = unfollowed(causes) else {
+        return false;
+    };
+    let from = array(address);
+    let from_there = |value: Value| read(value).is_some_and(|address| array(address) == from);
+    !cx.instructions().any(|(block, inst)| {
+        let data = &function.insts[inst];
+        matches!(&data.op, Op::Store(access) if access.space == Space::Local)
+            && array(data.args[0]) == from
+            && (data.args[1..].iter()).any(|&stored| {
+                !cx.uniform(stored, block, Scope::Subgroup)
+                    && !cx.causes(stored).into_iter().any(from_there)
+            })
+    })
 }
 
 /// Nothing is carried from round to round, and nothing is written: the lanes wait for what others write.

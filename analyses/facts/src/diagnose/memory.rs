@@ -58,6 +58,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         match (access.stride_bytes, access.sectors) {
             (Some(stride), Some(sectors)) => {
                 let used = together.get(&used_with(cx, access)).copied().unwrap_or(0);
+                let used = used.max(fields_of_a_round(cx, access));
                 let shared = used.saturating_mul(2) >= stride.unsigned_abs();
                 if !is_waste(access, sectors) || shared {
                     continue;
@@ -69,7 +70,10 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                         || stride.unsigned_abs() <= 64
                             && bytes.saturating_mul(2) >= stride.unsigned_abs())
                 {
-                    if (bytes == 8 || bytes == 16) && in_every_round(cx, access) {
+                    if (bytes == 8 || bytes == 16)
+                        && stride.unsigned_abs().is_multiple_of(bytes)
+                        && in_every_round(cx, access)
+                    {
                         let message = format!(
                             "{base} is {verb} {} bytes at a time, with a stride of {stride} bytes between lanes; the iterations of the loop together use what moves: one vector access of {bytes} bytes a lane does it at once, where the address is aligned",
                             access.bytes
@@ -241,6 +245,58 @@ fn first_of_its_kind(cx: &Context<'_>, block: Block) -> Block {
         at = before;
     }
     at
+}
+
+/// The bytes of one structure that a round of the loop accesses, on whichever way, and the loops in it.
+fn fields_of_a_round(cx: &Context<'_>, access: &AccessFact) -> u64 {
+    let forest = cx.forest();
+    let Some(block) = cx.block_of[access.inst] else {
+        return 0;
+    };
+    let own = forest.of(block);
+    let (name, base, stride, _) = used_with(cx, access);
+    let own_offset = constant_part(cx.function, access.address, 16);
+    let mut fields: FxHashMap<i64, u32> = FxHashMap::default();
+    for other in &cx.facts.accesses {
+        let (its_name, its_base, its_stride, _) = used_with(cx, other);
+        let at = cx.block_of[other.inst];
+        let within = own.is_none_or(|own| at.is_some_and(|at| forest.contains(own, at)));
+        if within && (its_name, its_base, its_stride) == (name, base, stride) {
+            let offset = constant_part(cx.function, other.address, 16);
+            if offset.abs_diff(own_offset) >= stride.unwrap_or(0).unsigned_abs() {
+                continue;
+            }
+            let bytes = fields.entry(offset).or_default();
+            // The elements of an array in it, one a round.
+            let many = match other.inst == access.inst {
+                true => 0,
+                false => side_by_side::bytes_side_by_side(cx, other).unwrap_or(0),
+            };
+            *bytes = (*bytes).max(other.bytes).max(many.min(64) as u32);
+        }
+    }
+    fields.values().map(|&bytes| u64::from(bytes)).sum()
+}
+
+/// The number that an address has beside what is computed.
+fn constant_part(function: &Function, value: Value, depth: u32) -> i64 {
+    if let Some(constant) = function.int_constant(value) {
+        return constant;
+    }
+    let (Some(depth), Some(data)) = (depth.checked_sub(1), function.defining(value)) else {
+        return 0;
+    };
+    let part = |number: usize| constant_part(function, data.args[number], depth);
+    match data.op {
+        Op::PtrAdd | Op::Binary(BinaryOp::Add, _) => part(0).wrapping_add(part(1)),
+        Op::Binary(BinaryOp::Sub, _) => part(0).wrapping_sub(part(1)),
+        Op::Convert(_) => part(0),
+        Op::Binary(BinaryOp::Mul, _) => match function.int_constant(data.args[1]) {
+            Some(by) => part(0).wrapping_mul(by),
+            None => 0,
+        },
+        _ => 0,
+    }
 }
 
 /// Twice the sectors that the bytes need; a few lanes alone must cost more than their own few sectors.

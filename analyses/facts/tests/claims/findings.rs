@@ -1470,3 +1470,84 @@ fn parts_of_the_block_whose_size_is_open() {
     assert!(!told("CONSUMERS"));
     assert!(told("96"));
 }
+
+/// Fields of one structure move together, whichever way leads to each.
+#[test]
+fn fields_that_branches_write() {
+    let told = |body: &str| tells(&kernel("", body), Code::UncoalescedAccess);
+    let index = "int i = blockIdx.x * blockDim.x + threadIdx.x;";
+    assert!(!told(&format!(
+        "{index} out[i * 5] = n; if (i < m) {{ for (int j = 0; j < 4; ++j) out[i * 5 + j + 1] = in[j]; }}"
+    )));
+    assert!(!told(&format!(
+        "{index} if (i < n) {{ out[i * 4] = 1; out[i * 4 + 1] = 2; }} if (i > m) out[i * 4 + 3] = 7;"
+    )));
+    assert!(told(&format!(
+        "{index} out[i * 5] = n; if (i < m) out[i * 5] = 2;"
+    )));
+    // In another loop they move again.
+    assert!(told(&format!(
+        "{index} for (int k = 0; k < n; ++k) out[i * 5 + k * p] = 1; for (int k = 0; k < n; ++k) {{ out[i * 5 + 1 + k * p] = 2; __syncthreads(); }}"
+    )));
+}
+
+/// Twenty bytes apart, no address but some is a multiple of 16.
+#[test]
+fn wide_accesses_where_they_can_be_aligned() {
+    let told = |stride: u32| {
+        let body = format!(
+            "int i = threadIdx.x; for (int j = 0; j < 4; ++j) out[i * {stride} + j] = in[j + m];"
+        );
+        let all = messages(&kernel("", &body), Dialect::Cuda);
+        all.iter()
+            .any(|(_, message)| message.contains("one vector access"))
+    };
+    assert!(told(4));
+    assert!(!told(5));
+}
+
+/// What lies in private memory is known where something that differs between lanes is written to it.
+#[test]
+fn loops_that_private_memory_ends() {
+    let told = |first: &str| {
+        let body = format!(
+            "int at[8]; for (int i = 0; i < m; ++i) at[i] = {first};
+             for (int r = blockIdx.x * blockDim.x + threadIdx.x; r < n; r += blockDim.x * gridDim.x) {{
+               bool more;
+               do {{
+                 more = false;
+                 for (int i = m - 1; i >= 0; --i) {{
+                   if (at[i] == count[i]) {{ at[i] = {first}; }} else {{ ++at[i]; more = true; break; }}
+                 }}
+                 out[r] += in[at[0]];
+               }} while (more);
+             }}"
+        );
+        loops("", &body)
+    };
+    assert!(!told("0"));
+    assert!(told("threadIdx.x & 3"));
+}
+
+/// An array as long as an instantiation wants may be short enough for registers.
+#[test]
+fn arrays_of_an_open_length_may_be_chosen_from() {
+    let told = |length: &str| {
+        let text = format!(
+            "template <int AXES> __global__ void k(const int* end, int* out, int n) {{
+               int at[{length}]; for (int i = 0; i < {length}; ++i) at[i] = end[i + n];
+               for (int r = 0; r < n; ++r) at[end[r]] += r;
+               out[threadIdx.x] = at[n];
+             }}"
+        );
+        let all = messages(&text, Dialect::Cuda);
+        let mut arrays = all
+            .into_iter()
+            .filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
+        arrays
+            .next()
+            .map(|(_, message)| message.contains("selects"))
+    };
+    assert_eq!(told("AXES"), Some(true));
+    assert_eq!(told("12"), Some(false));
+}

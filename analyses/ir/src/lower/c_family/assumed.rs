@@ -113,8 +113,12 @@ pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
     ];
     let mut words: Vec<String> = vec![String::new()];
     let mut lower = false;
-    for c in name.chars() {
-        if c == '_' || c.is_ascii_uppercase() && lower {
+    let mut letters = name.chars().peekable();
+    while let Some(c) = letters.next() {
+        // `IndexType`, and `IDXType`, where the last capital begins the next word.
+        let next = letters.peek().is_some_and(char::is_ascii_lowercase);
+        let two = words.last().is_some_and(|word| word.len() > 1);
+        if c == '_' || c.is_ascii_uppercase() && (lower || next && two) {
             words.push(String::new());
         }
         lower = c.is_ascii_lowercase();
