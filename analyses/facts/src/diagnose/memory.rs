@@ -7,8 +7,8 @@ use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
 use ir::{
-    AtomicOp, BinaryOp, Block, Function, Inst, IntCondition, Language, Op, Space, Special,
-    Terminator, Type, Value, ValueDef,
+    AtomicOp, BinaryOp, Block, Function, FunctionKind, Inst, IntCondition, Language, Op, Space,
+    Special, Terminator, Type, Value, ValueDef,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -473,6 +473,10 @@ pub(super) fn values_read(function: &Function) -> FxHashSet<Value> {
 }
 
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
+    // Whether all lanes or one calls a function, its callers tell.
+    if cx.function.kind == FunctionKind::Device {
+        return;
+    }
     let (mut warp, mut read) = (None, None);
     for access in &cx.facts.accesses {
         let AccessKind::Atomic(op) = access.kind else {

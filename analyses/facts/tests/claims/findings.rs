@@ -1551,3 +1551,25 @@ fn arrays_of_an_open_length_may_be_chosen_from() {
     assert_eq!(told("AXES"), Some(true));
     assert_eq!(told("12"), Some(false));
 }
+
+/// Who calls a function tells how many lanes come to its atomic operation.
+#[test]
+fn counters_in_functions_are_their_callers() {
+    let told = |guard: &str| {
+        let text = format!(
+            "RWBuffer<uint> counter : register(u0); RWBuffer<uint> list : register(u1);
+             void count(uint value, out uint first) {{ InterlockedAdd(counter[0], value, first); }}
+             [numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) {{
+               uint first = 0; bool leads = WaveIsFirstLane();
+               if ({guard}) count(2, first);
+               list[i] = first;
+             }}"
+        );
+        messages(&text, Dialect::Hlsl)
+            .iter()
+            .any(|(code, _)| *code == Code::AtomicSameAddress)
+    };
+    assert!(!told("leads"));
+    assert!(!told("i == 0"));
+    assert!(told("i != 7"));
+}
