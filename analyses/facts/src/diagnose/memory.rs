@@ -622,10 +622,24 @@ pub(super) fn is_one_lane_of_an_instantiation(
 fn compares_with_the_unknown(cx: &Context<'_>, compare: &ir::InstData, at: Block) -> bool {
     let unknown = |value: Value| {
         let (mut work, mut found) = (vec![value], false);
-        for _ in 0..32 {
+        let mut seen = FxHashSet::default();
+        for _ in 0..64 {
             let Some(value) = work.pop() else {
                 return found;
             };
+            if !seen.insert(value) {
+                continue;
+            }
+            // What rounds make of it is as unknown as what it begins with.
+            if let ValueDef::Param(join, number) = cx.function.values[value].def {
+                for &before in &cx.flow.predecessors[join] {
+                    for edge in cx.function.blocks[before].terminator.edges() {
+                        if edge.block == join {
+                            work.extend(edge.args.get(number as usize).copied());
+                        }
+                    }
+                }
+            }
             let Some(data) = cx.function.defining(value) else {
                 continue;
             };

@@ -207,7 +207,8 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
         Op::Binary(BinaryOp::Mul, _) => match (constant(0), constant(1)) {
             (_, Some(factor)) => arg(0)?.times(factor),
             (Some(factor), _) => arg(1)?.times(factor),
-            _ => unchanged(cx, value, header),
+            _ => unchanged(cx, value, header)
+                .or_else(|| multiplied(cx, [data.args[0], data.args[1]], header, depth)),
         },
         Op::Binary(BinaryOp::Shl, _) => match constant(1) {
             Some(by @ 0..=30) => arg(0)?.times(1 << by),
@@ -236,6 +237,26 @@ fn growth(cx: &Context<'_>, value: Value, header: Option<Block>, depth: u32) -> 
         },
         _ => unchanged(cx, value, header).or_else(|| fetched(cx, value, header?)),
     }
+}
+
+/// `i * blockDim.x`: the rounds add something that is no constant.
+fn multiplied(
+    cx: &Context<'_>,
+    factors: [Value; 2],
+    header: Option<Block>,
+    depth: u32,
+) -> Option<Growth> {
+    let [one, other] = factors;
+    let by_the_rounds = |factor: Value, counter: Value| {
+        unchanged(cx, factor, header)?;
+        let counter = growth(cx, counter, header, depth)?;
+        let rounds_alone = counter.lane == 0 && counter.spread == 0;
+        (rounds_alone && (counter.symbolic || counter.round != 0)).then_some(Growth {
+            symbolic: true,
+            ..Growth::default()
+        })
+    };
+    by_the_rounds(one, other).or_else(|| by_the_rounds(other, one))
 }
 
 /// `rounds = n / block; if (tid < n % block) ++rounds;`: lanes differ by what some of them add.
@@ -294,26 +315,42 @@ fn fetched(cx: &Context<'_>, value: Value, header: Block) -> Option<Growth> {
 
 /// Uniform, and computed before the loop or read again from memory that nobody writes.
 fn unchanged(cx: &Context<'_>, value: Value, header: Option<Block>) -> Option<Growth> {
+    unchanged_within(cx, value, header, DEPTH / 2)
+}
+
+fn unchanged_within(
+    cx: &Context<'_>,
+    value: Value,
+    header: Option<Block>,
+    depth: u32,
+) -> Option<Growth> {
+    let depth = depth.checked_sub(1)?;
     if let Some(data) = cx.function.defining(value)
         && let Op::Load(access) = &data.op
         && (access.read_only || access.space == Space::Constant)
     {
-        return unchanged(cx, data.args[0], header);
+        return unchanged_within(cx, data.args[0], header, depth);
     }
     let block = match cx.function.values[value].def {
         ValueDef::Param(block, _) => block,
         ValueDef::Result(inst, _) => cx.block_of[inst]?,
     };
     let before = header.is_none_or(|header| cx.flow.position[block] < cx.flow.position[header]);
-    let fixed = cx
-        .function
-        .defining(value)
-        .is_some_and(|data| matches!(data.op, Op::SymbolAddress(_) | Op::Const(_)));
+    let fixed = cx.function.defining(value).is_some_and(|data| {
+        use Special::{BlockDim, GridDim, WarpSize};
+        matches!(
+            data.op,
+            Op::SymbolAddress(_)
+                | Op::Const(_)
+                | Op::Parameter(_)
+                | Op::Special(BlockDim(_) | GridDim(_) | WarpSize)
+        )
+    });
     let offset = match cx.function.defining(value) {
-        Some(data) if matches!(data.op, Op::PtrAdd) => data
+        Some(data) if matches!(data.op, Op::PtrAdd | Op::Binary(..) | Op::Convert(_)) => data
             .args
             .iter()
-            .all(|&arg| unchanged(cx, arg, header).is_some()),
+            .all(|&arg| unchanged_within(cx, arg, header, depth).is_some()),
         _ => false,
     };
     ((before || fixed || offset) && cx.uniform(value, block, Scope::Subgroup)).then(Growth::default)

@@ -1573,3 +1573,44 @@ fn counters_in_functions_are_their_callers() {
     assert!(!told("i == 0"));
     assert!(told("i != 7"));
 }
+
+/// Rounds that a product counts: lanes go one more at most.
+#[test]
+fn rounds_that_are_multiplied() {
+    let of = |condition: &str| {
+        let body = format!(
+            "int lane = threadIdx.x & 31;
+             for (int i = 0; {condition}; ++i) {{ float s = in[i * 32 + lane]; for (int j = 0; j < m; ++j) s += in[j + i]; out[i * 32 + lane] = s; }}"
+        );
+        loops("", &body)
+    };
+    assert!(!of("blockDim.x * i + threadIdx.x < n"));
+    assert!(!of("i < m && 4 * blockDim.x * i + 4 * lane < n"));
+    assert!(!of("m * i + lane < n"));
+    assert!(of("i + lane < n"));
+    assert!(of("m * i + 40 * lane < n"));
+    assert!(of("lane * i < n"));
+}
+
+/// A queue that a tile of open width works off, one lane at a time.
+#[test]
+fn lanes_that_take_turns_in_a_tile_of_open_width() {
+    let told = |condition: &str| {
+        let text = format!(
+            "template <int W> __global__ void k(const int* keys, int* counter, int* out, int n) {{
+               auto tile = cooperative_groups::tiled_partition<W>(cooperative_groups::this_thread_block());
+               int lane = tile.thread_rank(), i = blockIdx.x * blockDim.x + threadIdx.x;
+               unsigned active = tile.ballot(i < n);
+               while (active) {{
+                 int next = __ffs(active) - 1;
+                 if ({condition}) out[i] = atomicExch(counter, keys[i]);
+                 active &= active - 1;
+               }}
+             }}"
+        );
+        tells(&text, Code::AtomicSameAddress)
+    };
+    assert!(!told("lane == next"));
+    assert!(told("lane != next"));
+    assert!(told("keys[i] == next"));
+}

@@ -107,9 +107,9 @@ impl Assumed {
 /// The type of a template parameter that nothing determines, with how it is written: `int` for `IdxT`, `IndexType` and their
 /// like, `float` for others.
 pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
-    const WHOLE: [&str; 17] = [
+    const WHOLE: [&str; 18] = [
         "idx", "index", "indices", "nnz", "vertex", "int", "integer", "size", "offset", "ordinal",
-        "count", "length", "id", "off", "len", "pos", "position",
+        "count", "counter", "length", "id", "off", "len", "pos", "position",
     ];
     let mut words: Vec<String> = vec![String::new()];
     let mut lower = false;
