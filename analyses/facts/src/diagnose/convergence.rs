@@ -94,7 +94,10 @@ fn barriers(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 }
             }
         }
-        if cx.branch_left_to_callers(branch) || left_to_an_instantiation(cx, branch) {
+        if cx.branch_left_to_callers(branch)
+            || left_to_an_instantiation(cx, branch)
+            || is_not_followed(cx, branch, Scope::Workgroup)
+        {
             continue;
         }
         let group = match whole_grid {
@@ -313,6 +316,7 @@ fn mask_names_absent_lanes(
     if mask as u32 & all != all
         || cx.branch_left_to_callers(branch)
         || left_to_an_instantiation(cx, branch)
+        || is_not_followed(cx, branch, Scope::Subgroup)
         || single_lane(cx, branch)
     {
         return false;
@@ -439,7 +443,20 @@ fn inactive_source(
     let Some(branch) = warp.branch(block) else {
         return;
     };
-    if cx.branch_left_to_callers(branch)
+    // Lanes of a segment come together, and read one of it.
+    let segment = match kind {
+        WarpKind::ShuffleIndex => data.args.get(2).and_then(|&w| cx.function.int_constant(w)),
+        _ => None,
+    };
+    let come_together = segment.is_some_and(|width| {
+        matches!(width, 2 | 4 | 8 | 16)
+            && warp.edges_to(block).iter().all(|&(branch, _)| {
+                let selector = cx.function.blocks[branch].terminator.selector();
+                selector.is_some_and(|s| together::same_in_segments(cx, s, branch, width))
+            })
+    });
+    if come_together
+        || cx.branch_left_to_callers(branch)
         || lane == 0
             && warp
                 .edges_to(block)
@@ -574,7 +591,7 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
         let selector = cx.function.blocks[exit].terminator.selector();
         let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
         let chosen = |&value: &Value| arrays::element_of_an_instantiation(cx, value);
-        if causes.iter().any(chosen) || rests_on_what_is_not_followed(cx, &causes) {
+        if causes.iter().any(chosen) || is_not_followed(cx, exit, Scope::Subgroup) {
             continue;
         }
         let outside = |next: &Block| {
@@ -616,8 +633,10 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
 
 /// The chain ends at memory of the thread's own into which nothing is written that is known to differ between lanes but
 /// what comes from there.
-fn rests_on_what_is_not_followed(cx: &Context<'_>, causes: &[Value]) -> bool {
+fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
     let function = cx.function;
+    let selector = function.blocks[branch].terminator.selector();
+    let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
     let read = |value: Value| {
         let data = function.defining(value)?;
         let private = matches!(&data.op, Op::Load(access) if access.space == Space::Local);
@@ -636,21 +655,25 @@ fn rests_on_what_is_not_followed(cx: &Context<'_>, causes: &[Value]) -> bool {
         chain.iter().find_map(|&value| {
             let address = read(value)?;
             let at = cx.block_of_value(value)?;
-            cx.uniform(address, at, Scope::Subgroup).then_some(address)
+            cx.uniform(address, at, scope).then_some(address)
         })
     };
-    let Some(address) = unfollowed(causes) else {
+    let Some(address) = unfollowed(&causes) else {
         return false;
     };
     let from = array(address);
     let from_there = |value: Value| read(value).is_some_and(|address| array(address) == from);
+    // One of several arrays may be this one.
+    let may_be = |into: Value| {
+        let of_one = function.defining(into);
+        into == from || !of_one.is_some_and(|data| matches!(data.op, Op::Alloca { .. }))
+    };
     !cx.instructions().any(|(block, inst)| {
         let data = &function.insts[inst];
         matches!(&data.op, Op::Store(access) if access.space == Space::Local)
-            && array(data.args[0]) == from
+            && may_be(array(data.args[0]))
             && (data.args[1..].iter()).any(|&stored| {
-                !cx.uniform(stored, block, Scope::Subgroup)
-                    && !cx.causes(stored).into_iter().any(from_there)
+                !cx.uniform(stored, block, scope) && !cx.causes(stored).into_iter().any(from_there)
             })
     })
 }

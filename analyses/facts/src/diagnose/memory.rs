@@ -32,6 +32,8 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
     let warp = words::warp(cx.function.language);
     let rows = of_rows(cx);
+    // What nobody knows of one array is told once.
+    let mut unknown: FxHashSet<(&str, &str)> = FxHashSet::default();
     for access in cx
         .facts
         .accesses
@@ -125,7 +127,9 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ if !matches!(access.stride_text.as_str(), "" | "?")
                 && !access.stride_text.contains("sizeof(")
                 && !is_of_an_instantiation(cx, &access.stride_text)
-                && !is_dense_as_launched(cx, access) =>
+                && !is_dense_as_launched(cx, access)
+                && (access.base.is_empty()
+                    || unknown.insert((&access.base, &access.stride_text))) =>
             {
                 let message = format!(
                     "{base} is {verb} with a stride of `{}` bytes between lanes{rows}, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",

@@ -512,9 +512,7 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, compare: Value, at: B
     else {
         return false;
     };
-    if ahead % step.round != 0 {
-        return false;
-    }
+    let mut width = step.round;
     let starts_at_thread = cx.flow.predecessors[header].iter().all(|&before| {
         cx.flow.position[before] >= cx.flow.position[header]
             || function.blocks[before]
@@ -523,22 +521,53 @@ pub(super) fn whole_tiles(cx: &Context<'_>, header: Block, compare: Value, at: B
                 .iter()
                 .all(|edge| {
                     edge.block != header
-                        || edge
-                            .args
-                            .get(number as usize)
-                            .is_some_and(|&first| is_in_a_tile(cx, first, step.round))
+                        || edge.args.get(number as usize).is_some_and(|&first| {
+                            let (tile, first) =
+                                tile_of_the_block(cx, first, before).unwrap_or((step.round, first));
+                            width = tile;
+                            is_in_a_tile(cx, first, tile)
+                        })
                 })
     });
+    if ahead % width != 0 || step.round % width != 0 {
+        return false;
+    }
     let known = function.defining(below(function, limit));
     // What is not known may be a whole number of tiles.
     let unknown =
         known.is_some_and(|data| matches!(data.op, Op::CallUnknown { .. } | Op::Unknown(_)));
     let whole = unknown
-        || is_multiple_of(cx, limit, step.round, DEPTH)
+        || is_multiple_of(cx, limit, width, DEPTH)
         || known.is_some()
             && step.round == i64::from(cx.warp_size())
             && together::is_whole(cx, limit, at);
     starts_at_thread && whole && cx.uniform(limit, at, Scope::Workgroup)
+}
+
+/// `blockIdx.x * W + tid`: the width of the tiles that blocks begin with, and the place in one.
+fn tile_of_the_block(cx: &Context<'_>, first: Value, at: Block) -> Option<(i64, Value)> {
+    let function = cx.function;
+    let data = function.defining(below(function, first))?;
+    if !matches!(data.op, Op::Binary(BinaryOp::Add, _)) {
+        return None;
+    }
+    let [one, other] = [data.args[0], data.args[1]];
+    let (tiles, place) = match cx.uniform(one, at, Scope::Workgroup) {
+        true => (one, other),
+        false => (other, one),
+    };
+    let product = function.defining(below(function, tiles))?;
+    let width = match product.op {
+        Op::Binary(BinaryOp::Mul, _) => {
+            let mut factors = product.args.iter();
+            factors.find_map(|&factor| number(cx, factor))?
+        }
+        Op::Binary(BinaryOp::Shl, _) => {
+            1 << number(cx, product.args[1]).filter(|by| (0..32).contains(by))?
+        }
+        _ => return None,
+    };
+    (width > 1 && cx.uniform(tiles, at, Scope::Workgroup)).then_some((width, place))
 }
 
 /// The header's parameter of which a value is so much more.

@@ -23,7 +23,7 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
         return true;
     };
     let in_whole_rounds = || goes_in_whole_rounds(cx, selector, branch, scope, DEPTH);
-    if ends_with_a_block(cx, selector, branch) {
+    if ends_with_a_block(cx, selector, branch) || differs_behind_whole_rounds(cx, selector, scope) {
         return true;
     }
     match scope {
@@ -31,6 +31,20 @@ pub(super) fn decides_for_all(cx: &Context<'_>, branch: Block, scope: Scope) -> 
         Scope::Workgroup => in_whole_rounds() || vote_of_the_group(cx, selector, branch),
         _ => false,
     }
+}
+
+/// The condition rests on what lanes have when they leave a loop, which they do in one round.
+fn differs_behind_whole_rounds(cx: &Context<'_>, condition: Value, scope: Scope) -> bool {
+    let mut chain = cx.causes(condition).into_iter();
+    let left = chain.find_map(|value| match cx.facts.values[value].cause {
+        Cause::LeavesLoop { exit, .. } => Some(exit),
+        _ => None,
+    });
+    left.and_then(|exit| {
+        let selector = cx.function.blocks[exit].terminator.selector()?;
+        Some(goes_in_whole_rounds(cx, selector, exit, scope, DEPTH))
+    })
+    .unwrap_or(false)
 }
 
 /// Each part of the condition is the same in the scope, or compares the counter of a loop that it goes through in whole
@@ -156,6 +170,43 @@ fn splits_between_warps(cx: &Context<'_>, selector: Value, at: Block, depth: u32
                 _ => false,
             }
         }
+        _ => false,
+    }
+}
+
+/// The lanes of each aligned segment of so many, a power of two, hold one value: `tid >> 2` in fours.
+pub(super) fn same_in_segments(cx: &Context<'_>, value: Value, at: Block, width: i64) -> bool {
+    in_segments(cx, value, at, width, DEPTH)
+}
+
+fn in_segments(cx: &Context<'_>, value: Value, at: Block, width: i64, depth: u32) -> bool {
+    if cx.uniform(value, at, Scope::Subgroup) {
+        return true;
+    }
+    let (Some(depth), Some(data)) = (depth.checked_sub(1), cx.function.defining(value)) else {
+        return false;
+    };
+    let same = |value: Value| in_segments(cx, value, at, width, depth);
+    let by = || cx.function.int_constant(*data.args.get(1)?);
+    let of_a_lane = |cuts: bool| cuts && is_lane(cx, data.args[0], at);
+    match data.op {
+        Op::Binary(BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, _) => {
+            let cuts = by().is_some_and(|by| (0..62).contains(&by) && (1i64 << by) % width == 0);
+            of_a_lane(cuts) || same(data.args[0])
+        }
+        Op::Binary(BinaryOp::DivSigned | BinaryOp::DivUnsigned, _) => {
+            of_a_lane(by().is_some_and(|by| by > 0 && by % width == 0)) || same(data.args[0])
+        }
+        Op::Binary(BinaryOp::And, _) if by().is_some_and(|mask| mask & (width - 1) == 0) => {
+            of_a_lane(true) || same(data.args[0])
+        }
+        Op::Binary(
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul,
+            _,
+        )
+        | Op::IntCompare(_)
+        | Op::Unary(_)
+        | Op::Convert(_) => data.args.iter().all(|&arg| same(arg)),
         _ => false,
     }
 }

@@ -1614,3 +1614,88 @@ fn lanes_that_take_turns_in_a_tile_of_open_width() {
     assert!(told("lane != next"));
     assert!(told("keys[i] == next"));
 }
+
+/// Tiles of the grid: blocks begin with one of their own, and go on by a number of them.
+#[test]
+fn whole_tiles_of_the_grid() {
+    let barrier = |start: &str, step: &str| {
+        let body = format!(
+            "int end = (n + 255) / 256 * 256;
+             for (int i = {start}; i < end; i += {step}) {{ int c = __syncthreads_count(i < n); if (i < n) out[i] = c; }}
+             __syncthreads(); out[threadIdx.x] += 1;"
+        );
+        let host = "void f(float* o, const float* i, int* c) { k<<<9, 256>>>(o, i, c, 1, 2, 3); }";
+        tells(&(kernel("", &body) + host), Code::BarrierInDivergentLoop)
+    };
+    assert!(!barrier("blockIdx.x * 256 + threadIdx.x", "256 * 64"));
+    assert!(!barrier("threadIdx.x + blockIdx.x * blockDim.x", "256"));
+    assert!(!barrier("(blockIdx.x << 8) + threadIdx.x", "512"));
+    assert!(barrier("blockIdx.x * 100 + threadIdx.x", "256 * 64"));
+    assert!(barrier("blockIdx.x * 256 + threadIdx.x", "100"));
+    assert!(barrier("blockIdx.x * 256 + threadIdx.x * 2", "256"));
+}
+
+/// What threads have when they leave a loop in one round is as uniform as it was in it.
+#[test]
+fn counts_behind_whole_rounds() {
+    let barrier = |end: &str| {
+        let body = format!(
+            "int begun = 0, end = {end};
+             for (int i = threadIdx.x; i < end; i += blockDim.x) begun += __syncthreads_count(i < n && in[i] > 0);
+             for (int j = 0; j < n; ++j) {{ if (begun > m) break; __syncthreads(); out[j] = begun; }}
+             __syncthreads(); out[threadIdx.x] += 1;"
+        );
+        let found = messages(&kernel("", &body), Dialect::Cuda);
+        found
+            .iter()
+            .any(|(code, _)| matches!(code, Code::DivergentBarrier | Code::BarrierInDivergentLoop))
+    };
+    assert!(!barrier("(n + blockDim.x - 1) / blockDim.x * blockDim.x"));
+    assert!(barrier("n"));
+}
+
+/// Four lanes that share a number come together, and read one of the four.
+#[test]
+fn lanes_of_a_segment_come_together() {
+    let told = |thread: &str, width: u32| {
+        let body = format!(
+            "int t = blockDim.x * blockIdx.x + threadIdx.x; if (({thread}) >= n) return;
+             out[t] = __shfl_sync(__activemask(), in[t], 1, {width});"
+        );
+        tells(&kernel("", &body), Code::ShuffleInactiveSource)
+    };
+    assert!(!told("t >> 2", 4));
+    assert!(!told("t / 8", 4));
+    assert!(told("t >> 1", 4));
+    assert!(told("t", 4));
+}
+
+/// What a function leaves in an array of the thread's own may be the same in all threads.
+#[test]
+fn barriers_behind_what_private_memory_holds() {
+    let told = |value: &str| {
+        let body = format!(
+            "__shared__ int shared[8]; int counts[4];
+             for (int i = 0; i < 4; ++i) counts[i] = {value};
+             for (int r = 0; r < n; ++r) {{ if (counts[r & 3] == m) break; __syncthreads(); out[r] = shared[r & 7]; shared[r & 7] = r; }}
+             __syncthreads(); out[threadIdx.x] = 1;"
+        );
+        let found = messages(&kernel("", &body), Dialect::Cuda);
+        found
+            .iter()
+            .any(|(code, _)| matches!(code, Code::DivergentBarrier | Code::BarrierInDivergentLoop))
+    };
+    assert!(!told("shared[i]"));
+    assert!(told("count[threadIdx.x + i]"));
+}
+
+/// A stride that nobody knows is told once an array.
+#[test]
+fn strides_that_are_open_are_told_once() {
+    let body = "int i = threadIdx.x; out[i * n] = 1; out[i * n + m] = 2; out[i * n + 2 * m] = in[i * n] + in[i * n + m];";
+    let found = messages(&kernel("", body), Dialect::Cuda);
+    let strides = found
+        .iter()
+        .filter(|(code, _)| *code == Code::UncoalescedAccess);
+    assert_eq!(strides.count(), 2);
+}
