@@ -274,6 +274,7 @@ impl Parser<'_> {
                     start,
                 };
             }
+            self.pointed_qualifiers(member);
             ty = match member {
                 true => plain(TypeKind::MemberPointer, self.span_from(start).to(span)),
                 false => {
@@ -308,6 +309,22 @@ impl Parser<'_> {
             function: inner_function,
             pack: false,
             start,
+        }
+    }
+
+    /// `const` and `noexcept` of a function that is pointed to.
+    fn pointed_qualifiers(&mut self, member: bool) {
+        loop {
+            match self.peek() {
+                T::Const | T::Volatile | T::And | T::AndAnd if member => self.bump(),
+                T::Noexcept | T::Throw => {
+                    self.bump();
+                    if self.peek() == T::LParen {
+                        self.skip_brackets();
+                    }
+                }
+                _ => return,
+            }
         }
     }
 

@@ -105,7 +105,7 @@ impl Parser<'_> {
                 }
             }
             // `REQUIRES(condition)`: a macro in the place of a parameter.
-            T::Ident if self.nth(1) == T::LParen => {
+            T::Ident if self.nth(1) == T::LParen && !self.pointer_follows() => {
                 let start = self.mark();
                 self.bump();
                 self.skip_brackets();
@@ -149,6 +149,15 @@ impl Parser<'_> {
                     pack: declared.pack,
                 }
             }
+        }
+    }
+
+    /// `T (*function)()`, `T (A::*member)()`: what stands in the parentheses behind a type is a declarator.
+    fn pointer_follows(&self) -> bool {
+        match self.nth(2) {
+            T::Star | T::And | T::AndAnd => true,
+            T::Ident => self.nth(3) == T::ColonColon && self.nth(4) == T::Star,
+            _ => false,
         }
     }
 

@@ -232,6 +232,18 @@ fn template_parameters() {
 }
 
 #[test]
+fn template_parameters_that_are_pointers() {
+    check(
+        Cuda,
+        r##"template <typename T, T(*F)(), bool (T::*)(int) const noexcept, int T::*M, void (&R)(int*)> struct S { T x; }; template <REQUIRES(1)> void f();"##,
+        &[
+            r##"(struct template<type T, (fn T) F, (member-pointer) _, (member-pointer) M, (fn void (* int)) R> S (let x T))"##,
+            r##"(function template<(unknown) _> void f())"##,
+        ],
+    );
+}
+
+#[test]
 fn class_heads() {
     check(
         Cuda,
