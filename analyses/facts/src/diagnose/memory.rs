@@ -32,6 +32,7 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
     }
     let warp = words::warp(cx.function.language);
     let rows = of_rows(cx);
+    let mut fields = None;
     // What nobody knows of one array is told once.
     let mut unknown: FxHashSet<(&str, &str)> = FxHashSet::default();
     for access in cx
@@ -60,8 +61,9 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
         match (access.stride_bytes, access.sectors) {
             (Some(stride), Some(sectors)) => {
                 let used = together.get(&used_with(cx, access)).copied().unwrap_or(0);
-                let used = used.max(fields_of_a_round(cx, access));
-                let shared = used.saturating_mul(2) >= stride.unsigned_abs();
+                let half = stride.unsigned_abs().div_ceil(2);
+                let fields = fields.get_or_insert_with(|| Fields::of(cx));
+                let shared = used >= half || fields.of_a_round(cx, access, half) >= half;
                 if !is_waste(access, sectors) || shared {
                     continue;
                 }
@@ -251,35 +253,79 @@ fn first_of_its_kind(cx: &Context<'_>, block: Block) -> Block {
     at
 }
 
-/// The bytes of one structure that a round of the loop accesses, on whichever way, and the loops in it.
-fn fields_of_a_round(cx: &Context<'_>, access: &AccessFact) -> u64 {
-    let forest = cx.forest();
-    let Some(block) = cx.block_of[access.inst] else {
-        return 0;
-    };
-    let own = forest.of(block);
-    let (name, base, stride, _) = used_with(cx, access);
-    let own_offset = constant_part(cx.function, access.address, 16);
-    let mut fields: FxHashMap<i64, u32> = FxHashMap::default();
-    for other in &cx.facts.accesses {
-        let (its_name, its_base, its_stride, _) = used_with(cx, other);
-        let at = cx.block_of[other.inst];
-        let within = own.is_none_or(|own| at.is_some_and(|at| forest.contains(own, at)));
-        if within && (its_name, its_base, its_stride) == (name, base, stride) {
-            let offset = constant_part(cx.function, other.address, 16);
-            if offset.abs_diff(own_offset) >= stride.unwrap_or(0).unsigned_abs() {
+/// A part of a structure that lanes access a stride apart.
+struct Field {
+    inst: Inst,
+    /// Beside what is computed.
+    offset: i64,
+    bytes: u32,
+    /// With its neighbours, which other rounds of a loop access.
+    row: u32,
+}
+
+/// The fields by array and stride, in the order of their offsets.
+struct Fields<'a>(FxHashMap<(&'a str, Value, Option<i64>), Vec<Field>>);
+
+impl<'a> Fields<'a> {
+    fn of(cx: &'a Context<'_>) -> Fields<'a> {
+        let mut fields: FxHashMap<_, Vec<Field>> = FxHashMap::default();
+        for access in cx.facts.accesses.iter() {
+            if access.stride_bytes.is_none() {
                 continue;
             }
-            let bytes = fields.entry(offset).or_default();
-            // The elements of an array in it, one a round.
-            let many = match other.inst == access.inst {
-                true => 0,
-                false => side_by_side::bytes_side_by_side(cx, other).unwrap_or(0),
-            };
-            *bytes = (*bytes).max(other.bytes).max(many.min(64) as u32);
+            let (name, base, stride, _) = used_with(cx, access);
+            let row = side_by_side::bytes_side_by_side(cx, access).unwrap_or(0);
+            fields.entry((name, base, stride)).or_default().push(Field {
+                inst: access.inst,
+                offset: constant_part(cx.function, access.address, 16),
+                bytes: access.bytes,
+                row: access.bytes.max(row.min(64) as u32),
+            });
         }
+        for fields in fields.values_mut() {
+            fields.sort_by_key(|field| field.offset);
+        }
+        Fields(fields)
     }
-    fields.values().map(|&bytes| u64::from(bytes)).sum()
+
+    /// The bytes of one structure that a round of the loop accesses, on whichever way, and the loops in it; as far as they
+    /// are wanted.
+    fn of_a_round(&self, cx: &Context<'_>, access: &AccessFact, wanted: u64) -> u64 {
+        let (name, base, stride, _) = used_with(cx, access);
+        let (Some(block), Some(fields)) =
+            (cx.block_of[access.inst], self.0.get(&(name, base, stride)))
+        else {
+            return 0;
+        };
+        let forest = cx.forest();
+        let own = forest.of(block);
+        let own_offset = constant_part(cx.function, access.address, 16);
+        let reach = stride.unwrap_or(0).unsigned_abs().min(i64::MAX as u64) as i64;
+        let first =
+            fields.partition_point(|field| field.offset <= own_offset.saturating_sub(reach));
+        let near = fields[first..]
+            .iter()
+            .take_while(|field| field.offset < own_offset.saturating_add(reach));
+        let mut found: FxHashMap<i64, u32> = FxHashMap::default();
+        let mut sum = 0;
+        for field in near {
+            let at = cx.block_of[field.inst];
+            if own.is_none_or(|own| at.is_some_and(|at| forest.contains(own, at))) {
+                // The elements of an array in it, one a round.
+                let bytes = match field.inst == access.inst {
+                    true => field.bytes,
+                    false => field.row,
+                };
+                let known = found.entry(field.offset).or_default();
+                sum += u64::from(bytes.saturating_sub(*known));
+                *known = bytes.max(*known);
+                if sum >= wanted {
+                    break;
+                }
+            }
+        }
+        sum
+    }
 }
 
 /// The number that an address has beside what is computed.
