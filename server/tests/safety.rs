@@ -217,8 +217,9 @@ fn closed_documents_take_no_memory() {
     client.initialize(json!({}));
     let kept = "file:///safety/kept.cu";
     client.open(kept, "cuda-cpp", KERNEL);
-    let mut early = 0;
-    for number in 0..24 {
+    // The least of several measures: what an allocator has not given back yet comes and goes.
+    let (mut early, mut late) = (u64::MAX, u64::MAX);
+    for number in 0..64 {
         let header = place.file(&format!("{number}.cuh"), text.replace("kernel_", "helper_"));
         let uri = format!("file:///safety/{number}.cu");
         client.open(&uri, "cuda-cpp", &format!("#include \"{header}\"\n{text}"));
@@ -231,14 +232,16 @@ fn closed_documents_take_no_memory() {
             "textDocument/didClose",
             json!({ "textDocument": { "uri": uri } }),
         );
-        if number == 7 {
-            early = client.resident().unwrap_or(0);
+        let resident = client.resident().expect("a process that lives");
+        match number {
+            4..16 => early = early.min(resident),
+            52.. => late = late.min(resident),
+            _ => {}
         }
     }
-    let late = client.resident().unwrap_or(0);
     assert!(
         late < early + early / 4,
-        "{early} KiB after 8 documents, {late} after 24"
+        "{early} KiB after 16 documents, {late} after 64"
     );
     assert_eq!(client.shutdown(), Some(0));
 }

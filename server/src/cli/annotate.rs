@@ -143,7 +143,6 @@ fn groups(
 /// What functions, their loops and their lines cost.
 fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl Fn(u32) -> usize) {
     let lines = db::line_index(db, file);
-    let profile = views::costs::profile_of(db, file);
     let mut note = |line: usize, text: String| {
         if let Some(margin) = margins.get_mut(line) {
             margin.notes.push((COST, text));
@@ -151,7 +150,7 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
     };
     for (place, item) in views::own_items(db, file) {
         let heads = views::rows_of(db, item);
-        for (found, rows) in views::costs::costs(db, item, profile).iter().zip(heads) {
+        for (found, rows) in views::costs::costs(db, item).iter().zip(heads) {
             let (Some(found), Some(head)) = (found, rows.head) else {
                 continue;
             };

@@ -73,6 +73,7 @@ pub(super) fn derive_all(db: &dyn Db, file: File) {
     places(db, file);
     machine_text(db, file);
     profile_text(db, file);
+    profile_of(db, file);
     assembly(db, file);
     bundles(db, file);
     silences(db, file);
@@ -243,28 +244,37 @@ pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     crate::views::zeros::profile_text(db, file)
 }
 
+/// The profile of a file that can be read.
+#[salsa::tracked(returns(copy))]
+pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
+    crate::views::zeros::profile_of(db, file)
+}
+
+// A result of a query with several arguments is never freed: its key is interned and outlives the items in it. So what
+// is told of an item has the item as its only argument.
+
 /// What the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
 #[salsa::tracked]
-pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> Vec<Option<Costs>> {
-    crate::views::costs::of_item(db, item, profile)
+pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
+    crate::views::costs::of_item(db, item)
 }
 
 /// What a profile says of an item, item-relative. Asked for only where there is one.
 #[salsa::tracked]
-pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>, profile: File) -> Zeros {
-    crate::views::zeros::of_item(db, item, profile)
+pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>) -> Zeros {
+    crate::views::zeros::of_item(db, item)
 }
 
 /// What an item comes to on a processor with explicit groups. Asked for only where somebody looks.
 #[salsa::tracked(lru = 32)]
-pub fn machine_code<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> Option<Arc<MachineCode>> {
-    crate::views::loops::machine_code(db, file, item)
+pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<MachineCode>> {
+    crate::views::loops::machine_code(db, item)
 }
 
 /// What is told of an item's loops, item-relative. Asked for only where somebody looks.
 #[salsa::tracked]
-pub fn item_loops<'db>(db: &'db dyn Db, file: File, item: Item<'db>) -> Option<Arc<ItemLoops>> {
-    crate::views::loops::item_loops(db, file, item).map(Arc::new)
+pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
+    crate::views::loops::item_loops(db, item).map(Arc::new)
 }
 
 /// A projection: whether a product and a sum may be one operation, which a line of the text forbids.

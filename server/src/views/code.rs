@@ -175,7 +175,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
         lines: Vec::new(),
         externals: Vec::new(),
         refused: None,
-        fit: fit_of(db, file, item, function),
+        fit: fit_of(db, item, function),
     };
     match ptx::generate(&chosen.module, &target) {
         Ok(code) => {
@@ -192,8 +192,8 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     Some(shown)
 }
 
-fn fit_of(db: &dyn Db, file: File, item: Item<'_>, function: &ir::Function) -> Option<Fit> {
-    costs::of_function(db, file, item, function)?.fit.clone()
+fn fit_of(db: &dyn Db, item: Item<'_>, function: &ir::Function) -> Option<Fit> {
+    costs::of_function(db, item, function)?.fit.clone()
 }
 
 /// How many warps fit with the registers that the assembler gave a thread.
@@ -216,7 +216,7 @@ pub fn summary(code: &TargetCode, report: &crate::ptxas::Report) -> String {
 
 /// The IA-64 code of a function of C: loops pipelined, cycles as comments.
 fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
-    let found = db::machine_code(db, file, item).as_ref()?;
+    let found = db::machine_code(db, item).as_ref()?;
     let function = db::lowered(db, item).first()?.module.functions.first()?;
     let mut shown = TargetCode {
         name: function.name.to_string(),
@@ -335,7 +335,7 @@ fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> TargetCode {
         fit: match db::lowered(db, item).as_slice() {
             [one] if text.matches(".entry").count() == 1 => {
                 let function = one.module.functions.first();
-                function.and_then(|function| fit_of(db, file, item, function))
+                function.and_then(|function| fit_of(db, item, function))
             }
             _ => None,
         },

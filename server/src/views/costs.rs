@@ -8,7 +8,7 @@ use super::own_items;
 use crate::config::CostHints;
 use crate::db::{self, Db, File, Item};
 use crate::program;
-use crate::views::zeros::{self, FileProfile, ProfileText};
+use crate::views::zeros::ProfileText;
 use codegen::machine::estimate::{Cost, ItemCost, LoopCost, PlaceCost, estimate};
 use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_step, occupancy};
 use codegen::machine::weights::Origin;
@@ -67,9 +67,9 @@ pub enum Threads {
 }
 
 /// Of the functions of an item, by their order in `lowered`.
-pub fn of_item(db: &dyn Db, item: Item<'_>, profile: Option<File>) -> Vec<Option<Costs>> {
+pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
     let file = item.main(db);
-    let stored = profile.and_then(|profile| match db::profile_text(db, profile) {
+    let stored = db::profile_of(db, file).and_then(|profile| match db::profile_text(db, profile) {
         ProfileText::Read(read) => Some(read),
         _ => None,
     });
@@ -180,18 +180,10 @@ pub fn fit(
     })
 }
 
-/// The profile that the costs of a file use.
-pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
-    match zeros::file_profile(db, file) {
-        FileProfile::Read(_, found, _) => Some(found),
-        _ => None,
-    }
-}
-
-/// Costs of an item's functions; `profile` is its file's.
-pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> &'db [Option<Costs>] {
+/// Costs of an item's functions.
+pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [Option<Costs>] {
     match item.holds(db).code {
-        true => db::costs(db, item, profile),
+        true => db::costs(db, item),
         false => &[],
     }
 }
@@ -199,7 +191,6 @@ pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>, profile: Option<File>) -> &'
 /// Costs of one function of an item.
 pub fn of_function<'db>(
     db: &'db dyn Db,
-    file: File,
     item: Item<'db>,
     function: &Function,
 ) -> Option<&'db Costs> {
@@ -207,7 +198,7 @@ pub fn of_function<'db>(
         let own = lowered.module.functions.first();
         own.is_some_and(|own| std::ptr::eq(own, function))
     })?;
-    costs(db, item, profile_of(db, file)).get(at)?.as_ref()
+    costs(db, item).get(at)?.as_ref()
 }
 
 /// Costs by line of the file, from 0. `start` is where the item stands.
@@ -236,7 +227,6 @@ pub fn hints(
         return hints;
     }
     let lines = db::line_index(db, file);
-    let profile = profile_of(db, file);
     for (place, item) in own_items(db, file) {
         if place.end < range.start || place.start > range.end {
             continue;
@@ -252,7 +242,7 @@ pub fn hints(
         if hot && !(0..super::rows_of(db, item).len()).any(&entry) {
             continue;
         }
-        for (at, costs) in costs(db, item, profile).iter().enumerate() {
+        for (at, costs) in costs(db, item).iter().enumerate() {
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };

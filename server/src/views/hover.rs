@@ -116,11 +116,11 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         span = Some(function.name_span);
         let least = file.settings(db).view(db).hints.branch_cycles;
         let mut section = signature(function, facts, least);
-        if shows_costs && let Some(costs) = super::costs::of_function(db, file, item, function) {
+        if shows_costs && let Some(costs) = super::costs::of_function(db, item, function) {
             section += &format!("\n\n{}", super::costs::item_hover(costs));
         }
         sections.push(section);
-    } else if shows_costs && let Some(costs) = super::costs::of_function(db, file, item, function) {
+    } else if shows_costs && let Some(costs) = super::costs::of_function(db, item, function) {
         let on_loop = rows.loops.iter().any(|one| Some(one.loc.span) == span);
         let on_loop = on_loop || span.is_none();
         if let Some((place, section)) =

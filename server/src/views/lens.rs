@@ -22,10 +22,6 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let shown = diagnostics::findings(db, file);
     let least = file.settings(db).view(db).hints.branch_cycles;
     let shows_costs = file.settings(db).view(db).hints.costs != CostHints::Off;
-    let profile = match shows_costs {
-        true => costs::profile_of(db, file),
-        false => None,
-    };
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
         for (at, rows) in super::rows_of(db, item).iter().enumerate() {
@@ -92,9 +88,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 parts.join(" · ")
             };
             let costs = match shows_costs {
-                true => costs::costs(db, item, profile)
-                    .get(at)
-                    .and_then(Option::as_ref),
+                true => costs::costs(db, item).get(at).and_then(Option::as_ref),
                 false => None,
             };
             lenses.push(Lens {

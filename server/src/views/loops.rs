@@ -36,7 +36,8 @@ pub struct MachineCode {
 }
 
 /// The code of an item of C; of others none.
-pub fn machine_code(db: &dyn Db, file: File, item: Item<'_>) -> Option<Arc<MachineCode>> {
+pub fn machine_code(db: &dyn Db, item: Item<'_>) -> Option<Arc<MachineCode>> {
+    let file = item.main(db);
     if file.language(db) != Language::C {
         return None;
     }
@@ -181,7 +182,8 @@ impl ItemLoops {
 }
 
 /// The loops of an item of C; of others none.
-pub fn item_loops(db: &dyn Db, file: File, item: Item<'_>) -> Option<ItemLoops> {
+pub fn item_loops(db: &dyn Db, item: Item<'_>) -> Option<ItemLoops> {
+    let file = item.main(db);
     if file.language(db) != Language::C {
         return None;
     }
@@ -259,7 +261,7 @@ fn told<'db>(
     let own = own.filter(|(_, item)| {
         item.holds(db).code && name.is_none_or(|name| item.name(db).as_str() == name)
     });
-    own.filter_map(|(at, item)| Some((at, item, db::item_loops(db, file, item).as_deref()?)))
+    own.filter_map(|(at, item)| Some((at, item, db::item_loops(db, item).as_deref()?)))
         .collect()
 }
 
@@ -278,7 +280,7 @@ pub fn rows_of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Row> {
     if !item.holds(db).code {
         return Vec::new();
     }
-    match db::item_loops(db, file, item) {
+    match db::item_loops(db, item) {
         Some(loops) => resolved(db, file, item, loops),
         None => Vec::new(),
     }

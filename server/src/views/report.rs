@@ -267,7 +267,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         }
                     })
                     .collect(),
-                costs: super::costs::of_function(db, file, item, function)
+                costs: super::costs::of_function(db, item, function)
                     .map(|found| costs::cost_rows(found, lines, at.start, &spot)),
                 accesses: accesses(db, file, item, at.file, rows),
             });

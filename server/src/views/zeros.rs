@@ -104,6 +104,14 @@ pub fn file_profile(db: &dyn Db, file: File) -> FileProfile {
     }
 }
 
+/// The profile of a file that can be read.
+pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
+    match file_profile(db, file) {
+        FileProfile::Read(_, found, _) => Some(found),
+        _ => None,
+    }
+}
+
 /// A file as a profile.
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
     let text = match file.source(db) {
@@ -122,10 +130,11 @@ pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
 }
 
 /// What the profile says of an item.
-pub fn of_item(db: &dyn Db, item: Item<'_>, profile: File) -> Zeros {
+pub fn of_item(db: &dyn Db, item: Item<'_>) -> Zeros {
     let mut zeros = Zeros::default();
     let file = item.main(db);
-    let ProfileText::Read(profile) = db::profile_text(db, profile) else {
+    let profile = db::profile_of(db, file).map(|profile| db::profile_text(db, profile));
+    let Some(ProfileText::Read(profile)) = profile else {
         return zeros;
     };
     let wanted = program::settings(db, file).analysis(db).options.warp_size;
@@ -286,16 +295,16 @@ impl ZeroRow {
 
 /// The rows of a file in bytes of it: its items' own, and those of callees that its entry points inline.
 pub fn rows(db: &dyn Db, file: File) -> Vec<ZeroRow> {
-    let FileProfile::Read(_, profile, _) = file_profile(db, file) else {
+    if db::profile_of(db, file).is_none() {
         return Vec::new();
-    };
+    }
     let places = db::places(db, file);
     let mut all: Vec<ZeroRow> = Vec::new();
     for (place, item) in own_items(db, file) {
         if !item.holds(db).code {
             continue;
         }
-        for row in &db::zeros(db, item, profile).rows {
+        for row in &db::zeros(db, item).rows {
             let start = match &row.of {
                 None => Some(place.start),
                 Some(key) => places
@@ -436,14 +445,14 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(&'static str, Span, String, Str
             format!("{} is not used as a profile: {reason}", path.display()),
             String::new(),
         )],
-        FileProfile::Read(path, at, profile) => {
+        FileProfile::Read(path, _, profile) => {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let mut stale: Vec<(Span, String, Stale)> = Vec::new();
             for (place, item) in own_items(db, file) {
                 if !item.holds(db).code {
                     continue;
                 }
-                let zeros = db::zeros(db, item, at);
+                let zeros = db::zeros(db, item);
                 if let Some(message) = &zeros.warps {
                     let span = name_span(db, item)
                         .map_or(Span::at(place.start), |span| span.shifted(place.start));

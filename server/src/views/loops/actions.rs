@@ -60,7 +60,7 @@ pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             statement,
         };
         // Of a function without code nothing is offered.
-        let found = db::item_loops(db, file, item).as_ref();
+        let found = db::item_loops(db, item).as_ref();
         let rows = match found.is_some_and(|one| one.has_code()) {
             true => rows_of_item(db, file, item),
             false => Vec::new(),
@@ -345,7 +345,7 @@ impl At<'_> {
             inner = loops::loop_at(self.function, body.span.start)
                 .is_none_or(|one| one.span == self.statement.span);
         }
-        let code = db::machine_code(self.db, self.file, self.item).as_ref()?;
+        let code = db::machine_code(self.db, self.item).as_ref()?;
         let reason = match &code.code {
             Err(reasons) => format!("the function has no code: {}", reasons.first()?.reason),
             Ok(_) if inner => {
