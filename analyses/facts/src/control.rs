@@ -45,6 +45,10 @@ pub(crate) fn loops(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<LoopFact>
             {
                 (level, exit) = (lower, Some(branch));
             }
+            // `while (true) { .. break; }`
+            if !engine.comes_back(id) {
+                (level, exit) = (DISPATCH, None);
+            }
             let cause = match exit.and_then(|e| function.blocks[e].terminator.selector()) {
                 Some(selector) if level < DISPATCH => Cause::Operand(selector),
                 _ => Cause::None,

@@ -146,10 +146,17 @@ impl Walk<'_, '_> {
         let form = &engine.cells[value].form;
         let mut moving: Vec<&Term> = Vec::new();
         let mut unit = EXACT;
+        let mut widths = 0i64;
         let whole = engine.shape.block[0].is_none_or(|x| x.is_multiple_of(engine.shape.warp));
         let is_width = |&atom| engine.special_of(atom) == Some(Special::BlockDim(0));
         for term in &form.terms {
             if term.factors.is_empty() {
+                continue;
+            }
+            if let &[atom] = term.factors.as_slice()
+                && engine.special_of(atom) == Some(Special::WarpSize)
+            {
+                widths = widths.saturating_add(term.coefficient);
                 continue;
             }
             let still = engine.term_level(&term.factors, self.block) >= SUBGROUP
@@ -181,7 +188,8 @@ impl Walk<'_, '_> {
             }
             moving.push(term);
         }
-        let constant = form.constant_part();
+        let widths = widths.saturating_mul(i64::from(engine.shape.warp));
+        let constant = form.constant_part().wrapping_add(widths);
         Some(self.lanes(unit, |lane| {
             moving.iter().fold(constant, |sum, term| {
                 sum.wrapping_add(
@@ -295,8 +303,12 @@ fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
         BinaryOp::RemSigned | BinaryOp::RemUnsigned => {
             let by = constant(b).filter(|&by| by > 0)?;
             let below = a.unit == EXACT || (by.count_ones() == 1 && a.unit >= by as u64);
-            let fits = below && a.values.iter().all(|&v| v >= 0);
-            fits.then(|| each(a, b, EXACT, |x, _| x.rem_euclid(by)))
+            if below && a.values.iter().all(|&v| v >= 0) {
+                return Some(each(a, b, EXACT, |x, _| x.rem_euclid(by)));
+            }
+            // The unknown part is left a multiple of the unit, and nothing is carried into it.
+            let left = (by as u64).is_multiple_of(a.unit) && is_below_unit(a);
+            left.then(|| a.clone())
         }
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
             let (a, b) = if b.unit == EXACT { (a, b) } else { (b, a) };
@@ -306,6 +318,9 @@ fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
             let low = b.values.iter().all(|&v| v >= 0 && (v as u64) < a.unit);
             match (op, low) {
                 (BinaryOp::And, true) => Some(each(a, b, EXACT, |x, y| x & y)),
+                (BinaryOp::And, false) if is_below_unit(a) && constant(b).is_some() => {
+                    Some(each(a, b, a.unit, |x, y| x & y))
+                }
                 (BinaryOp::And, false) => {
                     let mask = constant(b).filter(|&m| m < 0)?;
                     let zeros = 1u64 << mask.trailing_zeros().min(62);
@@ -322,6 +337,11 @@ fn binary(op: BinaryOp, a: &Lanes, b: &Lanes) -> Option<Lanes> {
         BinaryOp::MaxSigned if exact => Some(each(a, b, EXACT, i64::max)),
         _ => None,
     }
+}
+
+/// Each lane's own part is below what the unknown part is a multiple of, a power of two.
+fn is_below_unit(a: &Lanes) -> bool {
+    a.unit.is_power_of_two() && a.values.iter().all(|&v| v >= 0 && (v as u64) < a.unit)
 }
 
 fn scaled(a: &Lanes, by: i64) -> Option<Lanes> {

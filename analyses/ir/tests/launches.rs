@@ -267,11 +267,25 @@ fn template_arguments_are_those_of_all_launches() {
             "",
         ),
         (
+            "template <int M, class U> struct S { U* p; void f() { k<U, M><<<1, 32>>>(p); } }; template struct S<5, short>;",
+            "T=short N=5",
+            "",
+            "",
+            "",
+        ),
+        (
+            "template <int M, class U> struct S { U* p; void f(); }; template <int A, class B> void S<A, B>::f() { k<B, A><<<1, 32>>>(p); } template struct S<5, short>;",
+            "T=short N=5",
+            "",
+            "",
+            "",
+        ),
+        (
             "template <class U, int M> void f(U* p) { k<U, M><<<1, 32>>>(p); } void g(float* p) { f<float, 7>(p); }",
             "",
             "",
             "",
-            "T",
+            "T=float",
         ),
     ] {
         let text = format!(
@@ -286,7 +300,7 @@ fn template_arguments_are_those_of_all_launches() {
         assert_eq!(told(&found.arguments), pair(arguments), "{host}");
         assert_eq!(told(&found.first_of), pair(first_of), "{host}");
         assert_eq!(told(&found.defaults), pair(defaults), "{host}");
-        assert_eq!(found.guesses.join(" "), guesses, "{host}");
+        assert_eq!(told(&found.guesses), pair(guesses), "{host}");
         assert_eq!(found.numbers, arguments.contains("N="), "{host}");
         assert_eq!(
             found.has_arguments(),
@@ -347,9 +361,27 @@ fn what_is_assumed_is_said_in_words() {
         ("vertex_t", "int"),
         ("sizeType", "int"),
         ("Widths", "float"),
+        ("i_t", "int"),
+        ("f_t", "float"),
     ] {
         let text = format!("template <class {name}> __global__ void k({name}* p) {{ p[0] = 1; }}");
         let expected = format!("`{name}` = `{guess}`, which nothing in sight tells");
         assert_eq!(assumed(&text).text([None; 3]), expected);
+    }
+    // So do types of subscripts, of what counts a loop and of operands of `%`.
+    for (body, guess) in [
+        ("T i = n; p[i] = 1;", "int"),
+        ("T i = n; p[2 * (i + 1)] = 1;", "int"),
+        ("p[n] = 1;", "int"),
+        ("p[T(threadIdx.x)] = 1;", "int"),
+        ("for (T i = 0; i < n; i += 1) p[0] += 1;", "int"),
+        ("T i = n; p[0] = (i + 1) % 4;", "int"),
+        ("T x = n; x >>= 1; p[0] = x;", "int"),
+        ("T x = n; p[0] = x / 4;", "float"),
+        ("T x = n; p[threadIdx.x] = x;", "float"),
+    ] {
+        let text = format!("template <class T> __global__ void k(float* p, T n) {{ {body} }}");
+        let expected = format!("`T` = `{guess}`, which nothing in sight tells");
+        assert_eq!(assumed(&text).text([None; 3]), expected, "{body}");
     }
 }

@@ -297,6 +297,18 @@ pub(super) fn absent_sources(
     out.push(finding(code, tier, data.loc, message, related));
 }
 
+/// Whether a branch lets a lane go on to `target`, where its condition tells its lanes exactly.
+pub(super) fn lets_through(cx: &Context<'_>, branch: Block, target: Block, lane: i64) -> bool {
+    let Terminator::Branch { then, .. } = &cx.function.blocks[branch].terminator else {
+        return false;
+    };
+    let Some(lanes) = cx.facts.branch(branch).and_then(|fact| fact.lanes) else {
+        return false;
+    };
+    let through = if then.block == target { lanes } else { !lanes };
+    u32::try_from(lane).is_ok_and(|lane| lane < cx.warp_size() && through >> lane & 1 == 1)
+}
+
 /// The lanes that come to a block, where each branch on the way tells them exactly and all on one way; with one of the
 /// branches that keep others away.
 fn lanes_here(cx: &Context<'_>, warp: &Partial, block: Block, count: u32) -> Option<(u128, Block)> {

@@ -8,7 +8,7 @@ use crate::open::left_open;
 use crate::words;
 use ir::{
     Barrier, BinaryOp, Block, BranchKind, Function, FunctionKind, Inst, IntCondition, Language, Op,
-    ShaderStage, Space, Special, Terminator, TextureOp, Value, WarpKind,
+    ShaderStage, Space, Special, Terminator, TextureOp, Value, ValueDef, WarpKind,
 };
 use rustc_hash::FxHashSet;
 
@@ -318,6 +318,7 @@ fn mask_names_absent_lanes(
         || left_to_an_instantiation(cx, branch)
         || is_not_followed(cx, branch, Scope::Subgroup)
         || single_lane(cx, branch)
+        || reads_the_last_to_leave(cx, warp, block, inst)
     {
         return false;
     }
@@ -339,6 +340,50 @@ fn mask_names_absent_lanes(
     );
     out.push(told.with_witness(cx, inst, Scope::Subgroup, None));
     true
+}
+
+/// What is read is the first lane's, which is here as long as any lane is, and lanes that are not have ended:
+/// `for (;;) { base = shuffle(base, 0); if (base + lane >= n) break; .. }` at the end of a kernel.
+fn reads_the_last_to_leave(cx: &Context<'_>, warp: &Partial, block: Block, inst: Inst) -> bool {
+    let data = &cx.function.insts[inst];
+    let reads_first = matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::ShuffleIndex)
+        && data
+            .args
+            .get(1)
+            .and_then(|&lane| cx.function.int_constant(lane))
+            == Some(0);
+    reads_first
+        && warp.edges_to(block).iter().all(|&(branch, target)| {
+            let ends = |to: Block| warp.ends(behind(cx.function, to));
+            let mut others = cx.flow.successors[branch].iter();
+            only_leaves(cx, warp, target)
+                || rounds::first_lane_stays(cx, branch, target)
+                    && others.all(|&other| other == target || ends(other))
+        })
+}
+
+/// A block that does nothing but go, by a condition that is known, to where lanes end: its other way is not taken.
+fn only_leaves(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+    let next = behind(cx.function, block);
+    next != block && warp.ends(next)
+}
+
+/// Where a block goes that does nothing, by a condition that is known: what a `break` at the end of a loop is.
+fn behind(function: &Function, block: Block) -> Block {
+    let data = &function.blocks[block];
+    match &data.terminator {
+        Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } if data.insts.is_empty() => match function.int_constant(*condition) {
+            Some(0) => otherwise.block,
+            Some(_) => then.block,
+            None => block,
+        },
+        _ => block,
+    }
 }
 
 /// Lanes that come here and have no bit in a constant mask: each calling lane must be named. Told where the branches on the
@@ -455,13 +500,12 @@ fn inactive_source(
                 selector.is_some_and(|s| together::same_in_segments(cx, s, branch, width))
             })
     });
-    if come_together
-        || cx.branch_left_to_callers(branch)
-        || lane == 0
-            && warp
-                .edges_to(block)
-                .iter()
-                .all(|&(branch, target)| rounds::first_lane_stays(cx, branch, target))
+    let stays = |&(branch, target): &(Block, Block)| {
+        only_leaves(cx, warp, target)
+            || collective::lets_through(cx, branch, target, lane)
+            || lane == 0 && rounds::first_lane_stays(cx, branch, target)
+    };
+    if come_together || cx.branch_left_to_callers(branch) || warp.edges_to(block).iter().all(stays)
     {
         return;
     }
@@ -655,10 +699,14 @@ fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
         chain.iter().find_map(|&value| {
             let address = read(value)?;
             let at = cx.block_of_value(value)?;
-            cx.uniform(address, at, scope).then_some(address)
+            let ValueDef::Result(reading, _) = function.values[value].def else {
+                return None;
+            };
+            cx.uniform(address, at, scope)
+                .then_some((address, (at, reading)))
         })
     };
-    let Some(address) = unfollowed(&causes) else {
+    let Some((address, reading)) = unfollowed(&causes) else {
         return false;
     };
     let from = array(address);
@@ -668,14 +716,59 @@ fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
         let of_one = function.defining(into);
         into == from || !of_one.is_some_and(|data| matches!(data.op, Op::Alloca { .. }))
     };
-    !cx.instructions().any(|(block, inst)| {
+    // Nor is what was written last: the same in all lanes, whatever was there before.
+    let stores = || {
+        cx.instructions().filter(|&(_, inst)| {
+            let op = &function.insts[inst].op;
+            matches!(op, Op::Store(access) if access.space == Space::Local)
+        })
+    };
+    let place = constant_distance(function, address);
+    let is_before = |one: (Block, Inst), other: (Block, Inst)| match one.0 == other.0 {
+        true => {
+            let insts = &function.blocks[one.0].insts;
+            let at = |inst: Inst| insts.iter().position(|&i| i == inst);
+            at(one.1) <= at(other.1)
+        }
+        false => cx.dominators().dominates(one.0, other.0),
+    };
+    let overwritten = stores().any(|(block, inst)| {
+        let args = &function.insts[inst].args;
+        let is_uniform = |&stored: &Value| cx.uniform(stored, block, scope);
+        constant_distance(function, args[0]) == place
+            && args[1..].iter().all(is_uniform)
+            && is_before((block, inst), reading)
+            && stores().all(|other| {
+                let into = function.insts[other.1].args[0];
+                let (base, distance) = constant_distance(function, into);
+                is_before(other, (block, inst))
+                    || !may_be(array(into))
+                    || base == place.0 && distance != place.1
+            })
+    });
+    if overwritten {
+        return true;
+    }
+    !stores().any(|(block, inst)| {
         let data = &function.insts[inst];
-        matches!(&data.op, Op::Store(access) if access.space == Space::Local)
-            && may_be(array(data.args[0]))
+        may_be(array(data.args[0]))
             && (data.args[1..].iter()).any(|&stored| {
                 !cx.uniform(stored, block, scope) && !cx.causes(stored).into_iter().any(from_there)
             })
     })
+}
+
+/// An address as a constant distance from a pointer.
+fn constant_distance(function: &Function, mut address: Value) -> (Value, i64) {
+    let mut distance = 0i64;
+    while let Some(data) = function.defining(address)
+        && data.op == Op::PtrAdd
+        && let Some(by) = function.int_constant(data.args[1])
+    {
+        distance = distance.wrapping_add(by);
+        address = data.args[0];
+    }
+    (address, distance)
 }
 
 /// Nothing is carried from round to round, and nothing is written: the lanes wait for what others write.
@@ -696,7 +789,8 @@ fn only_waits(cx: &Context<'_>, header: Block) -> bool {
         })
 }
 
-/// The branch divides a coordinate by a number that only an instantiation or a build tells: `warp / WARPS_PER_TILE`.
+/// The branch divides a coordinate by a number that only an instantiation or a build tells, or compares it with one:
+/// `warp / WARPS_PER_TILE`, `row * 4 < CHANNELS`.
 fn left_to_an_instantiation(cx: &Context<'_>, branch: Block) -> bool {
     let function = cx.function;
     let mut work: Vec<Value> = function.blocks[branch]
@@ -721,6 +815,9 @@ fn left_to_an_instantiation(cx: &Context<'_>, branch: Block) -> bool {
                 | BinaryOp::ShrUnsigned,
                 _,
             ) if left_open(function, data.args[1]) => return true,
+            Op::IntCompare(_) if data.args.iter().any(|&side| left_open(function, side)) => {
+                return true;
+            }
             Op::Load(_) | Op::Atomic(..) | Op::Texture(_) => {}
             _ => work.extend(data.args.iter().copied()),
         }

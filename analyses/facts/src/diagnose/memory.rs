@@ -427,8 +427,13 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             ..=4 if wide.is_none() => "passes",
             _ => "times the passes",
         };
+        // A few lanes may be fewer still.
+        let takes = match access.partial {
+            true => "takes up to",
+            false => "takes",
+        };
         let message = format!(
-            "{ways}-way bank conflict{stride}{rows}: the access to {} takes {ways} {passes}{advice}",
+            "{ways}-way bank conflict{stride}{rows}: the access to {} {takes} {ways} {passes}{advice}",
             Context::quoted(&access.base, "shared memory")
         );
         out.push(finding(

@@ -739,7 +739,7 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, compare: Value
     if rounded_to_the_step(cx, header, counter, limit) {
         return true;
     }
-    if left_open(function, limit) {
+    if left_open(function, limit) || in_rows_of_the_grid(cx, header, counter) {
         return true;
     }
     match function
@@ -754,6 +754,77 @@ pub(super) fn may_be_whole_tiles(cx: &Context<'_>, header: Block, compare: Value
         Some(Op::Const(_)) => steps(cx, header, counter).is_some_and(|step| step.symbolic),
         _ => false,
     }
+}
+
+/// `for (i = blockIdx.x * width + ..; .. ; i += gridDim.x * width)`: a block takes a row in each round, and only the host
+/// knows that there are whole ones, as wide as the block reaches.
+fn in_rows_of_the_grid(cx: &Context<'_>, header: Block, counter: Value) -> bool {
+    let function = cx.function;
+    let ValueDef::Param(_, number) = function.values[counter].def else {
+        return false;
+    };
+    let factors = |value: Value, of: fn(&Special) -> bool| -> Option<Value> {
+        let product = function.defining(below(function, value))?;
+        if !matches!(product.op, Op::Binary(BinaryOp::Mul, _)) {
+            return None;
+        }
+        let is_grid = |value: Value| {
+            let data = function.defining(below(function, value));
+            matches!(data.map(|data| &data.op), Some(Op::Special(special)) if of(special))
+        };
+        let (a, b) = (product.args[0], product.args[1]);
+        let width = match (is_grid(a), is_grid(b)) {
+            (true, false) => below(function, b),
+            (false, true) => below(function, a),
+            _ => return None,
+        };
+        let data = function.defining(width);
+        let of_the_launch = matches!(
+            data.map(|data| &data.op),
+            Some(Op::Const(_) | Op::Special(_))
+        );
+        (!of_the_launch).then_some(width)
+    };
+    let (mut step, mut first) = (None, None);
+    for &before in &cx.flow.predecessors[header] {
+        for edge in function.blocks[before].terminator.edges() {
+            let arg = edge.args.get(number as usize);
+            let Some(&arg) = arg.filter(|_| edge.block == header) else {
+                continue;
+            };
+            let Some(sum) = function.defining(below(function, arg)) else {
+                return false;
+            };
+            if !matches!(sum.op, Op::Binary(BinaryOp::Add, _)) {
+                return false;
+            }
+            let mut parts = sum.args.iter();
+            let found = match cx.flow.position[before] >= cx.flow.position[header] {
+                true => (
+                    &mut step,
+                    parts.find_map(|&p| factors(p, |s| matches!(s, Special::GridDim(_)))),
+                ),
+                false => (
+                    &mut first,
+                    parts.find_map(|&p| factors(p, |s| matches!(s, Special::BlockId(_)))),
+                ),
+            };
+            let (kept, Some(width)) = found else {
+                return false;
+            };
+            if kept.replace(width).is_some_and(|before| before != width) {
+                return false;
+            }
+        }
+    }
+    let is_same = |a: Value, b: Value| {
+        let (Some(x), Some(y)) = (function.defining(a), function.defining(b)) else {
+            return false;
+        };
+        matches!(x.op, Op::Load(_)) && x.op == y.op && x.args == y.args
+    };
+    step.zip(first)
+        .is_some_and(|(a, b)| a == b || is_same(a, b))
 }
 
 /// `for (i = .. ; i < (n + s - 1) / s * s; i += s)`, whatever `s` is.
@@ -972,6 +1043,8 @@ fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, dept
                 let side = |number: usize| growth(cx, data.args[number], header, DEPTH);
                 side(0)?.plus(-1, side(1)?)
             });
+            let own = |number: usize| own_part(cx, data.args[number], at);
+            let found = found.or_else(|| own(0)?.plus(-1, own(1)?));
             let Some(difference) = found.filter(|difference| difference.spread == 0) else {
                 return false;
             };
@@ -992,6 +1065,31 @@ fn holds_first(cx: &Context<'_>, condition: Value, at: Block, wanted: bool, dept
             }
         }
         _ => false,
+    }
+}
+
+/// What lanes have of their own in a sum with what they share, in one round.
+fn own_part(cx: &Context<'_>, value: Value, at: Block) -> Option<Growth> {
+    // What all read of one lane is the same in all, as long as that lane is there: that it is, is what is asked.
+    let shared = |value: Value| {
+        let data = cx.function.defining(below(cx.function, value));
+        let of_one_lane = data.is_some_and(|data| {
+            matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::ShuffleIndex)
+                && cx.function.int_constant(data.args[1]).is_some()
+        });
+        of_one_lane || cx.uniform(value, at, Scope::Subgroup)
+    };
+    if shared(value) {
+        return Some(Growth::default());
+    }
+    let sum = cx.function.defining(value)?;
+    if !matches!(sum.op, Op::Binary(BinaryOp::Add, _)) {
+        return None;
+    }
+    match (shared(sum.args[0]), shared(sum.args[1])) {
+        (true, false) => growth(cx, sum.args[1], None, DEPTH),
+        (false, true) => growth(cx, sum.args[0], None, DEPTH),
+        _ => None,
     }
 }
 

@@ -8,15 +8,27 @@
 use super::Context;
 use super::rounds::below;
 use crate::model::*;
+use ir::loops::LoopId;
 use ir::{BinaryOp, Block, Op, Value};
 
 /// The bytes that the iterations of a short counted loop access one beside the other in a lane, each as far from the
-/// one before as it is wide; `None`: it is no such loop.
+/// one before as it is wide; `None`: it is no such loop. Short loops in it that stay at one address are unrolled with it.
 pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Option<u64> {
-    const ROUNDS: u64 = 16;
+    const DEPTH: usize = 3;
     let block = cx.block_of[access.inst]?;
+    for own in cx.forest().around(block).take(DEPTH) {
+        if let Some(bytes) = of_loop(cx, access, own)? {
+            return Some(bytes);
+        }
+    }
+    None
+}
+
+/// Of one loop around the access. Inside `None`: the address stays the same in it; outside: nothing is known of what is
+/// around it.
+fn of_loop(cx: &Context<'_>, access: &AccessFact, own: LoopId) -> Option<Option<u64>> {
+    const ROUNDS: u64 = 16;
     let forest = cx.forest();
-    let own = forest.of(block)?;
     let header = forest.loops[own].header;
     let fact = cx.facts.loops.iter().find(|l| l.header == header)?;
     let rounds = fact
@@ -35,7 +47,11 @@ pub(super) fn bytes_side_by_side(cx: &Context<'_>, access: &AccessFact) -> Optio
         }
     }
     let width = u64::from(access.bytes);
-    (steps?.unsigned_abs() == width).then(|| rounds.saturating_mul(width))
+    match steps {
+        None => Some(None),
+        Some(step) if step.unsigned_abs() == width => Some(Some(rounds.saturating_mul(width))),
+        Some(_) => None,
+    }
 }
 
 /// How much a value grows where the header's parameter grows by one; `None`: by no constant.
@@ -44,7 +60,7 @@ fn factor_of(
     value: Value,
     param: Value,
     forest: &ir::loops::LoopForest,
-    own: ir::loops::LoopId,
+    own: LoopId,
     depth: u32,
 ) -> Option<i64> {
     if value == param {

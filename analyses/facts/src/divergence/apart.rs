@@ -69,6 +69,13 @@ impl Engine<'_> {
         self.taken.as_ref().unwrap_or(&self.flow)
     }
 
+    /// Whether a loop has a way back that may be taken: else each lane goes through it once.
+    pub(crate) fn comes_back(&self, id: ir::loops::LoopId) -> bool {
+        let header = self.forest.loops[id].header;
+        let before = &self.taken().predecessors[header];
+        before.iter().any(|&block| self.forest.contains(id, block))
+    }
+
     fn walk_apart(
         &mut self,
         block: Block,

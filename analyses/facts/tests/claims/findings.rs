@@ -1506,6 +1506,24 @@ fn wide_accesses_where_they_can_be_aligned() {
     assert!(!told(5));
 }
 
+/// A short loop that stays at the address is unrolled with the one around it, whose rounds lie side by side.
+#[test]
+fn rounds_side_by_side_around_another_loop() {
+    let told = |index: &str| {
+        let body = format!(
+            "int i = threadIdx.x; float s = 0;
+             for (int j = 0; j < 4; ++j) for (int r = 0; r < 3; ++r) s += in[r + m] * in[{index}];
+             out[i] = s;"
+        );
+        let all = messages(&kernel("", &body), Dialect::Cuda);
+        all.iter()
+            .any(|(_, message)| message.contains("one vector access"))
+    };
+    assert!(told("i * 4 + j"));
+    assert!(!told("i * 8 + j * 2"));
+    assert!(!told("i * 16 + j + r * 4"));
+}
+
 /// What lies in private memory is known where something that differs between lanes is written to it.
 #[test]
 fn loops_that_private_memory_ends() {

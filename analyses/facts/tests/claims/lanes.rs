@@ -119,6 +119,9 @@ fn lanes_of_the_first_warp() {
         ("t * 4 % 64 == 4", |t| t * 4 % 64 == 4),
         ("t / 2 % 16 == 3", |t| t / 2 % 16 == 3),
         ("t / 2 * 4 % 64 == 8", |t| t / 2 * 4 % 64 == 8),
+        ("(t & (warpSize - 1)) == 3", |t| t == 3),
+        ("t % 96 % 32 == 3", |t| t == 3),
+        ("(t & 63) % 32 == 3", |t| t == 3),
         ("(t / 4 << 3) % 64 == 8", |t| ((t / 4) << 3) % 64 == 8),
         // The first block has the first numbers, the first row of a tile its first.
         ("gid < 5", |t| t < 5),
@@ -137,6 +140,9 @@ fn lanes_of_the_first_warp() {
     for condition in [
         "t < n",
         "t / 2 % 32 == 3",
+        "t % 96 == 3",
+        "(t & 63) == 3",
+        "t % 48 % 32 == 3",
         "t * 3 % 64 == 3",
         "t / 2 * 4 % 128 == 8",
         "t > 28",

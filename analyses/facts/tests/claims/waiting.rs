@@ -157,3 +157,118 @@ fn arguments_that_differ() {
         "__global__ void k(int* o, int c) { if (o[c + threadIdx.x] > 3) __syncthreads(); }";
     assert_eq!(found(kernel).len(), 1);
 }
+
+/// In a loop that the last lanes leave first, the first lane is there as long as any is.
+#[test]
+fn what_the_first_lane_fetches_for_all() {
+    let told = |lane: &str, after: &str| {
+        let text = kernel(
+            "",
+            &format!(
+                "int lane = t & 31;
+                 for (;;) {{
+                   int first = 0;
+                   if (lane == 0) first = atomicAdd(o, 32);
+                   first = __shfl_sync(0xffffffff, first, {lane});
+                   if (first + lane >= n) break;
+                   o[first + lane] = v;
+                 }}
+                 {after}"
+            ),
+        );
+        let all = found(&text).into_iter().map(|(code, _)| code);
+        all.filter(|code| matches!(code, Code::WarpSyncMask | Code::ShuffleInactiveSource))
+            .count()
+    };
+    assert_eq!(told("0", ""), 0);
+    assert!(told("31", "") > 0);
+    assert!(told("0", "v = __shfl_sync(0xffffffff, v, 3);") > 0);
+    assert!(told("0", "__syncwarp();") > 0);
+}
+
+/// Lanes that a condition tells exactly are there, others are not.
+#[test]
+fn sources_among_the_lanes_that_a_condition_tells() {
+    let told = |lane: u32, condition: &str| {
+        let body = format!("if ({condition}) v = __shfl_sync(0xff, v, {lane});");
+        let all = found(&kernel("", &body));
+        all.iter()
+            .any(|(code, _)| *code == Code::ShuffleInactiveSource)
+    };
+    assert!(!told(5, "(t & 31) < 8"));
+    assert!(told(5, "t < n"));
+    assert!(told(8, "(t & 31) < 8"));
+}
+
+/// The bound and the step of a loop over the grid by a width that is a parameter: whole rows, as the host makes them.
+#[test]
+fn rows_of_the_grid_are_whole() {
+    let told = |first: &str, step: &str| {
+        let text = format!(
+            "__global__ void k(int* o, int n, int w) {{
+               __shared__ int s[256];
+               for (int i = {first}; i < n; i += {step}) {{
+                 s[threadIdx.x] = o[i];
+                 __syncthreads();
+                 o[i] = s[w];
+                 __syncthreads();
+               }}
+             }}"
+        );
+        let all = found(&text);
+        all.iter()
+            .any(|(code, _)| *code == Code::BarrierInDivergentLoop)
+    };
+    assert!(!told("blockIdx.x * w + threadIdx.x", "gridDim.x * w"));
+    assert!(!told("threadIdx.x + w * blockIdx.x", "w * gridDim.x"));
+    assert!(told("blockIdx.x * w + threadIdx.x", "gridDim.x * 2"));
+    assert!(told("threadIdx.x", "w * gridDim.x"));
+    assert!(told("blockIdx.x * 100 + threadIdx.x", "gridDim.x * 100"));
+}
+
+/// A number that only an instantiation tells may be a multiple of what a warp covers.
+#[test]
+fn comparisons_with_numbers_of_an_instantiation() {
+    let told = |head: &str, limit: &str| {
+        let text = format!(
+            "{head} __global__ void k(int* o, int n) {{
+               int v = o[threadIdx.x];
+               if (threadIdx.x * 4 < {limit}) v = __shfl_sync(0xffffffff, v, 0, 32) + __shfl_xor_sync(0xffffffff, v, 1);
+               o[threadIdx.x] = v;
+             }}"
+        );
+        let all = found(&text);
+        all.iter().any(|(code, _)| *code == Code::WarpSyncMask)
+    };
+    assert!(!told("template <int C>", "C"));
+    assert!(told("", "n"));
+    assert!(told("", "20"));
+}
+
+/// What was written last counts, where nothing that may be there is written behind it.
+#[test]
+fn places_that_are_overwritten() {
+    let told = |writes: &str| {
+        let body = format!("int x[2]; {writes} if (x[0]) __syncthreads();");
+        let all = found(&kernel("", &body));
+        all.iter().any(|(code, _)| *code == Code::DivergentBarrier)
+    };
+    assert!(!told("x[n & 1] = o[t]; x[0] = n;"));
+    assert!(told("x[0] = n; x[n & 1] = o[t];"));
+    assert!(told("x[n & 1] = o[t]; x[0] = o[t + 1];"));
+    assert!(told(
+        "for (int i = 0; i < n; i++) { x[0] = n; x[n & 1] = o[t + i]; }"
+    ));
+}
+
+/// Lanes go once through a loop that always ends its first round.
+#[test]
+fn loops_without_a_way_back() {
+    let told = |end: &str| {
+        let body = format!("while (true) {{ if (o[t] > n) {{ v = expf(v); }} {end} }}");
+        let all = found(&kernel("", &body));
+        all.iter().any(|(code, _)| *code == Code::DivergentLoop)
+    };
+    assert!(!told("break;"));
+    assert!(told("if (o[t + v++] == 3) break;"));
+}

@@ -34,8 +34,8 @@ pub struct Assumed {
     pub numbers: bool,
     /// Template parameters of which instantiations in sight disagree, and the first that one of them gives.
     pub first_of: Vec<(SmolStr, SmolStr)>,
-    /// Template parameters that nothing determines and that are taken to be what `guessed_type` says.
-    pub guesses: Vec<SmolStr>,
+    /// Template parameters that nothing determines, and what they are taken to be.
+    pub guesses: Vec<(SmolStr, SmolStr)>,
 }
 
 impl Assumed {
@@ -93,8 +93,7 @@ impl Assumed {
             parts.push(format!("{}, one of those in sight", first.join(" and ")));
         }
         if !self.guesses.is_empty() {
-            let guess = |name: &SmolStr| format!("`{name}` = `{}`", guessed_type(name).1);
-            let guesses: Vec<String> = self.guesses.iter().map(guess).collect();
+            let guesses: Vec<String> = self.guesses.iter().map(equals).collect();
             parts.push(format!(
                 "{}, which nothing in sight tells",
                 guesses.join(" and ")
@@ -104,9 +103,8 @@ impl Assumed {
     }
 }
 
-/// The type of a template parameter that nothing determines, with how it is written: `int` for `IdxT`, `IndexType` and their
-/// like, `float` for others.
-pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
+/// Whether the name of a type says that it is an integer: `IdxT`, `IndexType`, `i_t` and their like.
+pub(super) fn names_whole(name: &str) -> bool {
     const WHOLE: [&str; 18] = [
         "idx", "index", "indices", "nnz", "vertex", "int", "integer", "size", "offset", "ordinal",
         "count", "counter", "length", "id", "off", "len", "pos", "position",
@@ -130,10 +128,7 @@ pub(super) fn guessed_type(name: &str) -> (CType, &'static str) {
         let one = word.strip_suffix('s').unwrap_or(word);
         WHOLE.contains(&word.as_str()) || WHOLE.contains(&one)
     };
-    match words.iter().any(whole) {
-        true => (CType::INT, "int"),
-        false => (CType::FLOAT, "float"),
-    }
+    words.iter().any(whole) || matches!(words.as_slice(), [i, t] if i == "i" && t == "t")
 }
 
 /// Functions that hand a template argument on to each other.
@@ -344,7 +339,7 @@ impl Context<'_> {
         let env = self.env;
         let mut words = Vec::new();
         for one in env.instantiations.iter() {
-            if one.name != on.function || depth >= MOST_HANDED_ON {
+            if one.name != on.owner || depth >= MOST_HANDED_ON {
                 continue;
             }
             match one.arguments.get(parameter) {

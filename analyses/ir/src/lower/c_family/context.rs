@@ -262,8 +262,10 @@ pub struct Context<'a> {
     pub(super) undecided: FxHashMap<SmolStr, CType>,
     pub(super) growths: super::inlining::Growths,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::arguments::Changed>>,
-    /// Type parameters that were taken to be `float`.
-    pub assumed_types: Vec<SmolStr>,
+    /// Type parameters that nothing determines, and what they were taken to be.
+    pub assumed_types: Vec<(SmolStr, SmolStr)>,
+    /// Types that the function that is lowered needs to be integers, by name.
+    pub(super) whole_types: FxHashSet<SmolStr>,
     /// What is taken for granted of the function that is lowered.
     pub assumed: super::assumed::Assumed,
     /// The class of a method that is lowered on its own is instantiated: options name its parameters, too.
@@ -354,6 +356,7 @@ impl<'a> Context<'a> {
             growths: Default::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
+            whole_types: FxHashSet::default(),
             assumed: super::assumed::Assumed::default(),
             of_root_class: false,
             aliases: FxHashMap::default(),

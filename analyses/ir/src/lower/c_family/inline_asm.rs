@@ -1,9 +1,11 @@
-//! Inline assembly: an opaque value of its operands.
+//! Inline assembly: a special register where the text reads one and no more, an opaque value of its operands else.
 
 use super::context::*;
 use super::value::*;
+use crate::entity::Value;
 use crate::function::{BranchKind, Terminator};
 use crate::inst::*;
+use crate::lower::ptx::operand::special_register;
 use crate::types::Type;
 use syntax::c_family::ast::{self};
 
@@ -40,6 +42,13 @@ impl Context<'_> {
         if statement == "trap" && !self.is_c() {
             return self.fails();
         }
+        if let ([(place, 1, span)], [ty], true) =
+            (places.as_slice(), types.as_slice(), values.is_empty())
+            && let Some(value) = self.register_read(statement, *ty)
+        {
+            let value = RValue::scalar(place.ty.clone(), value);
+            return self.store(place, value, *span);
+        }
         let pure = !asm.volatile && asm.clobbers.is_empty() && !asm.outputs.is_empty();
         let op = Op::Asm {
             template: asm.template.clone(),
@@ -54,5 +63,30 @@ impl Context<'_> {
             at += count;
             self.store(&place, value, span);
         }
+    }
+
+    /// What `mov.u32 %0, %%laneid` gives, where `%0` has the register's width. Compilers accept `%laneid`, too.
+    fn register_read(&mut self, statement: &str, ty: Type) -> Option<Value> {
+        let (opcode, operands) = statement.split_once(char::is_whitespace)?;
+        let width: u32 = opcode
+            .strip_prefix("mov.")?
+            .trim_start_matches(['b', 'u', 's'])
+            .parse()
+            .ok()?;
+        let (to, from) = operands.split_once(',')?;
+        let register = from.trim().strip_prefix('%')?;
+        let register = register.strip_prefix('%').unwrap_or(register);
+        if to.trim() != "%0" || register.starts_with(|c: char| !c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let (name, selector) = match register.split_once('.') {
+            Some((name, selector)) => (name, Some(selector)),
+            None => (register, None),
+        };
+        let is_known = matches!((width, ty), (32, Type::I32) | (64, Type::I64));
+        if self.is_c() || !is_known {
+            return None;
+        }
+        special_register(&mut self.builder, &format!("%{name}"), selector, ty)
     }
 }

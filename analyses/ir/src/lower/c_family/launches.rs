@@ -40,8 +40,8 @@ pub struct Instantiation {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HandedOn {
     pub argument: u32,
-    /// The function, by its last name, and which of its parameters it is.
-    pub function: SmolStr,
+    /// The function or the class, by its last name, and which of its parameters it is.
+    pub owner: SmolStr,
     pub parameter: u32,
 }
 
@@ -78,8 +78,8 @@ pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
             let host = Host::default();
             found.extend(host.instantiation(name, None, &[]));
         }
-        ItemKind::Function(function) => function_launches(function, &[], &mut found),
-        ItemKind::Struct(declared) => methods(declared, &mut Vec::new(), &mut found, 0),
+        ItemKind::Function(function) => function_launches(function, &Around::default(), &mut found),
+        ItemKind::Struct(declared) => methods(declared, &mut Around::default(), &mut found, 0),
         _ => {}
     }
     for mut one in found {
@@ -90,18 +90,49 @@ pub fn of_item(item: &ParsedItem, out: &mut Vec<Instantiation>) {
     }
 }
 
-fn methods(declared: &Struct, around: &mut Vec<SmolStr>, out: &mut Vec<Instantiation>, depth: u32) {
+/// What the classes around a method declare.
+#[derive(Default)]
+struct Around {
+    /// Their fields and template parameters.
+    names: Vec<SmolStr>,
+    parameters: Vec<Owned>,
+}
+
+/// A template parameter and what has it.
+#[derive(Clone, Debug)]
+struct Owned {
+    name: SmolStr,
+    owner: SmolStr,
+    number: u32,
+}
+
+fn owned(names: &[SmolStr], owner: &SmolStr) -> impl Iterator<Item = Owned> {
+    (0..).zip(names).map(|(number, name)| Owned {
+        name: name.clone(),
+        owner: owner.clone(),
+        number,
+    })
+}
+
+fn methods(declared: &Struct, around: &mut Around, out: &mut Vec<Instantiation>, depth: u32) {
     if depth > 8 {
         return;
     }
-    let before = around.len();
-    template_names(declared.template.as_ref(), around);
+    let before = (around.names.len(), around.parameters.len());
+    template_names(declared.template.as_ref(), &mut around.names);
+    let last = declared.name.as_ref().and_then(|name| name.segments.last());
+    if let Some(last) = last.filter(|last| last.template_arguments.is_none()) {
+        let own = &around.names[before.0..];
+        around.parameters.extend(owned(own, &last.ident.name));
+    }
     for member in &declared.members {
         if let Member::Fields(fields) = member {
-            around.extend(fields.declarators.iter().filter_map(|d| match &d.name {
-                DeclaratorName::Plain(ident) => Some(ident.name.clone()),
-                _ => None,
-            }));
+            around
+                .names
+                .extend(fields.declarators.iter().filter_map(|d| match &d.name {
+                    DeclaratorName::Plain(ident) => Some(ident.name.clone()),
+                    _ => None,
+                }));
         }
     }
     for member in &declared.members {
@@ -111,7 +142,42 @@ fn methods(declared: &Struct, around: &mut Vec<SmolStr>, out: &mut Vec<Instantia
             _ => {}
         }
     }
-    around.truncate(before);
+    around.names.truncate(before.0);
+    around.parameters.truncate(before.1);
+}
+
+/// Of `template <class A, class B> void S<A, B>::f()`: the parameters that are the class's.
+fn of_class_outside(function: &Function) -> Vec<Owned> {
+    let FunctionName::Plain(name) = &function.name else {
+        return Vec::new();
+    };
+    let [.., class, _] = name.segments.as_slice() else {
+        return Vec::new();
+    };
+    let arguments = class.template_arguments.as_deref().unwrap_or(&[]);
+    let arguments = (0..).zip(arguments);
+    let found = arguments.filter_map(|(number, argument)| {
+        let name = match argument {
+            TemplateArgument::Type(ty) | TemplateArgument::Ambiguous(ty, _) => match &ty.kind {
+                TypeKind::Named(name) => name,
+                _ => return None,
+            },
+            TemplateArgument::Value(Expr {
+                kind: ExprKind::Name(name),
+                ..
+            }) => name,
+            _ => return None,
+        };
+        match name.segments.as_slice() {
+            [only] => Some(Owned {
+                name: only.ident.name.clone(),
+                owner: class.ident.name.clone(),
+                number,
+            }),
+            _ => None,
+        }
+    });
+    found.collect()
 }
 
 fn template_names(template: Option<&TemplateParameters>, out: &mut Vec<SmolStr>) {
@@ -119,7 +185,7 @@ fn template_names(template: Option<&TemplateParameters>, out: &mut Vec<SmolStr>)
     out.extend(parameters.filter_map(|p| p.name.as_ref().map(|name| name.name.clone())));
 }
 
-fn function_launches(function: &Function, around: &[SmolStr], out: &mut Vec<Instantiation>) {
+fn function_launches(function: &Function, around: &Around, out: &mut Vec<Instantiation>) {
     let FunctionBody::Block(body) = &function.body else {
         return;
     };
@@ -215,13 +281,12 @@ struct Host {
     scoped: Vec<Scoped>,
     /// A method that is defined outside of its class: a plain name may be one of its fields.
     of_class: bool,
-    name: SmolStr,
-    /// Its template parameters.
-    parameters: Vec<SmolStr>,
+    /// Template parameters in sight, the nearest last.
+    parameters: Vec<Owned>,
 }
 
 impl Host {
-    fn of(function: &Function, body: &Block, around: &[SmolStr]) -> Host {
+    fn of(function: &Function, body: &Block, around: &Around) -> Host {
         let mut host = Host {
             locals: FxHashMap::default(),
             initial: FxHashMap::default(),
@@ -233,12 +298,16 @@ impl Host {
                 | FunctionName::Destructor(name) => name.segments.len() > 1,
                 _ => true,
             },
-            name: super::env::function_last_name(&function.name),
             parameters: Vec::new(),
         };
-        template_names(function.template.as_ref(), &mut host.parameters);
-        let mut other: Vec<SmolStr> = around.to_vec();
-        other.extend(host.parameters.iter().cloned());
+        let mut own = Vec::new();
+        template_names(function.template.as_ref(), &mut own);
+        host.parameters = around.parameters.clone();
+        host.parameters
+            .extend(owned(&own, &super::env::function_last_name(&function.name)));
+        host.parameters.extend(of_class_outside(function));
+        let mut other: Vec<SmolStr> = around.names.clone();
+        other.extend(own);
         let named = |parameters: &[Parameter], other: &mut Vec<SmolStr>| {
             other.extend(
                 parameters
@@ -532,12 +601,12 @@ impl Host {
         let [only] = name.segments.as_slice() else {
             return None;
         };
-        let mut parameters = self.parameters.iter();
-        let parameter = parameters.position(|parameter| *parameter == only.ident.name)?;
+        let mut parameters = self.parameters.iter().rev();
+        let parameter = parameters.find(|parameter| parameter.name == only.ident.name)?;
         Some(HandedOn {
             argument: number,
-            function: self.name.clone(),
-            parameter: u32::try_from(parameter).ok()?,
+            owner: parameter.owner.clone(),
+            parameter: parameter.number,
         })
     }
 

@@ -61,6 +61,7 @@ pub mod undeclared;
 pub mod unseen;
 pub mod value;
 pub mod visit;
+mod whole_types;
 
 pub use assumed::Assumed;
 pub use env::{Environment, ItemDeclaration, missing_headers};

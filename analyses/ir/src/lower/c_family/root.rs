@@ -297,6 +297,9 @@ impl Context<'_> {
         let Some(function) = function_ref.function() else {
             return;
         };
+        if function.template.is_some() || matches!(callee.function, FunctionRef::Member { .. }) {
+            self.whole_types = super::whole_types::whole_types(function);
+        }
         self.builder.function.internal = self.is_c() && self.is_internal(&callee.name);
         let words = function.specifiers.words;
         if words.has(SpecifierSet::EXPORT) || words.has(SpecifierSet::VIRTUAL) {
@@ -409,7 +412,7 @@ impl Context<'_> {
         }
         let assumed = std::mem::take(&mut self.assumed_types);
         if kind == FunctionKind::Kernel && outlined.is_none() {
-            self.assumed_float(&assumed, function.template.as_ref());
+            self.tell_assumed_types(&assumed, function.template.as_ref());
         }
         if outlined.is_none() {
             self.assumed.guesses = assumed;
@@ -425,22 +428,32 @@ impl Context<'_> {
 
     /// Says that an entry which nobody launches in sight is shown for types that nobody named, at the first of them.
     /// Device functions have their facts where they are called, too.
-    fn assumed_float(&mut self, names: &[SmolStr], template: Option<&ast::TemplateParameters>) {
+    fn tell_assumed_types(
+        &mut self,
+        taken: &[(SmolStr, SmolStr)],
+        template: Option<&ast::TemplateParameters>,
+    ) {
+        let is_taken = |ident: &&ast::Ident| taken.iter().any(|(name, _)| *name == ident.name);
         let mut parameters = template.into_iter().flat_map(|t| &t.parameters);
-        let place = parameters.find_map(|p| p.name.as_ref().filter(|n| names.contains(&n.name)));
+        let place = parameters.find_map(|p| p.name.as_ref().filter(is_taken));
         let span = place.map_or(self.builder.function.name_span, |ident| ident.span);
-        let list: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-        let message = match list.as_slice() {
-            [] => return,
-            [one] => {
-                format!("template parameter {one} is not known here and is taken to be `float`")
-            }
-            all => format!(
-                "template parameters {} are not known here and are taken to be `float`",
-                all.join(", ")
-            ),
-        };
-        self.remark(span, message);
+        for written in ["float", "int"] {
+            let of_it = taken.iter().filter(|(_, ty)| ty == written);
+            let list: Vec<String> = of_it.map(|(name, _)| format!("`{name}`")).collect();
+            let message = match list.as_slice() {
+                [] => continue,
+                [one] => {
+                    format!(
+                        "template parameter {one} is not known here and is taken to be `{written}`"
+                    )
+                }
+                all => format!(
+                    "template parameters {} are not known here and are taken to be `{written}`",
+                    all.join(", ")
+                ),
+            };
+            self.remark(span, message);
+        }
     }
 
     /// Calls that may assign private globals are given their addresses.

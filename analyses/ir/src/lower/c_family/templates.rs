@@ -3,7 +3,7 @@
 //! A value parameter that nothing determines is a uniform symbol, `Op::Parameter`; a type parameter that nothing
 //! determines is `float`, and a problem says so.
 
-use super::assumed::guessed_type;
+use super::assumed::names_whole;
 use super::context::{Context, Local, Scope};
 use super::types::*;
 use super::value::{LValue, Parts, RValue};
@@ -79,8 +79,13 @@ impl Context<'_> {
                 Local::Type(ty)
             }
             TemplateParameterKind::Type { default: None } => {
-                self.note_assumed_type(name);
-                Local::Type(guessed_type(name).0)
+                let whole = self.whole_types.contains(name) || names_whole(name);
+                let (ty, written) = match whole {
+                    true => (CType::INT, "int"),
+                    false => (CType::FLOAT, "float"),
+                };
+                self.note_assumed_type(name, written);
+                Local::Type(ty)
             }
             TemplateParameterKind::Value { ty, default } => {
                 if let Some(e) = default
@@ -118,9 +123,10 @@ impl Context<'_> {
         found
     }
 
-    fn note_assumed_type(&mut self, name: &SmolStr) {
-        if !name.is_empty() && !self.assumed_types.contains(name) {
-            self.assumed_types.push(name.clone());
+    fn note_assumed_type(&mut self, name: &SmolStr, written: &'static str) {
+        let taken = (name.clone(), SmolStr::new_static(written));
+        if !name.is_empty() && !self.assumed_types.contains(&taken) {
+            self.assumed_types.push(taken);
         }
     }
 

@@ -26,7 +26,7 @@ mod integer;
 mod memory;
 mod opaque;
 pub mod opcodes;
-mod operand;
+pub(crate) mod operand;
 mod scope;
 #[cfg(test)]
 mod tests;

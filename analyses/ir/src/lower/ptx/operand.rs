@@ -378,18 +378,36 @@ impl<'a> Lowering<'a> {
     }
 
     fn special(&mut self, name: &str, selector: Option<&str>) -> Option<Value> {
-        let axis = match selector {
-            Some("x") | None => 0,
-            Some("y") => 1,
-            Some("z") => 2,
-            _ => 3,
-        };
-        let (special, ty) = special_register(name, axis)?;
-        let Some(special) = special else {
-            return Some(self.b.int(ty, 0));
-        };
-        Some(self.b.special(special, ty))
+        let axis = axis_of(selector);
+        let (_, ty) = builtin_of(name, axis)?;
+        special_register(&mut self.b, name, selector, ty)
     }
+}
+
+fn axis_of(selector: Option<&str>) -> u8 {
+    match selector {
+        Some("x") | None => 0,
+        Some("y") => 1,
+        Some("z") => 2,
+        _ => 3,
+    }
+}
+
+/// Reads a special register of a type: `%tid` with the selector `x`, `%laneid` without one.
+pub(crate) fn special_register(
+    b: &mut FunctionBuilder,
+    name: &str,
+    selector: Option<&str>,
+    wanted: Type,
+) -> Option<Value> {
+    let (special, ty) = builtin_of(name, axis_of(selector))?;
+    if ty != wanted {
+        return None;
+    }
+    Some(match special {
+        Some(special) => b.special(special, ty),
+        None => b.int(ty, 0),
+    })
 }
 
 fn component(selector: &str) -> Option<usize> {
@@ -415,7 +433,7 @@ fn sub_word(selector: &str) -> (i64, Type) {
 }
 
 /// The builtin value that a special register reads; `None` inside for a component that is always 0.
-fn special_register(name: &str, axis: u8) -> Option<(Option<Special>, Type)> {
+fn builtin_of(name: &str, axis: u8) -> Option<(Option<Special>, Type)> {
     let vector = |special: fn(u8) -> Special| {
         // The fourth component of the vector registers reads 0.
         Some(((axis < 3).then(|| special(axis)), Type::I32))
