@@ -13,8 +13,8 @@
 
 use crate::divergence::{Engine, SUBGROUP};
 use crate::lanes;
-use ir::{BinaryOp, Block, Convert, Function, Guard, IntCondition, Op, Terminator, Type, UnaryOp};
-use ir::{Value, ValueDef, WarpKind};
+use ir::{BinaryOp, Block, Convert, Function, Guard, IntCondition, Op, Special, Terminator, Type};
+use ir::{UnaryOp, Value, ValueDef, WarpKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -306,8 +306,15 @@ impl<'e, 'f> Active<'e, 'f> {
     fn tells_lanes_apart(&self, a: Value, b: Value, block: Block) -> bool {
         let engine = self.engine;
         let uniform = |value: Value| engine.level_at(value, block) >= SUBGROUP;
-        let apart =
-            |value: Value| self.steps_with_lanes(value, block) || is_rank(engine.function, value);
+        let conditions = above(engine, block);
+        let holds = |vote: Value| {
+            conditions
+                .iter()
+                .any(|&(value, taken, _)| taken && value == vote)
+        };
+        let apart = |value: Value| {
+            self.steps_with_lanes(value, block) || is_rank(engine.function, value, false, holds)
+        };
         uniform(b) && apart(a) || uniform(a) && apart(b)
     }
 }
@@ -415,15 +422,95 @@ fn union(a: &Family, b: &Family, all: Lanes) -> Family {
     pairs(a, b, |x, y| x | y).unwrap_or_else(|| one_set(all, false))
 }
 
-/// The number of active lanes below: no two lanes have the same.
-pub(crate) fn is_rank(function: &Function, value: Value) -> bool {
-    function.defining(value).is_some_and(|data| {
-        matches!(&data.op, Op::Warp(op) if op.kind == WarpKind::PrefixCountBits)
-            && data.args.first().is_some_and(|&a| {
-                matches!(
-                    function.defining(a).map(|d| &d.op),
-                    Some(Op::Const(bits)) if *bits != 0
-                )
+/// The number of lanes below that are active, or that vote for something that holds here: no two lanes have the same.
+///
+/// ```text
+/// WavePrefixCountBits(true)       __popc(__ballot_sync(all, p) & ((1u << lane) - 1)) where `p` holds
+/// ```
+///
+/// `elected`: lanes that ask for the active ones together are taken to stay together.
+pub(crate) fn is_rank(
+    function: &Function,
+    value: Value,
+    elected: bool,
+    holds: impl Fn(Value) -> bool,
+) -> bool {
+    let votes = |value: Value| match function.int_constant(value) {
+        Some(constant) => constant != 0,
+        None => holds(value),
+    };
+    let Some(data) = function.defining(unconverted(function, value)) else {
+        return false;
+    };
+    match &data.op {
+        Op::Warp(op) if op.kind == WarpKind::PrefixCountBits => {
+            data.args.first().is_some_and(|&vote| votes(vote))
+        }
+        Op::Unary(UnaryOp::PopCount) => {
+            let masked = function.defining(unconverted(function, data.args[0]));
+            masked.is_some_and(|masked| {
+                let [one, other] = masked.args[..] else {
+                    return false;
+                };
+                let is_vote = |mask: Value| {
+                    let vote = function.defining(unconverted(function, mask));
+                    vote.is_some_and(|vote| match &vote.op {
+                        Op::Warp(op) if op.kind == WarpKind::ActiveMask => elected,
+                        Op::Warp(op) if op.kind == WarpKind::Ballot => {
+                            vote.args.first().is_some_and(|&vote| votes(vote))
+                        }
+                        _ => false,
+                    })
+                };
+                let below = |mask: Value| is_mask_of_lanes_below(function, mask);
+                matches!(masked.op, Op::Binary(BinaryOp::And, _))
+                    && (is_vote(one) && below(other) || is_vote(other) && below(one))
             })
+        }
+        _ => false,
+    }
+}
+
+fn unconverted(function: &Function, mut value: Value) -> Value {
+    while let Some(data) = function.defining(value)
+        && matches!(data.op, Op::Convert(_))
+    {
+        value = data.args[0];
+    }
+    value
+}
+
+/// `%lanemask_lt`, `(1 << lane) - 1`.
+fn is_mask_of_lanes_below(function: &Function, mask: Value) -> bool {
+    let defining = |value: Value| function.defining(unconverted(function, value));
+    let constant = |value: Value| function.int_constant(unconverted(function, value));
+    let Some(data) = defining(mask) else {
+        return false;
+    };
+    let bit = match data.op {
+        Op::Special(Special::LaneMaskLt) => return true,
+        Op::Binary(BinaryOp::Sub, _) if constant(data.args[1]) == Some(1) => data.args[0],
+        Op::Binary(BinaryOp::Add, _) if is_all_ones(function, data.args[1]) => data.args[0],
+        _ => return false,
+    };
+    let is_lane = |value: Value| {
+        defining(value).is_some_and(|data| match data.op {
+            Op::Special(Special::LaneId | Special::ThreadId(0)) => true,
+            Op::Binary(BinaryOp::And | BinaryOp::RemUnsigned | BinaryOp::RemSigned, _) => {
+                let own = defining(data.args[0]);
+                own.is_some_and(|own| own.op == Op::Special(Special::ThreadId(0)))
+                    && matches!(constant(data.args[1]), Some(31 | 32 | 63 | 64))
+            }
+            _ => false,
+        })
+    };
+    defining(bit).is_some_and(|data| {
+        matches!(data.op, Op::Binary(BinaryOp::Shl, _))
+            && constant(data.args[0]) == Some(1)
+            && is_lane(data.args[1])
     })
+}
+
+fn is_all_ones(function: &Function, value: Value) -> bool {
+    matches!(function.int_constant(value), Some(-1 | 0xffff_ffff))
 }

@@ -77,6 +77,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             bank_ways: None,
             wide_ways: None,
             granule: None,
+            padded_ways: None,
             lanes,
             partial: lanes < engine.shape.warp,
             address,
@@ -337,6 +338,7 @@ fn in_all_warps(
         fact.bank_ways = pattern.ways;
         fact.wide_ways = pattern.wide;
         fact.granule = pattern.granule;
+        fact.padded_ways = pattern.padded;
     } else {
         fact.sectors = pattern.sectors;
     }
@@ -363,6 +365,7 @@ struct Pattern {
     ways: Option<u32>,
     wide: Option<u32>,
     granule: Option<u32>,
+    padded: Option<u32>,
 }
 
 impl Pattern {
@@ -383,13 +386,19 @@ impl Pattern {
                     addresses.iter().map(|at| at.wrapping_sub(within)).collect();
                 bank_ways(&aligned, set, 16, 16)
             });
+        let ways = shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses)));
+        let padded = ways
+            .filter(|&ways| ways > 1)
+            .and_then(|_| padded(addresses, set, bytes))
+            .map(|addresses| bank_ways(&addresses, set, bytes, pieces.at(&addresses)));
         Pattern {
             stride: steps.all(|s| s == first).then_some(first),
             sectors: Some(touched),
             most_sectors: touched,
-            ways: shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses))),
+            ways,
             wide,
             granule,
+            padded,
         }
     }
     /// As few sectors as the bytes need; one more is what a shift by less than a sector costs. An equal address in all lanes that
@@ -411,6 +420,7 @@ impl Pattern {
                 .max(other.wide)
                 .filter(|_| self.wide.is_some() && other.wide.is_some()),
             granule: self.granule.filter(|_| self.granule == other.granule),
+            padded: self.padded.max(other.padded),
         }
     }
 }
@@ -473,6 +483,32 @@ fn granule(addresses: &[i64]) -> Option<u32> {
         .iter()
         .fold(0, |bits, &address| bits | address.wrapping_sub(first));
     (differing != 0).then(|| 1 << differing.trailing_zeros().min(7))
+}
+
+/// The addresses where rows are longer by one access; a row is what the lanes that share a bank are apart.
+fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Option<Vec<i64>> {
+    let active = || lanes_of(set).filter_map(|lane| addresses.get(lane as usize).copied());
+    let first = active().min()?;
+    let mut row = 0u64;
+    for one in active() {
+        for other in active() {
+            let apart = one.abs_diff(other);
+            if apart.is_multiple_of(BANKS as u64 * 4) {
+                row = gcd(row, apart);
+            }
+        }
+    }
+    let row = i64::try_from(row).ok().filter(|&row| row > 0)?;
+    let longer =
+        |&at: &i64| at.wrapping_add(at.wrapping_sub(first).div_euclid(row).wrapping_mul(bytes));
+    Some(addresses.iter().map(longer).collect())
+}
+
+const fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Passes that the banks need for the worst of an access's pieces: pieces of 8 bytes go by half-warps, of 16 bytes by

@@ -242,6 +242,8 @@ pub struct AccessFact {
     pub wide_ways: Option<u32>,
     /// Shared memory: the addresses of any two lanes are a multiple of so many bytes apart, where that is known.
     pub granule: Option<u32>,
+    /// The passes where the rows that share banks are longer by one access.
+    pub padded_ways: Option<u32>,
     /// The most lanes that take part at once, by the conditions on the way here; the warp's size where nothing is known.
     pub lanes: u32,
     /// They are not all of the warp's.

@@ -549,7 +549,9 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
                 let picks = |value: Value, other: Value| {
                     cx.facts.at(other, block).class == Class::Uniform
                         && (cx.facts.at(value, block).class == Class::Affine
-                            || is_rank(cx.function, value)
+                            || is_rank(cx.function, value, true, |vote| {
+                                holds_on_the_way(cx, vote, block)
+                            })
                             || collective::is_in_one_lane(cx, value, other))
                 };
                 if picks(data.args[0], data.args[1]) || picks(data.args[1], data.args[0]) {
@@ -560,6 +562,29 @@ pub(super) fn selects_one_lane(cx: &Context<'_>, predicate: Value, block: Block)
             Op::Convert(_) => work.push(data.args[0]),
             _ => {}
         }
+    }
+    false
+}
+
+/// What a branch above asked for, on its way here.
+pub(super) fn holds_on_the_way(cx: &Context<'_>, condition: Value, block: Block) -> bool {
+    let dominators = cx.dominators();
+    let mut at = block;
+    while let Some(above) = dominators.immediate(at) {
+        if let Terminator::Branch {
+            condition: asked,
+            then,
+            otherwise,
+            ..
+        } = &cx.function.blocks[above].terminator
+            && *asked == condition
+        {
+            let only = cx.flow.predecessors[then.block].as_slice() == [above];
+            return only
+                && then.block != otherwise.block
+                && dominators.dominates(then.block, block);
+        }
+        at = above;
     }
     false
 }
@@ -615,6 +640,9 @@ fn leaves_by_discard(cx: &Context<'_>, branch: Block) -> bool {
         .any(|&b| matches!(cx.function.blocks[b].terminator, ir::Terminator::Kill))
 }
 
+/// Rounds that are not worth to be told of.
+const FEW: u64 = 4;
+
 /// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
 /// the body has something to wait for.
 fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
@@ -655,6 +683,8 @@ fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
             || rounds::shared_by_the_warp(cx, fact.header, exit)
             || rounds::as_many_in_all_lanes(cx, fact.header)
             || rounds::serves_in_groups(cx, exit)
+            || rounds::in_a_rest(cx, fact.header)
+            || fact.at_most.is_some_and(|rounds| rounds <= FEW)
             || together::decides_for_all(cx, exit, Scope::Subgroup)
         {
             continue;

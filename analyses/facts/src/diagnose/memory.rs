@@ -2,7 +2,8 @@
 
 use super::partial::Partial;
 use super::rounds::below;
-use super::{Context, arrays, finding, side_by_side};
+use super::{Context, arrays, convergence, finding, rounds, side_by_side};
+use crate::active::is_rank;
 use crate::model::*;
 use crate::words;
 use ir::lower::c_family::builtins::hlsl::extensions;
@@ -49,6 +50,9 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         }
         let block = cx.block_of[access.inst];
+        if block.is_some_and(|block| rounds::in_a_rest(cx, block)) {
+            continue;
+        }
         let related = block
             .map(|b| cx.chain(access.address, b))
             .unwrap_or_default();
@@ -133,9 +137,17 @@ fn coalescing(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 && (access.base.is_empty()
                     || unknown.insert((&access.base, &access.stride_text))) =>
             {
+                // A sum of which a part has no name.
+                let stride = match access.stride_text.contains('?') {
+                    true => format!("a stride between lanes{rows} that"),
+                    false => format!(
+                        "a stride of `{}` bytes between lanes{rows}, which",
+                        access.stride_text
+                    ),
+                };
                 let message = format!(
-                    "{base} is {verb} with a stride of `{}` bytes between lanes{rows}, which is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
-                    access.stride_text, access.ideal_sectors
+                    "{base} is {verb} with {stride} is not known here: one sector a lane where it is 32 bytes or more, ideal {} a {warp}",
+                    access.ideal_sectors
                 );
                 out.push(finding(
                     Code::UncoalescedAccess,
@@ -202,7 +214,14 @@ fn is_of_unknown_size(cx: &Context<'_>, access: &AccessFact) -> bool {
     let data = &cx.function.insts[access.inst];
     let moved = match access.kind {
         AccessKind::Load => &data.results[..],
-        _ => data.args.get(1..).unwrap_or_default(),
+        AccessKind::Store => data.args.get(1..).unwrap_or_default(),
+        AccessKind::Atomic(_) => {
+            let args = data.args.get(1..).unwrap_or_default();
+            return [args, &data.results]
+                .into_iter()
+                .flatten()
+                .any(|&value| cx.function.ty(value) == Type::Opaque);
+        }
     };
     let mut moved = moved.iter();
     moved.any(|&value| cx.function.ty(value) == Type::Opaque)
@@ -363,6 +382,7 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             .or_default() += u64::from(access.bytes);
     }
     let rows = of_rows(cx);
+    let mut warp = None;
     for access in cx
         .facts
         .accesses
@@ -417,6 +437,10 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Some(distance) if distance < 32 => "; keep its components in arrays of their own",
             None if of_wide => "; keep its components in arrays of their own",
             None if ways == 2 => "",
+            // Rows that begin one element later each may still meet: `(lane % 4) * 2 * width + lane / 4`.
+            None if wide.is_none() && access.padded_ways.is_some_and(|left| left * 2 > ways) => {
+                "; pad the row by more than one element, or permute its elements"
+            }
             // A row stays aligned for its wide accesses.
             _ if access.bytes == 16 || wide.is_some() => "; pad the row by 16 bytes",
             _ if access.bytes == 8 => "; pad the row by 8 bytes",
@@ -428,7 +452,12 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => "times the passes",
         };
         // A few lanes may be fewer still.
-        let takes = match access.partial {
+        let some = access.partial
+            || cx.block_of[access.inst].is_some_and(|block| {
+                let warp = warp.get_or_insert_with(|| cx.partial(Scope::Subgroup));
+                some_lanes_of_a_block(cx, warp, block)
+            });
+        let takes = match some {
             true => "takes up to",
             false => "takes",
         };
@@ -444,6 +473,34 @@ fn banks(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// A branch above splits the lanes by something else than the end of the data, at which few of the grid's blocks are.
+fn some_lanes_of_a_block(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+    warp.edges_to(block).iter().any(|&(branch, _)| {
+        let lanes = cx.facts.branch(branch).and_then(|fact| fact.lanes);
+        let selector = cx.function.blocks[branch].terminator.selector();
+        lanes.is_none() && selector.is_some_and(|selector| !counts_blocks(cx.function, selector))
+    })
+}
+
+/// A comparison with a number of the grid's threads.
+fn counts_blocks(function: &Function, condition: Value) -> bool {
+    let (mut work, mut seen) = (vec![condition], FxHashSet::default());
+    while let Some(value) = work.pop() {
+        if !seen.insert(value) || seen.len() > 64 {
+            continue;
+        }
+        let Some(data) = function.defining(value) else {
+            continue;
+        };
+        match data.op {
+            Op::Special(Special::BlockId(_)) => return true,
+            Op::Binary(BinaryOp::RemSigned | BinaryOp::RemUnsigned, _) | Op::Load(_) => {}
+            _ => work.extend(data.args.iter().copied()),
+        }
+    }
+    false
 }
 
 /// `8*s`: whatever the uniform factor is, lanes that are as far apart as the constant one says share banks.
@@ -527,6 +584,16 @@ pub(super) fn values_read(function: &Function) -> FxHashSet<Value> {
     read
 }
 
+/// `error_count`, `g.overflow`, `numFailed`: it is not counted when all goes well.
+fn counts_failures(base: &str) -> bool {
+    let lower = base.to_ascii_lowercase();
+    let mut words = lower.split(|c: char| !c.is_ascii_alphabetic());
+    ["error", "fail", "overflow", "invalid"]
+        .iter()
+        .any(|word| lower.contains(word))
+        || words.any(|word| matches!(word, "err" | "errs" | "bad" | "wrong"))
+}
+
 fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
     // Whether all lanes or one calls a function, its callers tell.
     if cx.function.kind == FunctionKind::Device {
@@ -541,6 +608,8 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if access.class != AccessClass::Uniform
             || access.lanes == 1
             || ir::is_counter(&access.base)
+            || counts_failures(&access.base)
+            || is_of_unknown_size(cx, access)
             // What looks like an atomic operation is an instruction to the driver.
             || extensions::is_driver_buffer(&access.base)
             || cx.left_to_callers(access.address)
@@ -555,6 +624,7 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
         if cx.block_of[access.inst].is_some_and(|block| {
             is_one_lane_of_an_instantiation(cx, partial, block)
                 || holds_a_ticket(cx, partial, block)
+                || is_elected(cx, partial, block)
         }) {
             continue;
         }
@@ -582,6 +652,29 @@ fn atomics(cx: &Context<'_>, out: &mut Vec<Finding>) {
             Vec::new(),
         ));
     }
+}
+
+/// `if (__popc(__activemask() & lanes_below) == 0)`.
+fn is_elected(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
+    warp.edges_to(block).iter().any(|&(branch, target)| {
+        let Terminator::Branch {
+            condition, then, ..
+        } = &cx.function.blocks[branch].terminator
+        else {
+            return false;
+        };
+        let asked = cx.function.defining(*condition);
+        then.block == target
+            && asked.is_some_and(|asked| {
+                asked.op == Op::IntCompare(IntCondition::Equal)
+                    && asked.args.iter().any(|&side| {
+                        is_rank(cx.function, side, true, |vote| {
+                            convergence::holds_on_the_way(cx, vote, branch)
+                        })
+                    })
+                    && (asked.args.iter()).any(|&side| cx.uniform(side, branch, Scope::Subgroup))
+            })
+    })
 }
 
 /// `if (atomicAdd(&taken, 1) == 0)`: what an atomic operation found in memory is one number in one lane, but for numbers that

@@ -74,7 +74,7 @@ pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
     };
     let fits = |compare: Value| {
         is_guard(compare)
-            || windows::have_one_width(cx, header, compare)
+            || windows::have_one_width(cx, header, compare, Scope::Subgroup)
             || strides::by_the_group(cx, header, compare)
             || grows_by_a_warp(cx, header, compare)
     };
@@ -827,6 +827,68 @@ fn in_rows_of_the_grid(cx: &Context<'_>, header: Block, counter: Value) -> bool 
         .is_some_and(|(a, b)| a == b || is_same(a, b))
 }
 
+/// `if (rest >= 4) { .. } else for (i = 0; i < rest; i++)`: what is left at the end of the data.
+pub(super) fn in_a_rest(cx: &Context<'_>, block: Block) -> bool {
+    let forest = cx.forest();
+    forest.around(block).any(|own| {
+        let header = forest.loops[own].header;
+        cx.function.blocks[header]
+            .terminator
+            .selector()
+            .is_some_and(|selector| is_limited_above(cx, header, selector))
+    })
+}
+
+/// A branch above asks whether what ends the loop is below a small number.
+fn is_limited_above(cx: &Context<'_>, header: Block, compare: Value) -> bool {
+    const SMALL: i64 = 16;
+    let function = cx.function;
+    let Some(data) = function.defining(compare) else {
+        return false;
+    };
+    if !matches!(data.op, Op::IntCompare(_)) {
+        return false;
+    }
+    let is_limit = |value: Value| {
+        let value = below(function, value);
+        (data.args.iter()).any(|&side| below(function, side) == value)
+    };
+    let dominators = cx.dominators();
+    let mut at = header;
+    while let Some(above) = dominators.immediate(at) {
+        at = above;
+        let Terminator::Branch {
+            condition,
+            then,
+            otherwise,
+            ..
+        } = &function.blocks[above].terminator
+        else {
+            continue;
+        };
+        let leads = |to: Block| dominators.dominates(to, header);
+        let holds = match (leads(then.block), leads(otherwise.block)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => continue,
+        };
+        use IntCondition::*;
+        if let Some(asked) = function.defining(*condition)
+            && let Op::IntCompare(kind) = asked.op
+            && let Some(number) = function.int_constant(asked.args[1])
+            && (1..=SMALL).contains(&number)
+            && is_limit(asked.args[0])
+            && matches!(
+                if holds { kind } else { kind.negated() },
+                LessSigned | LessUnsigned | LessEqualSigned | LessEqualUnsigned
+            )
+        {
+            return true;
+        }
+    }
+    false
+}
+
 /// `for (i = .. ; i < (n + s - 1) / s * s; i += s)`, whatever `s` is.
 fn rounded_to_the_step(cx: &Context<'_>, header: Block, counter: Value, limit: Value) -> bool {
     let function = cx.function;
@@ -967,7 +1029,7 @@ fn asks_for_the_rest(cx: &Context<'_>, condition: Value, step: Value) -> bool {
 }
 
 /// One value, or one number of the launch asked for twice.
-fn is_same(function: &Function, one: Value, other: Value) -> bool {
+pub(super) fn is_same(function: &Function, one: Value, other: Value) -> bool {
     let special = |value: Value| match function.defining(value)?.op {
         Op::Special(special @ (Special::BlockDim(_) | Special::GridDim(_) | Special::WarpSize)) => {
             Some(special)

@@ -9,7 +9,7 @@
 //! warp, or a multiple of the warp alone, and a limit that is such a multiple lies between two warps. Steps and limits
 //! that only the launch knows are taken to be whole. Bounded by `DEPTH`. Nothing that is claimed of values rests on it.
 
-use super::{Context, rounds};
+use super::{Context, rounds, windows};
 use crate::model::*;
 use ir::{
     BinaryOp, Block, IntCondition, Op, Space, Special, Terminator, Value, ValueDef, WarpKind,
@@ -72,6 +72,8 @@ fn goes_in_whole_rounds(
     cx.facts.loops.iter().any(|one| {
         rounds::whole_tiles(cx, one.header, condition, at)
             || rounds::may_be_whole_tiles(cx, one.header, condition)
+            || scope == Scope::Workgroup
+                && windows::have_one_width(cx, one.header, condition, scope)
     })
 }
 

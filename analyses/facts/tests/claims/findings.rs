@@ -1111,6 +1111,171 @@ fn windows_that_end_with_the_range() {
     assert!(of("min(2 * base, n)"));
 }
 
+/// Most windows do not reach the ends of what they look at, and the others are shorter.
+#[test]
+fn windows_that_are_cut_off() {
+    let of = |ends: &str| {
+        let body = format!(
+            "int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; {ends}
+             for (int j = a; j < b; ++j) s += expf(in[j]);
+             out[i] = s;"
+        );
+        let head =
+            "__device__ int clamped(int x, int a, int b) { return x < a ? a : (x > b ? b : x); }";
+        loops(head, &body)
+    };
+    assert!(!of("int a = max(i * 2 - m, 0), b = min(i * 2 - m + 7, n);"));
+    assert!(!of(
+        "int a = i - m, b = i + m; if (a < 0) a = 0; if (b > n) b = n;"
+    ));
+    assert!(!of(
+        "int a = i - m, b = i + m; a = a < 0 ? 0 : a; b = n > b ? b : n;"
+    ));
+    assert!(!of(
+        "int a = clamped(i - 64, 0, n - 1), b = clamped(i + 64, 0, n - 1);"
+    ));
+    assert!(of(
+        "int a = i - m, b = i + m; if (a > 0) a = 0; if (b > n) b = n;"
+    ));
+    assert!(of(
+        "int a = i - m, b = i + m; if (a < 0) a = 0; if (b < n) b = n;"
+    ));
+    assert!(of(
+        "int a = i - m, b = i + m; if (a < 0) a = 0; if (count[i] > n) b = n;"
+    ));
+    assert!(of(
+        "int a = i - m, b = i + count[i]; if (a < 0) a = 0; if (b > n) b = n;"
+    ));
+    assert!(of("int a = min(i - m, 0), b = i + m;"));
+}
+
+/// A vector for all threads but those at the end, whose few elements are taken one by one.
+#[test]
+fn what_is_left_at_the_end() {
+    let of = |few: &str, code: Code| {
+        let body = format!(
+            "int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4, rest = n - i;
+             if (rest >= {few}) {{ out[i / 4] = expf(in[i / 4]); }}
+             else {{ for (int j = 0; j < rest; ++j) out[i + j] = expf(in[i + j]); }}"
+        );
+        tells(&kernel("", &body), code)
+    };
+    for code in [Code::DivergentLoop, Code::UncoalescedAccess] {
+        assert!(!of("4", code), "{code:?}");
+        assert!(of("400", code), "{code:?}");
+        assert!(of("m", code), "{code:?}");
+    }
+    let rounds = |most: &str| {
+        let body = format!(
+            "for (int j = 0; j < min(count[threadIdx.x], {most}); ++j) out[j] = expf(in[j]);"
+        );
+        loops("", &body)
+    };
+    assert!(!rounds("4"));
+    assert!(rounds("40"));
+}
+
+/// One lane of those that vote for something has none below.
+#[test]
+fn leaders_among_those_that_vote() {
+    let of = |vote: &str, body: &str| {
+        let body = format!(
+            "int lane = threadIdx.x & 31; bool p = in[threadIdx.x] > 3; int x = 0;
+             unsigned all = __ballot_sync(0xffffffff, {vote}), below = all & ((1u << lane) - 1);
+             {body} out[threadIdx.x] = x;"
+        );
+        tells(&kernel("", &body), Code::AtomicSameAddress)
+    };
+    assert!(!of(
+        "true",
+        "if (__popc(below) == 0) x = atomicMax(count, n + lane);"
+    ));
+    assert!(!of(
+        "p",
+        "if (p) { if (__popc(below) == 0) x = atomicMax(count, n + lane); }"
+    ));
+    assert!(!of(
+        "p",
+        "if (p && __popc(below) == m) x = atomicMax(count, n + lane);"
+    ));
+    assert!(of(
+        "p",
+        "if (__popc(below) == 0) x = atomicMax(count, n + lane);"
+    ));
+    assert!(of(
+        "p",
+        "if (!p) { if (__popc(below) == 0) x = atomicMax(count, n + lane); }"
+    ));
+    assert!(of(
+        "true",
+        "if (__popc(below) != 0) x = atomicMax(count, n + lane);"
+    ));
+    assert!(of(
+        "true",
+        "if (__popc(all) == 32) x = atomicMax(count, n + lane);"
+    ));
+    let active = "below = __activemask() & ((1u << lane) - 1);";
+    assert!(!of(
+        "p",
+        &format!("{active} if (__popc(below) == 0) x = atomicMax(count, n + lane);")
+    ));
+}
+
+/// What goes wrong is counted, when nothing does, by nobody; what a type that is not known holds is not judged.
+#[test]
+fn counters_of_failures_and_of_unknown_types() {
+    let of = |ty: &str, name: &str| {
+        let text = format!(
+            "__global__ void k({ty}* {name}, const float* in) {{ if (in[threadIdx.x] > 3) atomicMax({name}, threadIdx.x); }}"
+        );
+        tells(&text, Code::AtomicSameAddress)
+    };
+    assert!(of("unsigned long long", "most"));
+    for name in ["error_count", "numErrors", "d_overflow", "err", "failed"] {
+        assert!(!of("unsigned long long", name), "{name}");
+    }
+    assert!(of("unsigned long long", "interrupts"));
+    assert!(!of("COUNTER", "most"));
+}
+
+/// Rows that are longer by one element, where that helps.
+#[test]
+fn rows_that_one_element_more_leaves_in_the_same_banks() {
+    let of = |index: &str| {
+        let body = format!(
+            "__shared__ float rows[64 * 64]; int t = threadIdx.x;
+             for (int i = t; i < 64 * 64; i += blockDim.x) rows[i] = in[i];
+             __syncthreads(); out[t] = rows[{index}];"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let mut told = told.filter(|(code, _)| *code == Code::BankConflict);
+        told.next().map_or(String::new(), |(_, message)| message)
+    };
+    assert!(of("t % 32 * 64 + t / 32").ends_with("pad the row by one element"));
+    let more = "pad the row by more than one element, or permute its elements";
+    assert!(of("t % 4 * 128 + t % 32 / 4").ends_with(more));
+}
+
+/// As many lanes as the group has warps may be few.
+#[test]
+fn conflicts_of_some_lanes() {
+    let of = |condition: &str| {
+        let body = format!(
+            "__shared__ float rows[2048]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+             for (int i = t; i < 2048; i += blockDim.x) rows[i] = in[i];
+             __syncthreads(); if ({condition}) out[t] = rows[t * 2];"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let mut told = told.filter(|(code, _)| *code == Code::BankConflict);
+        told.next()
+            .is_some_and(|(_, message)| message.contains("takes up to 2"))
+    };
+    assert!(of("t < blockDim.x / 32"));
+    assert!(of("t % m == 0"));
+    assert!(!of("i < n"));
+    assert!(!of("n > 3"));
+}
+
 #[test]
 fn wide_elements_of_a_lane_s_own_row() {
     let of = |ty: &str, step: &str| {

@@ -272,3 +272,33 @@ fn loops_without_a_way_back() {
     assert!(!told("break;"));
     assert!(told("if (o[t + v++] == 3) break;"));
 }
+
+/// What a thread begins with is in its limit, too: each goes as many rounds, with all others of its block.
+#[test]
+fn ranges_that_move_with_the_thread() {
+    let told = |first: &str, limit: &str, step: &str| {
+        let text = format!(
+            "__global__ void k(const int* p, int* o, int a, int b, int size, int n) {{
+               __shared__ int s[64];
+               int stride = 1;
+               while (size > n) {{ size /= 2; stride *= 2; }}
+               int per = 32 / stride, own = threadIdx.y / stride;
+               for (int i = {first}; i < {limit}; i += {step}) {{
+                 s[threadIdx.y] = i < b ? p[i] : p[a];
+                 __syncthreads();
+                 o[threadIdx.y] += s[63 - threadIdx.y];
+                 __syncthreads();
+               }}
+             }}"
+        );
+        let all = found(&text);
+        all.iter()
+            .any(|(code, _)| *code == Code::BarrierInDivergentLoop)
+    };
+    assert!(!told("a + own", "b + own", "per"));
+    assert!(!told("own", "own + 4 * n", "7"));
+    assert!(told("a + own", "b", "per"));
+    assert!(told("a + own", "b + 2 * own", "per"));
+    // Cut off at the end some go fewer rounds: each counts here.
+    assert!(told("a + own", "min(b + own, n)", "per"));
+}

@@ -15,7 +15,7 @@
 //! ptr_add                            Ptr, I64 -> same Ptr
 //! load                               Ptr -> one or more
 //! store                              Ptr, one or more ->
-//! atomic                             Ptr, T (, T for compare_exchange) -> nothing or T
+//! atomic                             Ptr, T (, T for compare_exchange) -> nothing or T    (opaque: of an unknown type)
 //! shuffles                           T, int, int -> T (, Bool)
 //! ```
 
@@ -389,7 +389,8 @@ fn atomic(op: AtomicOp, access: &MemoryAccess, s: &Signature) -> Check {
             want(ty.is_float(), "a float operand")
         }
         AtomicOp::Exchange | AtomicOp::CompareExchange => Ok(()),
-        _ => want(ty.is_int(), "an integer operand"),
+        // Of a type that is not known, whatever the operation asks for.
+        _ => want(ty.is_int() || ty == Type::Opaque, "an integer operand"),
     }
 }
 

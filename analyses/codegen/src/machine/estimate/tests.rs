@@ -159,6 +159,7 @@ fn lines_and_banks_that_a_warp_touches_count() {
         bank_ways: ways,
         wide_ways: None,
         granule: None,
+        padded_ways: None,
         lanes: 32,
         partial: false,
         address: ir::Value(0),
