@@ -6,6 +6,7 @@
 
 pub mod commands;
 pub mod includers;
+pub mod names;
 mod write;
 
 use std::fs::File;

@@ -203,6 +203,12 @@ pub fn first_file(db: &dyn Db, file: File) -> File {
     path.map_or(file, |path| db.file(Path::new(path)))
 }
 
+/// Whether a header is missing.
+pub fn misses_includes(db: &dyn Db, file: File) -> bool {
+    file.language(db).c_dialect().is_some()
+        && (db::unit(db, file).includes.iter()).any(|include| include.resolved.is_none())
+}
+
 /// What the settings say to the preprocessor.
 fn preprocess_options(db: &dyn Db, config: &AnalysisConfig, dialect: Dialect) -> PreprocessOptions {
     let mut options = PreprocessOptions::new(dialect);

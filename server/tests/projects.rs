@@ -264,3 +264,76 @@ fn a_header_in_an_editor_has_the_settings_of_what_includes_it() {
     published(&mut client, &own, |all| all.contains("stride of 512 bytes"));
     assert_eq!(client.shutdown(), Some(0));
 }
+
+const FAR: &str = "#include \"lib/far.h\"\n#include <own.h>\n\
+    __global__ void k(own *p) { p[threadIdx.x * STEP] = 1; }\n";
+
+#[test]
+fn a_header_that_no_directory_leads_to_is_found_by_its_name() {
+    let place = Place::new("projects-names");
+    place.file(".git", "");
+    headers(&place);
+    let far = place.file("deep/include/lib/far.h", "#define STEP 32\n");
+    let file = place.file("src/k.cu", FAR);
+    let report = analyze(&file, &[]);
+    assert_eq!(strides(&report), [128]);
+    let told = messages(&report);
+    let note = "no include directory leads to `lib/far.h` (also `own.h`): found by its name in the project, at `deep/include/lib/far.h`";
+    assert!(told.iter().any(|told| told.starts_with(note)), "{told:?}");
+    // A directory leads to it.
+    let directory = place.path("include");
+    let report = analyze(&file, &["-I", &directory]);
+    let told = messages(&report);
+    assert!(!told.iter().any(|told| told.contains("(also")), "{told:?}");
+    // The nearer of two; neither where both are as near.
+    place.file("src/lib2/lib/far.h", "#define STEP 64\n");
+    assert_eq!(strides(&analyze(&file, &[])), [256]);
+    std::fs::remove_file(place.path("src/lib2/lib/far.h")).expect("it was there");
+    place.file("other/lib/far.h", "#define STEP 64\n");
+    let told = messages(&analyze(&file, &[]));
+    assert!(
+        told.iter()
+            .any(|told| told.contains("`lib/far.h` was not found")),
+        "{told:?}"
+    );
+    std::fs::remove_file(far).expect("it was there");
+    assert_eq!(strides(&analyze(&file, &[])), [256]);
+    let told = messages(&analyze(&file, &["--alone"]));
+    assert!(
+        told.iter()
+            .any(|told| told.contains("`lib/far.h` was not found")),
+        "{told:?}"
+    );
+    // All files of a folder share what is listed.
+    let checked = lockstep(&["check", "--format", "json", &place.path("src")]);
+    let all = parsed(&checked).to_string();
+    assert!(
+        all.contains("found by its name") && all.contains("256 bytes"),
+        "{all}"
+    );
+}
+
+#[test]
+fn an_editor_sees_headers_come_and_go_that_are_found_by_their_names() {
+    let place = Place::new("projects-names-wire");
+    place.file(".git", "");
+    headers(&place);
+    place.file("deep/lib/far.h", "#define STEP 32\n");
+    let file = place.file("src/k.cu", FAR);
+    let own = uri(&file);
+    let mut client = client();
+    client.open(&own, "cuda-cpp", FAR);
+    published(&mut client, &own, |all| {
+        all.contains("found by its name") && all.contains("stride of 128 bytes")
+    });
+    let far = place.path("deep/lib/far.h");
+    std::fs::remove_file(&far).expect("it was there");
+    changed(&mut client, &far);
+    published(&mut client, &own, |all| {
+        all.contains("`lib/far.h` was not found")
+    });
+    let other = place.file("other/lib/far.h", "#define STEP 64\n");
+    changed(&mut client, &other);
+    published(&mut client, &own, |all| all.contains("stride of 256 bytes"));
+    assert_eq!(client.shutdown(), Some(0));
+}

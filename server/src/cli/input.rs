@@ -68,6 +68,9 @@ fn opened(
     let settings = db.new_settings(config.analysis, config.view, baseline);
     db.set_file_settings(file, settings);
     machine_problems(db, settings);
+    if !args.alone && program::misses_includes(db, file) {
+        db.look_for_names(file);
+    }
     Ok(file)
 }
 

@@ -4,6 +4,7 @@
 
 use super::inputs::{Database, Db, File, Settings, Source};
 use crate::config::{AnalysisConfig, ViewConfig};
+use crate::host::names::Names;
 use crate::program::Language;
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ struct CopiedFile {
     source: Source,
     language: Language,
     includers: Vec<PathBuf>,
+    names: Option<Arc<Names>>,
     /// By its number.
     settings: usize,
 }
@@ -45,6 +47,7 @@ impl Copy {
                 source: file.source(db).clone(),
                 language: file.language(db),
                 includers: file.includers(db).clone(),
+                names: file.names(db).clone(),
                 settings: number,
             }
         };
@@ -84,6 +87,7 @@ impl Copy {
             let file = db.file_with_text(&copied.path, copied.source);
             db.set_language(file, copied.language);
             db.set_includers(file, copied.includers);
+            db.set_names(file, copied.names);
             if let Some(&settings) = settings.get(copied.settings) {
                 db.set_file_settings(file, settings);
             }

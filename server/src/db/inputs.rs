@@ -8,6 +8,7 @@ use crate::disk::Disk;
 use crate::host;
 use crate::host::commands::Commands;
 use crate::host::includers::{Includers, is_header, project_of};
+use crate::host::names::Names;
 use crate::program::{self, Language};
 use rustc_hash::{FxHashMap, FxHashSet};
 use salsa::{Durability, Setter};
@@ -34,6 +35,8 @@ pub struct SharedFiles {
     files: Mutex<FxHashMap<PathBuf, Arc<SharedFile>>>,
     /// Who includes whom, by project.
     projects: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Includers>>>>,
+    /// The files of a project.
+    names: Mutex<FxHashMap<PathBuf, Arc<OnceLock<Arc<Names>>>>>,
     commands: Arc<Commands>,
 }
 
@@ -55,6 +58,11 @@ impl SharedFiles {
         let mut files = locked(&self.files);
         let known = files.entry(path.to_path_buf()).or_insert(read);
         known.source.clone()
+    }
+
+    fn names(&self, project: PathBuf) -> Arc<Names> {
+        let known = Arc::clone(locked(&self.names).entry(project.clone()).or_default());
+        Arc::clone(known.get_or_init(|| Arc::new(Names::below(&project))))
     }
 
     fn includers(&self, project: PathBuf) -> Arc<OnceLock<Includers>> {
@@ -97,6 +105,8 @@ pub struct File {
     pub settings: Settings,
     /// Files that may include this one, the likeliest first: it is seen through the first that does.
     pub includers: Vec<PathBuf>,
+    /// The files of its project by their names, where they were listed.
+    pub names: Option<Arc<Names>>,
 }
 
 #[salsa::input(debug)]
@@ -150,7 +160,7 @@ impl Db for Database {
         let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
-            File::builder(path.clone(), language, source, settings, Vec::new())
+            File::builder(path.clone(), language, source, settings, Vec::new(), None)
                 .settings_durability(Durability::MEDIUM)
                 .new(self)
         })
@@ -290,6 +300,30 @@ impl Database {
         }
     }
 
+    /// Lets what no configured directory leads to be found by its name in the project around a file.
+    pub fn look_for_names(&mut self, file: File) {
+        let Some(project) = project_of(file.path(self)) else {
+            return;
+        };
+        let names = match &self.shared {
+            Some(shared) => shared.names(project),
+            None => Arc::new(Names::below(&project)),
+        };
+        self.set_names(file, Some(names));
+    }
+
+    pub fn set_names(&mut self, file: File, names: Option<Arc<Names>>) {
+        let same = match (file.names(self), &names) {
+            (Some(known), Some(names)) => Arc::ptr_eq(known, names),
+            (known, names) => known.is_none() && names.is_none(),
+        };
+        if !same {
+            file.set_names(self)
+                .with_durability(Durability::MEDIUM)
+                .to(names);
+        }
+    }
+
     pub fn set_includers(&mut self, file: File, includers: Vec<PathBuf>) {
         if *file.includers(self) != includers {
             file.set_includers(self)
@@ -358,7 +392,7 @@ impl Database {
         }
         let settings = self.default_settings();
         let language = Language::of_file(&path, program::text(&source));
-        let file = File::builder(path.clone(), language, source, settings, Vec::new())
+        let file = File::builder(path.clone(), language, source, settings, Vec::new(), None)
             .settings_durability(Durability::MEDIUM)
             .new(self);
         locked(&self.files).insert(path, file);

@@ -57,25 +57,24 @@ pub fn project_of(path: &Path) -> Option<PathBuf> {
     Some(project.unwrap_or(own).to_path_buf())
 }
 
+/// The files below a project's folder that may include others, or be included.
+pub(super) fn project_walk(project: &Path) -> impl Iterator<Item = ignore::DirEntry> {
+    let walk = ignore::WalkBuilder::new(project).require_git(false).build();
+    let is_file = |entry: &ignore::DirEntry| entry.file_type().is_some_and(|kind| kind.is_file());
+    walk.take(MOST_ENTRIES)
+        .filter_map(Result::ok)
+        .filter(move |entry| is_file(entry) && is_source(entry.path()))
+        .take(MOST_FILES)
+}
+
 impl Includers {
     /// Reads the files of a project.
     pub fn below(project: &Path) -> Includers {
         let mut found = Includers::default();
-        let mut looked_at = 0;
-        let walk = ignore::WalkBuilder::new(project).require_git(false).build();
-        for entry in walk.take(MOST_ENTRIES) {
-            let Ok(entry) = entry else { continue };
+        for entry in project_walk(project) {
             let path = entry.path();
-            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            let is_short = || entry.metadata().is_ok_and(|data| data.len() <= LONGEST);
-            if !is_file || !is_source(path) || !is_short() {
-                continue;
-            }
-            looked_at += 1;
-            if looked_at > MOST_FILES {
-                break;
-            }
-            if let Ok(file) = read(path) {
+            let is_short = entry.metadata().is_ok_and(|data| data.len() <= LONGEST);
+            if is_short && let Ok(file) = read(path) {
                 found.take(&normalize(path), &file.text);
             }
         }
@@ -169,7 +168,7 @@ fn rank(path: &Path, extensions: &[&str]) -> Option<usize> {
 }
 
 /// How many folders two paths have in common.
-fn shared(a: &Path, b: &Path) -> usize {
+pub(super) fn shared(a: &Path, b: &Path) -> usize {
     let both = a.components().zip(b.components());
     both.take_while(|(a, b)| a == b).count()
 }

@@ -19,6 +19,7 @@ use crate::disk::Disk;
 use crate::documents::{Change, Document, Encoding};
 use crate::host;
 use crate::host::includers::is_header;
+use crate::host::names::Names;
 use crate::program::{self, Language};
 use crate::views;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use syntax::preprocess::Unit;
 use tower_lsp::ls_types::{Diagnostic, Uri};
 
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
@@ -70,6 +72,11 @@ pub(super) enum Event {
     Includers {
         path: PathBuf,
         found: Vec<PathBuf>,
+    },
+    /// The files of the project of an open one.
+    Names {
+        path: PathBuf,
+        names: Arc<Names>,
     },
     /// How a file is compiled.
     Command {
@@ -293,6 +300,7 @@ impl Owner {
                 self.projects.changed(vec![path]);
             }
             Event::Includers { path, found } => self.includers(&path, found),
+            Event::Names { path, names } => self.names(&path, names),
             Event::Command { path, flags } => self.command(path, flags),
             Event::Request(request) => self.dispatch(request),
             Event::Again(uri) => {
@@ -342,6 +350,9 @@ impl Owner {
         let name = uri.as_str().to_owned();
         self.shared.set_version(&name, version);
         self.touches += 1;
+        if file.is_some_and(|file| file.language(&self.db).c_dialect().is_some()) {
+            self.projects.opened(&host::normalize(&path));
+        }
         match file.is_some() && is_header(&path) {
             true => self.projects.header(&host::normalize(&path)),
             false => self.projects.changed(vec![host::normalize(&path)]),
@@ -408,6 +419,23 @@ impl Owner {
             .for_each(|path| self.projects.command(path));
     }
 
+    fn names(&mut self, path: &Path, names: Arc<Names>) {
+        let name = self.uris.get(path).map(|uri| uri.as_str());
+        let Some(open) = name.and_then(|name| self.open.get_mut(name)) else {
+            return;
+        };
+        let Some(file) = open.file else {
+            return;
+        };
+        self.db.set_names(file, Some(names));
+        // What was shown without headers is shown again with them.
+        let misses = |unit: &Unit| unit.includes.iter().any(|one| one.resolved.is_none());
+        if self.db.last_unit(file).is_some_and(|unit| misses(&unit)) {
+            open.due = Some(Instant::now() + self.debounce);
+            self.ask_for_refresh();
+        }
+    }
+
     fn includers(&mut self, path: &Path, mut found: Vec<PathBuf>) {
         let name = self.uris.get(path).map(|uri| uri.as_str().to_owned());
         let Some((name, open)) = name.and_then(|name| self.open.get_key_value(&name)) else {
@@ -455,6 +483,7 @@ impl Owner {
                 Source::Missing
             };
             self.db.set_source(file, source);
+            self.db.set_names(file, None);
             self.keep_what_is_open(file);
             let path = host::normalize(&open.path);
             self.projects.closed(&path);

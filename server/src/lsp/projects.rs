@@ -5,6 +5,7 @@ use super::owner::Event;
 use crate::commands;
 use crate::host::commands::Commands;
 use crate::host::includers::{Includers, is_mark, is_source, project_of};
+use crate::host::names::Names;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(super) struct Projects {
 }
 
 enum Look {
+    Opened(PathBuf),
     Header(PathBuf),
     Closed(PathBuf),
     Changed(Vec<PathBuf>),
@@ -35,6 +37,11 @@ impl Projects {
             includers,
             commands: questions,
         }
+    }
+
+    /// Asks for the names of the files around one, now and whenever they change.
+    pub(super) fn opened(&self, path: &Path) {
+        let _ = self.includers.send(Look::Opened(path.to_owned()));
     }
 
     /// Asks who includes a header, now and whenever that changes.
@@ -92,6 +99,7 @@ fn look_for_includers(events: &Sender<Event>, looks: &Receiver<Look>) {
     let mut projects: FxHashMap<PathBuf, Includers> = FxHashMap::default();
     // What was told of each.
     let mut headers: FxHashMap<PathBuf, Vec<PathBuf>> = FxHashMap::default();
+    let mut named = Named::default();
     while let Ok(first) = looks.recv() {
         let mut asked: FxHashSet<PathBuf> = FxHashSet::default();
         let mut walked: FxHashSet<PathBuf> = FxHashSet::default();
@@ -108,10 +116,18 @@ fn look_for_includers(events: &Sender<Event>, looks: &Receiver<Look>) {
                     }
                     headers.entry(path).or_default();
                 }
-                Look::Closed(path) => drop(headers.remove(&path)),
+                Look::Opened(path) => named.open(path),
+                Look::Closed(path) => {
+                    named.told.remove(&path);
+                    headers.remove(&path);
+                }
                 // Another folder may be a project's now.
-                Look::Changed(paths) if paths.iter().any(|path| is_mark(path)) => projects.clear(),
+                Look::Changed(paths) if paths.iter().any(|path| is_mark(path)) => {
+                    projects.clear();
+                    named.projects.clear();
+                }
                 Look::Changed(paths) => {
+                    named.changed(&paths);
                     for (project, all) in &mut projects {
                         let own = paths.iter().filter(|path| path.starts_with(project));
                         own.for_each(|path| all.read_again(path));
@@ -138,5 +154,62 @@ fn look_for_includers(events: &Sender<Event>, looks: &Receiver<Look>) {
             }
         }
         projects.retain(|project, _| needed.contains(project));
+        if !named.tell(events) {
+            return;
+        }
+    }
+}
+
+/// The names of the files of projects with open files.
+#[derive(Default)]
+struct Named {
+    projects: FxHashMap<PathBuf, Arc<Names>>,
+    /// What was told of each open file.
+    told: FxHashMap<PathBuf, Option<Arc<Names>>>,
+}
+
+impl Named {
+    fn open(&mut self, path: PathBuf) {
+        self.told.insert(path, None);
+    }
+
+    /// Takes files that were made or removed.
+    fn changed(&mut self, paths: &[PathBuf]) {
+        for (project, names) in &mut self.projects {
+            for path in paths.iter().filter(|path| path.starts_with(project)) {
+                let mut now = Names::clone(names);
+                let differs = match path.is_file() {
+                    true => is_source(path) && now.add(path),
+                    false => now.remove(path),
+                };
+                if differs {
+                    *names = Arc::new(now);
+                }
+            }
+        }
+    }
+
+    /// `false`: nobody listens any more.
+    fn tell(&mut self, events: &Sender<Event>) -> bool {
+        let mut needed: FxHashSet<PathBuf> = FxHashSet::default();
+        for (path, told) in &mut self.told {
+            let Some(project) = project_of(path) else {
+                continue;
+            };
+            let names = self.projects.entry(project.clone());
+            let names =
+                Arc::clone(names.or_insert_with_key(|project| Arc::new(Names::below(project))));
+            needed.insert(project);
+            if told.as_ref().is_some_and(|told| Arc::ptr_eq(told, &names)) {
+                continue;
+            }
+            *told = Some(Arc::clone(&names));
+            let path = path.clone();
+            if events.send(Event::Names { path, names }).is_err() {
+                return false;
+            }
+        }
+        self.projects.retain(|project, _| needed.contains(project));
+        true
     }
 }

@@ -10,6 +10,7 @@ use super::{Language, path_text, toolkit};
 use crate::commands::CompileFlags;
 use crate::db::{self, Db, File, Settings};
 use crate::host;
+use crate::host::names::{Names, Spec};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use syntax::c_family::lexer::lex;
@@ -40,6 +41,8 @@ pub(super) struct Includes<'a> {
     system: &'a [PathBuf],
     /// What the CUDA toolkit's own headers declare is built in.
     knows_toolkit: bool,
+    /// The files of the project, for what no directory leads to.
+    names: Option<&'a Names>,
     /// Written for a system whose names of files have no case and whose separator is `\\`.
     any_case: bool,
 }
@@ -59,6 +62,7 @@ impl<'a> Includes<'a> {
                 false => &[],
             },
             knows_toolkit: file.language(db) == Language::Cuda,
+            names: file.names(db).as_deref(),
             any_case: file.language(db) == Language::Hlsl,
         }
     }
@@ -93,6 +97,23 @@ impl<'a> Includes<'a> {
             .iter()
             .filter_map(|path| host::in_other_case(path));
         other.find_map(|path| self.open(&path))
+    }
+
+    /// Where a file of the project is that an `#include` may mean.
+    fn by_name(&self, from: &str, spec: &str, angled: bool) -> Option<&'a Path> {
+        let include = Spec {
+            spec,
+            angled,
+            any_case: self.any_case,
+        };
+        self.names?.named(Path::new(from), &include)
+    }
+
+    /// Whether a file that was included was found by its name alone.
+    pub(super) fn is_by_name(&self, from: &str, spec: &str, angled: bool, found: &str) -> bool {
+        let is_it = |path: &Path| path.as_os_str() == found;
+        self.by_name(from, spec, angled).is_some_and(is_it)
+            && self.found(from, spec, angled).is_none()
     }
 
     fn candidates(&self, from: &str, spec: &str, angled: bool) -> Vec<PathBuf> {
@@ -138,7 +159,8 @@ impl<'a> Includes<'a> {
 
 impl IncludeResolver for Includes<'_> {
     fn resolve(&mut self, from: &str, spec: &str, angled: bool) -> Option<IncludedFile> {
-        let found = self.found(from, spec, angled)?;
+        let found = (self.found(from, spec, angled))
+            .or_else(|| self.open(self.by_name(from, spec, angled)?))?;
         let built_in =
             self.knows_toolkit && toolkit::is_built_in(self.db, spec, Path::new(&*found.path));
         (!built_in).then_some(found)

@@ -60,6 +60,45 @@ fn seen_through(db: &dyn Db, file: File) -> Option<Problem> {
     Some(Problem::note(Span::at(0), message))
 }
 
+/// Says which headers were found by their names alone.
+fn found_by_name(db: &dyn Db, file: File) -> Option<Problem> {
+    const NAMED: usize = 2;
+    file.names(db).as_ref()?;
+    let unit = db::unit(db, file);
+    let includes = includes::Includes::of(db, file, settings(db, file));
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for include in &unit.includes {
+        let from = unit.path(include.file);
+        let to = include.resolved.and_then(|id| unit.path(id));
+        if let (Some(from), Some(to)) = (from, to)
+            && !found.iter().any(|(_, known)| *known == to)
+            && includes.is_by_name(from, &include.spec, include.angled, to)
+        {
+            found.push((&include.spec, to));
+        }
+    }
+    let (first, rest) = found.split_first()?;
+    let project = crate::host::includers::project_of(file.path(db)).unwrap_or_default();
+    let place = Path::new(first.1);
+    let place = place.strip_prefix(project).unwrap_or(place).display();
+    let others: Vec<String> = (rest.iter().take(NAMED))
+        .map(|(spec, _)| format!("`{spec}`"))
+        .collect();
+    let more = match rest.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let also = match others.is_empty() {
+        true => String::new(),
+        false => format!(" (also {}{more})", others.join(", ")),
+    };
+    let message = format!(
+        "no include directory leads to `{}`{also}: found by its name in the project, at `{place}`; name the directories in `include_dirs` of lockstep.toml, or give a compile_commands.json",
+        first.0
+    );
+    Some(Problem::note(Span::at(0), message))
+}
+
 /// What is told of the flags with which the build compiles a file.
 fn told_of_command(db: &dyn Db, file: File) -> Vec<Problem> {
     let Some(command) = &settings(db, file).analysis(db).command else {
@@ -100,6 +139,7 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         let told = unit.problems.iter().filter(|problem| !known(problem));
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
         problems.extend(seen_through(db, file).map(|problem| (problem, String::new())));
+        problems.extend(found_by_name(db, file).map(|problem| (problem, String::new())));
         let told = told_of_command(db, file).into_iter();
         problems.extend(told.map(|problem| (problem, String::new())));
         problems.extend(

@@ -188,7 +188,8 @@ fn ends_before(cx: &Context<'_>, loc: ir::Loc, branch: Block, name: &str) -> Fin
 }
 
 /// Behind the branch on which threads end, the others still write what the group shares: there the part of those that have
-/// ended is missing.
+/// ended is missing. Not so of what they add to atomically, nor of what one thread alone writes, which does not end before
+/// the others: `if (i >= n) return; if (threadIdx.x == 0) sum = 0;`.
 fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
     let function = cx.function;
     let declares = (function.symbols.iter()).any(|(_, symbol)| symbol.space == Space::Shared);
@@ -197,8 +198,31 @@ fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
         Space::Generic => declares || function.kind != FunctionKind::Kernel,
         _ => false,
     };
+    let group = cx.partial(Scope::Workgroup);
+    let by_one_that_stays = |inst: Inst| {
+        let edges = cx.block_of[inst].map_or_else(Vec::new, |block| group.edges_to(block));
+        let stays = |&(branch, target): &(Block, Block)| {
+            let condition = function.blocks[branch].terminator.selector();
+            condition.is_some_and(|condition| !cx.uniform(condition, branch, Scope::Subgroup))
+                && rounds::first_lane_stays(cx, branch, target)
+        };
+        let only_one =
+            |&(branch, target): &(Block, Block)| match &function.blocks[branch].terminator {
+                Terminator::Branch {
+                    condition, then, ..
+                } => {
+                    then.block == target
+                        && cx.flow.predecessors[target].as_slice() == [branch]
+                        && is_one_thread(cx, *condition)
+                }
+                _ => false,
+            };
+        let behind = edges.iter().any(|&(other, _)| other == branch);
+        let kept = |edge: &(Block, Block)| only_one(edge) || stays(edge);
+        behind && edges.iter().all(kept) && edges.iter().any(only_one)
+    };
     let writes = |&inst: &Inst| match &function.insts[inst].op {
-        Op::Store(access) | Op::Atomic(_, access) => shared(access.space),
+        Op::Store(access) => shared(access.space) && !by_one_that_stays(inst),
         Op::CallUnknown { pure: false, .. } | Op::Asm { pure: false, .. } => declares,
         Op::Call(_) => true,
         _ => false,
@@ -783,9 +807,22 @@ fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
         let data = &function.insts[inst];
         may_be(array(data.args[0]))
             && (data.args[1..].iter()).any(|&stored| {
-                !cx.uniform(stored, block, scope) && !cx.causes(stored).into_iter().any(from_there)
+                let open = |value: Value| from_there(value) || is_unknown(function, value);
+                !cx.uniform(stored, block, scope) && !cx.causes(stored).into_iter().any(open)
             })
     })
+}
+
+/// What a function that is not visible gives, or a type that is not known; or the time, which decides nothing.
+fn is_unknown(function: &Function, value: Value) -> bool {
+    let data = function.defining(value);
+    let given = |data: &ir::InstData| {
+        matches!(
+            data.op,
+            Op::Unknown(_) | Op::CallUnknown { .. } | Op::Special(Special::Clock)
+        )
+    };
+    function.ty(value) == ir::Type::Opaque || data.is_some_and(given)
 }
 
 /// An address as a constant distance from a pointer.

@@ -302,3 +302,24 @@ fn ranges_that_move_with_the_thread() {
     // Cut off at the end some go fewer rounds: each counts here.
     assert!(told("a + own", "min(b + own, n)", "per"));
 }
+
+/// What one thread writes, or all add to, misses nothing of those that end before, where that thread is not among them.
+#[test]
+fn what_those_that_end_would_not_have_written() {
+    let told = |ends: &str, write: &str| {
+        let body = format!(
+            "__shared__ int s[256]; int i = blockIdx.x * blockDim.x + t;
+             if ({ends}) return;
+             {write}
+             __syncthreads();
+             v = s[n & 7];"
+        );
+        let all = found(&kernel("", &body));
+        all.iter().any(|(code, _)| *code == Code::DivergentBarrier)
+    };
+    assert!(!told("i >= n", "if (threadIdx.x == 0) s[0] = 0;"));
+    assert!(!told("i >= n", "atomicAdd(&s[i & 7], 1);"));
+    assert!(told("i >= n", "s[t] = i;"));
+    assert!(told("i >= n", "if (threadIdx.x < 8) s[t] = i;"));
+    assert!(told("o[i] > n", "if (threadIdx.x == 0) s[0] = 0;"));
+}
