@@ -701,19 +701,36 @@ fn holds_a_ticket(cx: &Context<'_>, warp: &Partial, block: Block) -> bool {
         else {
             return false;
         };
-        let wanted = match then.block == target {
+        let (mut compare, mut holds) = (function.defining(*condition), then.block == target);
+        while let Some(data) = compare
+            && data.op == Op::Unary(ir::UnaryOp::Not)
+        {
+            (compare, holds) = (function.defining(data.args[0]), !holds);
+        }
+        let wanted = match holds {
             true => IntCondition::Equal,
             false => IntCondition::NotEqual,
         };
-        let compare = function.defining(*condition);
         compare.is_some_and(|data| {
             data.op == Op::IntCompare(wanted) && {
                 let [a, b] = [data.args[0], data.args[1]];
                 let same = |value: Value| cx.uniform(value, branch, Scope::Subgroup);
-                is_ticket(a) && same(b) || is_ticket(b) && same(a)
+                // What an exchange expected, it found: it was made.
+                is_ticket(a) && (same(b) || is_expected_by(function, b, a))
+                    || is_ticket(b) && (same(a) || is_expected_by(function, a, b))
             }
         })
     })
+}
+
+/// Whether an exchange that compares gave `found` where it expected `value`.
+fn is_expected_by(function: &Function, value: Value, found: Value) -> bool {
+    function
+        .defining(below(function, found))
+        .is_some_and(|data| {
+            matches!(data.op, Op::Atomic(AtomicOp::CompareExchange, _))
+                && data.args.get(1).map(|&one| below(function, one)) == Some(below(function, value))
+        })
 }
 
 /// `if (threadIdx.x % tile == 0)`, `if (group.rank() == 0)`: what is equal in how many lanes, only a template argument tells,

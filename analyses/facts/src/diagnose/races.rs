@@ -86,24 +86,17 @@ fn message(cx: &Context<'_>, threads: &Threads, collision: &Collision) -> String
         verb(first),
         name(threads, second),
         verb(second),
-        shape(cx, threads)
+        shape(threads)
     )
 }
 
-/// The workgroup that the threads are taken from, where the program does not say it.
-fn shape(cx: &Context<'_>, threads: &Threads) -> String {
-    let declared = cx.function.launch.block;
-    let options = &cx.facts.options;
-    let assumed = (0..3).any(|axis| {
-        declared[axis].is_none() && options.block[axis].is_none() && threads.known[axis]
-    });
-    match threads.stands_for_more() {
-        Some(axis) => format!(
+/// The workgroup that the threads are taken from, where nothing says it.
+fn shape(threads: &Threads) -> String {
+    threads.stands_for_more().map_or_else(String::new, |axis| {
+        format!(
             " (in workgroups of {} threads or more along {})",
             threads.size[axis],
             ["x", "y", "z"][axis]
-        ),
-        None if assumed && !options.assumption.is_empty() => format!(" ({})", options.assumption),
-        None => String::new(),
-    }
+        )
+    })
 }

@@ -2,6 +2,10 @@
 //! offset and execution of the stores into them. Memory that the callers of a device function filled (a `static` variable,
 //! a large structure by value) is an array whose address is a parameter: what they left in it counts as a store.
 //!
+//! An array whose every address is a constant distance from its first is held apart by its *parts*: members of a structure,
+//! components of a vector, elements that are always named by constants. What is stored into one says nothing of the others, and
+//! what a block has stored and loads again is what was stored.
+//!
 //! An address that is one of several, and that is only loaded from, is a *view* of all their arrays: `min(a, b)` by reference
 //! reads `a` or `b`, and leaves them apart.
 
@@ -95,18 +99,159 @@ pub(crate) fn find(engine: &mut Engine<'_>) {
             engine.views.insert(address, arrays);
         }
     }
+    divide(engine);
     for (address, inst) in loads {
-        if let Some(array) = engine.array_of(address) {
+        let own = match engine.parts_of.get(&inst) {
+            Some(parts) => parts.clone(),
+            None => engine.array_of(address).into_iter().collect(),
+        };
+        for array in own {
             engine.reads_array(array, inst);
         }
         for array in engine.views.get(&address).cloned().unwrap_or_default() {
-            engine.reads_array(array, inst);
+            for one in engine.all_of_array(&array).to_vec() {
+                engine.reads_array(one, inst);
+            }
         }
     }
     for &param in &function.blocks[function.entry()].params {
         if let Some(array) = engine.array_of(param) {
             let level = given(engine, param);
-            engine.lower_array(array, level);
+            for one in engine.all_of_array(&array).to_vec() {
+                engine.lower_array(one, level);
+            }
+        }
+    }
+}
+
+/// Gives the parts of arrays that only constants lead into numbers of their own.
+fn divide(engine: &mut Engine<'_>) {
+    let function = engine.function;
+    // By array: what it begins at, unless an address is none of a constant distance from one place.
+    let mut whole: FxHashMap<u32, Option<Value>> = FxHashMap::default();
+    let mut at: FxHashMap<Value, (u32, i64)> = FxHashMap::default();
+    for address in function.values.keys() {
+        let Some(array) = engine.array_of(address) else {
+            continue;
+        };
+        let place = constant_distance(function, address);
+        let known = whole.entry(array).or_insert(place.map(|(base, _)| base));
+        match place {
+            Some((base, distance)) if *known == Some(base) => {
+                at.insert(address, (array, distance));
+            }
+            _ => *known = None,
+        }
+    }
+    // What each access covers.
+    let mut covered: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
+    let mut accesses: Vec<(Block, Inst, u32, Vec<i64>)> = Vec::new();
+    for &block in &engine.flow.order {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let values = match data.op {
+                Op::Load(_) => data.results.as_slice(),
+                Op::Store(_) => data.args.get(1..).unwrap_or_default(),
+                _ => continue,
+            };
+            let Some(&address) = data.args.first() else {
+                continue;
+            };
+            let Some(&(array, mut from)) = at.get(&address) else {
+                continue;
+            };
+            let mut begins = Vec::with_capacity(values.len());
+            for &value in values {
+                let ty = function.ty(value);
+                if matches!(ty, Type::Opaque | Type::Handle) {
+                    whole.insert(array, None);
+                }
+                let to = from + i64::from(ty.bytes());
+                covered.entry(array).or_default().push((from, to));
+                begins.push(from);
+                from = to;
+            }
+            accesses.push((block, inst, array, begins));
+        }
+    }
+    // What overlaps is one part.
+    let mut parts: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
+    let mut arrays: Vec<u32> = covered.keys().copied().collect();
+    arrays.sort_unstable();
+    for array in arrays {
+        if whole.get(&array).copied().flatten().is_none() {
+            continue;
+        }
+        let mut ranges = covered.remove(&array).unwrap_or_default();
+        ranges.sort_unstable();
+        let mut found: Vec<(i64, u32)> = Vec::new();
+        let mut end = i64::MIN;
+        for (from, to) in ranges {
+            if from >= end {
+                found.push((from, engine.add_array()));
+            }
+            end = end.max(to);
+        }
+        let numbers = found.iter().map(|&(_, number)| number).collect();
+        engine.divided.insert(array, numbers);
+        parts.insert(array, found);
+    }
+    // By part: what the block has stored last.
+    let mut last: FxHashMap<u32, (Block, Type, Inst, usize)> = FxHashMap::default();
+    for (block, inst, array, begins) in accesses {
+        let Some(parts) = parts.get(&array) else {
+            continue;
+        };
+        let part = |begin: &i64| {
+            let behind = parts.partition_point(|(from, _)| from <= begin);
+            behind.checked_sub(1).map(|number| parts[number])
+        };
+        let Some(own) = begins.iter().map(part).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let data = &function.insts[inst];
+        let mut numbers = Vec::with_capacity(own.len());
+        for (index, (&begin, (from, number))) in begins.iter().zip(own).enumerate() {
+            match data.op {
+                Op::Store(_) => {
+                    let whole = begin == from && data.guard.is_none();
+                    let ty = function.ty(data.args[index + 1]);
+                    match whole {
+                        true => last.insert(number, (block, ty, inst, index)),
+                        false => last.remove(&number),
+                    };
+                    numbers.push(number);
+                }
+                _ => {
+                    let is_it = |one: &&(Block, Type, Inst, usize)| {
+                        one.0 == block && begin == from && one.1 == function.ty(data.results[index])
+                    };
+                    numbers.push(match last.get(&number).filter(is_it) {
+                        Some(&(_, _, store, index)) => engine.forwarded_from(store, index),
+                        None => number,
+                    });
+                }
+            }
+        }
+        engine.parts_of.insert(inst, numbers);
+    }
+}
+
+/// An address as a constant distance from where an array begins.
+fn constant_distance(function: &Function, mut address: Value) -> Option<(Value, i64)> {
+    let mut distance = 0i64;
+    loop {
+        let Some(data) = function.defining(address) else {
+            let entry = function.blocks[function.entry()].params.contains(&address);
+            return entry.then_some((address, distance));
+        };
+        match data.op {
+            Op::Alloca { .. } => return Some((address, distance)),
+            Op::PtrAdd => {
+                distance = distance.checked_add(function.int_constant(*data.args.get(1)?)?)?;
+                address = data.args[0];
+            }
+            _ => return None,
         }
     }
 }
@@ -222,7 +367,7 @@ pub(crate) fn contents(engine: &Engine<'_>) -> Vec<(Value, Option<Scope>)> {
         .filter(|&&value| is_private(function, value))
         .map(|&value| {
             let array = engine.array_of(value).filter(|_| !engine.given_up);
-            let level = array.map_or(DIVERGENT, |array| engine.array_level[array as usize]);
+            let level = array.map_or(DIVERGENT, |array| engine.level_of_array(array));
             (value, scope_of(level))
         })
         .collect();
@@ -318,11 +463,20 @@ pub(crate) fn store(engine: &mut Engine<'_>, block: Block, inst: Inst) {
         return;
     };
     let mut level = offset_level(engine, address, block).min(engine.executed[block]);
-    for &value in values {
-        level = level.min(engine.level_at(value, block));
-    }
     if let Some(guard) = &data.guard {
         level = level.min(engine.level_at(guard.value, block));
+    }
+    if let Some(parts) = engine.parts_of.get(&inst).cloned() {
+        for (&value, part) in values.iter().zip(parts) {
+            engine.lower_array(part, level.min(engine.level_at(value, block)));
+        }
+        for (index, array) in engine.forwarded.get(&inst).cloned().unwrap_or_default() {
+            engine.lower_array(array, engine.level_at(values[index], block));
+        }
+        return;
+    }
+    for &value in values {
+        level = level.min(engine.level_at(value, block));
     }
     engine.lower_array(array, level);
 }

@@ -151,6 +151,12 @@ pub(crate) struct Engine<'f> {
     pub(super) states: Vec<super::gated::Known>,
     pub array_level: Vec<Level>,
     array_loads: Vec<Vec<u32>>,
+    /// By an array that is held apart: its parts, which are arrays of their own.
+    pub divided: FxHashMap<u32, Vec<u32>>,
+    /// By an access to such an array: the part of each value that is loaded or stored.
+    pub parts_of: FxHashMap<Inst, Vec<u32>>,
+    /// By a store whose block loads again what it stored: the numbers of these values, each with an array of its own.
+    pub forwarded: FxHashMap<Inst, Vec<(usize, u32)>>,
     pub given_up: bool,
     /// Loads of shared memory that no thread overtakes with a store.
     pub settled: FxHashSet<Inst>,
@@ -256,6 +262,9 @@ impl<'f> Engine<'f> {
             states: Vec::new(),
             array_level: Vec::new(),
             array_loads: Vec::new(),
+            divided: FxHashMap::default(),
+            parts_of: FxHashMap::default(),
+            forwarded: FxHashMap::default(),
             given_up: false,
             visits: 0,
             walked: 0,
@@ -699,6 +708,30 @@ impl<'f> Engine<'f> {
         self.array_level.push(DISPATCH);
         self.array_loads.push(Vec::new());
         self.array_level.len() as u32 - 1
+    }
+    /// What stands for one value that a store writes, in its own block.
+    pub(crate) fn forwarded_from(&mut self, store: Inst, index: usize) -> u32 {
+        let known = self.forwarded.get(&store).into_iter().flatten();
+        if let Some(&(_, array)) = known.into_iter().find(|(number, _)| *number == index) {
+            return array;
+        }
+        let array = self.add_array();
+        self.forwarded
+            .entry(store)
+            .or_default()
+            .push((index, array));
+        array
+    }
+    /// An array by itself, or its parts.
+    pub(crate) fn all_of_array<'a>(&'a self, array: &'a u32) -> &'a [u32] {
+        let parts = self.divided.get(array);
+        parts.map_or(std::slice::from_ref(array), Vec::as_slice)
+    }
+    /// How uniform all is that lies in an array.
+    pub(crate) fn level_of_array(&self, array: u32) -> Level {
+        let all = self.all_of_array(&array).iter();
+        let levels = all.map(|&one| self.array_level[one as usize]);
+        levels.min().unwrap_or(DISPATCH)
     }
     pub(crate) fn reads_array(&mut self, array: u32, inst: Inst) {
         let first = self.function.insts[inst].results.first();

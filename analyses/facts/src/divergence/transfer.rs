@@ -160,12 +160,17 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             if access.volatile && !engine.options.favourable {
                 return DIVERGENT;
             }
+            if let Some(parts) = engine.parts_of.get(&inst) {
+                let part = parts.get(number);
+                let level = part.map_or(DIVERGENT, |&part| engine.array_level[part as usize]);
+                return arrays::offset_level(engine, address, block).min(level);
+            }
             if let Some(array) = engine.array_of(address) {
                 return arrays::offset_level(engine, address, block)
                     .min(engine.array_level[array as usize]);
             }
             if let Some(all) = engine.views.get(&address) {
-                let least = all.iter().map(|&one| engine.array_level[one as usize]);
+                let least = all.iter().map(|&one| engine.level_of_array(one));
                 return arrays::offset_level(engine, address, block)
                     .min(least.min().unwrap_or(DIVERGENT));
             }

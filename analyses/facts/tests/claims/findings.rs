@@ -1882,3 +1882,55 @@ fn strides_that_are_open_are_told_once() {
         .filter(|(code, _)| *code == Code::UncoalescedAccess);
     assert_eq!(strides.count(), 2);
 }
+
+/// Memory that functions share is held apart by its components, and what a block stores, it loads again.
+#[test]
+fn components_of_shared_statics() {
+    let told = |counts: &str, decides: &str| {
+        let text = format!(
+            "RWStructuredBuffer<float> o;
+             static float4 r;
+             void body(uint t) {{
+                 r.x = 0; r.y = t; r.w = 0;
+                 for (;;) {{
+                     r.z = r.{counts} >= 9 ? 1 : 0;
+                     if (r.{decides} != 0) break;
+                     r.z = o[t];
+                     o[t] = r.z + r.y;
+                     r.x = r.x + 1;
+                 }}
+             }}
+             [numthreads(64, 1, 1)] void main(uint t : SV_GroupIndex) {{ body(t); }}"
+        );
+        let all = messages(&text, Dialect::Hlsl);
+        all.iter().any(|(code, _)| *code == Code::DivergentLoop)
+    };
+    assert!(!told("x", "z"));
+    assert!(!told("y", "w"));
+    assert!(told("y", "z"));
+    assert!(told("x", "y"));
+}
+
+/// What an exchange expected and found, one lane has exchanged: it alone goes on there.
+#[test]
+fn the_lane_whose_exchange_was_made() {
+    let told = |condition: &str| {
+        let body = format!(
+            "int old = *count, mine = count[threadIdx.x + 8];
+             while (mine > old) {{
+                 int found = atomicCAS(count, old, mine);
+                 if ({condition}) {{ atomicExch(count + 1, mine); break; }}
+                 old = found;
+             }}"
+        );
+        let all = messages(&kernel("", &body), Dialect::Cuda);
+        let contended = all.iter();
+        contended
+            .filter(|(code, _)| *code == Code::AtomicSameAddress)
+            .count()
+    };
+    // The exchange that compares is contended in any case.
+    assert_eq!(told("found == old"), 1);
+    assert_eq!(told("!(found != old)"), 1);
+    assert_eq!(told("found == mine"), 2);
+}
