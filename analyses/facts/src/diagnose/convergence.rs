@@ -11,6 +11,7 @@ use ir::{
     ShaderStage, Space, Special, Terminator, TextureOp, Value, ValueDef, WarpKind,
 };
 use rustc_hash::FxHashSet;
+use std::ops::Range;
 
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     barriers(cx, out);
@@ -757,10 +758,10 @@ fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
                 return None;
             };
             cx.uniform(address, at, scope)
-                .then_some((address, (at, reading)))
+                .then_some((address, value, (at, reading)))
         })
     };
-    let Some((address, reading)) = unfollowed(&causes) else {
+    let Some((address, value, reading)) = unfollowed(&causes) else {
         return false;
     };
     let from = array(address);
@@ -803,13 +804,39 @@ fn is_not_followed(cx: &Context<'_>, branch: Block, scope: Scope) -> bool {
     if overwritten {
         return true;
     }
+    // Another member of the same structure says nothing of this one.
+    let results = &function.insts[reading.1].results;
+    let own = covered(function, place.1, results)
+        .find(|(one, _)| *one == value)
+        .map_or(place.1..i64::MAX, |(_, bytes)| bytes);
+    let elsewhere = |into: Value, bytes: &Range<i64>| {
+        constant_distance(function, into).0 == place.0
+            && (bytes.end <= own.start || own.end <= bytes.start)
+    };
     !stores().any(|(block, inst)| {
         let data = &function.insts[inst];
-        may_be(array(data.args[0]))
-            && (data.args[1..].iter()).any(|&stored| {
+        let into = data.args[0];
+        let begin = constant_distance(function, into).1;
+        may_be(array(into))
+            && covered(function, begin, &data.args[1..]).any(|(stored, bytes)| {
                 let open = |value: Value| from_there(value) || is_unknown(function, value);
-                !cx.uniform(stored, block, scope) && !cx.causes(stored).into_iter().any(open)
+                !elsewhere(into, &bytes)
+                    && !cx.uniform(stored, block, scope)
+                    && !cx.causes(stored).into_iter().any(open)
             })
+    })
+}
+
+/// The bytes that values have which lie one behind the other.
+fn covered(
+    function: &Function,
+    mut begin: i64,
+    values: &[Value],
+) -> impl Iterator<Item = (Value, Range<i64>)> {
+    values.iter().map(move |&value| {
+        let bytes = begin..begin.saturating_add(i64::from(function.ty(value).bytes()));
+        begin = bytes.end;
+        (value, bytes)
     })
 }
 
