@@ -23,9 +23,10 @@
 //! baseline = "lockstep-baseline.json"
 //! profile = "profiles"                      # a value profile, or a directory of them; else FILE.lockstep-profile.json
 //! [diagnostics]
-//! uncoalesced-access = "warning"            # off, hint, warning, error
+//! uncoalesced-access = "warning"            # off, hint, information, warning, error
 //! [hints]
 //! enabled = true
+//! detail = "brief"                          # what surprises or matters, one hint a line; full: everything
 //! values = true                             # class and form of variables that are not uniform
 //! uniform = false                           # of uniform ones, too
 //! branches = true
@@ -110,7 +111,11 @@ pub struct ViewConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Level {
     Off,
+    /// A remark about the tool or its assumptions.
     Hint,
+    /// An estimate, or what an author may want to change.
+    Information,
+    /// A proved hazard.
     Warning,
     Error,
 }
@@ -118,6 +123,7 @@ pub enum Level {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HintConfig {
     pub enabled: bool,
+    pub detail: Detail,
     pub values: bool,
     pub uniform: bool,
     pub branches: bool,
@@ -131,6 +137,16 @@ pub struct HintConfig {
     /// point.
     pub branch_cycles: u32,
     pub costs: CostHints,
+}
+
+/// How much inlay hints tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Detail {
+    /// What surprises or matters, one hint a line.
+    #[default]
+    Brief,
+    /// Everything that is known, each thing in a hint of its own.
+    Full,
 }
 
 /// Which lines have a hint with what they cost.
@@ -147,6 +163,7 @@ impl Default for HintConfig {
     fn default() -> Self {
         HintConfig {
             enabled: true,
+            detail: Detail::default(),
             values: true,
             uniform: false,
             branches: true,
@@ -523,6 +540,18 @@ fn apply_key(
                         }
                         continue;
                     }
+                    "detail" => {
+                        match text(value).as_deref() {
+                            Ok("brief") => config.view.hints.detail = Detail::Brief,
+                            Ok("full") => config.view.hints.detail = Detail::Full,
+                            _ if value.value == Setting::Other => {}
+                            _ => problems.push(ConfigProblem {
+                                span: value.span,
+                                message: "`hints.detail` is brief or full".into(),
+                            }),
+                        }
+                        continue;
+                    }
                     "costs" => {
                         match text(value).as_deref() {
                             Ok("off") => config.view.hints.costs = CostHints::Off,
@@ -729,11 +758,12 @@ fn level_named(placed: &Placed) -> Result<Level, String> {
     Ok(match text(placed)?.as_str() {
         "off" | "allow" => Level::Off,
         "hint" => Level::Hint,
+        "information" | "info" => Level::Information,
         "warning" | "warn" => Level::Warning,
         "error" | "deny" => Level::Error,
         other => {
             return Err(format!(
-                "`{other}` is no level: off, hint, warning or error"
+                "`{other}` is no level: off, hint, information, warning or error"
             ));
         }
     })

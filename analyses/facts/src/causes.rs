@@ -53,10 +53,13 @@ pub fn cause_chain(
             Cause::Operand(next) => {
                 // Values without a name or a place of their own are stepped over.
                 if let Some(here) = here {
-                    let on = describe(function, next).unwrap_or_else(|| operand(function, next));
-                    if on != here {
+                    let on = describe(function, next).map_or_else(
+                        || operand(function, next).to_owned(),
+                        |name| format!("`{name}`"),
+                    );
+                    if on.trim_matches('`') != here {
                         steps.push(CauseStep {
-                            text: format!("`{here}` depends on `{on}`"),
+                            text: format!("`{here}` depends on {on}"),
                             loc,
                         });
                     }
@@ -315,17 +318,17 @@ fn parameter_of(function: &Function, value: Value) -> Option<(String, bool)> {
     Some((format!("{name}{part}"), itself))
 }
 
-fn operand(function: &Function, value: Value) -> String {
-    let name = match function.defining(value).map(|d| &d.op) {
+fn operand(function: &Function, value: Value) -> &'static str {
+    match function.defining(value).map(|d| &d.op) {
         Some(Op::Load(_)) => "a load",
         Some(Op::Atomic(..)) => "an atomic",
         Some(Op::IntCompare(_) | Op::FloatCompare(_)) => "a comparison",
         Some(Op::Call(_) | Op::CallUnknown { .. }) => "a call",
         Some(Op::Unknown(_) | Op::Asm { .. }) => "something not understood",
         Some(Op::StageInput(_)) => "a stage input",
-        _ => "an expression",
-    };
-    name.into()
+        Some(_) => "what is computed here",
+        None => "values that meet here",
+    }
 }
 
 fn location(function: &Function, value: Value) -> Loc {

@@ -22,6 +22,6 @@ pub mod zeros;
 
 pub use assumption::assess;
 pub use causes::{cause_chain, what_would_make_it_uniform};
-pub use diagnose::diagnose;
+pub use diagnose::{Expected, diagnose, expected};
 pub use divergence::{analyze, analyze_module};
 pub use model::*;

@@ -387,10 +387,13 @@ impl Pattern {
                 bank_ways(&aligned, set, 16, 16)
             });
         let ways = shared.then(|| bank_ways(addresses, set, bytes, pieces.at(addresses)));
-        let padded = ways
-            .filter(|&ways| ways > 1)
-            .and_then(|_| padded(addresses, set, bytes))
-            .map(|addresses| bank_ways(&addresses, set, bytes, pieces.at(&addresses)));
+        let padded = ways.filter(|&ways| ways > 1).and_then(|_| {
+            let padded = padded(addresses, set, bytes);
+            let ways = padded
+                .iter()
+                .map(|addresses| bank_ways(addresses, set, bytes, pieces.at(addresses)));
+            ways.max()
+        });
         Pattern {
             stride: steps.all(|s| s == first).then_some(first),
             sectors: Some(touched),
@@ -485,10 +488,13 @@ fn granule(addresses: &[i64]) -> Option<u32> {
     (differing != 0).then(|| 1 << differing.trailing_zeros().min(7))
 }
 
-/// The addresses where rows are longer by one access; a row is what the lanes that share a bank are apart.
-fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Option<Vec<i64>> {
+/// The addresses where each row is longer by one access. Rows that share banks may be several of the array's own, of which
+/// each is longer then: a lane that steps two rows of 16 words steps 34 words where they have 17.
+fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Vec<Vec<i64>> {
     let active = || lanes_of(set).filter_map(|lane| addresses.get(lane as usize).copied());
-    let first = active().min()?;
+    let Some(first) = active().min() else {
+        return Vec::new();
+    };
     let mut row = 0u64;
     for one in active() {
         for other in active() {
@@ -498,10 +504,18 @@ fn padded(addresses: &[i64], set: Lanes, bytes: i64) -> Option<Vec<i64>> {
             }
         }
     }
-    let row = i64::try_from(row).ok().filter(|&row| row > 0)?;
-    let longer =
-        |&at: &i64| at.wrapping_add(at.wrapping_sub(first).div_euclid(row).wrapping_mul(bytes));
-    Some(addresses.iter().map(longer).collect())
+    let Some(row) = i64::try_from(row).ok().filter(|&row| row > 0) else {
+        return Vec::new();
+    };
+    let own = [row, row / 2, row / 4];
+    // A row holds as many elements as a quarter of the banks at least; what is shorter is a structure.
+    let rows = own.into_iter().filter(|&own| own >= BANKS);
+    rows.map(|row| {
+        let longer =
+            |&at: &i64| at.wrapping_add(at.wrapping_sub(first).div_euclid(row).wrapping_mul(bytes));
+        addresses.iter().map(longer).collect()
+    })
+    .collect()
 }
 
 const fn gcd(mut a: u64, mut b: u64) -> u64 {

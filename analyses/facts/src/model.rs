@@ -125,6 +125,8 @@ pub struct ValueFact {
     pub uniform_at: Option<Scope>,
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
+    /// The form is thread coordinates as they are, at most, and what is uniform: `tid.x + 256*ctaid.x`, but not `4*tid.x`.
+    pub plain: bool,
     /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.
@@ -174,6 +176,9 @@ pub struct BranchFact {
     pub cause: Cause,
     /// Estimated cycles that a warp loses when its lanes go both ways; `None` for uniform branches.
     pub divergence_cost: Option<f64>,
+    /// Estimated cycles of the dearest arm, through which lanes that take another one wait; `None` where that is no news: of
+    /// uniform branches, of range checks (`i < n`) and of arms that leave the function or a loop.
+    pub idle: Option<f64>,
     /// The lanes for which the condition holds, by bit, of the first warp that comes here whole: where it is known.
     pub lanes: Option<u128>,
     /// Rests on `Options::assumption`.

@@ -28,7 +28,7 @@ struct Found {
 pub(super) fn check(args: &CheckArgs) -> Result<u8, CliError> {
     for code in &args.deny {
         if code != "all"
-            && !matches!(code.as_str(), "hint" | "warning" | "error")
+            && !matches!(code.as_str(), "hint" | "information" | "warning" | "error")
             && Code::from_name(code).is_none()
             && crate::explain::note(code).is_none()
         {
@@ -194,13 +194,14 @@ fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> F
     }
 }
 
-/// Errors always count; hints and warnings when they are denied.
+/// Errors always count, what is milder when it is denied.
 fn denied(one: &Diagnostic, deny: &[String]) -> bool {
     one.level == Level::Error
         || deny.iter().any(|code| match code.as_str() {
             "all" => one.finding.is_some(),
             "warning" => one.level == Level::Warning,
-            "hint" => matches!(one.level, Level::Hint | Level::Warning),
+            "information" => one.level >= Level::Information,
+            "hint" => one.level >= Level::Hint,
             code => code == one.code,
         })
 }
@@ -280,8 +281,8 @@ fn progress(files: usize) -> indicatif::ProgressBar {
 #[derive(Default)]
 struct Tally {
     files: usize,
-    /// Errors, warnings, hints.
-    counts: [usize; 3],
+    /// Errors, warnings, what is of information, hints.
+    counts: [usize; 4],
     notes: usize,
 }
 
@@ -307,12 +308,14 @@ fn text(
         let style = match diagnostic.level {
             Level::Error => AnsiColor::Red.on_default().bold(),
             Level::Warning => AnsiColor::Yellow.on_default().bold(),
+            Level::Information => AnsiColor::Blue.on_default().bold(),
             _ => AnsiColor::Cyan.on_default(),
         };
         tally.counts[match diagnostic.level {
             Level::Error => 0,
             Level::Warning => 1,
-            _ => 2,
+            Level::Information => 2,
+            _ => 3,
         }] += usize::from(!note);
         let level = row.tier;
         writeln!(
@@ -343,6 +346,14 @@ fn text(
     Ok(())
 }
 
+/// `1 file`, `3 files`.
+fn counted(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    }
+}
+
 fn summary(out: &mut impl Write, tally: &Tally, args: &CheckArgs) -> std::io::Result<()> {
     let Tally {
         files,
@@ -351,15 +362,19 @@ fn summary(out: &mut impl Write, tally: &Tally, args: &CheckArgs) -> std::io::Re
     } = tally;
     let hidden = match notes {
         0 => String::new(),
-        _ if args.notes => format!(", {notes} note(s)"),
+        _ if args.notes => format!(", {}", counted(*notes, "note")),
         _ => format!(
-            ", {notes} note(s) on what was not found, not understood or assumed (--notes shows them)"
+            ", {} on what was not found, not understood or assumed (--notes shows them)",
+            counted(*notes, "note")
         ),
     };
     writeln!(
         out,
-        "{files} file(s): {} error(s), {} warning(s), {} hint(s){hidden}",
-        counts[0], counts[1], counts[2]
+        "{}: {}, {}, {}{hidden}",
+        counted(*files, "file"),
+        counted(counts[0], "error"),
+        counted(counts[1], "warning"),
+        counted(counts[2] + counts[3], "remark")
     )
 }
 

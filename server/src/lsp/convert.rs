@@ -93,6 +93,7 @@ fn severity(level: Level) -> DiagnosticSeverity {
     match level {
         Level::Error => DiagnosticSeverity::ERROR,
         Level::Warning => DiagnosticSeverity::WARNING,
+        Level::Information => DiagnosticSeverity::INFORMATION,
         Level::Hint | Level::Off => DiagnosticSeverity::HINT,
     }
 }

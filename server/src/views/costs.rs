@@ -31,6 +31,10 @@ const HOT_SHARE: f64 = 0.15;
 const HOT_LOOP: f64 = 0.3;
 /// Functions below have no hot lines.
 const COLD: f64 = 100.0;
+/// Of a function with fewer lines that cost something, one that is but a call is no news.
+const FEW_LINES: usize = 4;
+/// In functions that others call a line holds at least so much.
+const HOT_SHARE_INSIDE: f64 = 0.3;
 
 /// What a function of an item costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -238,22 +242,27 @@ pub fn hints(
             })
         };
         let hot = which == CostHints::Hot;
-        // What only kernels have is not computed of others.
-        if hot && !(0..super::rows_of(db, item).len()).any(&entry) {
-            continue;
-        }
         for (at, costs) in costs(db, item).iter().enumerate() {
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };
-            if hot && (!entry(at) || cost.total.cycles < COLD) {
+            if hot && cost.total.cycles < COLD {
                 continue;
             }
+            let least = match entry(at) {
+                true => HOT_SHARE,
+                false => HOT_SHARE_INSIDE,
+            };
             let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
-            let mut shown: Vec<(u32, PlaceCost)> = by_line(cost, lines, place.start)
+            let all = by_line(cost, lines, place.start);
+            let few = all.len() < FEW_LINES;
+            let mut shown: Vec<(u32, PlaceCost)> = all
                 .into_iter()
-                .filter(|(_, one)| match hot {
-                    true => share(&one.total) >= HOT_SHARE,
+                .filter(|(line, one)| match hot {
+                    true => {
+                        share(&one.total) >= least
+                            && !(few && is_call(cost, *line, one, lines, place.start))
+                    }
                     false => one.total.cycles >= 0.5,
                 })
                 .collect();
@@ -265,12 +274,7 @@ pub fn hints(
             for (line, one) in &shown {
                 hints.push(Hint {
                     offset: line_end(*line),
-                    label: format!(
-                        "{}, {:.0} % ({})",
-                        line_label(one),
-                        share(&one.total) * 100.0,
-                        cost.machine
-                    ),
+                    label: margin(&one.total, share(&one.total)),
                     category: Category::Cost,
                     about: lines.line_start(*line),
                 });
@@ -287,7 +291,7 @@ pub fn hints(
                 });
                 hints.push(Hint {
                     offset: line_end(line),
-                    label: format!("{} ({})", loop_label(one), cost.machine),
+                    label: format!("loop {}", margin(&one.total, share(&one.total))),
                     category: Category::Cost,
                     about: start,
                 });
@@ -295,6 +299,18 @@ pub fn hints(
         }
     }
     hints
+}
+
+/// Most of a line's cycles are those of a call.
+fn is_call(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, start: u32) -> bool {
+    let here = |span: Span| lines.line_column(start + span.start).0 == line;
+    let called = cost.calls.iter().filter(|call| here(call.span));
+    called.map(|call| call.total.cycles).sum::<f64>() >= 0.8 * at.total.cycles
+}
+
+/// `~416 cycles, 35 %`: an estimate, whose factors, weights and target stand in the hover.
+fn margin(cost: &Cost, share: f64) -> String {
+    format!("~{} cycles, {:.0} %", number(cost.cycles), share * 100.0)
 }
 
 /// `~416 cycles: 8 × 52, guessed`; `~208 cycles: 0.5 entries × 8 × 52, guessed` behind a branch

@@ -5,6 +5,7 @@
 //! `all` stands for every code.
 
 mod callees;
+mod covered;
 mod notes;
 
 use super::own_items;
@@ -102,7 +103,22 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     // The function that says it, by `found`.
     let mut tellers: Vec<callees::Teller> = Vec::new();
     let source = program::text(file.source(db));
-    for (_, item) in own_items(db, file) {
+    let own_items = own_items(db, file);
+    let operators = file.language(db).c_dialect().is_some();
+    let covered = |span: Span| {
+        let text = source.get(span.start as usize..span.end as usize);
+        let operator = |text: &str| !text.contains(|c: char| c.is_alphanumeric() || c == '_');
+        if !operators || !text.is_some_and(operator) {
+            return span;
+        }
+        let mut around = own_items.iter();
+        let around = around.find(|(at, _)| at.start <= span.start && span.end <= at.end);
+        around.map_or(span, |(at, item)| {
+            let relative = Span::new(span.start - at.start, span.end - at.start);
+            covered::expression(db, *item, relative).shifted(at.start)
+        })
+    };
+    for &(_, item) in &own_items {
         let rows = super::rows_of(db, item);
         let own = syntax::ItemKey {
             name: item.name(db).clone(),
@@ -143,6 +159,8 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 }
                 _ => continue,
             };
+            let operator = span;
+            let span = covered(span);
             let fix = finding.fix.as_ref().and_then(|fix| {
                 let edits: Option<Vec<(Span, String)>> = fix
                     .edits
@@ -158,7 +176,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                     safe: fix.safe,
                 })
             });
-            let fix = fix.or_else(|| super::fixes::fix(finding.code, source, span));
+            let fix = fix.or_else(|| super::fixes::fix(finding.code, source, operator));
             // A macro that marks whatever it is given marks it for others, too.
             if finding.code == Code::NeedlessNonuniform && fix.is_none() {
                 continue;
@@ -169,7 +187,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
                 level: match finding.tier {
                     Tier::Error => Level::Error,
                     Tier::Warning => Level::Warning,
-                    Tier::Hint => Level::Hint,
+                    Tier::Hint => Level::Information,
                 },
                 span,
                 message: finding.message.clone(),

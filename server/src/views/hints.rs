@@ -1,198 +1,378 @@
-//! Inlay hints of a range: what a variable is where it is written, what a branch, a loop and an access cost.
+//! Inlay hints of a range: what surprises in the execution of a line, and what it costs.
 //!
-//! Little by default: nothing at uniform variables, uniform branches and coalesced accesses, at inputs of stages, at
-//! assignments that leave a variable what it was; one hint of a kind a line.
+//! Everything that could be said of a line is a remark. By default (`Detail::Brief`) only remarks that surprise or matter
+//! are made: a class that control flow decides or that changes, a form whose stride is not one, a loop that lanes leave in
+//! rounds of their own, an access that wastes sectors or banks, the dearest lines. Those of a line become one hint at its
+//! end, the most important first (the order of `Category`), as many as fit into `LONGEST` characters. Colour
+//! (`views::tokens`) says the rest. With `Detail::Full` every remark is a hint, and every value that is not uniform has one.
+//!
+//! A new kind of remark is a category in its place in the order.
 
-use super::rows::Occurrence;
+use super::rows::{Occurrence, Rows};
 use super::{own_items, text};
-use crate::config::HintConfig;
-use crate::db::{self, Db, File};
-use facts::{AccessClass, Class};
+use crate::config::{Detail, HintConfig};
+use crate::db::{self, Db, File, ItemPlace};
+use facts::{AccessFact, Cause, Class};
 use ir::{BindingKind, FunctionKind, VariableKind};
-use rustc_hash::FxHashMap;
-use syntax::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+use syntax::{ItemKey, LineIndex, Span};
+
+/// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
+pub const LONGEST: usize = 43;
+const SEPARATOR: &str = " · ";
+/// Bytes of a function whose accesses are told of where it is called.
+const HELPER: u32 = 200;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
     pub offset: u32,
     pub label: String,
+    /// Of the most important remark.
     pub category: Category,
-    /// Where a hover says more.
+    /// The place whose hover says more.
     pub about: u32,
 }
 
+/// The kinds of remarks, the most important first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Category {
-    Value,
-    Branch,
-    Loop,
-    Access,
+    /// A value that a profile has seen to be zero.
     Zero,
+    /// Sectors, banks, strides.
+    Access,
+    /// Lanes that leave a loop in different iterations.
+    Loop,
+    /// Lanes that diverge at a branch.
+    Branch,
+    /// The class or form of a variable.
+    Value,
+    /// Estimated cycles.
     Cost,
 }
 
+/// The inlay hints whose place lies in a range, by position.
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {
-    let mut hints = Vec::new();
     // What is told beside the code is about lanes: a function of C has one.
     if !switches.enabled || file.language(db) == crate::program::Language::C {
-        return hints;
+        return Vec::new();
     }
-    let source = crate::program::text(file.source(db));
-    let lines = db::line_index(db, file);
+    let page = Page {
+        source: crate::program::text(file.source(db)),
+        lines: db::line_index(db, file),
+        brief: switches.detail == Detail::Brief,
+    };
+    let own: FxHashSet<ItemKey> = own_items(db, file)
+        .iter()
+        .filter(|(place, _)| place.end - place.start > HELPER)
+        .map(|(_, item)| ItemKey {
+            name: item.name(db).clone(),
+            ordinal: item.ordinal(db),
+        })
+        .collect();
+    let mut remarks = Vec::new();
     for (place, item) in own_items(db, file) {
         if place.end < range.start || place.start > range.end {
             continue;
         }
         for rows in super::rows_of(db, item) {
-            let wanted = |span: Span| {
-                let at = span.shifted(place.start);
-                at.end >= range.start && at.start <= range.end
-            };
-            let line_end = |span: Span| {
-                let (line, _) = lines.line_column(place.start + span.end.saturating_sub(1));
-                let start = lines.line_start(line);
-                let code = crate::documents::line_beginning(source, lines, line);
-                match code.len() < crate::documents::LONG_LINE {
-                    true => start + code_length(code) as u32,
-                    false => place.start + span.end,
-                }
+            let of = Remarks {
+                page: &page,
+                place,
+                rows,
+                own: &own,
+                range,
+                switches,
             };
             if switches.values {
-                let stage = rows
-                    .head
-                    .as_ref()
-                    .is_some_and(|head| matches!(head.kind, FunctionKind::Stage(_)));
-                // What a hint said of a variable last.
-                let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
-                for &number in &rows.values {
-                    let Some(value) = rows.occurrences.get(number as usize) else {
-                        continue;
-                    };
-                    let news = said.insert(value.variable, (value.class, value.form.as_str()))
-                        != Some((value.class, value.form.as_str()));
-                    // That the inputs of a stage vary is what they are for.
-                    let input = stage
-                        && value.variable_kind == VariableKind::Parameter
-                        && value.kind == BindingKind::Declaration
-                        && value.form.is_empty();
-                    if news
-                        && !input
-                        && wanted(value.span)
-                        && shown(value, switches.uniform)
-                        && written(source, place.start, value)
-                    {
-                        let label = format!(": {}", text::class_and_form(value.class, &value.form));
-                        let at = place.start + value.span.end;
-                        hints.push(Hint {
-                            offset: at,
-                            label,
-                            category: Category::Value,
-                            about: place.start + value.span.start,
-                        });
-                    }
-                }
+                of.values(&mut remarks);
             }
             if switches.branches {
-                for branch in rows
-                    .branches
-                    .iter()
-                    .filter(|branch| branch.class > Class::Uniform && wanted(branch.loc.span))
-                {
-                    if matches!(
-                        branch.kind,
-                        ir::BranchKind::Loop
-                            | ir::BranchKind::Implied
-                            | ir::BranchKind::ShortCircuit
-                    ) {
-                        continue;
-                    }
-                    if !text::is_costly(branch, switches.branch_cycles) {
-                        continue;
-                    }
-                    hints.push(Hint {
-                        offset: line_end(branch.loc.span),
-                        label: text::branch_short(branch),
-                        category: Category::Branch,
-                        about: place.start + branch.loc.span.start,
-                    });
-                }
+                of.branches(&mut remarks);
             }
             if switches.loops {
-                for one in rows
-                    .loops
-                    .iter()
-                    .filter(|one| one.trip > Class::Uniform && wanted(one.loc.span))
-                {
-                    hints.push(Hint {
-                        offset: line_end(one.loc.span),
-                        label: text::loop_short(one),
-                        category: Category::Loop,
-                        about: place.start + one.loc.span.start,
-                    });
-                }
+                of.loops(&mut remarks);
             }
             if switches.accesses {
-                for access in rows
-                    .accesses
-                    .iter()
-                    .filter(|access| wanted(access.loc.span))
-                {
-                    let worth = access.bank_ways.is_some_and(|ways| ways > 1)
-                        || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
-                            && matches!(access.space, ir::Space::Global | ir::Space::Generic));
-                    if worth {
-                        hints.push(Hint {
-                            offset: line_end(access.loc.span),
-                            label: text::access_short(access),
-                            category: Category::Access,
-                            about: place.start + access.loc.span.start,
-                        });
-                    }
-                }
+                of.accesses(&mut remarks);
             }
         }
     }
     if switches.zeros {
-        let language = super::zeros::language(db, file);
-        for row in super::zeros::rows(db, file) {
-            let often = row.share() * 100.0 >= f64::from(switches.zero_percent);
-            let there = source.get(row.span.start as usize..row.span.end as usize);
-            // A definition inside a macro has the macro's place.
-            let plain = there.is_some_and(|text| row.name.split('.').next() == Some(text));
-            if row.zeros > 0 && often && plain {
-                hints.push(Hint {
-                    offset: row.span.end,
-                    label: format!(" {}", super::zeros::label(row.share(), language)),
-                    category: Category::Zero,
-                    about: row.span.start,
-                });
-            }
-        }
+        zeros(db, file, switches, &page, &mut remarks);
     }
-    let line_end = |line: u32| {
-        let start = lines.line_start(line);
-        let code = crate::documents::line_beginning(source, lines, line);
-        start + code_length(code) as u32
-    };
+    let line_end = |line: u32| page.end_of(line);
     let costs = super::costs::hints(db, file, range, switches.costs, &line_end);
-    hints.extend(costs);
-    hints.extend(super::assembly::hints(
+    remarks.extend(costs);
+    remarks.extend(super::assembly::hints(
         db,
         file,
         range,
         switches.costs,
         &line_end,
     ));
-    hints.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
-    hints.sort_by(|a, b| (a.offset, a.category, &a.label).cmp(&(b.offset, b.category, &b.label)));
-    hints.dedup_by(|a, b| a.offset == b.offset && a.label == b.label);
+    remarks.retain(|hint| hint.offset >= range.start && hint.offset <= range.end);
+    remarks.sort_by(|a, b| (a.offset, a.category, &a.label).cmp(&(b.offset, b.category, &b.label)));
+    remarks.dedup_by(|a, b| a.offset == b.offset && a.label == b.label);
+    match page.brief {
+        true => one_a_line(remarks, &page),
+        false => {
+            for hint in &mut remarks {
+                hint.label = text::shortened(&hint.label, LONGEST);
+            }
+            remarks
+        }
+    }
+}
+
+/// The remarks of each line as one hint at its end: the most important first, then those for which there is room.
+fn one_a_line(mut remarks: Vec<Hint>, page: &Page<'_>) -> Vec<Hint> {
+    let line_of = |hint: &Hint| page.lines.line_column(hint.offset).0;
+    // Stable: remarks of a category stay in the order of their places.
+    remarks.sort_by_key(|hint| (line_of(hint), hint.category));
+    let mut hints: Vec<Hint> = Vec::new();
+    for remark in remarks {
+        let line = line_of(&remark);
+        if page.is_lone_punctuation(line) {
+            continue;
+        }
+        let label = remark.label.trim();
+        match hints.last_mut().filter(|hint| line_of(hint) == line) {
+            Some(hint) => {
+                let length = |text: &str| text.chars().count();
+                let room = LONGEST.saturating_sub(length(&hint.label) + length(SEPARATOR));
+                let said = hint.label.split(SEPARATOR).any(|part| part == label);
+                if length(label) <= room && !said {
+                    hint.label.push_str(SEPARATOR);
+                    hint.label.push_str(label);
+                }
+            }
+            None => hints.push(Hint {
+                offset: page.end_of(line).max(remark.offset),
+                label: text::shortened(label, LONGEST),
+                ..remark
+            }),
+        }
+    }
     hints
 }
 
-fn shown(value: &Occurrence, uniform: bool) -> bool {
-    value.kind != BindingKind::Read
-        && value.variable_kind != VariableKind::Global
-        && (uniform || value.class > Class::Uniform)
+/// The text that hints are put to.
+struct Page<'a> {
+    source: &'a str,
+    lines: &'a LineIndex,
+    brief: bool,
+}
+
+impl Page<'_> {
+    fn line(&self, line: u32) -> &str {
+        crate::documents::line_beginning(self.source, self.lines, line)
+    }
+
+    /// The end of a line's text, a comment included; in full detail of its code, where each thing has its place.
+    fn end_of(&self, line: u32) -> u32 {
+        let text = self.line(line);
+        let length = match self.brief {
+            true => text.trim_end().len(),
+            false => code_length(text),
+        };
+        self.lines.line_start(line) + length as u32
+    }
+
+    /// Nothing stands there that a hint could be about: `}`, `});`, `{ // comment`.
+    fn is_lone_punctuation(&self, line: u32) -> bool {
+        let text = self.line(line);
+        let code = text.find("//").map_or(text, |at| &text[..at]);
+        !code
+            .chars()
+            .any(|letter| letter.is_alphanumeric() || letter == '_' || letter == '@')
+    }
+}
+
+/// The remarks about one function.
+struct Remarks<'a> {
+    page: &'a Page<'a>,
+    place: ItemPlace,
+    rows: &'a Rows,
+    /// The items whose text is in the file, but for one-line helpers.
+    own: &'a FxHashSet<ItemKey>,
+    range: Span,
+    switches: &'a HintConfig,
+}
+
+impl Remarks<'_> {
+    fn is_wanted(&self, span: Span) -> bool {
+        let at = span.shifted(self.place.start);
+        at.end >= self.range.start && at.start <= self.range.end
+    }
+
+    fn remark(&self, line_of: u32, label: String, category: Category, about: u32) -> Hint {
+        let (line, _) = self.page.lines.line_column(self.place.start + line_of);
+        let long = self.page.line(line).len() >= crate::documents::LONG_LINE;
+        Hint {
+            offset: match long {
+                true => self.place.start + line_of,
+                false => self.page.end_of(line),
+            },
+            label,
+            category,
+            about: self.place.start + about,
+        }
+    }
+
+    fn values(&self, out: &mut Vec<Hint>) {
+        let kind = self.rows.head.as_ref().map(|head| head.kind);
+        let stage = matches!(kind, Some(FunctionKind::Stage(_)));
+        let full = !self.page.brief || self.switches.uniform;
+        // The last that a hint said of a variable.
+        let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
+        for &number in &self.rows.values {
+            let Some(value) = self.rows.occurrences.get(number as usize) else {
+                continue;
+            };
+            let news = said.insert(value.variable, (value.class, value.form.as_str()))
+                != Some((value.class, value.form.as_str()));
+            // That the inputs of a stage vary is what they are for.
+            let input = stage
+                && value.variable_kind == VariableKind::Parameter
+                && value.kind == BindingKind::Declaration
+                && value.form.is_empty();
+            if !self.is_wanted(value.span)
+                || value.variable_kind == VariableKind::Global
+                || !written(self.page.source, self.place.start, value)
+            {
+                continue;
+            }
+            let about = value.span.start;
+            if full {
+                let shown = value.kind != BindingKind::Read
+                    && (self.switches.uniform || value.class > Class::Uniform);
+                if news && !input && shown {
+                    let said = text::class_and_form(value.class, &value.form);
+                    out.push(Hint {
+                        offset: self.place.start + value.span.end,
+                        label: format!(": {said}"),
+                        category: Category::Value,
+                        about: self.place.start + about,
+                    });
+                }
+            } else if let Some(label) = surprise(value, news) {
+                let at = value.span.end.saturating_sub(1);
+                out.push(self.remark(at, label, Category::Value, about));
+            }
+        }
+    }
+
+    fn branches(&self, out: &mut Vec<Hint>) {
+        for branch in &self.rows.branches {
+            let told = matches!(
+                branch.kind,
+                ir::BranchKind::Loop | ir::BranchKind::Implied | ir::BranchKind::ShortCircuit
+            );
+            if branch.class == Class::Uniform || told || !self.is_wanted(branch.loc.span) {
+                continue;
+            }
+            let expected = &self.rows.expected.branches;
+            if self.page.brief && expected.binary_search(&branch.block).is_ok() {
+                continue;
+            }
+            let label = match text::is_costly(branch, self.switches.branch_cycles) {
+                true => text::branch_short(branch),
+                false => match text::idle_short(branch, self.rows.lanes) {
+                    Some(label) if self.page.brief => label,
+                    _ => continue,
+                },
+            };
+            let at = branch.loc.span.start;
+            out.push(self.remark(at, label, Category::Branch, at));
+        }
+    }
+
+    fn loops(&self, out: &mut Vec<Hint>) {
+        for one in &self.rows.loops {
+            let span = one.loc.span;
+            let expected = &self.rows.expected.loops;
+            if one.trip == Class::Uniform
+                || !self.is_wanted(span)
+                || (self.page.brief && expected.binary_search(&one.header).is_ok())
+            {
+                continue;
+            }
+            // At the head's first line, where its cycles stand, too.
+            let label = text::loop_short(one);
+            out.push(self.remark(span.start, label, Category::Loop, span.start));
+        }
+    }
+
+    fn accesses(&self, out: &mut Vec<Hint>) {
+        for access in &self.rows.accesses {
+            self.access(access, access.loc.span, out);
+        }
+        // What a helper does, short or in a header, stands where it is called: `load128(in + i)`.
+        if self.page.brief {
+            for (call, item, access) in &self.rows.through_calls {
+                if !self.own.contains(item) {
+                    self.access(access, *call, out);
+                }
+            }
+        }
+    }
+
+    fn access(&self, access: &AccessFact, span: Span, out: &mut Vec<Hint>) {
+        if !self.is_wanted(span) {
+            return;
+        }
+        let label = match self.page.brief {
+            true => text::access_remark(access),
+            false => text::is_wasteful(access).then(|| text::access_short(access)),
+        };
+        if let Some(label) = label {
+            let at = span.end.saturating_sub(1);
+            out.push(self.remark(at, label, Category::Access, span.start));
+        }
+    }
+}
+
+/// The remark about a value that a reader would not expect; `None` for what the line itself tells: a sum of what is
+/// divergent, a textbook index, a copy.
+fn surprise(value: &Occurrence, news: bool) -> Option<String> {
+    let name = text::shortened(&value.name, 16);
+    let by_control = match value.cause {
+        Cause::Branch(_) => Some("by the branch"),
+        Cause::LeavesLoop { .. } => Some("after the loop"),
+        Cause::Race(_) => Some("by a race"),
+        Cause::None | Cause::Source | Cause::Operand(_) | Cause::Memory(_) => None,
+    };
+    match value.class {
+        // A reduction gives all lanes the same.
+        Class::Uniform => (value.kind == BindingKind::Read
+            && value.before.is_some_and(|before| before > Class::Uniform))
+        .then(|| format!("{name}: uniform here")),
+        Class::Affine => (news && !value.plain && !value.form.is_empty())
+            .then(|| format!("{name}: {}", text::form_in_words(&value.form))),
+        Class::Divergent => {
+            let by = by_control.filter(|_| value.before != Some(Class::Divergent))?;
+            Some(format!("{name}: divergent {by}"))
+        }
+        Class::Unknown => None,
+    }
+}
+
+fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &mut Vec<Hint>) {
+    let language = super::zeros::language(db, file);
+    for row in super::zeros::rows(db, file) {
+        let often = row.share() * 100.0 >= f64::from(switches.zero_percent);
+        let there = (page.source).get(row.span.start as usize..row.span.end as usize);
+        // A definition inside a macro has the macro's place.
+        let plain = there.is_some_and(|text| row.name.split('.').next() == Some(text));
+        if row.zeros > 0 && often && plain {
+            out.push(Hint {
+                offset: row.span.end,
+                label: format!(" {}", super::zeros::label(row.share(), language)),
+                category: Category::Zero,
+                about: row.span.start,
+            });
+        }
+    }
 }
 
 /// Whether the name stands there as such: a use inside a macro has the macro's place.

@@ -333,6 +333,7 @@ pub const fn level_name(level: Level) -> &'static str {
     match level {
         Level::Off => "off",
         Level::Hint => "hint",
+        Level::Information => "information",
         Level::Warning => "warning",
         Level::Error => "error",
     }

@@ -2,7 +2,11 @@
 //! and access. Positions are item-relative and only places in the item's own text are kept, so that rows survive every
 //! edit outside the item.
 
-use facts::{AccessFact, BarrierFact, BranchFact, Class, Finding, FunctionFacts, LoopFact, Scope};
+use super::text;
+use facts::{
+    AccessFact, BarrierFact, BranchFact, Cause, Class, Expected, Finding, FunctionFacts, LoopFact,
+    Scope,
+};
 use ir::{Binding, BindingKind, Block, Function, FunctionKind, Site, Value, VariableKind};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -23,6 +27,12 @@ pub struct Rows {
     /// items in `sites`.
     pub called: Vec<AccessFact>,
     pub barriers: Vec<BarrierFact>,
+    /// Lanes of a warp.
+    pub lanes: u32,
+    /// Divergent loops and branches that are no news.
+    pub expected: Expected,
+    /// By the place of a call in the function's own text: the most wasteful access within, and the item it stands in.
+    pub through_calls: Vec<(Span, ItemKey, AccessFact)>,
     /// What was not understood.
     pub unknowns: Vec<(Span, String)>,
     /// `None`: there is no such function.
@@ -84,6 +94,12 @@ pub struct Occurrence {
     /// The least precise of the components.
     pub class: Class,
     pub form: SmolStr,
+    /// The form is thread coordinates as they are and what is uniform.
+    pub plain: bool,
+    /// The first step from the class towards its source.
+    pub cause: Cause,
+    /// The variable's class when it was listed last, in the order of execution.
+    pub before: Option<Class>,
     /// As the paper writes it, of its methods only.
     pub state: SmolStr,
     /// The largest scope over which all components are uniform.
@@ -118,6 +134,9 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         ..Rows::default()
     };
     rows.sites = sites(function, findings, &rows.called);
+    rows.through_calls = through_calls(function, facts);
+    rows.lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
+    rows.expected = facts::expected(function, facts);
     let own = |site: Site| site == Site(0);
     let mut values: Vec<Vec<Value>> = Vec::new();
     for binding in &function.bindings {
@@ -137,10 +156,12 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         .map(|&at| std::mem::take(&mut values[at]))
         .collect();
     rows.occurrences = order
-        .into_iter()
-        .map(|at| rows.occurrences[at].clone())
+        .iter()
+        .map(|&at| rows.occurrences[at].clone())
         .collect();
-    rows.values = listed(&rows.occurrences, &values);
+    let mut executed: Vec<usize> = (0..order.len()).collect();
+    executed.sort_by_key(|&number| order[number]);
+    rows.values = listed(&mut rows.occurrences, &values, &executed);
     rows.branches = facts
         .branches
         .iter()
@@ -207,6 +228,35 @@ fn called(function: &Function, facts: &FunctionFacts) -> Vec<AccessFact> {
         place(a) == place(b) && std::mem::discriminant(&a.kind) == std::mem::discriminant(&b.kind)
     });
     all.into_iter().cloned().collect()
+}
+
+/// The accesses that lie in calls, with the place of the call in the function's own text and the item that the access stands
+/// in: for each call the one that wastes most.
+fn through_calls(function: &Function, facts: &FunctionFacts) -> Vec<(Span, ItemKey, AccessFact)> {
+    let outermost = |mut site: Site| {
+        for _ in 0..64 {
+            let data = function.sites.get(site)?;
+            match data.parent {
+                Some(parent) if parent != Site(0) => site = parent,
+                _ => return (data.call.site == Site(0)).then_some(data.call.span),
+            }
+        }
+        None
+    };
+    let mut found: Vec<(Span, ItemKey, AccessFact)> = Vec::new();
+    for access in facts.accesses.iter().filter(|a| a.loc.site != Site(0)) {
+        let item = function.sites.get(access.loc.site);
+        let item = item.and_then(|data| data.item.clone());
+        if text::access_remark(access).is_some()
+            && let (Some(item), Some(call)) = (item, outermost(access.loc.site))
+        {
+            found.push((call, item, access.clone()));
+        }
+    }
+    let waste = |a: &AccessFact| (a.class, a.sectors.unwrap_or(u32::MAX), a.bank_ways);
+    found.sort_by(|a, b| (a.0, waste(&b.2)).cmp(&(b.0, waste(&a.2))));
+    found.dedup_by_key(|one| one.0);
+    found
 }
 
 fn sites(function: &Function, findings: &[Finding], called: &[AccessFact]) -> Vec<(Site, ItemKey)> {
@@ -310,6 +360,9 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         part: binding.part.clone(),
         class,
         form: shown.form.clone(),
+        plain: shown.plain,
+        cause: shown.cause,
+        before: None,
         state: shown.state.clone(),
         uniform_at,
         components,
@@ -336,7 +389,9 @@ fn component_name(number: usize, count: usize, part: &str) -> SmolStr {
     }
 }
 
-fn listed(occurrences: &[Occurrence], values: &[Vec<Value>]) -> Vec<u32> {
+/// The occurrences that are listed, in order of position. What a read is compared with is what was executed before it:
+/// in `sum = reduced(sum)` the read comes first.
+fn listed(occurrences: &mut [Occurrence], values: &[Vec<Value>], executed: &[usize]) -> Vec<u32> {
     let mut listed = Vec::new();
     // By variable: the class that was listed last, and what was listed for reads.
     let mut last: FxHashMap<u32, Class> = FxHashMap::default();
@@ -346,8 +401,9 @@ fn listed(occurrences: &[Occurrence], values: &[Vec<Value>]) -> Vec<u32> {
             defined.insert((occurrence.variable, values), occurrence.class);
         }
     }
-    for (number, (occurrence, values)) in occurrences.iter().zip(values).enumerate() {
-        let previous = last.get(&occurrence.variable);
+    for &number in executed {
+        let (occurrence, values) = (&mut occurrences[number], &values[number]);
+        let previous = last.get(&occurrence.variable).copied();
         let show = match occurrence.kind {
             BindingKind::Declaration | BindingKind::Assignment => true,
             BindingKind::Read => {
@@ -355,14 +411,16 @@ fn listed(occurrences: &[Occurrence], values: &[Vec<Value>]) -> Vec<u32> {
                     && occurrence.part.is_empty()
                     && defined.get(&(occurrence.variable, values.as_slice()))
                         != Some(&occurrence.class)
-                    && previous.is_some_and(|class| *class != occurrence.class)
+                    && previous.is_some_and(|class| class != occurrence.class)
             }
         };
         if show {
+            occurrence.before = previous;
             last.insert(occurrence.variable, occurrence.class);
             listed.push(number as u32);
         }
     }
+    listed.sort_unstable();
     listed
 }
 

@@ -22,6 +22,11 @@ pub fn shortened(form: &str, limit: usize) -> String {
     format!("{cut}…")
 }
 
+/// A form for the margin: a part that is the same in all lanes and has no name is called so.
+pub fn form_in_words(form: &str) -> String {
+    form.replace('?', "uniform")
+}
+
 pub fn scope_phrase(scope: Option<Scope>, language: Language) -> String {
     let (warp, group) = (words::warp(language), words::workgroup(language));
     match scope {
@@ -61,8 +66,9 @@ pub fn access_short(access: &AccessFact) -> String {
     }
     let stride = match (access.stride_bytes, access.stride_text.is_empty()) {
         (Some(stride), _) => format!("stride {stride} B"),
+        (None, false) if access.stride_text == "?" => "unknown stride".to_owned(),
         (None, false) => format!("stride {} B", shortened(&access.stride_text, 24)),
-        (None, true) => access_class_name(access.class).to_owned(),
+        (None, true) => scattering(access).to_owned(),
     };
     match (access.class, access.sectors) {
         (AccessClass::Uniform, _) => "uniform address".to_owned(),
@@ -77,6 +83,51 @@ pub fn access_short(access: &AccessFact) -> String {
     }
 }
 
+/// Sectors or banks are wasted.
+pub fn is_wasteful(access: &AccessFact) -> bool {
+    access.bank_ways.is_some_and(|ways| ways > 1)
+        || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
+            && matches!(access.space, Space::Global | Space::Generic))
+}
+
+/// What is worth a word at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: nothing.
+pub fn access_remark(access: &AccessFact) -> Option<String> {
+    let atomic = matches!(access.kind, facts::AccessKind::Atomic(_));
+    let gathers = access.class == AccessClass::Gather;
+    match access.space {
+        Space::Shared if gathers && atomic && access.lanes > 1 => Some(format!(
+            "atomic: up to {}-way conflict",
+            access.lanes.min(32)
+        )),
+        Space::Global if access.class == AccessClass::Uniform && atomic && access.lanes > 1 => {
+            Some("atomic: one address for all lanes".to_owned())
+        }
+        // A pointer into whatever the caller has: memory of the thread's own, as likely as not.
+        Space::Generic if gathers => None,
+        _ if !is_wasteful(access) => None,
+        _ if gathers => match access.sectors {
+            Some(sectors) if sectors <= access.ideal_sectors => None,
+            Some(sectors) => Some(format!("{}: {sectors} sectors", scattering(access))),
+            // Each lane touches sectors of its own at most.
+            None => {
+                let most = access.lanes * access.bytes.div_ceil(32).max(1);
+                Some(format!("{}: ≤ {most} sectors", scattering(access)))
+            }
+        },
+        _ => Some(access_short(access)),
+    }
+}
+
+/// The word for an access: lanes gather what they read and scatter what they write.
+fn scattering(access: &AccessFact) -> &'static str {
+    match (access.class, access.kind) {
+        (AccessClass::Gather, facts::AccessKind::Load) => "gather",
+        (AccessClass::Gather, facts::AccessKind::Store) => "scatter",
+        (AccessClass::Gather, facts::AccessKind::Atomic(_)) => "scattered atomic",
+        (class, _) => access_class_name(class),
+    }
+}
+
 /// The whole sentence.
 pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     let mut text = format!("{} ", access_kind_name(access.kind));
@@ -86,7 +137,7 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
     text += &format!(
         "({} memory): **{}**",
         space_name(access.space),
-        access_class_name(access.class)
+        scattering(access)
     );
     if let Some(stride) = access.stride_bytes {
         text += &format!(", neighbouring lanes are {stride} B apart");
@@ -129,9 +180,22 @@ pub fn is_costly(branch: &BranchFact, cycles: u32) -> bool {
 pub fn branch_short(branch: &BranchFact) -> String {
     match (branch.class, branch.divergence_cost) {
         (Class::Uniform, _) => "uniform branch".to_owned(),
-        (_, Some(cost)) if cost >= 1.0 => format!("divergent branch, ~{cost:.0} cycles"),
+        (_, Some(cost)) if cost >= 1.0 => format!("lanes diverge, ~{cost:.0} cycles"),
         _ => "divergent branch".to_owned(),
     }
+}
+
+/// Cycles that an arm takes at least for its waiting lanes to be told of.
+const IDLE: f64 = 40.0;
+
+/// `1 of 32 lanes busy for ~120 cycles`: a branch with one dear arm; `None` where it is cheap or a mere range check.
+pub fn idle_short(branch: &BranchFact, warp: u32) -> Option<String> {
+    let cycles = branch.idle.filter(|&cycles| cycles >= IDLE)?;
+    let busy = branch.lanes.map(|lanes| lanes.count_ones());
+    Some(match busy.filter(|&busy| busy > 0 && busy < warp) {
+        Some(busy) => format!("{busy} of {warp} lanes busy, ~{cycles:.0} cycles"),
+        None => format!("some lanes idle, ~{cycles:.0} cycles"),
+    })
 }
 
 pub fn branch_long(branch: &BranchFact, language: Language, target: &str) -> String {

@@ -197,8 +197,11 @@ pub fn estimate(
             if !data.op.has_effect() && !data.results.iter().any(|one| needed.contains(one)) {
                 continue;
             }
-            let mut charge = machine.charge(work(function, data));
-            if let Some(access) = accesses.get(&inst) {
+            let work = work(function, data);
+            let mut charge = machine.charge(work);
+            if work != Work::Free
+                && let Some(access) = accesses.get(&inst)
+            {
                 touch(&mut charge, access, machine, lanes);
             }
             count(&charge, data.loc);

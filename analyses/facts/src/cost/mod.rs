@@ -11,7 +11,7 @@ pub use work::{Work, is_folded, work};
 
 use crate::divergence::{DISPATCH, Engine, SUBGROUP, level_of, scope_of};
 use crate::model::*;
-use ir::Block;
+use ir::{BinaryOp, Block, Function, IntCondition, Op, UnaryOp, Value};
 
 /// Iterations of a loop whose number is not known.
 const TRIPS: f64 = 8.0;
@@ -54,7 +54,10 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
         } else {
             Class::Divergent
         };
-        let divergence_cost = (level < SUBGROUP).then(|| arms.lost(block));
+        let lost = (level < SUBGROUP).then(|| arms.lost(block));
+        let divergence_cost = lost.map(|lost| lost.cycles);
+        let checks = || is_range_check(function, facts, selector, block);
+        let idle = lost.and_then(|lost| lost.idle).filter(|_| !checks());
         let fact = facts.at(selector, block);
         found.push(BranchFact {
             assumed: false,
@@ -73,12 +76,44 @@ pub(crate) fn branches(engine: &Engine<'_>, facts: &FunctionFacts) -> Vec<Branch
                 Cause::None
             },
             divergence_cost,
+            idle,
             lanes: (level < SUBGROUP)
                 .then(|| crate::active::of_branch(engine, block))
                 .flatten(),
         });
     }
     found
+}
+
+/// A thread's own number, or what is affine in it, is compared with a bound: lanes beyond it have nothing to do.
+fn is_range_check(
+    function: &Function,
+    facts: &FunctionFacts,
+    condition: Value,
+    block: Block,
+) -> bool {
+    let Some(data) = function.defining(condition) else {
+        return false;
+    };
+    let known = |value: &Value| facts.at(*value, block).class <= Class::Affine;
+    match &data.op {
+        Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => false,
+        Op::IntCompare(_) => data.args.iter().all(known),
+        Op::Binary(BinaryOp::And | BinaryOp::Or, _) | Op::Unary(UnaryOp::Not) => data
+            .args
+            .iter()
+            .all(|&part| is_range_check(function, facts, part, block)),
+        _ => facts.at(condition, block).class == Class::Uniform,
+    }
+}
+
+/// What a divergent branch costs.
+#[derive(Clone, Copy)]
+struct Lost {
+    /// The arms beyond the dearest one, and the meeting.
+    cycles: f64,
+    /// The dearest arm, where all arms meet.
+    idle: Option<f64>,
 }
 
 /// What a walk needs of a block.
@@ -107,7 +142,7 @@ struct Arms<'e, 'f> {
 
 impl Arms<'_, '_> {
     /// What the arms of a branch cost together beyond the dearest one.
-    fn lost(&mut self, branch: Block) -> f64 {
+    fn lost(&mut self, branch: Block) -> Lost {
         let engine = self.engine;
         let end = engine.post.immediate(branch);
         self.measure();
@@ -125,7 +160,10 @@ impl Arms<'_, '_> {
         }
         // Lanes that have left a loop wait for the whole rest of an iteration of the others.
         let lost = if leaves_loop { most } else { sum - most };
-        lost + self.machine.reconverge
+        Lost {
+            cycles: lost + self.machine.reconverge,
+            idle: (end.is_some() && !leaves_loop).then_some(most),
+        }
     }
 
     /// One arm up to where it meets the others, inner loops as often as they are taken to run.

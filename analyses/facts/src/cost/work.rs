@@ -14,6 +14,8 @@ use ir::{
 
 /// Operations on constants, on top of each other, that are followed.
 const FOLDED: u32 = 8;
+/// Operations of an address that are followed.
+const NAMED: u32 = 8;
 
 /// What an instruction has a unit do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -180,6 +182,10 @@ pub fn work(function: &Function, inst: &InstData) -> Work {
         Op::Load(access) | Op::Store(access) => match access.space {
             Space::Shared => Work::Shared,
             Space::Constant => Work::Constant,
+            // A compiler keeps what it can name in registers.
+            Space::Local if is_named(function, inst) => Work::Free,
+            // What `inout` is given is copied in and out.
+            Space::Generic if copies(function.language) && is_named(function, inst) => Work::Free,
             _ => Work::Global,
         },
         Op::Atomic(..) => Work::Atomic,
@@ -203,6 +209,42 @@ pub fn work(function: &Function, inst: &InstData) -> Work {
         Op::Call(_) | Op::CallUnknown { .. } => Work::Call,
         Op::Asm { .. } | Op::Unknown(_) => arithmetic(ty),
     }
+}
+
+/// Parameters by reference are copies of what the caller has.
+const fn copies(language: Language) -> bool {
+    matches!(language, Language::Hlsl)
+}
+
+/// The address lies at constants and loop counters from an object of the thread's own: unrolled, each element has a name.
+/// Counters of loops whose length is not known are taken for such, too.
+fn is_named(function: &Function, inst: &InstData) -> bool {
+    let mut work: Vec<(Value, u32)> = match inst.args.first() {
+        Some(&address) => vec![(address, NAMED)],
+        None => return false,
+    };
+    let mut looked_at = 0;
+    while let Some((value, depth)) = work.pop() {
+        looked_at += 1;
+        let Some(data) = function.defining(value) else {
+            // A parameter of the function, or of a block: a counter.
+            continue;
+        };
+        let pure = matches!(
+            data.op,
+            Op::PtrAdd
+                | Op::Binary(..)
+                | Op::Unary(_)
+                | Op::Convert(_)
+                | Op::Const(_)
+                | Op::Alloca { .. }
+        );
+        if !pure || depth == 0 || looked_at > 4 * NAMED {
+            return false;
+        }
+        work.extend(data.args.iter().map(|&arg| (arg, depth - 1)));
+    }
+    true
 }
 
 /// 64-bit integers and addresses take two registers.

@@ -30,6 +30,10 @@ struct Indexed {
     count: u32,
     /// The index is what such a loop counts.
     counted: bool,
+    /// The header of the loop that stays one.
+    header: Option<Block>,
+    /// That loop accesses the array at known indices, too.
+    beside: bool,
     element: u32,
 }
 
@@ -37,6 +41,8 @@ struct Indexed {
 pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
     let tables = tables_of_constants(cx);
     let mut found: Vec<Indexed> = Vec::new();
+    // Arrays that a loop accesses at known indices, too, by the loop's header.
+    let mut named: FxHashSet<(Inst, Block)> = FxHashSet::default();
     for (block, inst) in cx.instructions() {
         let data = &cx.function.insts[inst];
         if !matches!(&data.op, Op::Load(a) | Op::Store(a) if a.space == Space::Local) {
@@ -46,7 +52,11 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
             continue;
         };
         let unknown = |&offset: &Value| !known_after_unrolling(cx, offset, block);
-        if tables.contains(&alloca) || !offsets.iter().any(unknown) {
+        if tables.contains(&alloca) {
+            continue;
+        }
+        if !offsets.iter().any(unknown) {
+            named.extend(rolled_loop(cx, block).map(|header| (alloca, header)));
             continue;
         }
         let accessed = data.results.first().or(data.args.get(1));
@@ -68,9 +78,16 @@ pub(super) fn findings(cx: &Context<'_>, out: &mut Vec<Finding>) {
                 looped,
                 count: 1,
                 counted,
+                header,
+                beside: false,
                 element,
             }),
         }
+    }
+    for one in &mut found {
+        one.beside = one
+            .header
+            .is_some_and(|header| named.contains(&(one.alloca, header)));
     }
     out.extend(found.iter().filter_map(|one| told(cx, one)));
 }
@@ -79,6 +96,9 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     // Elements among which lone accesses, and those of loops, are chosen by selects.
     const SELECTS: u32 = 64;
     const SELECTS_IN_LOOPS: u32 = 4;
+    // The same where the loop accesses the array at known indices as well, which keeps it in registers (by what ptxas 13.5
+    // makes of arrays of 8 and 16 elements for sm_75 to sm_120).
+    const SELECTS_BESIDE: u32 = 16;
     let Op::Alloca { size, .. } = cx.function.insts[one.alloca].op else {
         return None;
     };
@@ -99,7 +119,9 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
     };
     let alone = one.counted && one.count == 1;
     let in_memory = match one.looped {
-        Some(_) if !alone => known && elements > SELECTS_IN_LOOPS,
+        Some(_) if !alone && !(one.beside && one.count == 1 && elements <= SELECTS_BESIDE) => {
+            known && elements > SELECTS_IN_LOOPS
+        }
         _ => known && elements > SELECTS,
     };
     let (tier, place) = match (cx.function.language, in_memory) {

@@ -80,7 +80,7 @@ pub(super) fn mask_of_before(
         loc: by.loc,
     });
     let message = format!(
-        "the mask was taken before lanes part: it names lanes that go the other way and do not come here{because}; take it with `__ballot_sync` of the condition"
+        "the mask was taken before lanes diverge: it names lanes that go the other way and do not come here{because}; take it with `__ballot_sync` of the condition"
     );
     let code = Code::WarpSyncMask;
     let told = finding(code, Tier::Warning, data.loc, message, related);

@@ -196,7 +196,9 @@ fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
     let declares = (function.symbols.iter()).any(|(_, symbol)| symbol.space == Space::Shared);
     let shared = |space: Space| match space {
         Space::Shared => true,
-        Space::Generic => declares || function.kind != FunctionKind::Kernel,
+        Space::Generic => {
+            function.kind != FunctionKind::Kernel || declares && hands_out_shared(function)
+        }
         _ => false,
     };
     let group = cx.partial(Scope::Workgroup);
@@ -239,6 +241,19 @@ fn is_missed(cx: &Context<'_>, branch: Block) -> bool {
         }
     }
     false
+}
+
+/// An address of shared memory becomes something else than the address of an access: a generic pointer may be one then.
+fn hands_out_shared(function: &Function) -> bool {
+    let is_shared = |value: &Value| function.ty(*value) == ir::Type::Ptr(Space::Shared);
+    function.insts.values().any(|data| match &data.op {
+        Op::Load(_) => false,
+        Op::Store(_) | Op::Atomic(..) => data.args.iter().skip(1).any(is_shared),
+        Op::PtrAdd => {
+            data.args.first().is_some_and(is_shared) && !data.results.iter().any(is_shared)
+        }
+        _ => data.args.iter().any(is_shared),
+    })
 }
 
 /// A barrier under a predicate that lanes may disagree on.
@@ -646,7 +661,7 @@ fn derivatives(cx: &Context<'_>, out: &mut Vec<Finding>) {
             _ => "sample before the branch, or use SampleLevel or SampleGrad",
         };
         let message = format!(
-            "{what} is undefined where pixels of a quad part ways{}; {remedy}",
+            "{what} is undefined where the pixels of a quad diverge{}; {remedy}",
             Context::because(&related)
         );
         out.push(finding(
@@ -670,21 +685,27 @@ const FEW: u64 = 4;
 
 /// Loops that the lanes of a warp leave in different iterations, when the difference can be more than one round and
 /// the body has something to wait for.
+/// The branch by which the lanes of a loop with a divergent trip count leave it.
+pub(super) fn deciding_exit(cx: &Context<'_>, fact: &LoopFact) -> Option<Block> {
+    match fact.cause {
+        Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => Some(block),
+        // The exit is the branch in the loop that this value decides.
+        Cause::Operand(selector) => cx.flow.order.iter().copied().find(|&block| {
+            cx.flow.position[block] >= cx.flow.position[fact.header]
+                && cx.function.blocks[block].terminator.selector() == Some(selector)
+        }),
+        _ => None,
+    }
+}
+
 fn loops(cx: &Context<'_>, warp: &Partial, out: &mut Vec<Finding>) {
     for fact in &cx.facts.loops {
         if fact.trip != Class::Divergent && fact.trip != Class::Affine {
             continue;
         }
-        let exit = match fact.cause {
-            Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => Some(block),
-            // The exit is the branch in the loop that this value decides.
-            Cause::Operand(selector) => cx.flow.order.iter().copied().find(|&block| {
-                cx.flow.position[block] >= cx.flow.position[fact.header]
-                    && cx.function.blocks[block].terminator.selector() == Some(selector)
-            }),
-            _ => None,
+        let Some(exit) = deciding_exit(cx, fact) else {
+            continue;
         };
-        let Some(exit) = exit else { continue };
         let selector = cx.function.blocks[exit].terminator.selector();
         let causes = selector.map_or_else(Vec::new, |selector| cx.causes(selector));
         let chosen = |&value: &Value| arrays::element_of_an_instantiation(cx, value);
@@ -866,7 +887,7 @@ fn constant_distance(function: &Function, mut address: Value) -> (Value, i64) {
 }
 
 /// Nothing is carried from round to round, and nothing is written: the lanes wait for what others write.
-fn only_waits(cx: &Context<'_>, header: Block) -> bool {
+pub(super) fn only_waits(cx: &Context<'_>, header: Block) -> bool {
     let forest = cx.forest();
     let Some((own, _)) = forest.loops.iter().find(|(_, one)| one.header == header) else {
         return false;

@@ -12,6 +12,7 @@ mod arrays;
 mod collective;
 mod convergence;
 mod derivatives;
+mod expected;
 mod forgiving;
 mod memory;
 mod partial;
@@ -24,6 +25,8 @@ mod together;
 mod windows;
 mod witness;
 mod work;
+
+pub use expected::{Expected, expected};
 
 use crate::causes::cause_chain;
 use crate::model::*;
@@ -185,7 +188,7 @@ impl<'a> Context<'a> {
     fn branch_chain(&self, branch: Block) -> Vec<CauseStep> {
         let loc = self.function.blocks[branch].loc;
         let mut steps = vec![CauseStep {
-            text: "lanes part at this condition".into(),
+            text: "lanes diverge at this branch".into(),
             loc,
         }];
         if let Some(selector) = self.function.blocks[branch].terminator.selector() {

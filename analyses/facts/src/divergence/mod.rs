@@ -153,6 +153,8 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
+            plain: class == Class::Affine
+                && block.is_some_and(|b| self.is_plain(&self.cells[value].form, b, wanted)),
             state: SmolStr::default(),
             cause: if level == DISPATCH {
                 Cause::None
@@ -176,6 +178,13 @@ impl Engine<'_> {
         form.terms
             .iter()
             .all(|t| self.is_affine_term(t, block, wanted))
+    }
+    /// Every term that differs between lanes is a coordinate with the coefficient one.
+    fn is_plain(&self, form: &Form, block: Block, wanted: Level) -> bool {
+        form.terms.iter().all(|term| {
+            self.term_level(&term.factors, block) >= wanted
+                || (term.coefficient == 1 && term.factors.len() == 1)
+        })
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;

@@ -1254,6 +1254,8 @@ fn rows_that_one_element_more_leaves_in_the_same_banks() {
     assert!(of("t % 32 * 64 + t / 32").ends_with("pad the row by one element"));
     let more = "pad the row by more than one element, or permute its elements";
     assert!(of("t % 4 * 128 + t % 32 / 4").ends_with(more));
+    // A lane steps two rows of 16: with 17 it is two elements on.
+    assert!(of("t % 8 * 2 + t % 32 / 8 * 32").ends_with(more));
 }
 
 /// As many lanes as the group has warps may be few.
@@ -1933,4 +1935,90 @@ fn the_lane_whose_exchange_was_made() {
     assert_eq!(told("found == old"), 1);
     assert_eq!(told("!(found != old)"), 1);
     assert_eq!(told("found == mine"), 2);
+}
+
+/// What a loop accesses at known indices, too, a compiler keeps in registers.
+#[test]
+fn arrays_that_a_loop_also_names_are_not_said_to_be_in_memory() {
+    let of = |elements: u32, least: &str| {
+        let body = format!(
+            "float f[{elements}]; for (int i = 0; i < {elements}; ++i) f[i] = in[i];
+             for (int i = 0; i < n; ++i) {{
+                 int m = (int)in[i + 64]; {least}
+                 f[m] = 2.0f;
+             }}
+             for (int i = 0; i < {elements}; ++i) out[i] = f[i];"
+        );
+        let told = messages(&kernel("", &body), Dialect::Cuda).into_iter();
+        let mut told = told.filter(|(code, _)| *code == Code::LocalArrayDynamicIndex);
+        told.next().map_or(String::new(), |(_, message)| message)
+    };
+    let named =
+        |elements: u32| format!("for (int j = 0; j < {elements}; ++j) if (f[j] < 1.0f) m = j;");
+    assert!(of(8, &named(8)).contains("chain of selects"));
+    assert!(of(8, "").contains("live in local memory, not in registers"));
+    assert!(of(64, &named(64)).contains("live in local memory, not in registers"));
+}
+
+/// A pointer in a structure is not one into shared memory where no address of that is handed out.
+#[test]
+fn what_ended_threads_would_have_written_to_global_memory_is_not_missed() {
+    let of = |behind: &str| {
+        let text = format!(
+            "struct View {{ float* to; __device__ View(float* to) : to(to) {{}}
+                 __device__ float* at(int i) {{ return &to[i]; }} }};
+             __global__ void k(float* out, const float* in, int n, bool clear) {{
+                 View view(out); __shared__ float s[64]; s[threadIdx.x] = in[threadIdx.x];
+                 int i = blockIdx.x * 64 + threadIdx.x; if (i >= n) return;
+                 {behind}
+                 __syncthreads(); out[i] = s[63 - threadIdx.x]; }}"
+        );
+        tells(&text, Code::DivergentBarrier)
+    };
+    assert!(!of("if (clear) *((unsigned*)view.at(i)) = 0;"));
+    assert!(of("s[threadIdx.x] += 1;"));
+    assert!(of("View other(s); if (clear) *other.at(threadIdx.x) = 0;"));
+}
+
+/// The block of a launch is that of its scope, also in parentheses.
+#[test]
+fn blocks_of_one_name_in_several_scopes() {
+    let of = |block: &str| {
+        let text = format!(
+            "template <int W> __global__ void k(float* sums, const int* const rows, int n) {{
+                 __shared__ float b[W]; int row = blockIdx.x * W + threadIdx.y;
+                 while (row < n) {{
+                     if (rows[row] > 0) {{
+                         if (threadIdx.x == 0) b[threadIdx.y] = sums[row];
+                         __syncthreads();
+                         if (threadIdx.x == 0) sums[row] = b[threadIdx.y];
+                     }}
+                     row += W;
+                 }} }}
+             void f(float* sums, const int* rows, int n) {{
+                 {{ const dim3 block(128); (g)<<<(n), (block)>>>(sums); }}
+                 {{ const dim3 block({block}); (k<1>)<<<(n), (block)>>>(sums, rows, n); }} }}"
+        );
+        tells(&text, Code::DivergentBarrier)
+    };
+    assert!(!of("128, 1"));
+    assert!(of("128, 2"));
+}
+
+#[test]
+fn a_stride_that_a_condition_makes_nought_or_one() {
+    let of = |stride: &str| {
+        let text = format!(
+            "__global__ void k(const int* in, long stride, long n, int* out) {{
+                 int t = blockIdx.x * blockDim.x + threadIdx.x;
+                 if (t < n) {{ int at = t * stride; out[t] = in[at]; }} }}
+             void f(const int* in, long rows, long columns, int* out) {{
+                 const long stride = {stride};
+                 k<<<rows, 256>>>(in, stride, rows, out); }}"
+        );
+        tells(&text, Code::UncoalescedAccess)
+    };
+    assert!(!of("(columns == 1 && rows != 1) ? 0 : 1"));
+    assert!(!of("columns == 1 ? 1 : 0"));
+    assert!(of("columns == 1 ? 1 : 8"));
 }

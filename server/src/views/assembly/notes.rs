@@ -127,7 +127,7 @@ fn stops(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
         Note {
             item: String::new(),
             code: "needless-stop",
-            level: Level::Hint,
+            level: Level::Information,
             span: stop,
             message: format!(
                 "nothing behind this stop needs what stands in front of it: one group of both takes a cycle less (estimate for {})",
@@ -153,7 +153,7 @@ fn waste(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
         Some(Note {
             item: String::new(),
             code: "nop-waste",
-            level: Level::Hint,
+            level: Level::Information,
             span: of_item(assembly, block.items.start),
             message: format!(
                 "{} of the block's {} slots are nops, in {} cycles: re-bundled {} of {}, in {} (estimate for {})",

@@ -207,20 +207,14 @@ fn function_launches(function: &Function, around: &Around, out: &mut Vec<Instant
             let ExprKind::Name(name) = &unwrapped(callee).kind else {
                 return;
             };
-            let block = configuration.get(1).map_or(UNKNOWN, |shape| {
-                let scoped = host.scoped.iter().rev().find(|one| one.launch == e.span);
-                match scoped {
-                    Some(one) => one.shape(&host),
-                    None => host.block(shape, 0),
-                }
-            });
+            let block = host.launched_by(e, configuration.get(1));
             let found = host.instantiation(name, Some(block), arguments);
             out.extend(found.map(|one| Instantiation {
                 whole: host.whole(configuration.get(1), arguments),
                 ..one
             }));
         } else if let Some((name, block)) = runtime_launch(e) {
-            let block = block.map_or(UNKNOWN, |e| host.block(e, 0));
+            let block = host.launched_by(e, block);
             out.extend(host.instantiation(name, Some(block), &[]));
         }
     });
@@ -581,9 +575,43 @@ impl Host {
                 .filter_map(|(number, argument)| self.handed_on(number, argument))
                 .collect(),
             block,
-            passes: passed.iter().map(|e| self.substituted(e, 0)).collect(),
+            passes: passed
+                .iter()
+                .map(|e| self.substituted(e, 0).or_else(|| self.unit(e, 0).cloned()))
+                .collect(),
             whole: Vec::new(),
         })
+    }
+
+    /// Nought or one, whichever a condition chooses: a stride that is one at most. The one.
+    fn unit<'a>(&'a self, e: &'a Expr, depth: u32) -> Option<&'a Expr> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        match &unwrapped(e).kind {
+            ExprKind::Conditional {
+                then, otherwise, ..
+            } => {
+                let number = |side: &'a Expr| match &unwrapped(side).kind {
+                    ExprKind::Int(literal) => Some((literal.value, side)),
+                    _ => None,
+                };
+                match [number(then)?, number(otherwise)?] {
+                    [(1, one), (0, _)] | [(0 | 1, _), (1, one)] => Some(one),
+                    _ => None,
+                }
+            }
+            ExprKind::Name(name) => match (self.local(name), name.segments.as_slice()) {
+                (Some(Local::Number(_)), [only]) => {
+                    match self.initial.get(&only.ident.name)?.as_slice() {
+                        [initial] => self.unit(initial, depth + 1),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     fn handed_on(&self, number: u32, argument: &TemplateArgument) -> Option<HandedOn> {
@@ -626,6 +654,16 @@ impl Host {
     }
 
     /// The shape that an expression gives to a block.
+    /// The block of a launch: of a variable what its scope says of it.
+    fn launched_by(&self, launch: &Expr, block: Option<&Expr>) -> BlockText {
+        let mut scoped = self.scoped.iter().rev();
+        match (scoped.find(|one| one.launch == launch.span), block) {
+            (Some(one), _) => one.shape(self),
+            (None, Some(block)) => self.block(block, 0),
+            (None, None) => UNKNOWN,
+        }
+    }
+
     fn block(&self, e: &Expr, depth: u32) -> BlockText {
         if depth > MAX_DEPTH {
             return UNKNOWN;
@@ -822,8 +860,11 @@ fn scoped(block: &Block, out: &mut Vec<Scoped>) {
         visit::nodes(&alone, &mut |node| match node {
             Node::Expr(e) => {
                 changes(e, &mut changed);
-                if let ExprKind::Launch { configuration, .. } = &e.kind
-                    && let Some(ExprKind::Name(name)) = configuration.get(1).map(|e| &e.kind)
+                let block = match &e.kind {
+                    ExprKind::Launch { configuration, .. } => configuration.get(1),
+                    _ => runtime_launch(e).and_then(|(_, block)| block),
+                };
+                if let Some(ExprKind::Name(name)) = block.map(|e| &unwrapped(e).kind)
                     && let [only] = name.segments.as_slice()
                 {
                     launches.push((e.span, only.ident.name.clone()));
