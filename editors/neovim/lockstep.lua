@@ -1,14 +1,48 @@
--- Lockstep for Neovim: starts the server for CUDA, HLSL, PTX and µ-SIMD files. Inlay hints need Neovim 0.10.
-vim.filetype.add({
-  extension = {
-    cu = "cuda", cuh = "cuda", hlsl = "hlsl", hlsli = "hlsl", fx = "hlsl", fxh = "hlsl", usf = "hlsl", ush = "hlsl",
-    ptx = "ptx", musimd = "musimd",
-  },
-})
+-- Lockstep for Neovim: starts the server for CUDA, HLSL, PTX, µ-SIMD and IA-64 assembly, and for C where a lockstep.toml above
+-- the file names a `processor`. Inlay hints need Neovim 0.10.
+local extensions = {
+  cu = "cuda", cuh = "cuda", hlsl = "hlsl", hlsli = "hlsl", fx = "hlsl", fxh = "hlsl", usf = "hlsl", ush = "hlsl", compute = "hlsl",
+  ptx = "ptx", musimd = "musimd", ia64 = "ia64",
+}
+local group = vim.api.nvim_create_augroup("lockstep", { clear = true })
+if vim.fn.has("nvim-0.8") == 1 then
+  -- Before Neovim's own pattern for assembly.
+  vim.filetype.add({ extension = extensions, pattern = { [".*%.ia64%.s"] = { "ia64", { priority = 10 } } } })
+else
+  extensions["ia64.s"] = "ia64"
+  for extension, language in pairs(extensions) do
+    vim.api.nvim_create_autocmd({ "BufNewFile", "BufRead" }, {
+      group = group, pattern = "*." .. extension, command = "setlocal filetype=" .. language,
+    })
+  end
+end
+
+local uv = vim.uv or vim.loop
+
+-- The nearest of some names beside a file or above it.
+local function above(file, names)
+  local folder = vim.fn.fnamemodify(file, ":p:h")
+  while true do
+    for _, name in ipairs(names) do
+      if uv.fs_stat(folder .. "/" .. name) then return folder .. "/" .. name end
+    end
+    local parent = vim.fn.fnamemodify(folder, ":h")
+    if parent == folder then return nil end
+    folder = parent
+  end
+end
 
 local function root(file)
-  local found = vim.fs and vim.fs.find({ "lockstep.toml", ".git" }, { upward = true, path = vim.fn.fnamemodify(file, ":h") })[1]
-  return found and vim.fn.fnamemodify(found, ":h") or vim.fn.fnamemodify(file, ":p:h")
+  return vim.fn.fnamemodify(above(file, { "lockstep.toml", ".git" }) or vim.fn.fnamemodify(file, ":p"), ":h")
+end
+
+-- Loops of C are shown for a processor, and only to those who ask for one.
+local function names_processor(file)
+  local settings = above(file, { "lockstep.toml" })
+  for _, line in ipairs(settings and vim.fn.readfile(settings) or {}) do
+    if line:match("^%s*processor%s*=") then return true end
+  end
+  return false
 end
 
 local function colours()
@@ -28,6 +62,7 @@ local clients = {}
 
 local function start(args)
   local file = vim.api.nvim_buf_get_name(args.buf)
+  if args.match == "c" and not names_processor(file) then return end
   local config = {
     name = "lockstep",
     cmd = { vim.g.lockstep_server or "lockstep", "serve", "--stdio" },
@@ -46,7 +81,6 @@ local function start(args)
   end
 end
 
-local group = vim.api.nvim_create_augroup("lockstep", { clear = true })
-vim.api.nvim_create_autocmd("FileType", { group = group, pattern = { "cuda", "hlsl", "ptx", "musimd" }, callback = start })
+vim.api.nvim_create_autocmd("FileType", { group = group, pattern = { "cuda", "hlsl", "ptx", "musimd", "ia64", "c" }, callback = start })
 vim.api.nvim_create_autocmd("ColorScheme", { group = group, callback = colours })
 colours()
