@@ -20,6 +20,8 @@
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
 //! entry_points = { main_ps = "pixel", "*_CS" = "compute" }   # functions without a telling attribute; `*` is any text
+//! preview = true                            # rewrites are shown before they are made, where the editor can
+//! language_features = "auto"                # completion, rename, signature help, workspace symbols: auto (not for CUDA and C), on, off
 //! baseline = "lockstep-baseline.json"
 //! profile = "profiles"                      # a value profile, or a directory of them; else FILE.lockstep-profile.json
 //! [diagnostics]
@@ -96,16 +98,65 @@ pub struct AnalysisConfig {
 }
 
 /// What only the presentation depends on.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ViewConfig {
     /// Sorted by code.
     pub levels: Vec<(Code, Level)>,
     /// Of what is no finding, by its code.
     pub note_levels: Vec<(&'static str, Level)>,
     pub hints: HintConfig,
+    /// Rewrites are shown before they are made, where the client can.
+    pub preview: bool,
+    pub language_features: LanguageFeatures,
     pub baseline: Option<PathBuf>,
     /// A value profile, or the directory that holds those of files.
     pub profile: Option<PathBuf>,
+}
+
+impl Default for ViewConfig {
+    fn default() -> Self {
+        ViewConfig {
+            levels: Vec::new(),
+            note_levels: Vec::new(),
+            hints: HintConfig::default(),
+            preview: true,
+            language_features: LanguageFeatures::default(),
+            baseline: None,
+            profile: None,
+        }
+    }
+}
+
+/// Completion, rename, signature help and workspace symbols, which other servers of a language offer, too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LanguageFeatures {
+    /// Not of CUDA and C, for which there is clangd.
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+impl LanguageFeatures {
+    fn from_name(name: &str) -> Option<LanguageFeatures> {
+        let named = [
+            ("auto", LanguageFeatures::Auto),
+            ("on", LanguageFeatures::On),
+            ("off", LanguageFeatures::Off),
+        ];
+        let found = named.iter().find(|(known, _)| *known == name);
+        found.map(|(_, features)| *features)
+    }
+
+    /// Whether they are offered for files of a language.
+    pub fn serve(self, language: crate::program::Language) -> bool {
+        use crate::program::Language;
+        match self {
+            LanguageFeatures::On => true,
+            LanguageFeatures::Off => false,
+            LanguageFeatures::Auto => !matches!(language, Language::Cuda | Language::C),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -432,6 +483,14 @@ fn apply_key(
                 block[at] = (size > 0).then_some(size);
             }
             analysis.options.block = block;
+        }
+        "preview" => match placed.value {
+            Setting::Bool(flag) => config.view.preview = flag,
+            _ => return Err("`preview` is true or false".into()),
+        },
+        "language_features" => {
+            config.view.language_features = LanguageFeatures::from_name(&text(placed)?)
+                .ok_or("`language_features` is auto, on or off")?;
         }
         "fast_math" => match placed.value {
             Setting::Bool(flag) => analysis.fast_math = Some(flag),

@@ -254,7 +254,7 @@ fn denied_findings_silence_and_baseline() {
     );
     let counted = text(&lockstep(&["check", &noted]));
     assert!(
-        !counted.contains("include-not-found") && counted.contains("1 note(s)"),
+        !counted.contains("include-not-found") && counted.contains("1 note on what"),
         "{counted}"
     );
     for arguments in [["--notes", &noted], ["--deny=include-not-found", &noted]] {
@@ -756,4 +756,22 @@ fn a_configuration_of_many_files_is_told_of_once() {
     let other = place.file("b.cu", "__global__ void b() {}\n");
     let told = errors(&lockstep(&["check", &one, &other]));
     assert_eq!(told.matches("warp_sise").count(), 1, "{told}");
+}
+
+/// What packages install beside the binary.
+#[test]
+fn completions_and_man_pages_are_made_from_the_command_line() {
+    let bash = lockstep(&["completions", "bash"]);
+    assert!(bash.status.success());
+    let text = String::from_utf8_lossy(&bash.stdout).into_owned();
+    assert!(text.contains("check") && text.contains("--deny"), "{text}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = lockstep(&["man", folder.path().to_str().expect("a name")]);
+    assert!(made.status.success());
+    let page = |name: &str| std::fs::read_to_string(folder.path().join(name)).expect("a page");
+    assert!(page("lockstep.1").contains("lockstep"));
+    assert!(page("lockstep-check.1").contains("baseline"));
+    let version = lockstep(&["--version"]);
+    let version = String::from_utf8_lossy(&version.stdout).into_owned();
+    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
 }

@@ -311,14 +311,14 @@ try {
   );
   must(true, "the action carries its predicted saving");
   await shot("10-action-with-saving");
-  await page.keyboard.press("Control+Enter");
-  await page.locator(".monaco-button", { hasText: "Apply" }).first().waitFor({ timeout: 10000 });
-  await page.locator(".part.panel .monaco-list-row").nth(1).click();
+  await rewrite.click();
   await page.locator(".monaco-diff-editor .view-line").filter({ hasText: "WaveActiveAllTrue" }).first().waitFor({ timeout: 10000 });
+  const accept = page.locator(".notifications-toasts .monaco-button", { hasText: "Apply" }).first();
+  await accept.waitFor({ timeout: 10000 });
   await page.waitForTimeout(500);
   await shot("11-preview");
   must(!fs.readFileSync(path.join(workspace, "lit.hlsl"), "utf8").includes("WaveActive"), "the edit is shown before it is made");
-  await page.locator(".monaco-button", { hasText: "Apply" }).first().click({ timeout: 5000 });
+  await accept.click();
   await line("WaveActiveAllTrue").waitFor({ timeout: 10000 });
   must(true, "the version is applied");
   await shot("12-version");
@@ -363,6 +363,8 @@ try {
   must((await methods.count()) >= 3, "early exits have a choice of methods");
   await shot("16-methods");
   await page.locator(".action-widget .monaco-list-row", { hasText: "by exit variable" }).first().click();
+  await accept.waitFor({ timeout: 10000 });
+  await accept.click();
   await line("#pragma lockstep pipeline(exit_variable)").waitFor({ timeout: 10000 });
   must(true, "the choice stands in the source");
   await page.locator(".monaco-diff-editor .modified .view-line").filter({ hasText: "cmp" }).first().waitFor({ timeout: 10000 });

@@ -110,6 +110,7 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
       // An answer that a newer question has overtaken is dropped.
       if (number !== this.asked) return;
       this.code = code ?? undefined;
+      if (code && code.refused === null) code.text = this.below(code, this.head(code));
       if (code?.summary) code.text = this.below(code, `// ${code.summary}`);
       else if (code?.ptxasError) code.text = this.below(code, `// ptxas: ${code.ptxasError.split("\n")[0]}`);
       this.changed.fire(this.document());
@@ -118,6 +119,12 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
     } catch {
       // Cancelled, or the server is on its way out: the next change asks again.
     }
+  }
+
+  /** Whose code it is, and of what. */
+  private head(code: Code): string {
+    const file = this.source?.path.split("/").pop() ?? "";
+    return `// ${code.name} of ${file} for ${code.target}: Lockstep's own code, not the compiler's of the project`;
   }
 
   /** The text with a first line of its own; what comes from where moves with it. */

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { TargetCode } from "./code";
 import { Previews } from "./preview";
+import { Reports } from "./report";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
@@ -35,6 +36,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("lockstep.toggleHints", toggleHints),
     new TargetCode(() => client),
     previews,
+    new Reports(() => client),
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),
     vscode.commands.registerCommand("lockstep.instrumentFile", () => instrumentFile(client)),
@@ -84,7 +86,7 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
       { scheme: "file", language },
       { scheme: "untitled", language },
       { scheme: "vscode-remote", language },
-    ]).concat([{ scheme: "file", language: "toml", pattern: "**/{lockstep.toml,*.machine.toml}" } as never]),
+    ]).concat([{ scheme: "file", pattern: "**/{lockstep.toml,*.machine.toml}" } as never]),
     synchronize: {
       configurationSection: "lockstep",
       fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.machine.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),
@@ -92,9 +94,12 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
     outputChannel: output,
     middleware: {
       provideCodeActions: async (document, range, context, token, next) =>
-        previews.withChange(document, range, context, await next(document, range, context, token)),
+        previews.previewed(document, range, await next(document, range, context, token)),
+      // What is previewed gets its edit when it is accepted.
+      resolveCodeAction: async (action, token, next) => (previews.isPreviewed(action) ? action : next(action, token)),
     },
-    initializationOptions: vscode.workspace.getConfiguration("lockstep"),
+    // `views`: pages of diagnostics, reports and previews are shown here.
+    initializationOptions: { ...vscode.workspace.getConfiguration("lockstep"), views: true },
     markdown: { isTrusted: { enabledCommands: ["lockstep.explain"] } },
   };
   client = new LanguageClient("lockstep", "Lockstep", server, options);

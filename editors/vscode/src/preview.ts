@@ -1,9 +1,10 @@
-// “Compare Code”: what an action at the cursor or the selection would make of the function's code, as a diff; of C what an
-// action made of it, once it is applied.
+// What an action would do, before it does: the difference in the source when it is chosen, with the predicted saving; “Compare
+// Code”: the difference in the function's code; of C what an action made of it, once it is applied.
 import * as vscode from "vscode";
-import type { LanguageClient } from "vscode-languageclient/node";
+import type { LanguageClient, WorkspaceEdit } from "vscode-languageclient/node";
 
 const SCHEME = "lockstep-preview";
+const PREVIEW = "lockstep.previewAction";
 
 interface Offered {
   actions: { id: string; title: string; effect: string }[];
@@ -31,10 +32,34 @@ interface Change {
   before: Code;
 }
 
+/** A rewrite that was chosen, and how the server finds it again. */
+interface Chosen {
+  uri: string;
+  position: { line: number; character: number };
+  title: string;
+  data: unknown;
+}
+
+/** An action with its edit. */
+interface Resolved {
+  edit?: WorkspaceEdit;
+}
+
+/** A document's text after edits that do not overlap. */
+function changed(document: vscode.TextDocument, edits: vscode.TextEdit[]): string {
+  let text = document.getText();
+  const last = [...edits].sort((a, b) => b.range.start.compareTo(a.range.start));
+  for (const { range, newText } of last) {
+    text = text.slice(0, document.offsetAt(range.start)) + newText + text.slice(document.offsetAt(range.end));
+  }
+  return text;
+}
+
 export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
   private readonly texts = new Map<string, string>();
+  private shown = 0;
   private readonly disposables: vscode.Disposable[] = [];
 
   constructor(private readonly client: () => LanguageClient | undefined) {
@@ -42,7 +67,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.commands.registerCommand("lockstep.compareCode", () => this.compare()),
-      vscode.commands.registerCommand("lockstep.showChange", (change: Change) => this.showChange(change)),
+      vscode.commands.registerCommand(PREVIEW, (chosen: Chosen) => this.preview(chosen)),
     );
   }
 
@@ -79,27 +104,73 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     await vscode.commands.executeCommand("vscode.diff", before, after, title, { preview: false });
   }
 
-  /** Rewrites of C show what they made of the code: asked for when the menu is opened, so that there is a before. */
-  async withChange(
+  /** Rewrites are shown as a difference, with what they are predicted to bring, before anything is written. */
+  previewed(
     document: vscode.TextDocument,
     range: vscode.Range,
-    context: vscode.CodeActionContext,
     found: (vscode.Command | vscode.CodeAction)[] | null | undefined,
-  ): Promise<(vscode.Command | vscode.CodeAction)[] | null | undefined> {
+  ): (vscode.Command | vscode.CodeAction)[] | null | undefined {
     const client = this.client();
-    if (!found || client === undefined || document.languageId !== "c" || context.triggerKind !== vscode.CodeActionTriggerKind.Invoke) return found;
-    const edits = found.filter((one): one is vscode.CodeAction => one instanceof vscode.CodeAction && one.edit !== undefined && one.command === undefined && one.disabled === undefined);
-    const rewrites = edits.filter((one) => one.kind !== undefined && vscode.CodeActionKind.RefactorRewrite.contains(one.kind));
-    if (rewrites.length === 0) return found;
-    const uri = client.code2ProtocolConverter.asUri(document.uri);
-    const position = client.code2ProtocolConverter.asPosition(range.start);
-    const before = await this.codeAt(uri, position);
-    if (before === null) return found;
-    for (const one of rewrites) {
-      const change: Change = { uri, position, title: one.title, name: before.name, before };
-      one.command = { command: "lockstep.showChange", title: "Compare the code", arguments: [change] };
+    const wanted = vscode.workspace.getConfiguration("lockstep", document).get<boolean>("preview", true);
+    if (!found || client === undefined || !wanted) return found;
+    for (const one of found) {
+      if (!(one instanceof vscode.CodeAction) || one.disabled !== undefined || one.command !== undefined) continue;
+      if (one.kind === undefined || !vscode.CodeActionKind.RefactorRewrite.contains(one.kind)) continue;
+      const action: Chosen = {
+        uri: client.code2ProtocolConverter.asUri(document.uri),
+        position: client.code2ProtocolConverter.asPosition(range.start),
+        title: one.title,
+        data: (one as { data?: unknown }).data,
+      };
+      one.edit = undefined;
+      one.command = { command: PREVIEW, title: "Preview", arguments: [action] };
     }
     return found;
+  }
+
+  isPreviewed(action: vscode.CodeAction): boolean {
+    return action.command?.command === PREVIEW;
+  }
+
+  private async preview(chosen: Chosen): Promise<void> {
+    const client = this.client();
+    if (client === undefined) return;
+    const uri = client.protocol2CodeConverter.asUri(chosen.uri);
+    const asked = { title: chosen.title, kind: "refactor.rewrite", data: chosen.data };
+    const resolved = await client.sendRequest<Resolved>("codeAction/resolve", asked).catch(() => undefined);
+    if (resolved?.edit === undefined) {
+      void vscode.window.showInformationMessage("Lockstep: the text has changed since the action was offered.");
+      return;
+    }
+    const edit = await client.protocol2CodeConverter.asWorkspaceEdit(resolved.edit as WorkspaceEdit);
+    const document = await vscode.workspace.openTextDocument(uri);
+    const version = document.version;
+    const before = document.languageId === "c" ? await this.codeAt(chosen.uri, chosen.position) : null;
+    const name = uri.path.split("/").pop() ?? "";
+    const after = vscode.Uri.from({ scheme: SCHEME, path: `/${++this.shown}/${name}` });
+    this.texts.set(after.path, changed(document, edit.get(uri)));
+    await vscode.commands.executeCommand("vscode.diff", uri, after, `${name}: ${chosen.title}`, { preview: true });
+    const effect = Object.values(resolved.edit.changeAnnotations ?? {})[0]?.description ?? "";
+    const choice = await vscode.window.showInformationMessage(`${chosen.title}. ${effect}`.trim(), "Apply", "Discard");
+    await this.close(after);
+    if (choice !== "Apply") return;
+    if (document.version !== version) {
+      void vscode.window.showInformationMessage("Lockstep: the text has changed since; nothing was written.");
+      return;
+    }
+    await vscode.workspace.applyEdit(edit);
+    await vscode.window.showTextDocument(document);
+    if (before !== null) {
+      await this.showChange({ uri: chosen.uri, position: chosen.position, title: chosen.title, name: before.name, before });
+    }
+  }
+
+  /** Closes the difference to a text. */
+  private async close(after: vscode.Uri): Promise<void> {
+    const isIt = (tab: vscode.Tab) => tab.input instanceof vscode.TabInputTextDiff && tab.input.modified.toString() === after.toString();
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs).filter(isIt);
+    if (tabs.length > 0) await vscode.window.tabGroups.close(tabs);
+    this.texts.delete(after.path);
   }
 
   private async codeAt(uri: string, position: Change["position"]): Promise<(Code & { name: string }) | null> {

@@ -15,6 +15,7 @@ mod instrument;
 mod loops;
 mod machine;
 mod profile;
+mod shells;
 mod sim;
 
 use crate::lsp;
@@ -25,7 +26,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(
     name = "lockstep",
-    version,
+    version = env!("LOCKSTEP_VERSION"),
     about = "Shows how the variables of a kernel or shader behave across lanes",
     subcommand_required = true,
     arg_required_else_help = true
@@ -75,6 +76,10 @@ enum Command {
         #[arg(long)]
         list: bool,
     },
+    /// Prints the completions of a shell
+    Completions { shell: clap_complete::Shell },
+    /// Writes the man pages of all commands into a directory
+    Man { directory: PathBuf },
     /// Runs the language server
     Serve {
         /// Over standard input and output, which is the only way
@@ -609,6 +614,14 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Machine(args) => machine::machine(&args),
         Command::Dump(args) => dump::dump(&args),
         Command::Explain { code, list } => explain(code.filter(|_| !list).as_deref()),
+        Command::Completions { shell } => {
+            shells::completions(shell)?;
+            Ok(0)
+        }
+        Command::Man { directory } => {
+            shells::man(&directory)?;
+            Ok(0)
+        }
         Command::Serve { .. } => Ok(lsp::serve(std::io::stdin(), std::io::stdout())?),
     }
 }

@@ -2,7 +2,7 @@
 //! work begins in the order of the wire; a handler that is dropped because its request was cancelled cancels its
 //! computation.
 
-use super::capabilities::{self, ClientFeatures};
+use super::capabilities;
 use super::convert::{self, Text};
 use super::outgoing::Outgoing;
 use super::owner::{Event, Owner, Request, Snapshot};
@@ -10,9 +10,7 @@ use super::question::{self, CancelOnDrop, Question, Shared, locked};
 use crate::db::{Database, File};
 use crate::documents::Change;
 use crate::views;
-use crate::views::actions::{ActionKind, Doing};
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
@@ -75,6 +73,22 @@ impl Backend {
         uri: Uri,
         compute: impl Fn(&Database, &Snapshot) -> T + Send + Sync + 'static,
     ) -> Result<T> {
+        self.ask_of(Some(uri), compute).await
+    }
+
+    /// Runs a function on a clone of the database, of no document in particular.
+    pub(super) async fn ask_all<T: Send + 'static>(
+        &self,
+        compute: impl Fn(&Database, &Snapshot) -> T + Send + Sync + 'static,
+    ) -> Result<T> {
+        self.ask_of(None, compute).await
+    }
+
+    async fn ask_of<T: Send + 'static>(
+        &self,
+        uri: Option<Uri>,
+        compute: impl Fn(&Database, &Snapshot) -> T + Send + Sync + 'static,
+    ) -> Result<T> {
         let (answer, answered) = oneshot::channel();
         let question = Arc::new(Question {
             compute,
@@ -83,7 +97,7 @@ impl Backend {
         });
         let state = Arc::clone(&question.state);
         self.tell(Event::Request(Request {
-            uri: Some(uri),
+            uri,
             version: None,
             work: question,
         }));
@@ -147,10 +161,15 @@ impl LanguageServer for Backend {
             Some(folders) if !folders.is_empty() => folder_paths(folders),
             _ => root.into_iter().collect(),
         };
+        let mut settings = params.initialization_options.unwrap_or(Value::Null);
+        // Said of the client, and no setting.
+        if let Some(settings) = settings.as_object_mut() {
+            settings.remove("views");
+        }
         self.tell(Event::Ready {
             encoding: features.encoding,
             folders,
-            settings: params.initialization_options.unwrap_or(Value::Null),
+            settings,
             push: !features.pull_diagnostics,
             refresh: features.refresh,
         });
@@ -158,7 +177,7 @@ impl LanguageServer for Backend {
             capabilities: capabilities::server_capabilities(features),
             server_info: Some(ServerInfo {
                 name: "lockstep".to_owned(),
-                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+                version: Some(env!("LOCKSTEP_VERSION").to_owned()),
             }),
             offset_encoding: None,
         })
@@ -405,8 +424,13 @@ impl LanguageServer for Backend {
     }
 
     async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
-        self.ask(params.text_document.uri, |db, file, snapshot| {
+        let uri = params.text_document.uri.clone();
+        self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
+            let command = match snapshot.has_views {
+                true => "lockstep.showReport",
+                false => super::pages::REPORT,
+            };
             let lens = |lens: views::lens::Lens| CodeLens {
                 range: text.range(lens.span),
                 command: Some(Command {
@@ -414,8 +438,8 @@ impl LanguageServer for Backend {
                         Some(costs) => format!("{} · {costs}", lens.title),
                         None => lens.title,
                     },
-                    command: String::new(),
-                    arguments: None,
+                    command: command.to_owned(),
+                    arguments: Some(vec![json!({ "uri": uri.as_str(), "item": lens.item })]),
                 }),
                 data: None,
             };
@@ -524,9 +548,12 @@ impl LanguageServer for Backend {
         let items = self
             .ask_any(params.text_document.uri, |db, snapshot| {
                 match (&snapshot.config, snapshot.file) {
-                    (Some((text, problems)), _) => {
-                        convert::config_diagnostics(text, problems, snapshot.encoding)
-                    }
+                    (Some((text, problems)), _) => convert::config_diagnostics(
+                        text,
+                        problems,
+                        snapshot.encoding,
+                        snapshot.has_views,
+                    ),
                     (None, Some(file)) => views::diagnostics::diagnostics(db, file)
                         .iter()
                         .map(|one| convert::diagnostic(db, file, one, snapshot))
@@ -557,36 +584,37 @@ impl LanguageServer for Backend {
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-        let features = self.shared.features();
-        let uri = params.text_document.uri.clone();
-        let range = params.range;
-        let wanted = params.context.only.clone();
-        let asked = |names: &[&str]| {
-            wanted
-                .as_ref()
-                .is_none_or(|kinds| kinds.iter().any(|kind| names.contains(&kind.as_str())))
-        };
-        let quick = asked(&["", "quickfix"]);
-        let rewrites = asked(&["", "refactor", "refactor.rewrite"]);
-        if !quick && !rewrites {
-            return Ok(Some(Vec::new()));
-        }
-        self.ask(params.text_document.uri, move |db, file, snapshot| {
-            let text = Text::of(db, file, snapshot.encoding);
-            let mut found = Vec::new();
-            if quick {
-                found.extend(views::actions::fixes(db, file, text.span(range)));
-            }
-            if rewrites {
-                found.extend(views::actions::rewrites(db, file, text.span(range)));
-            }
-            found
-                .iter()
-                .filter(|action| !action.quiet)
-                .filter_map(|action| code_action(db, file, &text, snapshot, &uri, features, action))
-                .collect()
-        })
-        .await
+        self.code_actions(params).await
+    }
+
+    async fn code_action_resolve(&self, action: CodeAction) -> Result<CodeAction> {
+        self.resolved(action).await
+    }
+
+    async fn prepare_rename(
+        &self,
+        params: TextDocumentPositionParams,
+    ) -> Result<Option<PrepareRenameResponse>> {
+        self.renameable(params).await
+    }
+
+    async fn rename(&self, params: RenameParams) -> Result<Option<WorkspaceEdit>> {
+        self.renamed(params).await
+    }
+
+    async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
+        self.completions(params).await
+    }
+
+    async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
+        self.signatures(params).await
+    }
+
+    async fn symbol(
+        &self,
+        params: WorkspaceSymbolParams,
+    ) -> Result<Option<WorkspaceSymbolResponse>> {
+        self.workspace_symbols(params).await
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
@@ -605,6 +633,10 @@ impl LanguageServer for Backend {
                 true => self.import_counts(counts).await,
                 false => self.instrument(counts).await,
             };
+        }
+        if super::pages::COMMANDS.contains(&params.command.as_str()) {
+            let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
+            return self.show(&params.command, argument).await;
         }
         if params.command != ADD_TO_BASELINE {
             let mut error =
@@ -633,126 +665,26 @@ fn all_tokens(db: &Database, file: File, snapshot: &Snapshot) -> Vec<SemanticTok
     )
 }
 
+pub(super) const fn symbol_kind(kind: views::symbols::SymbolKind) -> SymbolKind {
+    use views::symbols::SymbolKind as Kind;
+    match kind {
+        Kind::Function => SymbolKind::FUNCTION,
+        Kind::Struct => SymbolKind::STRUCT,
+        Kind::Enum => SymbolKind::ENUM,
+        Kind::Variable => SymbolKind::VARIABLE,
+    }
+}
+
 #[allow(deprecated)]
 fn symbol(text: &Text<'_>, one: views::symbols::Symbol) -> DocumentSymbol {
-    use views::symbols::SymbolKind as Kind;
     DocumentSymbol {
         name: one.name,
         detail: (!one.detail.is_empty()).then_some(one.detail),
-        kind: match one.kind {
-            Kind::Function => SymbolKind::FUNCTION,
-            Kind::Struct => SymbolKind::STRUCT,
-            Kind::Enum => SymbolKind::ENUM,
-            Kind::Variable => SymbolKind::VARIABLE,
-        },
+        kind: symbol_kind(one.kind),
         tags: None,
         deprecated: None,
         range: text.range(one.span),
         selection_range: text.range(one.selection),
         children: None,
     }
-}
-
-fn code_action(
-    db: &Database,
-    file: File,
-    text: &Text<'_>,
-    snapshot: &Snapshot,
-    uri: &Uri,
-    features: ClientFeatures,
-    action: &views::actions::Action,
-) -> Option<CodeActionOrCommand> {
-    let mut out = CodeAction {
-        title: action.title.clone(),
-        kind: Some(match action.kind {
-            ActionKind::QuickFix => CodeActionKind::QUICKFIX,
-            ActionKind::Rewrite => CodeActionKind::REFACTOR_REWRITE,
-        }),
-        diagnostics: action
-            .diagnostic
-            .as_ref()
-            .map(|one| vec![convert::diagnostic(db, file, one, snapshot)]),
-        is_preferred: Some(action.preferred),
-        ..CodeAction::default()
-    };
-    match &action.what {
-        Doing::Edit(edits) => {
-            let edits: Vec<TextEdit> = edits
-                .iter()
-                .map(|(span, new)| TextEdit::new(text.range(*span), new.clone()))
-                .collect();
-            // With the version, so that a client refuses it when the text has moved on.
-            out.edit = Some(
-                if action.kind == ActionKind::Rewrite && features.annotations {
-                    let name = "lockstep".to_owned();
-                    let edits = edits.into_iter().map(|text_edit| {
-                        OneOf::Right(AnnotatedTextEdit {
-                            text_edit,
-                            annotation_id: name.clone(),
-                        })
-                    });
-                    WorkspaceEdit {
-                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
-                            text_document: OptionalVersionedTextDocumentIdentifier {
-                                uri: uri.clone(),
-                                version: Some(snapshot.version),
-                            },
-                            edits: edits.collect(),
-                        }])),
-                        change_annotations: Some(HashMap::from([(
-                            name.clone(),
-                            ChangeAnnotation {
-                                label: action.title.clone(),
-                                // Made at once, or shown first where the client is asked to.
-                                needs_confirmation: Some(false),
-                                description: Some(action.effect.clone()),
-                            },
-                        )])),
-                        ..WorkspaceEdit::default()
-                    }
-                } else if features.document_changes {
-                    WorkspaceEdit {
-                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
-                            text_document: OptionalVersionedTextDocumentIdentifier {
-                                uri: uri.clone(),
-                                version: Some(snapshot.version),
-                            },
-                            edits: edits.into_iter().map(OneOf::Left).collect(),
-                        }])),
-                        ..WorkspaceEdit::default()
-                    }
-                } else {
-                    WorkspaceEdit {
-                        changes: Some(HashMap::from([(uri.clone(), edits)])),
-                        ..WorkspaceEdit::default()
-                    }
-                },
-            );
-        }
-        Doing::Baseline { fingerprint } => {
-            let path = file
-                .settings(db)
-                .view(db)
-                .baseline
-                .as_ref()?
-                .display()
-                .to_string();
-            let diagnostic = action.diagnostic.as_ref()?;
-            let entry = views::actions::baseline_entry(db, file, diagnostic, fingerprint);
-            out.command = Some(Command {
-                title: action.title.clone(),
-                command: ADD_TO_BASELINE.to_owned(),
-                arguments: Some(vec![json!({ "path": path, "entry": entry })]),
-            });
-        }
-        Doing::Refused { reason } => {
-            if !features.disabled_actions {
-                return None;
-            }
-            out.disabled = Some(CodeActionDisabled {
-                reason: reason.clone(),
-            });
-        }
-    }
-    Some(CodeActionOrCommand::CodeAction(out))
 }

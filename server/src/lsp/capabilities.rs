@@ -32,6 +32,12 @@ pub(super) struct ClientFeatures {
     pub(super) markdown: bool,
     pub(super) disabled_actions: bool,
     pub(super) document_changes: bool,
+    /// Asks for the edit of an action when it is chosen.
+    pub(super) resolves_edits: bool,
+    /// Opens documents that the server names.
+    pub(super) shows_documents: bool,
+    /// Has views of its own: pages whose address begins with `lockstep-doc:`, reports, previews of rewrites.
+    pub(super) has_views: bool,
     /// Edits with a title and a description, which the client can show before it makes them.
     pub(super) annotations: bool,
 }
@@ -64,6 +70,21 @@ pub(super) fn client_features(params: &InitializeParams) -> ClientFeatures {
         disabled_actions: text
             .and_then(|text| text.code_action.as_ref())
             .and_then(|actions| actions.disabled_support)
+            == Some(true),
+        resolves_edits: text
+            .and_then(|text| text.code_action.as_ref())
+            .and_then(|actions| actions.resolve_support.as_ref())
+            .is_some_and(|support| support.properties.iter().any(|name| name == "edit")),
+        shows_documents: capabilities
+            .window
+            .as_ref()
+            .and_then(|window| window.show_document.as_ref())
+            .is_some_and(|support| support.support),
+        has_views: params
+            .initialization_options
+            .as_ref()
+            .and_then(|options| options.get("views"))
+            .and_then(serde_json::Value::as_bool)
             == Some(true),
         document_changes: workspace
             .and_then(|workspace| workspace.workspace_edit.as_ref())
@@ -123,15 +144,33 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
                 CodeActionKind::QUICKFIX,
                 CodeActionKind::REFACTOR_REWRITE,
             ]),
+            resolve_provider: Some(features.resolves_edits),
             ..CodeActionOptions::default()
         })),
+        rename_provider: Some(OneOf::Right(RenameOptions {
+            prepare_provider: Some(true),
+            work_done_progress_options: WorkDoneProgressOptions::default(),
+        })),
+        completion_provider: Some(CompletionOptions {
+            trigger_characters: Some(vec![".".into(), ">".into(), ":".into()]),
+            ..CompletionOptions::default()
+        }),
+        signature_help_provider: Some(SignatureHelpOptions {
+            trigger_characters: Some(vec!["(".into(), ",".into()]),
+            ..SignatureHelpOptions::default()
+        }),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![
-                super::backend::ADD_TO_BASELINE.to_owned(),
-                super::profile::PROFILE.to_owned(),
-                super::profile::IMPORT.to_owned(),
-                super::profile::INSTRUMENT.to_owned(),
-            ],
+            commands: [
+                super::backend::ADD_TO_BASELINE,
+                super::profile::PROFILE,
+                super::profile::IMPORT,
+                super::profile::INSTRUMENT,
+            ]
+            .into_iter()
+            .chain(super::pages::COMMANDS)
+            .map(str::to_owned)
+            .collect(),
             ..ExecuteCommandOptions::default()
         }),
         inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(

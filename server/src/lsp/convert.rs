@@ -89,6 +89,12 @@ pub(super) fn location(
     ))
 }
 
+/// Where the pages of diagnostics stand for those who can't open ours.
+const PAGES: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/server/src/explain"
+);
+
 fn severity(level: Level) -> DiagnosticSeverity {
     match level {
         Level::Error => DiagnosticSeverity::ERROR,
@@ -120,7 +126,7 @@ pub(super) fn diagnostic(
         range: text.range(one.span),
         severity: Some(severity(one.level)),
         code: Some(NumberOrString::String(one.code.to_owned())),
-        code_description: page_of(one.code),
+        code_description: page_of(one.code, snapshot.has_views),
         source: Some("lockstep".to_owned()),
         message: one.message.clone(),
         related_information: (!related.is_empty()).then_some(related),
@@ -129,9 +135,13 @@ pub(super) fn diagnostic(
     }
 }
 
-/// The link to a code's page.
-fn page_of(code: &str) -> Option<CodeDescription> {
-    let href = format!("lockstep-doc:/{code}.md").parse().ok()?;
+/// The link to a code's page: the client's own view of it, or the page of the repository.
+fn page_of(code: &str, own: bool) -> Option<CodeDescription> {
+    let href = match own {
+        true => format!("lockstep-doc:/{code}.md"),
+        false => format!("{PAGES}/{code}.md"),
+    };
+    let href = href.parse().ok()?;
     Some(CodeDescription { href })
 }
 
@@ -139,6 +149,7 @@ pub(super) fn config_diagnostics(
     text: &str,
     problems: &[ConfigProblem],
     encoding: Encoding,
+    has_views: bool,
 ) -> Vec<Diagnostic> {
     let lines = LineIndex::new(text);
     let text = Text {
@@ -150,7 +161,7 @@ pub(super) fn config_diagnostics(
         range: text.range(problem.span),
         severity: Some(DiagnosticSeverity::WARNING),
         code: Some(NumberOrString::String("config-error".to_owned())),
-        code_description: page_of("config-error"),
+        code_description: page_of("config-error", has_views),
         source: Some("lockstep".to_owned()),
         message: problem.message.clone(),
         ..Diagnostic::default()

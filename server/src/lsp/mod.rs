@@ -2,14 +2,17 @@
 //! `backend` turns requests into work, `owner` is the one thread that holds the documents and the database, `pool`
 //! computes on clones of it.
 
+mod actions;
 mod backend;
 mod capabilities;
 mod client_process;
 mod code;
 mod convert;
+mod editing;
 mod ordered;
 mod outgoing;
 mod owner;
+mod pages;
 mod pool;
 mod preview;
 mod profile;
@@ -38,6 +41,7 @@ pub fn serve(
         .custom_method("lockstep/codes", backend::Backend::codes)
         .custom_method("lockstep/explain", backend::Backend::explain)
         .custom_method("lockstep/code", backend::Backend::code)
+        .custom_method("lockstep/report", backend::Backend::report)
         .custom_method("lockstep/describe", backend::Backend::describe)
         .custom_method("lockstep/preview", backend::Backend::preview)
         .custom_method(

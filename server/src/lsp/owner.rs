@@ -116,6 +116,8 @@ pub(super) struct Snapshot {
     pub(super) file: Option<File>,
     pub(super) version: i32,
     pub(super) encoding: Encoding,
+    /// The client has views of its own: pages of diagnostics, previews.
+    pub(super) has_views: bool,
     /// The text and its problems when the document is a configuration file.
     pub(super) config: Option<(Arc<str>, Vec<ConfigProblem>)>,
     /// The names under which the client opened files.
@@ -290,6 +292,7 @@ impl Owner {
             }
             Event::Folders { added, removed } => {
                 self.folders.retain(|folder| !removed.contains(folder));
+                self.forget_folders(&removed);
                 self.folders.extend(added);
             }
             Event::Watched(uris) => self.watched(uris.iter().map(convert::path_of)),
@@ -320,6 +323,27 @@ impl Owner {
                         Ok(()) => drop(events.send(Event::Written(path))),
                         Err(error) => tracing::error!("{error}"),
                     });
+            }
+        }
+    }
+
+    /// What the client was told of files in folders that it has closed is taken back.
+    fn forget_folders(&mut self, removed: &[PathBuf]) {
+        let gone = |path: &Path| removed.iter().any(|folder| path.starts_with(folder));
+        let told: Vec<PathBuf> = self
+            .told
+            .keys()
+            .filter(|path| gone(path))
+            .cloned()
+            .collect();
+        for path in told {
+            self.told.remove(&path);
+            if let Some(uri) = Uri::from_file_path(&path) {
+                self.outgoing.publish(Publication {
+                    uri,
+                    diagnostics: Vec::new(),
+                    version: None,
+                });
             }
         }
     }
@@ -556,6 +580,7 @@ impl Owner {
             file: open.and_then(|open| open.file),
             version: open.map_or(0, |open| open.document.version),
             encoding: self.encoding,
+            has_views: self.shared.features().has_views,
             config,
             uris: Arc::clone(&self.uris),
         }
@@ -651,6 +676,7 @@ impl Owner {
                     text,
                     problems,
                     snapshot.encoding,
+                    snapshot.has_views,
                 )),
                 (None, Some(file)) => {
                     let shown = views::diagnostics::diagnostics(db, file);

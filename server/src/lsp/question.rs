@@ -23,6 +23,8 @@ pub(super) struct Shared {
     /// Runs that show progress, by its token.
     pub(super) runs: Mutex<FxHashMap<String, Arc<Counted>>>,
     next_result: AtomicU64,
+    /// The folder of the pages that were written, which goes with the server.
+    pages: OnceLock<tempfile::TempDir>,
     /// What was published last, by document: the version and a fingerprint.
     published: Mutex<FxHashMap<String, (i32, u64)>>,
 }
@@ -30,6 +32,16 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn was_shut_down(&self) -> bool {
         self.shut_down.load(Ordering::Acquire)
+    }
+    /// The folder for pages that the client opens.
+    pub(super) fn pages(&self) -> std::io::Result<&std::path::Path> {
+        if self.pages.get().is_none() {
+            let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
+            // Another thread's folder, if it was faster.
+            drop(self.pages.set(folder));
+        }
+        let folder = self.pages.get().map(tempfile::TempDir::path);
+        folder.ok_or_else(|| std::io::Error::other("no folder for temporary files"))
     }
     pub(super) fn shows_progress(&self) -> bool {
         self.features().progress

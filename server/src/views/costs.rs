@@ -5,7 +5,7 @@
 
 use super::hints::{Category, Hint};
 use super::own_items;
-use crate::config::CostHints;
+use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, Item};
 use crate::program;
 use crate::views::zeros::ProfileText;
@@ -31,8 +31,9 @@ const HOT_SHARE: f64 = 0.15;
 const HOT_LOOP: f64 = 0.3;
 /// Functions below have no hot lines.
 const COLD: f64 = 100.0;
-/// Of a function with fewer lines that cost something, one that is but a call is no news.
+/// Of a function with fewer lines that cost something, one that is but a call is no news, nor one that is cheaper than `DEAR`.
 const FEW_LINES: usize = 4;
+const DEAR: f64 = 150.0;
 /// In functions that others call a line holds at least so much.
 const HOT_SHARE_INSIDE: f64 = 0.3;
 
@@ -223,10 +224,13 @@ pub fn hints(
     db: &dyn Db,
     file: File,
     range: Span,
-    which: CostHints,
+    switches: &HintConfig,
     line_end: &dyn Fn(u32) -> u32,
 ) -> Vec<Hint> {
     let mut hints = Vec::new();
+    let which = switches.costs;
+    // With its factors, for which a line that says more has no room.
+    let full = switches.detail == Detail::Full;
     if which == CostHints::Off {
         return hints;
     }
@@ -256,12 +260,17 @@ pub fn hints(
             let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
             let all = by_line(cost, lines, place.start);
             let few = all.len() < FEW_LINES;
+            let guessed = |one: &PlaceCost| {
+                cost.guessed_loops > 0 && one.times.is_none_or(|times| times > 1.0)
+            };
             let mut shown: Vec<(u32, PlaceCost)> = all
                 .into_iter()
                 .filter(|(line, one)| match hot {
                     true => {
                         share(&one.total) >= least
-                            && !(few && is_call(cost, *line, one, lines, place.start))
+                            && !(few
+                                && (one.total.cycles < DEAR
+                                    || is_call(cost, *line, one, lines, place.start)))
                     }
                     false => one.total.cycles >= 0.5,
                 })
@@ -274,7 +283,12 @@ pub fn hints(
             for (line, one) in &shown {
                 hints.push(Hint {
                     offset: line_end(*line),
-                    label: margin(&one.total, share(&one.total)),
+                    label: match full {
+                        true => line_label(one),
+                        false => {
+                            margin(&one.total, (!few).then(|| share(&one.total)), guessed(one))
+                        }
+                    },
                     category: Category::Cost,
                     about: lines.line_start(*line),
                 });
@@ -291,7 +305,18 @@ pub fn hints(
                 });
                 hints.push(Hint {
                     offset: line_end(line),
-                    label: format!("loop {}", margin(&one.total, share(&one.total))),
+                    label: match full {
+                        true => loop_label(one),
+                        false => format!(
+                            "loop {}",
+                            margin(
+                                &one.total,
+                                Some(share(&one.total)),
+                                one.from == Origin::Heuristic
+                                    || one.entered > 1.0 && cost.guessed_loops > 0
+                            )
+                        ),
+                    },
                     category: Category::Cost,
                     about: start,
                 });
@@ -308,9 +333,15 @@ fn is_call(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, start:
     called.map(|call| call.total.cycles).sum::<f64>() >= 0.8 * at.total.cycles
 }
 
-/// `~416 cycles, 35 %`: an estimate, whose factors, weights and target stand in the hover.
-fn margin(cost: &Cost, share: f64) -> String {
-    format!("~{} cycles, {:.0} %", number(cost.cycles), share * 100.0)
+/// `~416 cycles, 35 %`: an estimate, whose factors, weights and target stand in the hover. `~35 %, loops guessed` where cycles
+/// rest on a number of iterations that nothing tells: lines compare with each other, and say nothing of time.
+fn margin(cost: &Cost, share: Option<f64>, guessed: bool) -> String {
+    let cycles = number(cost.cycles);
+    match share.map(|share| share * 100.0) {
+        Some(share) if guessed => format!("~{share:.0} %, loops guessed"),
+        Some(share) => format!("~{cycles} cycles, {share:.0} %"),
+        None => format!("~{cycles} cycles"),
+    }
 }
 
 /// `~416 cycles: 8 × 52, guessed`; `~208 cycles: 0.5 entries × 8 × 52, guessed` behind a branch

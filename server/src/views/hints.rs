@@ -8,17 +8,20 @@
 //!
 //! A new kind of remark is a category in its place in the order.
 
-use super::rows::{Occurrence, Rows};
+use super::rows::{Control, Occurrence, Rows};
 use super::{own_items, text};
-use crate::config::{Detail, HintConfig};
+use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
-use facts::{AccessFact, Cause, Class};
+use facts::{AccessFact, Class};
 use ir::{BindingKind, FunctionKind, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::{ItemKey, LineIndex, Span};
 
 /// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
 pub const LONGEST: usize = 43;
+/// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
+const LOST: f64 = 0.005;
+const IDLE: f64 = 0.03;
 const SEPARATOR: &str = " · ";
 /// Bytes of a function whose accesses are told of where it is called.
 const HELPER: u32 = 200;
@@ -74,8 +77,14 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         if place.end < range.start || place.start > range.end {
             continue;
         }
-        for rows in super::rows_of(db, item) {
+        let costs = match switches.costs {
+            CostHints::Off => &[],
+            CostHints::Hot | CostHints::All => super::costs::costs(db, item),
+        };
+        for (at, rows) in super::rows_of(db, item).iter().enumerate() {
+            let cost = costs.get(at).and_then(Option::as_ref);
             let of = Remarks {
+                cycles: cost.map(|found| found.cost.total.cycles),
                 page: &page,
                 place,
                 rows,
@@ -101,7 +110,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         zeros(db, file, switches, &page, &mut remarks);
     }
     let line_end = |line: u32| page.end_of(line);
-    let costs = super::costs::hints(db, file, range, switches.costs, &line_end);
+    let costs = super::costs::hints(db, file, range, switches, &line_end);
     remarks.extend(costs);
     remarks.extend(super::assembly::hints(
         db,
@@ -197,6 +206,8 @@ struct Remarks<'a> {
     own: &'a FxHashSet<ItemKey>,
     range: Span,
     switches: &'a HintConfig,
+    /// Estimated cycles of the function.
+    cycles: Option<f64>,
 }
 
 impl Remarks<'_> {
@@ -275,10 +286,18 @@ impl Remarks<'_> {
             if self.page.brief && expected.binary_search(&branch.block).is_ok() {
                 continue;
             }
+            // What is little of a function's cycles is not worth a word.
+            let holds = |cycles: Option<f64>, share: f64| {
+                !self.page.brief
+                    || self
+                        .cycles
+                        .is_none_or(|all| cycles.is_none_or(|own| own >= share * all))
+            };
             let label = match text::is_costly(branch, self.switches.branch_cycles) {
-                true => text::branch_short(branch),
+                true if holds(branch.divergence_cost, LOST) => text::branch_short(branch),
+                true => continue,
                 false => match text::idle_short(branch, self.rows.lanes) {
-                    Some(label) if self.page.brief => label,
+                    Some(label) if self.page.brief && holds(branch.idle, IDLE) => label,
                     _ => continue,
                 },
             };
@@ -321,7 +340,9 @@ impl Remarks<'_> {
         if !self.is_wanted(span) {
             return;
         }
+        let expected = &self.rows.expected.accesses;
         let label = match self.page.brief {
+            true if expected.binary_search(&access.inst).is_ok() => None,
             true => text::access_remark(access),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
@@ -336,18 +357,21 @@ impl Remarks<'_> {
 /// divergent, a textbook index, a copy.
 fn surprise(value: &Occurrence, news: bool) -> Option<String> {
     let name = text::shortened(&value.name, 16);
-    let by_control = match value.cause {
-        Cause::Branch(_) => Some("by the branch"),
-        Cause::LeavesLoop { .. } => Some("after the loop"),
-        Cause::Race(_) => Some("by a race"),
-        Cause::None | Cause::Source | Cause::Operand(_) | Cause::Memory(_) => None,
-    };
+    let by_control = value.control.map(|control| match control {
+        Control::Branch => "by the branch",
+        Control::Loop => "after the loop",
+        Control::Race => "by a race",
+    });
+    // What a parameter is stands in its declaration; of an array each element has a form of its own.
+    let told = value.variable_kind == VariableKind::Parameter
+        && value.kind == BindingKind::Declaration
+        || !value.components.is_empty();
     match value.class {
         // A reduction gives all lanes the same.
         Class::Uniform => (value.kind == BindingKind::Read
             && value.before.is_some_and(|before| before > Class::Uniform))
         .then(|| format!("{name}: uniform here")),
-        Class::Affine => (news && !value.plain && !value.form.is_empty())
+        Class::Affine => (news && !told && !value.plain && !value.form.is_empty())
             .then(|| format!("{name}: {}", text::form_in_words(&value.form))),
         Class::Divergent => {
             let by = by_control.filter(|_| value.before != Some(Class::Divergent))?;

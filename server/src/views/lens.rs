@@ -14,6 +14,8 @@ use syntax::{FileId, Span};
 pub struct Lens {
     pub span: Span,
     pub title: String,
+    /// The function whose report it opens.
+    pub item: String,
     /// What it costs and how many warps fit, where costs are shown.
     pub costs: Option<String>,
 }
@@ -40,7 +42,8 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 .count();
             let scattered = |class: AccessClass| {
                 let all = rows.accesses.iter().chain(&rows.called);
-                all.filter(|access| access.class == class).count()
+                all.filter(|access| access.class == class && text::is_wasteful(access))
+                    .count()
             };
             let within = |span: Span| span.start >= place.start && span.start <= place.end;
             // Also what is told of this kernel in the functions that it inlines.
@@ -94,6 +97,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             lenses.push(Lens {
                 span: head.name_span.shifted(place.start),
                 title,
+                item: rows.name.to_string(),
                 costs: costs.map(costs::lens),
             });
         }
@@ -105,6 +109,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         lenses.extend(own.map(|row| Lens {
             span: row.span,
             title: loops::title(&row.report, processor),
+            item: row.item.to_string(),
             costs: None,
         }));
         lenses.sort_by_key(|lens| lens.span.start);

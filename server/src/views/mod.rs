@@ -4,6 +4,7 @@
 pub mod actions;
 pub mod assembly;
 pub mod code;
+pub mod completion;
 pub mod costs;
 pub mod diagnostics;
 pub mod fixes;
@@ -15,8 +16,10 @@ pub mod loops;
 pub mod names;
 mod ptx_versions;
 mod ranked;
+pub mod rename;
 pub mod report;
 pub mod rows;
+pub mod signature;
 pub mod symbols;
 pub mod text;
 pub mod tokens;

@@ -117,7 +117,11 @@ pub fn highlights(db: &dyn Db, file: File, offset: u32) -> Vec<Target> {
 
 /// The item's start, the place of the declaration and all occurrences of the variable at an offset, item-relative.
 #[expect(clippy::type_complexity)]
-fn local(db: &dyn Db, file: File, offset: u32) -> Option<(u32, Span, Vec<(Span, bool)>)> {
+pub(super) fn local(
+    db: &dyn Db,
+    file: File,
+    offset: u32,
+) -> Option<(u32, Span, Vec<(Span, bool)>)> {
     let (place, item) = item_at(db, file, offset)?;
     let rows = program::part_at(db, item, offset - place.start)?.rows;
     let one = super::rows::at_offset(rows, offset - place.start)?;

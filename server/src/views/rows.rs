@@ -7,7 +7,9 @@ use facts::{
     AccessFact, BarrierFact, BranchFact, Cause, Class, Expected, Finding, FunctionFacts, LoopFact,
     Scope,
 };
-use ir::{Binding, BindingKind, Block, Function, FunctionKind, Site, Value, VariableKind};
+use ir::{
+    Binding, BindingKind, Block, Function, FunctionKind, Site, Value, ValueDef, VariableKind,
+};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::{ItemKey, Span};
@@ -96,8 +98,8 @@ pub struct Occurrence {
     pub form: SmolStr,
     /// The form is thread coordinates as they are and what is uniform.
     pub plain: bool,
-    /// The first step from the class towards its source.
-    pub cause: Cause,
+    /// The control flow that makes it differ, where without it lanes would hold the same.
+    pub control: Option<Control>,
     /// The variable's class when it was listed last, in the order of execution.
     pub before: Option<Class>,
     /// As the paper writes it, of its methods only.
@@ -111,6 +113,47 @@ pub struct Occurrence {
     pub block: Block,
     /// Rests on what was assumed of the function.
     pub assumed: bool,
+}
+
+/// Why lanes hold different values that are each computed from the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Control {
+    /// They come by different sides of a branch.
+    Branch,
+    /// They left a loop in different iterations.
+    Loop,
+    /// They read what others of the warp write at that time.
+    Race,
+}
+
+/// The control flow that a value's class comes from, if nothing else does.
+fn control(
+    function: &Function,
+    facts: &FunctionFacts,
+    value: Value,
+    cause: Cause,
+) -> Option<Control> {
+    match cause {
+        Cause::Branch(_) => {
+            let ValueDef::Param(block, number) = function.values[value].def else {
+                return None;
+            };
+            let same = |&from: &Block| {
+                let edges = function.blocks[from].terminator.edges();
+                let mut here = edges.iter().filter(|edge| edge.block == block);
+                here.all(|edge| {
+                    let arg = edge.args.get(number as usize);
+                    arg.is_some_and(|&arg| facts.at(arg, from).class == Class::Uniform)
+                })
+            };
+            function.layout.iter().all(same).then_some(Control::Branch)
+        }
+        Cause::LeavesLoop { value: inner, .. } => {
+            (facts.values[inner].class == Class::Uniform).then_some(Control::Loop)
+        }
+        Cause::Race(_) => Some(Control::Race),
+        Cause::None | Cause::Source | Cause::Operand(_) | Cause::Memory(_) => None,
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -134,9 +177,9 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         ..Rows::default()
     };
     rows.sites = sites(function, findings, &rows.called);
-    rows.through_calls = through_calls(function, facts);
     rows.lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
     rows.expected = facts::expected(function, facts);
+    rows.through_calls = through_calls(function, facts, &rows.expected);
     let own = |site: Site| site == Site(0);
     let mut values: Vec<Vec<Value>> = Vec::new();
     for binding in &function.bindings {
@@ -232,7 +275,11 @@ fn called(function: &Function, facts: &FunctionFacts) -> Vec<AccessFact> {
 
 /// The accesses that lie in calls, with the place of the call in the function's own text and the item that the access stands
 /// in: for each call the one that wastes most.
-fn through_calls(function: &Function, facts: &FunctionFacts) -> Vec<(Span, ItemKey, AccessFact)> {
+fn through_calls(
+    function: &Function,
+    facts: &FunctionFacts,
+    expected: &Expected,
+) -> Vec<(Span, ItemKey, AccessFact)> {
     let outermost = |mut site: Site| {
         for _ in 0..64 {
             let data = function.sites.get(site)?;
@@ -247,7 +294,9 @@ fn through_calls(function: &Function, facts: &FunctionFacts) -> Vec<(Span, ItemK
     for access in facts.accesses.iter().filter(|a| a.loc.site != Site(0)) {
         let item = function.sites.get(access.loc.site);
         let item = item.and_then(|data| data.item.clone());
-        if text::access_remark(access).is_some()
+        let expected = expected.accesses.binary_search(&access.inst).is_ok();
+        if !expected
+            && text::access_remark(access).is_some()
             && let (Some(item), Some(call)) = (item, outermost(access.loc.site))
         {
             found.push((call, item, access.clone()));
@@ -361,7 +410,7 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         class,
         form: shown.form.clone(),
         plain: shown.plain,
-        cause: shown.cause,
+        control: control(function, facts, value, shown.cause),
         before: None,
         state: shown.state.clone(),
         uniform_at,

@@ -2,9 +2,10 @@
 
 use super::own_items;
 use crate::db::{self, Db, File};
+use crate::program;
 use crate::views::rows::kind_name;
-use syntax::Span;
 use syntax::c_family::ast::ItemKind;
+use syntax::{FileId, Span};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SymbolKind {
@@ -78,4 +79,68 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
         });
     }
     symbols
+}
+
+/// A name that a file or what it includes declares.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declared {
+    pub name: String,
+    pub kind: SymbolKind,
+    pub file: File,
+    pub span: Span,
+}
+
+/// Functions, types and variables of a file and of what it includes whose name fits a query.
+pub fn of_unit(db: &dyn Db, file: File, query: &str) -> Vec<Declared> {
+    let mut found: Vec<Declared> = Vec::new();
+    for one in symbols(db, file) {
+        if fits(query, &one.name) {
+            found.push(Declared {
+                name: one.name,
+                kind: one.kind,
+                file,
+                span: one.selection,
+            });
+        }
+    }
+    for &item in db::items(db, file) {
+        let (name, place) = (item.name(db), item.place(db));
+        let last = name.rsplit("::").next().unwrap_or(name);
+        if place.file == FileId::MAIN || last.is_empty() || !fits(query, last) {
+            continue;
+        }
+        let Some(of) = program::unit_file(db, file, place.file) else {
+            continue;
+        };
+        found.push(Declared {
+            name: name.to_string(),
+            kind: match item.holds(db).code {
+                true => SymbolKind::Function,
+                false => SymbolKind::Struct,
+            },
+            file: of,
+            span: Span::at(place.start),
+        });
+    }
+    found
+}
+
+/// The letters of the query stand in the name in their order, in either case.
+fn fits(query: &str, name: &str) -> bool {
+    let mut letters = name.chars().flat_map(char::to_lowercase);
+    let mut wanted = query.chars().flat_map(char::to_lowercase);
+    wanted.all(|letter| letters.any(|other| other == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn letters_in_order_fit() {
+        assert!(fits("", "main"));
+        assert!(fits("smx", "softmax"));
+        assert!(fits("MAX", "softMax"));
+        assert!(!fits("xs", "softmax"));
+    }
 }

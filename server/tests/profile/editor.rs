@@ -21,7 +21,7 @@ fn source(text: &str) -> Source {
     }
 }
 
-/// `text before the hint` and the hint.
+/// The name that a hint is about, and the hint's first remark: at the end of the line others may follow.
 fn hints(db: &Database, file: File) -> Vec<(String, String)> {
     let switches = file.settings(db).view(db).hints.clone();
     let text = lockstep_server::program::text(file.source(db)).to_owned();
@@ -29,8 +29,13 @@ fn hints(db: &Database, file: File) -> Vec<(String, String)> {
         .into_iter()
         .filter(|hint| hint.category == Category::Zero)
         .map(|hint| {
-            let name = &text[hint.about as usize..hint.offset as usize];
-            (name.to_owned(), hint.label.trim().to_owned())
+            let rest = &text[hint.about as usize..hint.offset as usize];
+            let name = rest.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let first = hint.label.split(" · ").next();
+            (
+                name.into_iter().next().unwrap_or("").to_owned(),
+                first.unwrap_or("").trim().to_owned(),
+            )
         })
         .collect()
 }

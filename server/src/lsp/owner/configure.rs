@@ -77,7 +77,12 @@ impl Owner {
             && let Some(text) = self.text_of_config(path)
         {
             let problems = self.problems_of_config(&text, path.parent());
-            diagnostics = convert::config_diagnostics(&text, &problems, self.encoding);
+            diagnostics = convert::config_diagnostics(
+                &text,
+                &problems,
+                self.encoding,
+                self.shared.features().has_views,
+            );
         }
         let news = match self.told.get(path) {
             Some(told) => *told != diagnostics,

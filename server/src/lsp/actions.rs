@@ -1,0 +1,207 @@
+//! Code actions in the protocol's form.
+
+use super::backend::{ADD_TO_BASELINE, Backend};
+use super::capabilities::ClientFeatures;
+use super::convert::{self, Text};
+use super::owner::Snapshot;
+use crate::db::{Database, File};
+use crate::views;
+use crate::views::actions::{ActionKind, Doing};
+use serde_json::json;
+use std::collections::HashMap;
+use tower_lsp::jsonrpc::{Error, Result};
+use tower_lsp::ls_types::*;
+
+pub(super) fn code_action(
+    db: &Database,
+    file: File,
+    text: &Text<'_>,
+    snapshot: &Snapshot,
+    uri: &Uri,
+    features: ClientFeatures,
+    action: &views::actions::Action,
+) -> Option<CodeAction> {
+    let mut out = CodeAction {
+        title: action.title.clone(),
+        kind: Some(match action.kind {
+            ActionKind::QuickFix => CodeActionKind::QUICKFIX,
+            ActionKind::Rewrite => CodeActionKind::REFACTOR_REWRITE,
+        }),
+        diagnostics: action
+            .diagnostic
+            .as_ref()
+            .map(|one| vec![convert::diagnostic(db, file, one, snapshot)]),
+        is_preferred: Some(action.preferred),
+        ..CodeAction::default()
+    };
+    match &action.what {
+        Doing::Edit(edits) => {
+            let edits: Vec<TextEdit> = edits
+                .iter()
+                .map(|(span, new)| TextEdit::new(text.range(*span), new.clone()))
+                .collect();
+            // With the version, so that a client refuses it when the text has moved on.
+            out.edit = Some(
+                if action.kind == ActionKind::Rewrite && features.annotations {
+                    let name = "lockstep".to_owned();
+                    let edits = edits.into_iter().map(|text_edit| {
+                        OneOf::Right(AnnotatedTextEdit {
+                            text_edit,
+                            annotation_id: name.clone(),
+                        })
+                    });
+                    WorkspaceEdit {
+                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
+                            text_document: OptionalVersionedTextDocumentIdentifier {
+                                uri: uri.clone(),
+                                version: Some(snapshot.version),
+                            },
+                            edits: edits.collect(),
+                        }])),
+                        change_annotations: Some(HashMap::from([(
+                            name.clone(),
+                            ChangeAnnotation {
+                                label: action.title.clone(),
+                                // The client shows the difference and asks before it writes.
+                                needs_confirmation: Some(
+                                    file.settings(db).view(db).preview && !features.has_views,
+                                ),
+                                description: Some(action.effect.clone()),
+                            },
+                        )])),
+                        ..WorkspaceEdit::default()
+                    }
+                } else if features.document_changes {
+                    WorkspaceEdit {
+                        document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
+                            text_document: OptionalVersionedTextDocumentIdentifier {
+                                uri: uri.clone(),
+                                version: Some(snapshot.version),
+                            },
+                            edits: edits.into_iter().map(OneOf::Left).collect(),
+                        }])),
+                        ..WorkspaceEdit::default()
+                    }
+                } else {
+                    WorkspaceEdit {
+                        changes: Some(HashMap::from([(uri.clone(), edits)])),
+                        ..WorkspaceEdit::default()
+                    }
+                },
+            );
+        }
+        Doing::Baseline { fingerprint } => {
+            let path = file
+                .settings(db)
+                .view(db)
+                .baseline
+                .as_ref()?
+                .display()
+                .to_string();
+            let diagnostic = action.diagnostic.as_ref()?;
+            let entry = views::actions::baseline_entry(db, file, diagnostic, fingerprint);
+            out.command = Some(Command {
+                title: action.title.clone(),
+                command: ADD_TO_BASELINE.to_owned(),
+                arguments: Some(vec![json!({ "path": path, "entry": entry })]),
+            });
+        }
+        Doing::Refused { reason } => {
+            if !features.disabled_actions {
+                return None;
+            }
+            out.disabled = Some(CodeActionDisabled {
+                reason: reason.clone(),
+            });
+        }
+    }
+    Some(out)
+}
+
+/// What `codeAction/resolve` needs to find an action again.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+struct Offered {
+    uri: Uri,
+    range: Range,
+    id: String,
+    version: i32,
+}
+
+impl Backend {
+    /// The actions at a range; where the client resolves them, without their edits.
+    pub(super) async fn code_actions(
+        &self,
+        params: CodeActionParams,
+    ) -> Result<Option<CodeActionResponse>> {
+        let features = self.shared.features();
+        let uri = params.text_document.uri.clone();
+        let range = params.range;
+        let wanted = params.context.only.clone();
+        let asked = |names: &[&str]| {
+            wanted
+                .as_ref()
+                .is_none_or(|kinds| kinds.iter().any(|kind| names.contains(&kind.as_str())))
+        };
+        let quick = asked(&["", "quickfix"]);
+        let rewrites = asked(&["", "refactor", "refactor.rewrite"]);
+        if !quick && !rewrites {
+            return Ok(Some(Vec::new()));
+        }
+        self.ask(params.text_document.uri, move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            let mut found = Vec::new();
+            if quick {
+                found.extend(views::actions::fixes(db, file, text.span(range)));
+            }
+            if rewrites {
+                found.extend(views::actions::rewrites(db, file, text.span(range)));
+            }
+            let offered = found.iter().filter(|action| !action.quiet);
+            offered
+                .filter_map(|action| {
+                    let mut out = code_action(db, file, &text, snapshot, &uri, features, action)?;
+                    if features.resolves_edits && out.edit.is_some() {
+                        out.edit = None;
+                        let offered = Offered {
+                            uri: uri.clone(),
+                            range,
+                            id: action.id.clone(),
+                            version: snapshot.version,
+                        };
+                        out.data = serde_json::to_value(offered).ok();
+                    }
+                    Some(CodeActionOrCommand::CodeAction(out))
+                })
+                .collect()
+        })
+        .await
+    }
+
+    /// Gives an action its edit.
+    pub(super) async fn resolved(&self, mut action: CodeAction) -> Result<CodeAction> {
+        let features = self.shared.features();
+        let data = action.data.clone().unwrap_or_default();
+        let Ok(offered) = serde_json::from_value::<Offered>(data) else {
+            return Ok(action);
+        };
+        let found = self.ask(offered.uri.clone(), move |db, file, snapshot| {
+            if snapshot.version != offered.version {
+                return None;
+            }
+            let text = Text::of(db, file, snapshot.encoding);
+            let all = views::actions::actions(db, file, text.span(offered.range));
+            let one = all.iter().find(|action| action.id == offered.id)?;
+            code_action(db, file, &text, snapshot, &offered.uri, features, one)?.edit
+        });
+        action.edit = found.await?.flatten();
+        if action.edit.is_none() {
+            // ContentModified of the specification.
+            return Err(Error {
+                code: tower_lsp::jsonrpc::ErrorCode::ContentModified,
+                message: "the text has changed since the action was offered".into(),
+                data: None,
+            });
+        }
+        Ok(action)
+    }
+}

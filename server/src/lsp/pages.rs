@@ -1,0 +1,156 @@
+//! Pages of a file in every editor: the report of a kernel, shader stage or loop, the code of a function, the page of a
+//! diagnostic. `lockstep/report` gives the report's HTML to clients that show it themselves; the commands write a page into a
+//! folder of temporary files and have the client open it, or say where it lies.
+
+use super::backend::Backend;
+use super::convert::Text;
+use crate::db::{self, Copy};
+use crate::host;
+use crate::views;
+use crate::views::page::{self, Inputs};
+use serde_json::{Value, json};
+use std::path::Path;
+use tower_lsp::Client;
+use tower_lsp::jsonrpc::{Error, Result};
+use tower_lsp::ls_types::{Position, ShowDocumentParams, TextDocumentIdentifier, Uri};
+
+/// The command `lockstep.report { uri, item }`: opens the report of a function, or of the file.
+pub(super) const REPORT: &str = "lockstep.report";
+/// The command `lockstep.code { uri, position }`: opens the GPU or IA-64 code of the function there.
+const CODE: &str = "lockstep.code";
+/// The command `lockstep.page { code }`: opens the page of a diagnostic.
+const PAGE: &str = "lockstep.page";
+
+pub(super) const COMMANDS: [&str; 3] = [REPORT, CODE, PAGE];
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ReportParams {
+    text_document: TextDocumentIdentifier,
+    #[serde(default)]
+    item: Option<String>,
+}
+
+/// What a command is given.
+#[derive(Debug, serde::Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    uri: Option<Uri>,
+    #[serde(default)]
+    item: Option<String>,
+    #[serde(default)]
+    position: Option<Position>,
+    #[serde(default)]
+    code: Option<String>,
+}
+
+impl Backend {
+    /// `lockstep/report { textDocument, item }`: the report as HTML.
+    pub(super) async fn report(&self, params: ReportParams) -> Result<Option<Value>> {
+        let html = self.html(params.text_document.uri, params.item).await?;
+        Ok(html.map(|html| json!({ "html": html })))
+    }
+
+    /// A report; what it executes runs on a database of its own.
+    async fn html(&self, uri: Uri, item: Option<String>) -> Result<Option<String>> {
+        let copy = self.ask(uri, |db, file, _| Copy::of(db, file));
+        let Some(copy) = copy.await? else {
+            return Ok(None);
+        };
+        let made = super::profile::apart(move || {
+            let (db, file) = copy.open();
+            db::catch(&db, |db| {
+                page::page(db, file, item.as_deref(), &Inputs::default(), &())
+            })
+        });
+        match made.await {
+            Some(Ok(html)) => Ok(Some(html)),
+            _ => Err(Error::internal_error()),
+        }
+    }
+
+    /// Writes a page and has it opened; where it lies.
+    pub(super) async fn show(&self, command: &str, argument: Value) -> Result<Option<Value>> {
+        let wanted: Wanted = serde_json::from_value(argument)
+            .map_err(|error| Error::invalid_params(error.to_string()))?;
+        let missing = |what: &str| Error::invalid_params(format!("`{what}` is expected"));
+        let (name, text) = match command {
+            PAGE => {
+                let code = wanted.code.ok_or_else(|| missing("code"))?;
+                let text = crate::explain::page(&code).ok_or_else(|| {
+                    Error::invalid_params(format!("there is no page of `{code}`"))
+                })?;
+                (format!("{code}.md"), text)
+            }
+            CODE => {
+                let uri = wanted.uri.ok_or_else(|| missing("uri"))?;
+                let position = wanted.position.ok_or_else(|| missing("position"))?;
+                let found = self.ask(uri, move |db, file, snapshot| {
+                    let text = Text::of(db, file, snapshot.encoding);
+                    let found = views::code::at(db, file, text.offset(position))?;
+                    Some(views::code::readable(db, file, found))
+                });
+                let Some(code) = found.await?.flatten() else {
+                    return Ok(None);
+                };
+                let extension =
+                    match code.target.starts_with("ia64") || !code.target.contains("sm_") {
+                        true => "ia64.s",
+                        false => "ptx",
+                    };
+                let text = match &code.refused {
+                    Some(reason) => format!("// No code for {}: {reason}.\n", code.name),
+                    None => code.text,
+                };
+                (format!("{}.{extension}", plain(&code.name)), text)
+            }
+            _ => {
+                let uri = wanted.uri.ok_or_else(|| missing("uri"))?;
+                let item = wanted.item.clone();
+                let Some(html) = self.html(uri, item).await? else {
+                    return Ok(None);
+                };
+                let name = wanted.item.as_deref().unwrap_or("report");
+                (format!("{}.html", plain(name)), html)
+            }
+        };
+        let failed = |error: &dyn std::fmt::Display| {
+            tracing::error!("{error}");
+            Error::internal_error()
+        };
+        let folder = self.shared.pages().map_err(|error| failed(&error))?;
+        let path = folder.join(name.as_str());
+        host::write(&path, text.as_bytes()).map_err(|error| failed(&error))?;
+        self.open_page(&path, name.ends_with(".html"));
+        Ok(Some(json!({ "path": path.display().to_string() })))
+    }
+
+    /// Has the client open a file: a page of HTML by what shows such, anything else by itself.
+    fn open_page(&self, path: &Path, external: bool) {
+        if !self.shared.features().shows_documents {
+            return;
+        }
+        let Some(uri) = Uri::from_file_path(path) else {
+            return;
+        };
+        let params = ShowDocumentParams {
+            uri,
+            external: Some(external),
+            take_focus: Some(true),
+            selection: None,
+        };
+        self.outgoing
+            .detached("window/showDocument", async move |client: Client| {
+                drop(client.show_document(params).await);
+            });
+    }
+}
+
+/// A name that is one of a file.
+fn plain(name: &str) -> String {
+    let letters = name.chars().map(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() || letter == '_' => letter,
+        _ => '-',
+    });
+    letters.take(80).collect()
+}
