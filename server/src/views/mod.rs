@@ -13,6 +13,7 @@ pub mod hover;
 pub mod lens;
 pub mod loops;
 pub mod names;
+pub mod page;
 mod ptx_versions;
 mod ranked;
 pub mod report;
