@@ -15,6 +15,7 @@ mod instrument;
 mod loops;
 mod machine;
 mod profile;
+mod report;
 mod shells;
 mod sim;
 
@@ -52,6 +53,8 @@ enum Command {
     Run(RunArgs),
     /// Runs a kernel or shader stage on described inputs and stores which values it computed; shows and compares profiles
     Profile(Box<ProfileArgs>),
+    /// Writes a file as one page of HTML: its functions, the source with its facts, pictures of a run in the interpreter
+    Report(ReportArgs),
     /// Prints the GPU code (PTX) of a function
     Code(CodeArgs),
     /// Prints IA-64 assembly of C or other code: all functions of a file, or one
@@ -481,6 +484,22 @@ struct ProfileImportArgs {
 }
 
 #[derive(Args, Debug)]
+struct ReportArgs {
+    file: PathBuf,
+    /// Only the function of this name
+    #[arg(long)]
+    item: Option<String>,
+    /// Where the page goes, `-` for standard output
+    #[arg(short, long, value_name = "OUT.html", default_value = "-")]
+    output: PathBuf,
+    /// What the runs get, as of `profile` [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
+    #[arg(long, value_name = "FILE.toml")]
+    inputs: Option<PathBuf>,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
 struct CodeArgs {
     file: PathBuf,
     /// Only the function of this name; the first kernel otherwise
@@ -605,6 +624,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Apply(args) => actions::apply(&args),
         Command::Run(args) => execute::run(&args),
         Command::Profile(args) => profile::profile(&args),
+        Command::Report(args) => report::report(&args),
         Command::Code(args) => code::code(&args),
         Command::Emit(args) => emit::emit(&args),
         Command::Loops(args) => loops::loops(&args),

@@ -14,6 +14,7 @@ pub mod hover;
 pub mod lens;
 pub mod loops;
 pub mod names;
+pub mod page;
 mod ptx_versions;
 mod ranked;
 pub mod rename;

@@ -1,0 +1,287 @@
+//! The page of a file: one HTML document that needs nothing else, with what is known of its functions, the source with its
+//! facts, and pictures of a run in the interpreter.
+//!
+//! Rust computes `model::Page`; `page.js` makes the document of it, by nodes and their text alone, so that no text of a user
+//! is ever read as HTML. Equal databases and inputs give equal pages. The size is bounded by the limits of each part.
+
+mod functions;
+pub mod model;
+mod pictures;
+mod run;
+mod schedule;
+mod source;
+mod values;
+mod watch;
+
+use super::report::{self, level_name};
+use super::{diagnostics, lens, rows_of};
+use crate::config::{method_name, scope_name};
+use crate::db::{self, Db, File};
+use crate::profile::inputs::Description;
+use crate::program::{self, Language};
+use functions::{Context, Told};
+use ir::checkpoint::Checkpoint;
+use model::{FindingRow, FunctionPage, Page};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const HTML: &str = include_str!("page.html");
+const CSS: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Findings of a file.
+const MOST_FINDINGS: usize = 600;
+
+/// What the runs of a page are given.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Inputs {
+    /// `None`: values of ours.
+    pub description: Option<Description>,
+    /// The description's name, for people, and where the files that it names are.
+    pub name: String,
+    pub directory: PathBuf,
+}
+
+/// The page as HTML; of one function only when its name is given.
+pub fn page(
+    db: &dyn Db,
+    file: File,
+    item: Option<&str>,
+    inputs: &Inputs,
+    checkpoint: &dyn Checkpoint,
+) -> String {
+    html(&data(db, file, item, inputs, checkpoint))
+}
+
+/// The document of a page's data.
+#[must_use]
+pub fn html(page: &Page) -> String {
+    // Numbers, texts and names only: there is always a text.
+    let data = serde_json::to_string(page).unwrap_or_default();
+    let data = escaped(&data);
+    // Of the content, so that nobody who writes a part of it knows it.
+    let nonce = format!("{:016x}", facts::values::stored::text_hash(&data));
+    let title: String = page
+        .file
+        .chars()
+        .filter(|c| !matches!(c, '<' | '>' | '&' | '"' | '\''))
+        .collect();
+    let mut out = String::with_capacity(HTML.len() + CSS.len() + SCRIPT.len() + data.len());
+    // One pass: what is put in is not looked at again.
+    let mut rest = HTML;
+    while let Some(at) = rest.find("{{") {
+        out.push_str(&rest[..at]);
+        let Some(end) = rest[at..].find("}}") else {
+            break;
+        };
+        out.push_str(match &rest[at + 2..at + end] {
+            "title" => &title,
+            "nonce" => &nonce,
+            "css" => CSS,
+            "data" => &data,
+            "script" => SCRIPT,
+            _ => "",
+        });
+        rest = &rest[at + end + 2..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// JSON that no parser of HTML finds an end or a comment in, and none of scripts a new line.
+fn escaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() + json.len() / 16);
+    for c in json.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                out.push_str(&format!("\\u{:04x}", c as u32))
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// What the page shows, as data.
+pub fn data(
+    db: &dyn Db,
+    file: File,
+    only: Option<&str>,
+    inputs: &Inputs,
+    checkpoint: &dyn Checkpoint,
+) -> Page {
+    let settings = program::settings(db, file);
+    let options = &settings.analysis(db).options;
+    let lenses = lens::lenses(db, file);
+    let context = Context {
+        db,
+        file,
+        inputs,
+        lenses: &lenses,
+        checkpoint,
+    };
+    let (functions, mut notes) = functions(&context, only);
+    let (lines, more) = source::lines(db, file);
+    notes.extend(more);
+    let findings = findings(db, file, only.map(|_| functions.as_slice()), &mut notes);
+    let codes = findings.iter().map(|one| one.code.as_str());
+    let explained: BTreeMap<String, String> = codes
+        .filter_map(|code| Some((code.to_owned(), crate::explain::page(code)?)))
+        .collect();
+    let explicit = matches!(file.language(db), Language::C | Language::Ia64);
+    let target = match explicit {
+        true => db::processor(db, file.settings(db)).name.to_string(),
+        false => db::machine(db, settings).name.to_string(),
+    };
+    let scope = match options.scope {
+        _ if explicit => String::new(),
+        facts::Scope::Subgroup => format!(
+            "{} of {} lanes",
+            scope_name(options.scope),
+            options.warp_size
+        ),
+        scope => scope_name(scope).to_owned(),
+    };
+    Page {
+        version: 1,
+        file: source::name_of(db, file),
+        language: language(file.language(db)),
+        method: method_name(options.method),
+        scope,
+        target,
+        nothing: nothing(db, file, &functions),
+        functions,
+        findings,
+        lines,
+        explained,
+        notes,
+    }
+}
+
+fn functions(context: &Context<'_>, only: Option<&str>) -> (Vec<FunctionPage>, Vec<String>) {
+    let (db, file) = (context.db, context.file);
+    let mut rows = report::report(db, file, only).items.into_iter();
+    let mut told = Told::default();
+    let mut out = Vec::new();
+    for (place, item) in super::items_to_show(db, file) {
+        if program::unit_file(db, file, place.file).is_none() {
+            continue;
+        }
+        let numbered = numbers(db, item);
+        for (number, part) in numbered.into_iter().zip(program::parts(db, item)) {
+            let (full, name) = (item.name(db).as_str(), &part.function.name);
+            let meant = |only: &str| {
+                only == full || full.rsplit("::").next() == Some(only) || only == name.as_str()
+            };
+            // In step with the rows of `report`.
+            if only.is_some_and(|only| !meant(only)) {
+                continue;
+            }
+            if let Some(row) = rows.next() {
+                out.push(context.function(place, item, (number, &part), row, &mut told));
+            }
+        }
+    }
+    (out, told.notes)
+}
+
+/// Which of an item's functions `program::parts` gives.
+fn numbers(db: &dyn Db, item: db::Item<'_>) -> Vec<usize> {
+    if !item.holds(db).code {
+        return Vec::new();
+    }
+    let both = db::lowered(db, item)
+        .iter()
+        .zip(db::facts_of(db, item).iter());
+    let there = both.enumerate().filter(|(_, (lowered, analysed))| {
+        !lowered.module.functions.is_empty() && !analysed.functions.is_empty()
+    });
+    there.map(|(number, _)| number).collect()
+}
+
+/// Of the file, or of the functions that are shown.
+fn findings(
+    db: &dyn Db,
+    file: File,
+    within: Option<&[FunctionPage]>,
+    notes: &mut Vec<String>,
+) -> Vec<FindingRow> {
+    let source = program::text(file.source(db));
+    let index = db::line_index(db, file);
+    let inside = |line: u32| {
+        within.is_none_or(|all| {
+            all.iter()
+                .any(|one| (one.first_line..=one.last_line).contains(&line))
+        })
+    };
+    let mut out: Vec<FindingRow> = Vec::new();
+    for one in diagnostics::diagnostics(db, file) {
+        let row = report::diagnostic_row(db, file, &one);
+        let (end_line, end_column) = report::line_column(source, index, one.span.end);
+        let related = row.related.into_iter().map(|mut related| {
+            let short = |path: String| path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
+            related.file = related.file.map(short);
+            related
+        });
+        if inside(row.line) {
+            out.push(FindingRow {
+                code: row.code,
+                level: level_name(one.level),
+                line: row.line,
+                column: row.column,
+                end_line,
+                end_column,
+                message: row.message,
+                related: related.collect(),
+                fix: row.fix,
+            });
+        }
+    }
+    let more = out.len().saturating_sub(MOST_FINDINGS);
+    if more > 0 {
+        out.truncate(MOST_FINDINGS);
+        notes.push(format!(
+            "{more} more findings are left out; `lockstep check` lists them"
+        ));
+    }
+    out
+}
+
+/// Why there are no functions.
+fn nothing(db: &dyn Db, file: File, functions: &[FunctionPage]) -> Option<String> {
+    let language = file.language(db);
+    if language == Language::Ia64 {
+        return Some("Assembly has no functions to analyse: the source shows what its blocks take and which groups wait.".to_owned());
+    }
+    if functions.is_empty() {
+        let any = super::own_items(db, file)
+            .iter()
+            .any(|(_, item)| !rows_of(db, *item).is_empty());
+        return Some(match any {
+            true => "No function of this name was found.".to_owned(),
+            false => format!(
+                "No function of a kernel or shader was found in this file of {}.",
+                self::language(language)
+            ),
+        });
+    }
+    let entries = language == Language::C || functions.iter().any(|one| one.entry);
+    (!entries).then(|| {
+        "The file has no kernel and no shader stage: its functions are called from elsewhere, and nothing here runs. \
+         `--entry NAME=STAGE` makes a function an entry point."
+            .to_owned()
+    })
+}
+
+const fn language(language: Language) -> &'static str {
+    match language {
+        Language::Cuda => "CUDA C++",
+        Language::Hlsl => "HLSL",
+        Language::Ptx => "PTX",
+        Language::C => "C",
+        Language::Ia64 => "IA-64 assembly",
+        Language::MicroSimd => "µ-SIMD",
+        Language::Ir => "IR",
+        Language::Other => "text",
+    }
+}
