@@ -107,6 +107,27 @@ distance:
 \tbr.ret.sptk.many b0 ;;
 \t.endp distance
 `;
+// A walk whose lanes end in different iterations: an estimate, which is information.
+const WALK = `__global__ void walk(const int* next, int* to) {
+  int at = threadIdx.x;
+  while (next[at] > 0) {
+    at = next[at];
+    to[at] += at * at;
+  }
+}
+`;
+const HEADER = `#pragma once
+template <int N>
+__global__ void gather(float* out, const float* in, const int* index) {
+  int i = blockIdx.x * N + threadIdx.x;
+  out[i] = in[8 * i] + in[index[i]];
+}
+inline void launch(float* out, const float* in, const int* index) { gather<256><<<4, 256>>>(out, in, index); }
+`;
+fs.mkdirSync(path.join(workspace, "settings"), { recursive: true });
+fs.writeFileSync(path.join(workspace, "settings/lockstep.toml"), "warp_sise = 32\n");
+fs.writeFileSync(path.join(workspace, "walk.cu"), WALK);
+fs.writeFileSync(path.join(workspace, "gather.h"), HEADER);
 fs.writeFileSync(path.join(workspace, "loops.c"), LOOPS);
 fs.writeFileSync(path.join(workspace, "distance.ia64.s"), ASSEMBLY);
 fs.writeFileSync(path.join(workspace, "lit.hlsl"), LIT);
@@ -388,6 +409,86 @@ try {
   await page.keyboard.press("Escape");
   await reopen("distance.ia64.s", "light", () => editor.locator(".view-line").filter({ hasText: /block:\s\d+\scycles/ }).first());
   await shot("20-assembly-light");
+
+  await open("walk.cu");
+  await line("while").filter({ hasText: /divergent\strip/ }).waitFor({ timeout: 30000 });
+  const problem = page.locator(".markers-panel .monaco-list-row", { hasText: "slowest lane" }).first();
+  await retry(
+    () => page.keyboard.press("Control+Shift+M"),
+    () => problem.waitFor({ timeout: 4000 }),
+  );
+  must((await problem.locator(".codicon-info").count()) > 0, "a finding that is an estimate stands among the problems as information");
+  await shot("21-problems");
+  await page.keyboard.press("Control+J");
+
+  const counted = editor.locator(".codelens-decoration a").first();
+  const report = page.frameLocator("iframe.webview.ready").frameLocator("iframe#active-frame");
+  await retry(
+    () => counted.click({ timeout: 5000 }),
+    () => report.locator("body").filter({ hasText: "walk" }).waitFor({ timeout: 15000 }),
+    3,
+  );
+  must(true, "the lens opens the report of its kernel");
+  await page.waitForTimeout(800);
+  await shot("22-report");
+
+  await open("bindless.hlsl");
+  await line("colour").first().waitFor({ timeout: 15000 });
+  await page.waitForTimeout(500);
+  const offered = page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "WaveActiveSum" }).first();
+  const tail = await box(line("float4 colour"), ");");
+  await page.mouse.click(tail.right + 2, tail.y);
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("colour.x += WaveActiveS", { delay: 20 });
+  await retry(
+    () => page.keyboard.press("Control+Space"),
+    () => offered.waitFor({ timeout: 5000 }),
+  );
+  must(true, "completion offers what the language provides");
+  await shot("23-completion");
+  await page.keyboard.press("Escape");
+  await page.keyboard.type("um(colour.y);", { delay: 5 });
+  await line("WaveActiveSum(colour.y)").waitFor({ timeout: 10000 });
+  const input = page.locator(".rename-box input").first();
+  await retry(
+    async () => {
+      const name = await box(line("float4 colour"), "colour");
+      await page.mouse.click(name.x, name.y);
+      await page.keyboard.press("F2");
+    },
+    () => input.waitFor({ timeout: 4000 }),
+  );
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("tint", { delay: 10 });
+  await page.keyboard.press("Enter");
+  await line("return tint * 0.5").waitFor({ timeout: 10000 });
+  await line("WaveActiveSum(tint.y)").waitFor({ timeout: 10000 });
+  must(true, "a local name is renamed where it stands");
+  await shot("24-renamed");
+
+  await open("mirror.cu");
+  await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 30000 });
+  const broken = await box(line("float scale"), "1.0f;");
+  await page.mouse.click(broken.right + 2, broken.y);
+  await page.keyboard.press("End");
+  await page.keyboard.type(" float = (", { delay: 10 });
+  await editor.locator(".squiggly-error").first().waitFor({ timeout: 15000 });
+  must((await line("in[i * 16]").count()) > 0, "broken text is shown as broken");
+  for (let i = 0; i < 12 && (await line("float = (").count()) > 0; i++) await page.keyboard.press("Control+Z");
+  await editor.locator(".squiggly-error").first().waitFor({ state: "detached", timeout: 15000 });
+  await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 15000 });
+  must(true, "mended text has its hints again");
+
+  await open("settings/lockstep.toml");
+  await editor.locator(".squiggly-warning").first().waitFor({ timeout: 30000 });
+  must(true, "a mistake in lockstep.toml is shown where only that file is open");
+  await shot("25-configuration");
+
+  await open("gather.h");
+  await line("in[8 * i]").filter({ hasText: /stride\s32/ }).waitFor({ timeout: 30000 });
+  must(true, "kernels of a header have their hints");
+  await shot("26-header");
 } catch (error) {
   failed = 1;
   console.log(String(error));

@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { TargetCode } from "./code";
 import { Previews } from "./preview";
 import { Reports } from "./report";
+import { WorkspaceCheck } from "./workspace";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
 import { LanguageClient, State, TransportKind, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
 
@@ -37,6 +38,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new TargetCode(() => client),
     previews,
     new Reports(() => client),
+    new WorkspaceCheck(() => serverPath(context), output),
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),
     vscode.commands.registerCommand("lockstep.instrumentFile", () => instrumentFile(client)),
@@ -86,7 +88,11 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
       { scheme: "file", language },
       { scheme: "untitled", language },
       { scheme: "vscode-remote", language },
-    ]).concat([{ scheme: "file", pattern: "**/{lockstep.toml,*.machine.toml}" } as never]),
+    ]).concat([
+      { scheme: "file", pattern: "**/{lockstep.toml,*.machine.toml}" } as never,
+      // Headers with kernels, which the workbench takes for C++: the server tells them from others by what they hold.
+      { scheme: "file", language: "cpp", pattern: "**/*.{h,hh,hpp,hxx,inl,inc}" } as never,
+    ]),
     synchronize: {
       configurationSection: "lockstep",
       fileEvents: vscode.workspace.createFileSystemWatcher("**/{lockstep.toml,*.machine.toml,*.lockstep-profile.json,*.cu,*.cuh,*.h,*.hpp,*.inl,*.hlsl,*.hlsli,*.fxh,*.usf,*.ush,*.ptx,*.musimd}"),

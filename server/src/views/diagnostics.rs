@@ -14,6 +14,7 @@ use crate::db::{self, Db, File, Source};
 use crate::documents::line_beginning;
 use crate::program::{self, Language, NothingShown};
 use facts::{CauseStep, Code, Tier};
+use rustc_hash::FxHashMap;
 use syntax::{FileId, LineIndex, ProblemKind, Span};
 
 /// Problems that are shown of a file; findings are not counted.
@@ -201,7 +202,45 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let found = found.into_iter();
     let inliners = callees::inliners(db, file);
     let found = callees::left_to_callers(found.zip(tellers).collect(), &inliners);
-    callees::told_once(found, &inliners)
+    alike_told_once(file, callees::told_once(found, &inliners))
+}
+
+/// Findings of one function that say the same are told each up to so many; of more the first says how many there are.
+const MOST_ALIKE: usize = 4;
+/// Places that it names.
+const MOST_PLACES: usize = 32;
+
+/// One finding for all places of a function of which the same is to be said, where these are many: generated code that
+/// accesses an array a hundred times has one reason to be changed.
+fn alike_told_once(file: File, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let key = |one: &Diagnostic| (one.item.clone(), one.code, one.message.clone());
+    let mut places: FxHashMap<(String, &str, String), Vec<Span>> = FxHashMap::default();
+    for one in &found {
+        places.entry(key(one)).or_default().push(one.span);
+    }
+    places.retain(|_, spans| spans.len() > MOST_ALIKE);
+    for spans in places.values_mut() {
+        spans.sort_unstable();
+    }
+    let mut told = Vec::with_capacity(found.len());
+    for mut one in found {
+        if let Some(spans) = places.get(&key(&one)) {
+            if spans.first() != Some(&one.span) {
+                continue;
+            }
+            let others = &spans[1..];
+            let place = if others.len() == 1 { "place" } else { "places" };
+            one.message += &format!(" (and at {} more {place} of this function)", others.len());
+            let also = others.iter().take(MOST_PLACES).map(|&span| Related {
+                file,
+                span,
+                text: "the same here".to_owned(),
+            });
+            one.related.extend(also);
+        }
+        told.push(one);
+    }
+    told
 }
 
 /// What a function does to memory and who takes part in it depends on who calls it.

@@ -142,6 +142,9 @@ pub struct DiagnosticRow {
     pub tier: &'static str,
     pub line: u32,
     pub column: u32,
+    /// Behind its last character.
+    pub end_line: u32,
+    pub end_column: u32,
     pub message: String,
     pub related: Vec<CauseRow>,
     pub fix: Option<String>,
@@ -301,12 +304,16 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
 
 pub fn diagnostic_row(db: &dyn Db, file: File, one: &Diagnostic) -> DiagnosticRow {
     let source = program::text(file.source(db));
-    let (line, column) = line_column(source, db::line_index(db, file), one.span.start);
+    let lines = db::line_index(db, file);
+    let (line, column) = line_column(source, lines, one.span.start);
+    let (end_line, end_column) = line_column(source, lines, one.span.end);
     DiagnosticRow {
         code: one.code.to_owned(),
         tier: level_name(one.level),
         line,
         column,
+        end_line,
+        end_column,
         message: one.message.clone(),
         related: one
             .related
