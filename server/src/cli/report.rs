@@ -3,9 +3,8 @@
 use super::{CliError, ReportArgs, input};
 use crate::db::Database;
 use crate::host;
-use crate::profile::inputs;
-use crate::profile::make::description_beside;
-use crate::views::page::{self, Inputs};
+use crate::profile::make::inputs_of;
+use crate::views::page;
 use std::io::Write;
 use std::path::Path;
 
@@ -22,14 +21,8 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
     {
         return Err(input::no_such_item(&db, file, &args.file, name));
     }
-    let described = args
-        .inputs
-        .clone()
-        .or_else(|| description_beside(&args.file));
-    let given = match &described {
-        Some(path) => read_inputs(path)?,
-        None => Inputs::default(),
-    };
+    let given = inputs_of(&args.file, args.inputs.as_deref())
+        .map_err(|error| CliError::Usage(error.to_string()))?;
     let data = page::data(&db, file, args.item.as_deref(), &given, &());
     if let Some(why) = &data.nothing {
         eprintln!("{}: {why}", args.file.display());
@@ -42,19 +35,4 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
     host::write(&args.output, html.as_bytes())?;
     eprintln!("wrote {}", args.output.display());
     Ok(0)
-}
-
-fn read_inputs(path: &Path) -> Result<Inputs, CliError> {
-    let text = host::read(path)?.text;
-    let description =
-        inputs::parse(&text, path).map_err(|error| CliError::Usage(error.to_string()))?;
-    Ok(Inputs {
-        description: Some(description),
-        name: path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned(),
-        directory: path.parent().unwrap_or(Path::new("")).to_owned(),
-    })
 }

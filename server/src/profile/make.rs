@@ -5,6 +5,7 @@ use super::run::{self, Progress, Ran, Request, RunError};
 use super::{beside, load, save};
 use crate::db::{Database, File};
 use crate::host;
+use crate::views::page::Inputs;
 use facts::values::convergent::Schedule;
 use facts::values::stored::StoredProfile;
 use ir::checkpoint::Checkpoint;
@@ -51,6 +52,27 @@ pub fn description_beside(source: &Path) -> Option<PathBuf> {
         .into_iter()
         .map(|extension| source.with_extension(extension))
         .find(|path| path.is_file() && path.file_name() != Some(crate::config::FILE_NAME.as_ref()))
+}
+
+/// What a run of a source gets, without running it: the description that is given, else the one beside the source.
+pub fn inputs_of(source: &Path, given: Option<&Path>) -> Result<Inputs, MakeError> {
+    let Some(path) = given
+        .map(Path::to_owned)
+        .or_else(|| description_beside(source))
+    else {
+        return Ok(Inputs::default());
+    };
+    let text = host::read(&path)
+        .map_err(|error| MakeError::Description(error.to_string()))?
+        .text;
+    let description =
+        inputs::parse(&text, &path).map_err(|error| MakeError::Description(error.to_string()))?;
+    let name = path.file_name().unwrap_or_default();
+    Ok(Inputs {
+        description: Some(description),
+        name: name.to_string_lossy().into_owned(),
+        directory: path.parent().unwrap_or(Path::new("")).to_owned(),
+    })
 }
 
 /// Runs a function of a file and puts its counts into the file's profile.

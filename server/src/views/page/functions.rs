@@ -1,14 +1,15 @@
 //! One function of the file with all that is known of it: figures, costs, pictures of a run, values, loops.
 
 use super::Inputs;
-use super::model::{Figure, FunctionPage, RunRow, Worth};
+use super::model::{CostsRow, Figure, FunctionPage, LoopCostRow, RunRow, Worth};
 use super::source::{Places, name_of};
-use super::{pictures, run, schedule, values};
+use super::{activity, pictures, run, schedule, values};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language, Part};
 use crate::views::costs::{self, Costs, Fit, Threads, number};
 use crate::views::lens::Lens;
-use crate::views::report::ItemRow;
+use crate::views::report::{CostRows, ItemRow};
+use codegen::machine::weights::Origin;
 use ir::checkpoint::Checkpoint;
 use ir::{FunctionKind, ShaderStage};
 use syntax::FileId;
@@ -16,10 +17,21 @@ use syntax::FileId;
 /// Functions of a file that run.
 const MOST_RUNS: usize = 24;
 
-/// What is told besides.
+/// Accesses and divergent branches of a function that are listed, and of the file.
+const MOST_ACCESSES: usize = 60;
+const MOST_ACTIVITIES: usize = 24;
+const ACCESSES_OF_FILE: usize = 3_000;
+const ACTIVITIES_OF_FILE: usize = 500;
+/// Bytes of machine code.
+const CODE_OF_FILE: usize = 1 << 20;
+
+/// What is told so far.
 #[derive(Default)]
 pub(super) struct Told {
-    pub(super) runs: usize,
+    runs: usize,
+    accesses: usize,
+    activities: usize,
+    code: usize,
     pub(super) notes: Vec<String>,
 }
 
@@ -72,9 +84,7 @@ impl Context<'_> {
             .iter()
             .find(|lens| own && lens.span == name_span);
         let entry = matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_));
-        let products = found.map_or_else(Vec::new, |found| {
-            found.cost.loops.iter().map(costs::loop_label).collect()
-        });
+        let assumed = row.assumptions;
         let mut page = FunctionPage {
             name: row.name,
             kind: row.kind,
@@ -88,15 +98,26 @@ impl Context<'_> {
             entry,
             summary: lens.map_or_else(String::new, |lens| lens.title.clone()),
             figures: found.map_or_else(Vec::new, figures),
-            assumptions: row.assumptions,
-            problems: row.problems,
-            costs: row.costs,
-            products,
+            assumptions: assumed.clone(),
+            problems: (row.problems.into_iter())
+                .filter(|one| !assumed.iter().any(|text| one.message.contains(text)))
+                .collect(),
+            costs: row
+                .costs
+                .zip(found)
+                .map(|(row, found)| costs_row(row, found)),
             values: values::values(db, file, item, &function.name),
             ..FunctionPage::default()
         };
         if file.language(db) == Language::C {
             (page.loops, page.refused, page.code) = schedule::loops(db, file, item, function);
+            told.code += page.code.as_ref().map_or(0, |code| code.text.len());
+            if told.code > CODE_OF_FILE && page.code.take().is_some() {
+                let name = &page.name;
+                told.notes.push(format!(
+                    "the code of `{name}` is left out; `lockstep code` prints it"
+                ));
+            }
             return page;
         }
         self.pictures(item, (number, part), &places, told, &mut page);
@@ -150,8 +171,17 @@ impl Context<'_> {
             }
         };
         let watch = ran.as_ref().and_then(|ran| ran.watch.as_ref());
-        let (accesses, more) = pictures::accesses(function, facts, warp_size, watch, places);
+        let (accesses, more) = pictures::accesses(
+            function,
+            facts,
+            warp_size,
+            watch,
+            places,
+            MOST_ACCESSES.min(ACCESSES_OF_FILE.saturating_sub(told.accesses)),
+        );
+        told.accesses += accesses.len();
         page.accesses = accesses;
+        let activities = told.activities;
         let mut left_out = |count: usize, what: &str| {
             if count > 0 {
                 told.notes
@@ -159,15 +189,46 @@ impl Context<'_> {
             }
         };
         left_out(more, "accesses");
-        let (activity, more) = pictures::activity(function, facts, watch, places);
+        let most = MOST_ACTIVITIES.min(ACTIVITIES_OF_FILE.saturating_sub(activities));
+        let (rows, more) = activity::activity(function, facts, watch, places, most);
         left_out(more, "divergent branches");
-        page.activity = activity;
+        told.activities += rows.len();
+        page.activity = rows;
         if let Some(ran) = ran {
             let mut row = ran.row;
             let at = ran.ended_at.and_then(|loc| places.in_file(function, loc));
             row.ended_line = at.map(|span| places.line_column(span.start).0);
             page.run = Some(row);
         }
+    }
+}
+
+fn costs_row(row: CostRows, found: &Costs) -> CostsRow {
+    let products = found.cost.loops.iter().map(costs::loop_label);
+    let loops = row.loops.iter().zip(&found.cost.loops).zip(products);
+    CostsRow {
+        machine: row.machine,
+        cycles: row.total.cycles,
+        limited_by: row.total.limited_by,
+        busy: row.total.busy.into_iter().collect(),
+        lines: (row.lines.iter())
+            .map(|line| (line.line, line.cost.cycles))
+            .collect(),
+        loops: loops
+            .map(|((row, cost), product)| LoopCostRow {
+                line: row.line,
+                column: row.column,
+                product,
+                iterations: row.iterations,
+                worth: match cost.from {
+                    Origin::Constant => Worth::Fact,
+                    Origin::Bound => Worth::Bound,
+                    Origin::Profile => Worth::Measured,
+                    Origin::Heuristic => Worth::Estimate,
+                },
+                limited_by: row.cost.limited_by,
+            })
+            .collect(),
     }
 }
 
@@ -226,7 +287,7 @@ fn figures(found: &Costs) -> Vec<Figure> {
 
 fn of_fit(fit: &Fit, target: &str) -> Vec<Figure> {
     let (worth, note) = match fit.threads {
-        Threads::Known => (Worth::Fact, "a workgroup, declared or configured"),
+        Threads::Known => (Worth::Fact, "a workgroup"),
         Threads::AtMost => (Worth::Bound, "a workgroup, the declared most"),
         Threads::Assumed => (Worth::Fact, "a workgroup, in all launches in sight"),
         Threads::Stage => (Worth::Estimate, "one warp for each scheduler"),

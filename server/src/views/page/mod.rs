@@ -1,9 +1,10 @@
 //! The page of a file: one HTML document that needs nothing else, with what is known of its functions, the source with its
 //! facts, and pictures of a run in the interpreter.
 //!
-//! Rust computes `model::Page`; `page.js` makes the document of it, by nodes and their text alone, so that no text of a user
+//! Rust computes `model::Page`; the scripts make the document of it, by nodes and their text alone, so that no text of a user
 //! is ever read as HTML. Equal databases and inputs give equal pages. The size is bounded by the limits of each part.
 
+mod activity;
 mod functions;
 pub mod model;
 mod pictures;
@@ -27,10 +28,22 @@ use std::path::PathBuf;
 
 const HTML: &str = include_str!("page.html");
 const CSS: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// Parts of one script, in order.
+const SCRIPTS: [&str; 5] = [
+    include_str!("nodes.js"),
+    include_str!("source.js"),
+    include_str!("pictures.js"),
+    include_str!("panels.js"),
+    include_str!("page.js"),
+];
 
+/// Bytes of the data.
+const MOST_BYTES: usize = 4_800_000;
 /// Findings of a file.
 const MOST_FINDINGS: usize = 600;
+
+/// The note of what facts rest on.
+const ASSUMPTION: &str = "assumption";
 
 /// What the runs of a page are given.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -53,12 +66,44 @@ pub fn page(
     html(&data(db, file, item, inputs, checkpoint))
 }
 
+/// The JSON of a page, without what makes it too large.
+fn json(page: &Page) -> String {
+    // Numbers, texts and names only: there is always a text.
+    let text = |page: &Page| escaped(&serde_json::to_string(page).unwrap_or_default());
+    let whole = text(page);
+    if whole.len() <= MOST_BYTES {
+        return whole;
+    }
+    let mut page = page.clone();
+    page.notes.push(
+        "facts of lines and pictures that waste nothing are left out of so large a file".to_owned(),
+    );
+    for line in &mut page.lines {
+        line.facts.clear();
+    }
+    for function in &mut page.functions {
+        function.accesses.retain(|access| access.wasteful);
+        function.activity.retain(|activity| activity.divided > 0);
+    }
+    let less = text(&page);
+    if less.len() <= MOST_BYTES {
+        return less;
+    }
+    page.notes
+        .push("so are all pictures and machine code".to_owned());
+    for function in &mut page.functions {
+        function.accesses.clear();
+        function.activity.clear();
+        function.problems.clear();
+        (function.code, function.values) = (None, None);
+    }
+    text(&page)
+}
+
 /// The document of a page's data.
 #[must_use]
 pub fn html(page: &Page) -> String {
-    // Numbers, texts and names only: there is always a text.
-    let data = serde_json::to_string(page).unwrap_or_default();
-    let data = escaped(&data);
+    let data = json(page);
     // Of the content, so that nobody who writes a part of it knows it.
     let nonce = format!("{:016x}", facts::values::stored::text_hash(&data));
     let title: String = page
@@ -66,7 +111,8 @@ pub fn html(page: &Page) -> String {
         .chars()
         .filter(|c| !matches!(c, '<' | '>' | '&' | '"' | '\''))
         .collect();
-    let mut out = String::with_capacity(HTML.len() + CSS.len() + SCRIPT.len() + data.len());
+    let script = SCRIPTS.join("\n");
+    let mut out = String::with_capacity(HTML.len() + CSS.len() + script.len() + data.len());
     // One pass: what is put in is not looked at again.
     let mut rest = HTML;
     while let Some(at) = rest.find("{{") {
@@ -79,7 +125,7 @@ pub fn html(page: &Page) -> String {
             "nonce" => &nonce,
             "css" => CSS,
             "data" => &data,
-            "script" => SCRIPT,
+            "script" => &script,
             _ => "",
         });
         rest = &rest[at + end + 2..];
@@ -124,7 +170,9 @@ pub fn data(
     let (lines, more) = source::lines(db, file);
     notes.extend(more);
     let findings = findings(db, file, only.map(|_| functions.as_slice()), &mut notes);
+    let assumes = functions.iter().any(|one| !one.assumptions.is_empty());
     let codes = findings.iter().map(|one| one.code.as_str());
+    let codes = codes.chain(assumes.then_some(ASSUMPTION));
     let explained: BTreeMap<String, String> = codes
         .filter_map(|code| Some((code.to_owned(), crate::explain::page(code)?)))
         .collect();
@@ -223,7 +271,8 @@ fn findings(
             related.file = related.file.map(short);
             related
         });
-        if inside(row.line) {
+        // What is assumed stands in the head of a function.
+        if inside(row.line) && row.code != ASSUMPTION {
             out.push(FindingRow {
                 code: row.code,
                 level: level_name(one.level),

@@ -1,7 +1,7 @@
 //! The page as plain data that serialises. Lines and columns count from 1; columns of a line's spans are UTF-16 units, in
 //! which scripts count. What is absent is left out, and its panel with it.
 
-use crate::views::report::{CauseRow, CostRows, ProblemRow};
+use crate::views::report::{CauseRow, ProblemRow};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -121,10 +121,7 @@ pub struct FunctionPage {
     pub assumptions: Vec<String>,
     pub problems: Vec<ProblemRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub costs: Option<CostRows>,
-    /// The products that the loops of `costs` are, in their order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub products: Vec<String>,
+    pub costs: Option<CostsRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunRow>,
     pub accesses: Vec<AccessRow>,
@@ -140,6 +137,31 @@ pub struct FunctionPage {
     pub code: Option<CodeRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pressure: Option<PressureRow>,
+}
+
+/// What one invocation of a function costs a warp, as `analyze` has it.
+#[derive(Serialize, Clone, PartialEq, Debug)]
+pub struct CostsRow {
+    pub machine: String,
+    pub cycles: f64,
+    pub limited_by: &'static str,
+    /// Unit and cycles.
+    pub busy: Vec<(&'static str, f64)>,
+    /// Line and cycles.
+    pub lines: Vec<(u32, f64)>,
+    pub loops: Vec<LoopCostRow>,
+}
+
+#[derive(Serialize, Clone, PartialEq, Debug)]
+pub struct LoopCostRow {
+    pub line: u32,
+    pub column: u32,
+    /// The cycles as a product.
+    pub product: String,
+    pub iterations: f64,
+    /// How the iterations are known.
+    pub worth: Worth,
+    pub limited_by: &'static str,
 }
 
 /// A run of the interpreter.
@@ -193,6 +215,9 @@ pub struct AccessRow {
     pub picture: Option<LanePicture>,
 }
 
+/// The first lane, the distance to the next, and the number of lanes.
+pub type EvenLanes = (u64, u64, u32);
+
 /// The lanes of a warp against what they touch.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct LanePicture {
@@ -200,7 +225,11 @@ pub struct LanePicture {
     pub unit: &'static str,
     /// `run` or `stride`.
     pub from: &'static str,
-    /// By lane: bytes from the first sector, or from the first row of banks; `null`: it takes no part.
+    /// Where all lanes are at equal distances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub even: Option<EvenLanes>,
+    /// Else by lane: bytes from the first sector, or from the first row of banks; `null`: it takes no part.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Option<u64>>,
     /// Bytes of one lane.
     pub bytes: u32,

@@ -20,6 +20,9 @@ use std::path::Path;
 const MOST_STEPS: u64 = 400_000;
 /// Elements of a buffer of ours.
 const MOST_ELEMENTS: u64 = 1 << 18;
+/// What a template has for a number of elements, and what is tried where that leads too far.
+const COUNT: i64 = 1024;
+const FEWER: i64 = 64;
 /// Names that are listed.
 const MOST_NAMES: usize = 24;
 
@@ -35,7 +38,8 @@ pub(super) struct Ran {
 /// Whose inputs.
 enum Chosen<'i> {
     Described(&'i Description, &'i str),
-    Template(Description),
+    /// With a number in the place of its counts.
+    Template(Description, i64),
     Seed(Description),
 }
 
@@ -43,7 +47,7 @@ impl Chosen<'_> {
     fn description(&self) -> &Description {
         match self {
             Chosen::Described(description, _) => description,
-            Chosen::Template(description) | Chosen::Seed(description) => description,
+            Chosen::Template(description, _) | Chosen::Seed(description) => description,
         }
     }
 }
@@ -69,23 +73,31 @@ pub(super) fn run(
         Some(description) => attempts.push(Chosen::Described(description, &given.name)),
         None => {
             let block = block(function, facts);
-            attempts.extend(of_template(module, block.clone()).map(Chosen::Template));
+            for number in [COUNT, FEWER] {
+                let template = of_template(module, block.clone(), number);
+                attempts.extend(template.map(|one| Chosen::Template(one, number)));
+            }
             let mut seeded = Description::default();
             seeded.launch.block = block;
             attempts.push(Chosen::Seed(seeded));
         }
     }
     let warp_size = function.launch.warp_size.unwrap_or(facts.options.warp_size);
-    let mut best: Option<(u64, Ran)> = None;
+    let mut best: Option<((usize, bool), Ran)> = None;
     for chosen in attempts {
-        let (steps, ran) = attempt(
+        let ran = attempt(
             module, function, warp_size, given, &chosen, watch, checkpoint,
         );
         let whole = ran.row.refused.is_none() && ran.row.ended.is_none();
-        if best.as_ref().is_none_or(|(known, _)| steps > *known) {
-            best = Some((steps, ran));
+        let (reached, all) = ran.watch.as_ref().map_or((0, false), Watch::reached);
+        // Of runs that came to as many places, one that came to its end, else the first.
+        if best
+            .as_ref()
+            .is_none_or(|(known, _)| (reached, whole) > *known)
+        {
+            best = Some(((reached, whole), ran));
         }
-        if whole {
+        if whole && all {
             break;
         }
     }
@@ -131,10 +143,20 @@ fn block(function: &Function, facts: &FunctionFacts) -> Option<Vec<u32>> {
 }
 
 /// The described inputs that an author would begin with, with buffers of a bounded size.
-fn of_template(module: &Module, block: Option<Vec<u32>>) -> Option<Description> {
+fn of_template(module: &Module, block: Option<Vec<u32>>, number: i64) -> Option<Description> {
     let text = template(module)?;
     let mut description = inputs::parse(&text, Path::new("")).ok()?;
     description.launch.block = block.or(description.launch.block);
+    for value in description.values.values_mut() {
+        match value {
+            Number::Int(COUNT) => *value = Number::Int(number),
+            Number::List(all) => {
+                let counts = all.iter_mut().filter(|one| **one == COUNT as f64);
+                counts.for_each(|one| *one = number as f64);
+            }
+            _ => {}
+        }
+    }
     for buffer in description.buffers.values_mut() {
         buffer.count = buffer.count.map(|count| count.min(MOST_ELEMENTS));
     }
@@ -149,7 +171,7 @@ fn attempt(
     chosen: &Chosen<'_>,
     watch: &dyn Fn() -> Watch,
     checkpoint: &dyn Checkpoint,
-) -> (u64, Ran) {
+) -> Ran {
     let mut description = chosen.description().clone();
     description.launch.workgroups = Some(1);
     let most = description.launch.max_steps.unwrap_or(MOST_STEPS);
@@ -157,7 +179,7 @@ fn attempt(
     let warp_size = description.launch.warp_size.unwrap_or(warp_size);
     let mut launched = match described(module, &description, warp_size, &given.directory) {
         Ok(launched) => launched,
-        Err(error) => return (0, refused(format!("its inputs can't be made: {error}"))),
+        Err(error) => return refused(format!("its inputs can't be made: {error}")),
     };
     // The first is not beyond the data that counts of ours describe.
     let first = !matches!(chosen, Chosen::Described(..));
@@ -182,12 +204,11 @@ fn attempt(
             .then(|| 100.0 * watch.active as f64 / watch.possible as f64),
     };
     let ended_at = outcome.error.as_ref().and_then(Error::place);
-    let ran = Ran {
+    Ran {
         row,
         ended_at: ended_at.map(|place| place.loc),
         watch: Some(watch),
-    };
-    (outcome.steps.max(1), ran)
+    }
 }
 
 fn what(function: &Function, launched: &Described, watch: &Watch, outcome: &Outcome) -> String {
@@ -218,7 +239,10 @@ fn what(function: &Function, launched: &Described, watch: &Watch, outcome: &Outc
 fn source(chosen: &Chosen<'_>) -> String {
     match chosen {
         Chosen::Described(_, name) => format!("as `{name}` describes them"),
-        Chosen::Template(_) => "as `lockstep profile --describe` prints them".to_owned(),
+        Chosen::Template(_, COUNT) => "as `lockstep profile --describe` prints them".to_owned(),
+        Chosen::Template(_, number) => {
+            format!("as `lockstep profile --describe` prints them, with {number} for {COUNT}")
+        }
         Chosen::Seed(_) => "chosen by the seed".to_owned(),
     }
 }
@@ -229,6 +253,9 @@ fn named(description: &Description) -> Vec<String> {
         let list: Vec<String> = number.list().iter().map(ToString::to_string).collect();
         match list.as_slice() {
             [single] => single.clone(),
+            [first, ..] if list.len() > 4 && list.iter().all(|one| one == first) => {
+                format!("{} × {first}", list.len())
+            }
             _ => format!("({})", list.join(", ")),
         }
     };

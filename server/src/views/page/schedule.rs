@@ -134,24 +134,34 @@ fn kernels(
         .map(|line| (line.line, line))
         .collect();
     let mut out = Vec::new();
-    for region in &listed.regions {
-        let items = &listed.items[region.start as usize..region.end as usize];
-        let last = items.iter().position(|item| {
-            matches!(
-                item.inst.branch,
-                Some(Branch::CountedRotating | Branch::WhileRotating)
-            )
-        });
-        let Some(last) = last else { continue };
-        let mut cycle = 0;
+    let mut heads: Vec<usize> = Vec::new();
+    for (last, branch) in listed.items.iter().enumerate() {
+        let rotates = matches!(
+            branch.inst.branch,
+            Some(Branch::CountedRotating | Branch::WhileRotating)
+        );
+        // Code that recovers from a failed check repeats the branch of its kernel behind it.
+        let Some(head) = rotates.then(|| head(&document, emitted, branch)).flatten() else {
+            continue;
+        };
+        if heads.contains(&head) {
+            continue;
+        }
+        heads.push(head);
+        let first = (listed.items).partition_point(|item| (item.statement as usize) < head);
+        let Some(items) = listed.items.get(first..=last) else {
+            continue;
+        };
+        let (mut cycle, mut own) = (0, false);
         let mut rows = Vec::new();
-        for item in &items[..=last] {
+        for item in items {
             let statement = &document.statements[item.statement as usize];
             let StatementKind::Instruction(instruction) = &statement.kind else {
                 continue;
             };
             let at = index.line_column(statement.span.start).0;
             let line = known.get(&at);
+            own |= line.is_some();
             cycle = line.and_then(|line| line.cycle).unwrap_or(cycle);
             if instruction.mnemonic.starts_with("nop") {
                 continue;
@@ -168,9 +178,21 @@ fn kernels(
                 critical: false,
             });
         }
-        out.push(rows);
+        // Functions that it calls have kernels of their own.
+        if own {
+            out.push(rows);
+        }
     }
     out
+}
+
+/// The statement that a branch leads to.
+fn head(document: &Document, emitted: &Emitted, branch: &Instruction) -> Option<usize> {
+    let span = document.statements.get(branch.statement as usize)?.span;
+    let text = text_of(emitted, span);
+    let target = text.split_whitespace().next_back()?;
+    let leads = |kind: &StatementKind| matches!(kind, StatementKind::Label(name) if name == target);
+    (document.statements.iter()).position(|statement| leads(&statement.kind))
 }
 
 fn text_of(emitted: &Emitted, span: syntax::Span) -> String {
@@ -202,6 +224,7 @@ fn slot(document: &Document, items: &[Instruction], item: &Instruction) -> Strin
 fn schedule(mut operations: Vec<OperationRow>, row: &Row, places: &Places<'_>) -> ScheduleRow {
     let report = &row.report;
     let interval = report.ii.unwrap_or(1).max(1);
+    let limits = report.rec_mii >= report.min_ii();
     let lines: Vec<u32> = row
         .critical
         .iter()
@@ -215,7 +238,8 @@ fn schedule(mut operations: Vec<OperationRow>, row: &Row, places: &Places<'_>) -
         operation.cycle = operation.cycle.min(interval - 1);
         let on_line = operation.line.is_some_and(|line| lines.contains(&line));
         let base = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
-        operation.critical = on_line
+        operation.critical = limits
+            && on_line
             && (report.critical.iter())
                 .any(|link| base(&link.mnemonic) == base(&operation.mnemonic));
     }

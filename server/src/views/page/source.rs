@@ -17,7 +17,7 @@ use syntax::{FileId, LineIndex, Span};
 const MOST_STEPS: usize = 6;
 /// Facts of a file with their chains, and facts at all: a page has a bounded size.
 const MOST_CHAINS: usize = 2_500;
-const MOST_FACTS: usize = 12_000;
+const MOST_FACTS: usize = 9_000;
 /// Characters of a line.
 const LONGEST_LINE: usize = 2_000;
 
@@ -208,6 +208,11 @@ impl Teller<'_> {
                 continue;
             };
             if !hints::written(self.source, start, value) {
+                continue;
+            }
+            // The mark of the line says as much.
+            let told = value.form.is_empty() || value.form == value.name;
+            if value.class == Class::Uniform && told && value.kind != BindingKind::Read {
                 continue;
             }
             let mut text = format!("`{}` is **{}**", value.name, class_name(value.class));

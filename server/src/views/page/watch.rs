@@ -87,6 +87,17 @@ impl Watch {
     }
 }
 
+impl Watch {
+    /// Branches and accesses that were executed, and whether these are all.
+    pub(super) fn reached(&self) -> (usize, bool) {
+        let reached = self.at_branches.len() + self.at_accesses.len();
+        (
+            reached,
+            reached == self.branches.len() + self.accesses.len(),
+        )
+    }
+}
+
 /// A function's own execution: blocks of callees have numbers of their own.
 fn is_own(instance: &Instance<'_>) -> bool {
     instance.function == 0 && instance.depth == 0

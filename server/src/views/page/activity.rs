@@ -1,0 +1,199 @@
+//! The lanes that are active at divergent branches and in divergent loops, from a run; without one, what the facts tell.
+
+use super::model::ActivityRow;
+use super::source::Places;
+use super::watch::{BranchRun, Watch};
+use crate::views::text;
+use facts::{BranchFact, Class, FunctionFacts, LoopFact};
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
+use ir::{Block, BranchKind, Function, Loc, Terminator};
+use rustc_hash::FxHashMap;
+
+/// Characters of a condition.
+const CODE: usize = 60;
+
+const NOT_REACHED: &str = "The run did not come here.";
+const NOT_RUN: &str = "Nothing ran.";
+
+/// By block: the letters of the ways that a lane takes there.
+pub(super) fn watched(function: &Function, facts: &FunctionFacts) -> FxHashMap<Block, Vec<char>> {
+    let sites = sites(function, facts).into_iter();
+    sites.flat_map(|site| site.blocks).collect()
+}
+
+/// A divergent branch or loop of the source, with its blocks: inlined and unrolled code has several.
+struct Site<'f> {
+    loc: Loc,
+    kind: &'static str,
+    text: String,
+    blocks: Vec<(Block, Vec<char>)>,
+    fact: Option<&'f BranchFact>,
+}
+
+fn sites<'f>(function: &Function, facts: &'f FunctionFacts) -> Vec<Site<'f>> {
+    let mut sites: Vec<Site<'f>> = Vec::new();
+    let flow = ControlFlow::new(function);
+    let forest = LoopForest::new(&flow);
+    let divergent = |one: &&LoopFact| one.trip > Class::Uniform && one.loc != Loc::NONE;
+    for one in facts.loops.iter().filter(divergent) {
+        // The blocks whose branches decide whether a lane goes on.
+        let Some((id, _)) = forest.loops.iter().find(|(_, l)| l.header == one.header) else {
+            continue;
+        };
+        let inside = |to: Block| forest.contains(id, to);
+        let exits = flow.order.iter().filter_map(|&block| {
+            let edges = function.blocks[block].terminator.edges();
+            let ways: Vec<char> = (edges.iter())
+                .map(|edge| if inside(edge.block) { '1' } else { '0' })
+                .collect();
+            let decides = inside(block) && ways.len() == 2 && ways.contains(&'0');
+            decides.then_some((block, ways))
+        });
+        let mut exits: Vec<(Block, Vec<char>)> = exits.collect();
+        // The head first, where it decides: its rows are iterations.
+        exits.sort_by_key(|(block, _)| (*block != one.header, flow.position[*block]));
+        exits.truncate(1);
+        push(
+            &mut sites,
+            one.loc,
+            "loop",
+            text::loop_long(one),
+            exits,
+            None,
+        );
+    }
+    for one in &facts.branches {
+        let told = matches!(one.kind, BranchKind::Loop | BranchKind::Implied);
+        if one.class == Class::Uniform || told || one.loc == Loc::NONE {
+            continue;
+        }
+        let (kind, ways) = match &function.blocks[one.block].terminator {
+            Terminator::Switch { cases, .. } => {
+                let letters = ('1'..='9').chain('a'..='z').chain(std::iter::repeat('+'));
+                let ways: Vec<char> = letters.take(cases.len() + 1).collect();
+                ("switch", ways)
+            }
+            _ => ("branch", vec!['1', '0']),
+        };
+        let text = text::branch_note(one);
+        push(
+            &mut sites,
+            one.loc,
+            kind,
+            text,
+            vec![(one.block, ways)],
+            Some(one),
+        );
+    }
+    sites
+}
+
+fn push<'f>(
+    sites: &mut Vec<Site<'f>>,
+    loc: Loc,
+    kind: &'static str,
+    text: String,
+    blocks: Vec<(Block, Vec<char>)>,
+    fact: Option<&'f BranchFact>,
+) {
+    match sites
+        .iter_mut()
+        .find(|known| known.loc == loc && known.kind == kind)
+    {
+        Some(known) => known.blocks.extend(blocks),
+        None => sites.push(Site {
+            loc,
+            kind,
+            text,
+            blocks,
+            fact,
+        }),
+    }
+}
+
+/// The lanes at divergent branches and loops, by position.
+pub(super) fn activity(
+    function: &Function,
+    facts: &FunctionFacts,
+    watch: Option<&Watch>,
+    places: &Places<'_>,
+    most: usize,
+) -> (Vec<ActivityRow>, usize) {
+    let mut rows = Vec::new();
+    for site in sites(function, facts) {
+        let Some(span) = places.in_file(function, site.loc) else {
+            continue;
+        };
+        let (line, column) = places.line_column(span.start);
+        // Of several copies the one that divides most.
+        let runs = site
+            .blocks
+            .iter()
+            .filter_map(|(block, _)| watch?.at_branches.get(block));
+        let run = runs.max_by_key(|run| (run.divided, run.executions));
+        let cheap = site
+            .fact
+            .is_some_and(|fact| fact.idle.is_none() && !text::is_costly(fact, 8));
+        if cheap && run.is_none_or(|run| run.divided == 0) {
+            continue;
+        }
+        rows.push(activity_row(
+            &site,
+            line,
+            column,
+            places.short(span, CODE),
+            run,
+            watch.is_some(),
+        ));
+    }
+    rows.sort_by_key(|row| (row.line, row.column, row.kind));
+    rows.dedup_by(|a, b| (a.line, a.column, a.kind) == (b.line, b.column, b.kind));
+    let more = rows.len().saturating_sub(most);
+    if more > 0 {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.divided));
+        rows.truncate(most);
+        rows.sort_by_key(|row| (row.line, row.column, row.kind));
+    }
+    (rows, more)
+}
+
+fn activity_row(
+    site: &Site<'_>,
+    line: u32,
+    column: u32,
+    code: String,
+    run: Option<&BranchRun>,
+    ran: bool,
+) -> ActivityRow {
+    let mut row = ActivityRow {
+        line,
+        column,
+        kind: site.kind,
+        text: site.text.clone(),
+        code,
+        missing: None,
+        warp: 0,
+        rows: Vec::new(),
+        more: 0,
+        executions: 0,
+        divided: 0,
+        active_percent: 0.0,
+    };
+    let Some(run) = run.filter(|run| run.executions > 0) else {
+        row.missing = Some(if ran { NOT_REACHED } else { NOT_RUN });
+        return row;
+    };
+    // The first warp whose lanes part, else the first.
+    let mut warps = run.warps.iter();
+    let parted = warps.clone().find(|(_, warp)| warp.divided > 0);
+    if let Some((&(_, number), warp)) = parted.or_else(|| warps.next()) {
+        row.warp = number;
+        row.rows.clone_from(&warp.rows);
+        row.more = warp.more;
+    }
+    row.executions = run.executions;
+    row.divided = run.divided;
+    row.active_percent = 100.0 * run.lanes as f64 / run.width.max(1) as f64;
+    row
+}
