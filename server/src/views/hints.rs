@@ -12,6 +12,7 @@ use super::rows::{Control, Occurrence, Rows};
 use super::{own_items, text};
 use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
+use codegen::machine::estimate::ItemCost;
 use facts::{AccessFact, Class};
 use ir::{BindingKind, FunctionKind, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -84,7 +85,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         for (at, rows) in super::rows_of(db, item).iter().enumerate() {
             let cost = costs.get(at).and_then(Option::as_ref);
             let of = Remarks {
-                cycles: cost.map(|found| found.cost.total.cycles),
+                cost: cost.map(|found| &found.cost),
                 page: &page,
                 place,
                 rows,
@@ -206,8 +207,8 @@ struct Remarks<'a> {
     own: &'a FxHashSet<ItemKey>,
     range: Span,
     switches: &'a HintConfig,
-    /// Estimated cycles of the function.
-    cycles: Option<f64>,
+    /// Estimated cycles of the function and its lines.
+    cost: Option<&'a ItemCost>,
 }
 
 impl Remarks<'_> {
@@ -287,11 +288,11 @@ impl Remarks<'_> {
                 continue;
             }
             // What is little of a function's cycles is not worth a word.
+            let times = self.executed(branch.loc.span);
             let holds = |cycles: Option<f64>, share: f64| {
+                let all = self.cost.map(|cost| cost.total.cycles);
                 !self.page.brief
-                    || self
-                        .cycles
-                        .is_none_or(|all| cycles.is_none_or(|own| own >= share * all))
+                    || all.is_none_or(|all| cycles.is_none_or(|own| own * times >= share * all))
             };
             let label = match text::is_costly(branch, self.switches.branch_cycles) {
                 true if holds(branch.divergence_cost, LOST) => text::branch_short(branch),
@@ -304,6 +305,15 @@ impl Remarks<'_> {
             let at = branch.loc.span.start;
             out.push(self.remark(at, label, Category::Branch, at));
         }
+    }
+
+    /// How often a place is executed, by the estimate.
+    fn executed(&self, span: Span) -> f64 {
+        let places = self.cost.iter().flat_map(|cost| &cost.places);
+        let around =
+            places.filter(|(place, _)| place.contains(span.start) || span.contains(place.start));
+        let times = around.filter_map(|(_, cost)| cost.times);
+        times.fold(1.0, f64::max)
     }
 
     fn loops(&self, out: &mut Vec<Hint>) {

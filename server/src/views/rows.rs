@@ -10,7 +10,7 @@ use facts::{
 use ir::{
     Binding, BindingKind, Block, Function, FunctionKind, Site, Value, ValueDef, VariableKind,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 use syntax::{ItemKey, Span};
 
@@ -124,6 +124,33 @@ pub enum Control {
     Loop,
     /// They read what others of the warp write at that time.
     Race,
+}
+
+/// The causes of a value's class end at what is not understood.
+fn rests_on_unknown(function: &Function, facts: &FunctionFacts, value: Value) -> bool {
+    let mut seen = FxHashSet::default();
+    let mut at = value;
+    while seen.insert(at) {
+        if matches!(
+            function.defining(at).map(|data| &data.op),
+            Some(ir::Op::Unknown(_) | ir::Op::CallUnknown { .. })
+        ) {
+            return true;
+        }
+        let block = match facts.values[at].cause {
+            Cause::Operand(next) => {
+                at = next;
+                continue;
+            }
+            Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => block,
+            Cause::None | Cause::Source | Cause::Memory(_) | Cause::Race(_) => return false,
+        };
+        match function.blocks[block].terminator.selector() {
+            Some(selector) => at = selector,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// The control flow that a value's class comes from, if nothing else does.
@@ -410,7 +437,8 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         class,
         form: shown.form.clone(),
         plain: shown.plain,
-        control: control(function, facts, value, shown.cause),
+        control: control(function, facts, value, shown.cause)
+            .filter(|_| !rests_on_unknown(function, facts, value)),
         before: None,
         state: shown.state.clone(),
         uniform_at,

@@ -3,8 +3,11 @@
 use super::convergence::{deciding_exit, only_waits};
 use super::{Context, rounds};
 use crate::model::*;
-use ir::{Block, Function, Inst, Op, Value};
-use rustc_hash::FxHashSet;
+use ir::{Block, Function, Inst, Op, Value, ValueDef};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Values that are looked at for one.
+const SOURCES: usize = 128;
 
 /// Loops and branches that an author expects to diverge, or of which nothing is known here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,17 +24,24 @@ pub struct Expected {
 /// The divergent loops and branches of a function that are no news.
 pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
     let mut found = Expected::default();
-    let gathers = facts.accesses.iter().filter(|access| {
-        access.class == AccessClass::Gather && !by_what_was_loaded(function, facts, access.address)
-    });
-    found.accesses = gathers.map(|access| access.inst).collect();
-    found.accesses.sort_unstable();
     let diverges = |class: Class| class > Class::Uniform;
     let is_quiet = !facts.loops.iter().any(|fact| diverges(fact.trip))
-        && !facts.branches.iter().any(|fact| diverges(fact.class));
+        && !facts.branches.iter().any(|fact| diverges(fact.class))
+        && !facts
+            .accesses
+            .iter()
+            .any(|access| access.class == AccessClass::Gather);
     if is_quiet || function.layout.is_empty() {
         return found;
     }
+    let incoming = incoming(function);
+    let of = |value: Value| sources(function, facts, &incoming, value);
+    let gathers = facts
+        .accesses
+        .iter()
+        .filter(|access| access.class == AccessClass::Gather && !of(access.address).loaded);
+    found.accesses = gathers.map(|access| access.inst).collect();
+    found.accesses.sort_unstable();
     let cx = Context::new(function, facts);
     // Of callers in sight the facts know what they pass.
     let unseen = facts.options.parameters.is_empty();
@@ -41,7 +51,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
         };
         // Of what is not understood nothing is known.
         let selector = function.blocks[exit].terminator.selector();
-        let unknown = selector.is_none_or(|value| facts.at(value, exit).class == Class::Unknown);
+        let unknown = selector.is_none_or(|value| of(value).unknown);
         if unknown
             || only_waits(&cx, fact.header)
             || (unseen && cx.branch_left_to_callers(exit))
@@ -53,7 +63,10 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
         }
     }
     for fact in facts.branches.iter().filter(|fact| diverges(fact.class)) {
-        if fact.class == Class::Unknown || unseen && cx.branch_left_to_callers(fact.block) {
+        let selector = function.blocks[fact.block].terminator.selector();
+        if selector.is_none_or(|value| of(value).unknown)
+            || unseen && cx.branch_left_to_callers(fact.block)
+        {
             found.branches.push(fact.block);
         }
     }
@@ -62,26 +75,57 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
     found
 }
 
-/// The causes of an address end at a load, an atomic operation or a race, and not at a coordinate.
-fn by_what_was_loaded(function: &Function, facts: &FunctionFacts, address: Value) -> bool {
-    let mut seen: FxHashSet<Value> = FxHashSet::default();
-    let mut at = address;
-    while seen.insert(at) {
-        let op = function.defining(at).map(|data| &data.op);
-        if matches!(op, Some(Op::Atomic(..) | Op::Load(_) | Op::Texture(_))) {
-            return true;
-        }
-        match facts.values[at].cause {
-            Cause::Operand(next) => at = next,
-            Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => {
-                match function.blocks[block].terminator.selector() {
-                    Some(selector) => at = selector,
-                    None => return false,
-                }
+/// The values that each block's parameters are given, by block and number.
+type Incoming = FxHashMap<(Block, u32), Vec<Value>>;
+
+fn incoming(function: &Function) -> Incoming {
+    let mut found = Incoming::default();
+    for &from in &function.layout {
+        for edge in function.blocks[from].terminator.edges() {
+            for (number, &arg) in (0..).zip(&edge.args) {
+                found.entry((edge.block, number)).or_default().push(arg);
             }
-            Cause::Memory(_) | Cause::Race(_) => return true,
-            Cause::Source | Cause::None => return false,
         }
     }
-    false
+    found
+}
+
+/// What lanes hold different values of on the way to a value.
+#[derive(Default)]
+struct Sources {
+    /// Something was loaded, sampled or given by an atomic operation.
+    loaded: bool,
+    /// Something was not understood.
+    unknown: bool,
+}
+
+/// The sources of what differs between lanes in a value, through `SOURCES` operations.
+fn sources(
+    function: &Function,
+    facts: &FunctionFacts,
+    incoming: &Incoming,
+    value: Value,
+) -> Sources {
+    let mut found = Sources::default();
+    let mut seen: FxHashSet<Value> = FxHashSet::default();
+    let mut work = vec![value];
+    while let Some(at) = work.pop() {
+        if seen.len() >= SOURCES || facts.values[at].class == Class::Uniform || !seen.insert(at) {
+            continue;
+        }
+        match function.values[at].def {
+            ValueDef::Param(block, number) => {
+                work.extend(incoming.get(&(block, number)).into_iter().flatten());
+            }
+            ValueDef::Result(inst, _) => {
+                let data = &function.insts[inst];
+                match data.op {
+                    Op::Atomic(..) | Op::Load(_) | Op::Texture(_) => found.loaded = true,
+                    Op::Unknown(_) | Op::CallUnknown { .. } => found.unknown = true,
+                    _ => work.extend(&data.args),
+                }
+            }
+        }
+    }
+    found
 }
