@@ -18,7 +18,7 @@ const pictures = (row) => {
     const parted = row.activity.filter((one) => one.divided), rest = row.activity.filter((one) => !one.divided);
     out.push(h("h3", { id: id("lanes", row.name + row.line) }, "Lanes at branches and loops", h("span", { class: "aside" }, "one warp: lanes from left to right, executions from top to bottom")), row.accesses.length ? null : runOf(row.run),
       parted.length ? h("div", { class: "cards" }, parted.map(activityCard)) : null,
-      rest.length ? h("details", { open: !parted.length, style: { "margin-top": "0.5rem" } }, h("summary", {}, `${rest.length} where no lanes part in this run`), h("div", { class: "cards", style: { "margin-top": "0.5rem" } }, rest.map(activityCard))) : null);
+      rest.length ? h("details", { open: !parted.length && rest.length <= 2, style: { "margin-top": "0.5rem" } }, h("summary", {}, `${rest.length} where no lanes part in this run`), h("div", { class: "cards", style: { "margin-top": "0.5rem" } }, rest.map(activityCard))) : null);
   }
   return out;
 };

@@ -97,15 +97,24 @@ const accessCard = (row) => {
     h("p", { class: "small" }, from), row.wasteful ? said : null);
 };
 const activityCard = (row) => {
-  const head = h("h4", {}, row.kind, " ", h("code", {}, row.code), " ", h("span", { class: "small" }, at(row.line, row.column)));
+  // The head of a `for` without its word ends with a parenthesis of its own.
+  const code = row.code.split(")").length > row.code.split("(").length ? row.code.replace(/\)$/, "") : row.code;
+  const head = h("h4", {}, row.kind, " ", h("code", {}, code), " ", h("span", { class: "small" }, at(row.line, row.column)));
   if (row.missing) return h("article", { class: "card" }, head, h("p", { class: "small" }, inline(row.text)), h("p", { class: "small" }, row.missing));
   const lanes = row.rows[0]?.[0].length ?? 0;
+  // What an outer loop repeats is shown once.
+  const all = row.rows;
+  const repeats = (period) => all.every(([ways, times], i) => i < period || (all[i - period][0] === ways && all[i - period][1] === times));
+  let period = 1;
+  while (period <= 24 && period * 2 <= all.length && !repeats(period)) period++;
+  const again = period <= 24 && period * 2 <= all.length ? Math.floor(all.length / period) : 1;
+  const rows = again > 1 ? all.slice(0, period) : all;
   const LEFT = 48, RIGHT = 42, cell = (WIDTH - LEFT - RIGHT) / Math.max(1, lanes), HIGH = 15;
   let yes = "", no = "", idle = "";
   const out = [];
   const MOST = 40;
   let nth = 1;
-  row.rows.slice(0, MOST).forEach(([ways, times], i) => {
+  rows.slice(0, MOST).forEach(([ways, times], i) => {
     const y = 18 + i * HIGH;
     [...ways].forEach((way, lane) => {
       const x = LEFT + lane * cell;
@@ -121,10 +130,10 @@ const activityCard = (row) => {
     out.push(s("text", { x: LEFT - 6, y: y + 10, "font-size": 10.5, "text-anchor": "end" }, name));
     out.push(s("text", { x: WIDTH - RIGHT + 6, y: y + 10, "font-size": 10.5 }, `${[...ways].filter((way) => way !== ".").length}/${lanes}`));
   });
-  const shown = Math.min(MOST, row.rows.length);
+  const shown = Math.min(MOST, rows.length);
   for (let lane = 0; lane < lanes; lane += lanes > 32 ? 8 : 4) out.push(s("text", { x: LEFT + lane * cell + cell / 2, y: 11, "font-size": 9.5, "text-anchor": "middle" }, String(lane)));
   out.unshift(s("path", { class: "idle", d: idle }), s("path", { class: "no-way", d: no }), s("path", { class: "yes", d: yes }));
-  const hidden = row.more + row.rows.slice(MOST).reduce((sum, [, times]) => sum + times, 0);
+  const hidden = row.more + rows.slice(MOST).reduce((sum, [, times]) => sum + times, 0);
   const loop = row.kind === "loop";
   const text = `${row.kind} in line ${row.line}, warp ${row.warp}: lanes from left to right, executions from top to bottom; ${percent(row.active_percent)} of lanes active, lanes divided in ${row.divided} of ${row.executions}`;
   const mark = (kind) => s("svg", { width: 11, height: 11, viewBox: "0 0 11 11", style: { display: "inline", width: "11px" }, "aria-hidden": "true" },
@@ -134,5 +143,5 @@ const activityCard = (row) => {
     h("a", { class: "pic", href: `#L${row.line}`, "data-line": row.line, "data-column": row.column, "aria-label": `${text}; go to the line` },
       described(s("svg", { viewBox: `0 0 ${WIDTH} ${20 + shown * HIGH}`, role: "img" }, out), text)),
     h("p", { class: "legend" }, h("span", {}, mark("yes"), loop ? " goes on" : row.kind === "switch" ? " the way it takes" : " condition holds"), row.kind === "switch" ? null : h("span", {}, mark("no"), loop ? " leaves" : " does not hold"), h("span", {}, mark("idle"), " not active")),
-    h("p", { class: "small" }, worth("measured"), ` warp ${row.warp}${hidden ? `, ${hidden} more executions not shown` : ""}. `, inline(row.text)));
+    h("p", { class: "small" }, worth("measured"), ` warp ${row.warp}${again > 1 ? `, the same ${again} times` : ""}${hidden ? `, ${hidden} more executions not shown` : ""}. `, inline(row.text)));
 };
