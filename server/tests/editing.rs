@@ -298,3 +298,53 @@ fn findings_stand_among_the_problems_with_a_page() {
         );
     }
 }
+
+/// The lens names the report; where the client has no view of its own the server writes the page and says where it lies.
+#[test]
+fn the_lens_opens_the_report_of_its_kernel() {
+    let text =
+        "__global__ void k(float* p, const float* q) { p[threadIdx.x * 8] = q[threadIdx.x]; }\n";
+    let uri = "file:///editing/k.cu";
+    let document = json!({ "textDocument": { "uri": uri } });
+    let mut client = client(json!({}));
+    client.open(uri, "cuda-cpp", text);
+    let lenses = client.request("textDocument/codeLens", document.clone());
+    let command = &lenses[0]["command"];
+    assert_eq!(command["command"], "lockstep.report");
+    let shown = client.request(
+        "workspace/executeCommand",
+        json!({ "command": command["command"], "arguments": command["arguments"] }),
+    );
+    let path = shown["path"].as_str().expect("a path").to_owned();
+    let page = std::fs::read_to_string(&path).expect("the page");
+    assert!(path.ends_with("k.html") && page.contains("uncoalesced-access"));
+    let html = client.request("lockstep/report", with(document, "item", json!("k")));
+    assert!(
+        html["html"]
+            .as_str()
+            .is_some_and(|html| html.contains("uncoalesced-access"))
+    );
+    for (arguments, part, name) in [
+        (
+            json!({ "code": "bank-conflict" }),
+            "lockstep.page",
+            "bank-conflict.md",
+        ),
+        (
+            json!({ "uri": uri, "position": { "line": 0, "character": 20 } }),
+            "lockstep.code",
+            "k.ptx",
+        ),
+    ] {
+        let shown = client.request(
+            "workspace/executeCommand",
+            json!({ "command": part, "arguments": [arguments] }),
+        );
+        let path = shown["path"].as_str().expect("a path");
+        assert!(path.ends_with(name), "{path}");
+        assert!(std::fs::metadata(path).is_ok_and(|found| found.len() > 100));
+    }
+    assert_eq!(client.shutdown(), Some(0));
+    // The folder goes with the server.
+    assert!(std::fs::metadata(&path).is_err());
+}

@@ -6,8 +6,9 @@ use super::backend::Backend;
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::host;
+use crate::profile::make::inputs_of;
 use crate::views;
-use crate::views::page::{self, Inputs};
+use crate::views::page;
 use serde_json::{Value, json};
 use std::path::Path;
 use tower_lsp::Client;
@@ -59,8 +60,10 @@ impl Backend {
         };
         let made = super::profile::apart(move || {
             let (db, file) = copy.open();
+            // What a description says is taken where there is one that can be read.
+            let inputs = inputs_of(file.path(&db), None).unwrap_or_default();
             db::catch(&db, |db| {
-                page::page(db, file, item.as_deref(), &Inputs::default(), &())
+                page::page(db, file, item.as_deref(), &inputs, &())
             })
         });
         match made.await {
