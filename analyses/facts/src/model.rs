@@ -125,7 +125,7 @@ pub struct ValueFact {
     pub uniform_at: Option<Scope>,
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
-    /// The form is thread coordinates as they are, at most, and what is uniform: `tid.x + 256*ctaid.x`, but not `4*tid.x`.
+    /// Neighbouring lanes are one apart at most: `tid.x + 32*tid.y + 256*ctaid.x`, but not `4*tid.x`.
     pub plain: bool,
     /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,

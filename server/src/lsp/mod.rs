@@ -51,6 +51,7 @@ pub fn serve(
         .finish();
         transport::serve(ordered::Ordered::new(service), socket, input, output).await;
     });
+    shared.remove_pages();
     // Computations that nobody waits for any more must not hold the exit.
     runtime.shutdown_background();
     Ok(u8::from(!shared.was_shut_down()))

@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) runs: Mutex<FxHashMap<String, Arc<Counted>>>,
     next_result: AtomicU64,
     /// The folder of the pages that were written, which goes with the server.
-    pages: OnceLock<tempfile::TempDir>,
+    pages: Mutex<Option<tempfile::TempDir>>,
     /// What was published last, by document: the version and a fingerprint.
     published: Mutex<FxHashMap<String, (i32, u64)>>,
 }
@@ -34,14 +34,17 @@ impl Shared {
         self.shut_down.load(Ordering::Acquire)
     }
     /// The folder for pages that the client opens.
-    pub(super) fn pages(&self) -> std::io::Result<&std::path::Path> {
-        if self.pages.get().is_none() {
-            let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
-            // Another thread's folder, if it was faster.
-            drop(self.pages.set(folder));
-        }
-        let folder = self.pages.get().map(tempfile::TempDir::path);
-        folder.ok_or_else(|| std::io::Error::other("no folder for temporary files"))
+    pub(super) fn pages(&self) -> std::io::Result<std::path::PathBuf> {
+        let mut pages = locked(&self.pages);
+        let folder = match pages.take() {
+            Some(folder) => folder,
+            None => tempfile::Builder::new().prefix("lockstep-").tempdir()?,
+        };
+        Ok(pages.insert(folder).path().to_owned())
+    }
+    /// Removes the pages that were written.
+    pub(super) fn remove_pages(&self) {
+        drop(locked(&self.pages).take());
     }
     pub(super) fn shows_progress(&self) -> bool {
         self.features().progress

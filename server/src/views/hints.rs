@@ -151,7 +151,16 @@ fn one_a_line(mut remarks: Vec<Hint>, page: &Page<'_>) -> Vec<Hint> {
                 let length = |text: &str| text.chars().count();
                 let room = LONGEST.saturating_sub(length(&hint.label) + length(SEPARATOR));
                 let said = hint.label.split(SEPARATOR).any(|part| part == label);
-                if length(label) <= room && !said {
+                // Of a variable the first that is said of it, as at the head of a loop.
+                let again = remark.category == Category::Value
+                    && label.split_once(": ").is_some_and(|(name, _)| {
+                        let mut parts = hint.label.split(SEPARATOR);
+                        parts.any(|part| {
+                            part.split_once(": ")
+                                .is_some_and(|(other, _)| other == name)
+                        })
+                    });
+                if length(label) <= room && !said && !again {
                     hint.label.push_str(SEPARATOR);
                     hint.label.push_str(label);
                 }

@@ -96,7 +96,7 @@ pub struct Occurrence {
     /// The least precise of the components.
     pub class: Class,
     pub form: SmolStr,
-    /// The form is thread coordinates as they are and what is uniform.
+    /// Neighbouring lanes are one apart at most.
     pub plain: bool,
     /// The control flow that makes it differ, where without it lanes would hold the same.
     pub control: Option<Control>,

@@ -3,7 +3,7 @@
 use super::convergence::{deciding_exit, only_waits};
 use super::{Context, rounds};
 use crate::model::*;
-use ir::{Block, Function, Inst, Op, Value, ValueDef};
+use ir::{Block, Function, Inst, Op, Special, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Values that are looked at for one.
@@ -43,6 +43,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
     found.accesses = gathers.map(|access| access.inst).collect();
     found.accesses.sort_unstable();
     let cx = Context::new(function, facts);
+    let width = cx.size(0);
     // Of callers in sight the facts know what they pass.
     let unseen = facts.options.parameters.is_empty();
     for fact in facts.loops.iter().filter(|fact| diverges(fact.trip)) {
@@ -51,7 +52,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
         };
         // Of what is not understood nothing is known.
         let selector = function.blocks[exit].terminator.selector();
-        let unknown = selector.is_none_or(|value| of(value).unknown);
+        let unknown = selector.is_none_or(|value| !of(value).is_known(width));
         if unknown
             || only_waits(&cx, fact.header)
             || (unseen && cx.branch_left_to_callers(exit))
@@ -64,7 +65,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
     }
     for fact in facts.branches.iter().filter(|fact| diverges(fact.class)) {
         let selector = function.blocks[fact.block].terminator.selector();
-        if selector.is_none_or(|value| of(value).unknown)
+        if selector.is_none_or(|value| !of(value).is_known(width))
             || unseen && cx.branch_left_to_callers(fact.block)
         {
             found.branches.push(fact.block);
@@ -97,6 +98,17 @@ struct Sources {
     loaded: bool,
     /// Something was not understood.
     unknown: bool,
+    /// A coordinate that differs between neighbouring lanes, or an input of a stage.
+    lanes: bool,
+    /// The number of a row of the workgroup.
+    rows: bool,
+}
+
+impl Sources {
+    /// What is known makes lanes of a warp differ: rows do where their width is known.
+    fn is_known(&self, width: Option<u32>) -> bool {
+        !self.unknown && (self.loaded || self.lanes || self.rows && width.is_some())
+    }
 }
 
 /// The sources of what differs between lanes in a value, through `SOURCES` operations.
@@ -122,6 +134,8 @@ fn sources(
                 match data.op {
                     Op::Atomic(..) | Op::Load(_) | Op::Texture(_) => found.loaded = true,
                     Op::Unknown(_) | Op::CallUnknown { .. } => found.unknown = true,
+                    Op::Special(Special::ThreadId(1 | 2)) => found.rows = true,
+                    Op::Special(_) | Op::StageInput(_) | Op::Warp(_) => found.lanes = true,
                     _ => work.extend(&data.args),
                 }
             }

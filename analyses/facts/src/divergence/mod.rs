@@ -179,11 +179,16 @@ impl Engine<'_> {
             .iter()
             .all(|t| self.is_affine_term(t, block, wanted))
     }
-    /// Every term that differs between lanes is a coordinate with the coefficient one.
+    /// Neighbouring lanes are one apart: whatever rows of the workgroup add.
     fn is_plain(&self, form: &Form, block: Block, wanted: Level) -> bool {
         form.terms.iter().all(|term| {
-            self.term_level(&term.factors, block) >= wanted
-                || (term.coefficient == 1 && term.factors.len() == 1)
+            let along = term.factors.iter().any(|&atom| {
+                !matches!(
+                    self.special_of(atom),
+                    Some(Special::ThreadId(1 | 2) | Special::BlockId(_))
+                ) && self.atom_level_at(atom, block) < wanted
+            });
+            !along || (term.coefficient == 1 && term.factors.len() == 1)
         })
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
