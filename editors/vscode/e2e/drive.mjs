@@ -459,9 +459,8 @@ try {
     },
     () => input.waitFor({ timeout: 4000 }),
   );
-  await page.keyboard.press("Control+A");
-  await page.keyboard.type("tint", { delay: 10 });
-  await page.keyboard.press("Enter");
+  await input.fill("tint");
+  await input.press("Enter");
   await line("return tint * 0.5").waitFor({ timeout: 10000 });
   await line("WaveActiveSum(tint.y)").waitFor({ timeout: 10000 });
   must(true, "a local name is renamed where it stands");

@@ -316,10 +316,10 @@ fn type_of(db: &dyn Db, file: File, offset: u32, name: &str) -> Option<String> {
 }
 
 fn plain_type(text: &str) -> String {
-    let words = text
+    let mut words = text
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | ':')))
         .filter(|word| !matches!(*word, "" | "const" | "volatile" | "struct" | "static"));
-    words.last().unwrap_or("").to_owned()
+    words.next_back().unwrap_or("").to_owned()
 }
 
 fn type_name(ty: &Type) -> Option<String> {

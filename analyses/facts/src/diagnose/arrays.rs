@@ -118,10 +118,9 @@ fn told(cx: &Context<'_>, one: &Indexed) -> Option<Finding> {
         true => format!("its {size} bytes a thread live"),
     };
     let alone = one.counted && one.count == 1;
+    let beside = one.beside && one.count == 1 && elements <= SELECTS_BESIDE;
     let in_memory = match one.looped {
-        Some(_) if !alone && !(one.beside && one.count == 1 && elements <= SELECTS_BESIDE) => {
-            known && elements > SELECTS_IN_LOOPS
-        }
+        Some(_) if !(alone || beside) => known && elements > SELECTS_IN_LOOPS,
         _ => known && elements > SELECTS,
     };
     let (tier, place) = match (cx.function.language, in_memory) {
