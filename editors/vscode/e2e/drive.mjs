@@ -486,7 +486,7 @@ try {
   await shot("25-configuration");
 
   await open("gather.h");
-  await line("in[8 * i]").filter({ hasText: /stride\s32/ }).waitFor({ timeout: 30000 });
+  await line("in[8 * i]").filter({ hasText: /32\ssectors/ }).waitFor({ timeout: 30000 });
   must(true, "kernels of a header have their hints");
   await shot("26-header");
 } catch (error) {
