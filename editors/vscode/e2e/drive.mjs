@@ -436,11 +436,18 @@ try {
   await line("colour").first().waitFor({ timeout: 15000 });
   await page.waitForTimeout(500);
   const offered = page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "WaveActiveSum" }).first();
-  const tail = await box(line("float4 colour"), ");");
-  await page.mouse.click(tail.right + 2, tail.y);
-  await page.keyboard.press("End");
-  await page.keyboard.press("Enter");
-  await page.keyboard.type("colour.x += WaveActiveS", { delay: 20 });
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await retry(
+    async () => {
+      const tail = await box(line("float4 colour"), ");");
+      await page.mouse.click(tail.right + 2, tail.y);
+      await page.keyboard.press("End");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("colour.x += WaveActiveS", { delay: 20 });
+    },
+    () => line("colour.x += WaveActiveS").waitFor({ timeout: 8000 }),
+    3,
+  );
   await retry(
     () => page.keyboard.press("Control+Space"),
     () => offered.waitFor({ timeout: 5000 }),
@@ -468,14 +475,21 @@ try {
 
   await open("mirror.cu");
   await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 30000 });
-  const broken = await box(line("float scale"), "1.0f;");
-  await page.mouse.click(broken.right + 2, broken.y);
-  await page.keyboard.press("End");
-  await page.keyboard.type(" float = (", { delay: 10 });
-  await editor.locator(".squiggly-error").first().waitFor({ timeout: 15000 });
+  // The lens moves the lines below it once it is there.
+  await editor.locator(".codelens-decoration").first().waitFor({ timeout: 15000 });
+  await retry(
+    async () => {
+      const broken = await box(line("float scale"), "1.0f;");
+      await page.mouse.click(broken.right + 2, broken.y);
+      await page.keyboard.press("End");
+      await page.keyboard.type(" float = (", { delay: 10 });
+    },
+    () => editor.locator(".squiggly-error").first().waitFor({ timeout: 8000 }),
+    3,
+  );
   must((await line("in[i * 16]").count()) > 0, "broken text is shown as broken");
   // One step of undo takes back a word or a letter, as it comes; there is nothing else to take back.
-  for (let i = 0; i < 20; i++) await page.keyboard.press("Control+Z");
+  for (let i = 0; i < 60; i++) await page.keyboard.press("Control+Z");
   await editor.locator(".squiggly-error").first().waitFor({ state: "detached", timeout: 15000 });
   await line("in[i * 16]").filter({ hasText: "sectors" }).waitFor({ timeout: 15000 });
   must(true, "mended text has its hints again");
