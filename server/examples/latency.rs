@@ -3,7 +3,9 @@
 //! ```sh
 //! cargo build --release -p lockstep-server && cargo run --release -p lockstep-server --example latency
 //! ```
-//! Where `clangd` is on the PATH it is asked the same of the same file, and the ratio is printed.
+//! Where `clangd` is on the PATH it is asked the same of the same file, and the ratio is printed. `-- hints` measures only
+//! what has this in its name: initialize, hints, diagnostics, loops, hover, zeros, memory, clangd. `LOCKSTEP_BINARY` names
+//! another binary, to compare with.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -25,21 +27,41 @@ fn main() {
         std::process::exit(2);
     }
     println!("{:<58} {:>9} {:>9} {:>9}   limit", "", "p50", "p95", "max");
-    initialize(&binary);
-    for (lines, limit) in [(1_000, 5.0), (10_000, 20.0)] {
-        edit_to_hints(&binary, lines, limit);
+    let part = std::env::args().nth(1).unwrap_or_default();
+    let wanted = |name: &str| name.contains(&part);
+    if wanted("initialize") {
+        initialize(&binary);
     }
-    edit_to_diagnostics(&binary, 1_000, 10.0);
-    edit_to_diagnostics(&binary, 10_000, f64::NAN);
-    loops_of_c(&binary, 1_500, 30.0);
-    loops_of_c(&binary, 10_000, 60.0);
-    hover(&binary, 1_000, 2.0);
-    zero_hints(&binary, 1_000, 10.0);
-    memory(&binary);
-    beside_clangd(&binary);
+    if wanted("hints") {
+        edit_to_hints(&binary, 1_000, 5.0);
+        edit_to_hints(&binary, 10_000, 20.0);
+    }
+    if wanted("diagnostics") {
+        edit_to_diagnostics(&binary, 1_000, 10.0);
+        edit_to_diagnostics(&binary, 10_000, f64::NAN);
+    }
+    if wanted("loops") {
+        loops_of_c(&binary, 1_500, 30.0);
+        loops_of_c(&binary, 10_000, 60.0);
+    }
+    if wanted("hover") {
+        hover(&binary, 1_000, 2.0);
+    }
+    if wanted("zeros") {
+        zero_hints(&binary, 1_000, 10.0);
+    }
+    if wanted("memory") {
+        memory(&binary);
+    }
+    if wanted("clangd") {
+        beside_clangd(&binary);
+    }
 }
 
 fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("LOCKSTEP_BINARY") {
+        return PathBuf::from(named);
+    }
     let mut path = std::env::current_exe().unwrap_or_default();
     path.pop();
     path.pop();

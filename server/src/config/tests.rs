@@ -29,8 +29,15 @@ fn text_that_is_no_toml_leaves_the_defaults() {
 #[test]
 fn an_editors_settings_have_the_same_shape() {
     let mut config = Config::default();
-    let settings = serde_json::json!({"includeDirs": ["inc"], "hints": {"values": false}, "trace": {"server": "off"}});
-    assert!(apply_json(&mut config, &settings, Some(Path::new("/r"))).is_empty());
+    let settings = serde_json::json!({
+        "includeDirs": ["inc"], "warpSize": null, "entryPoints": { "PSMain": "pixel" },
+        "hints": { "values": false, "zeroPercent": 5, "detail": null }, "trace": { "server": "off" },
+    });
+    let problems = apply_json(&mut config, &settings, Some(Path::new("/r")));
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(config.view.hints.zero_percent, 5);
+    // A name of a function is no key.
+    assert!(config.analysis.entry_point("PSMain").is_some());
     assert_eq!(config.analysis.include_dirs, [PathBuf::from("/r/inc")]);
     assert!(!config.view.hints.values);
 }
@@ -56,4 +63,59 @@ fn entry_points_are_named_or_described_by_patterns() {
         (stage("x"), stage("VSMain"), stage("blur_cs")),
         (None, None, None)
     );
+}
+
+#[test]
+fn what_is_wrong_with_a_value_is_said_with_its_key() {
+    let cases = [
+        (
+            "block = [1, 1, 1, 1]",
+            "block",
+            "`block` has at most three numbers",
+        ),
+        (
+            "block = [1, 2000]",
+            "block",
+            "`block`: expected a number from 0 to 1024",
+        ),
+        (
+            "[hints]\ndetail = \"much\"",
+            "detail",
+            "`hints.detail`: unknown variant `much`, expected `brief` or `full`",
+        ),
+        (
+            "[diagnostics]\nbank-conflict = \"loud\"",
+            "bank-conflict",
+            "`diagnostics.bank-conflict`: unknown variant `loud`, expected one of",
+        ),
+        (
+            "preview = \"yes\"",
+            "preview",
+            "`preview`: invalid type: string \"yes\", expected a boolean",
+        ),
+        ("hints = 3", "hints", "`hints`: invalid type: integer `3`"),
+        (
+            "defines = 3",
+            "defines",
+            "`defines`: expected a list of \"NAME=VALUE\" or a table",
+        ),
+        ("[server]\nspeed = 3", "speed", "unknown key `server.speed`"),
+        ("[quick]\nspeed = 3", "quick", "unknown key `quick`"),
+        (
+            "machine = \"abacus\"",
+            "machine",
+            "there is no table of a GPU `abacus`",
+        ),
+    ];
+    for (text, place, message) in cases {
+        let mut config = Config::default();
+        let problems = apply_toml(&mut config, text, Path::new("/p"));
+        let [problem] = problems.as_slice() else {
+            panic!("{text}: {problems:?}");
+        };
+        assert!(problem.message.starts_with(message), "{}", problem.message);
+        let there = &text[problem.span.start as usize..problem.span.end as usize];
+        assert!(there.starts_with(place), "{text}: {there}");
+        assert_eq!(config, Config::default(), "{text}");
+    }
 }

@@ -1,10 +1,13 @@
 //! The result of an operation for all threads.
 
 use super::Threads;
-use super::terms::{Atom, Comparison, Known, Operation, Row, Terms, comparison};
+use super::terms::{Atom, Comparison, Known, Operation, Row, Sum, Terms, comparison};
 use ir::interp::scalar;
 use ir::{BinaryOp, Convert, IntCondition, Op, Special, Type, UnaryOp};
 use smallvec::SmallVec;
+
+/// Operands of the operations that are followed.
+const MOST_OPERANDS: usize = 4;
 
 /// Of a pure operation whose operands are `rows`; `None`: it is none of those that are followed.
 pub(super) fn operation(
@@ -18,26 +21,52 @@ pub(super) fn operation(
     if let Op::IntCompare(condition) = op {
         return Some(compare(terms, threads, *condition, rows[0], rows[1]));
     }
+    if rows.len() > MOST_OPERANDS {
+        return None;
+    }
     let each = |terms: &mut Terms, thread: usize| {
-        let args: SmallVec<[Known; 4]> = rows.iter().map(|row| row.at(thread)).collect();
-        lane(terms, op, &args, types, to)
+        let mut args = [Known::NOTHING; MOST_OPERANDS];
+        for (arg, row) in args.iter_mut().zip(rows) {
+            *arg = row.at(thread);
+        }
+        lane(terms, op, &args[..rows.len()], types, to)
     };
     if rows.iter().all(|row| matches!(row, Row::Same(_))) {
         return each(terms, 0).map(Row::Same);
     }
     each(terms, 0)?;
+    if let (Op::Binary(op, _), [a, b]) = (op, rows)
+        && let (Some(a), Some(b)) = (numbers(a), numbers(b))
+    {
+        return Some(Row::of(threads.count(), |thread| {
+            let bits = scalar::binary(*op, types[0], types[1], to, a(thread), b(thread));
+            Known::number(bits as i64)
+        }));
+    }
     Some(Row::of(threads.count(), |thread| {
         each(terms, thread).unwrap_or(Known::NOTHING)
     }))
 }
 
+/// By thread the number that it holds, where all of them hold one.
+fn numbers(row: &Row) -> Option<impl Fn(usize) -> u64 + '_> {
+    let all = match row {
+        Row::Same(known) => known.as_number().is_some(),
+        Row::Each(each) => each.iter().all(|known| known.as_number().is_some()),
+    };
+    all.then_some(|thread| row.at(thread).at as u64)
+}
+
 /// For one thread.
 fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) -> Option<Known> {
     let all = args.iter().all(|known| known.is_known());
-    let numbers: Option<SmallVec<[u64; 4]>> = args
-        .iter()
-        .map(|known| known.as_number().map(|at| at as u64))
-        .collect();
+    let mut bits = [0; MOST_OPERANDS];
+    let mut are_numbers = true;
+    for (bits, known) in bits.iter_mut().zip(args) {
+        are_numbers &= known.sum == Sum::EMPTY;
+        *bits = known.at as u64;
+    }
+    let numbers = are_numbers.then_some(bits);
     let opaque = |terms: &mut Terms, operation: Operation| {
         if all {
             terms.atom(Atom::Result(operation, SmallVec::from_slice(args)))
@@ -84,11 +113,7 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
             None => opaque(terms, Operation::Fma),
         }),
         Op::Ternary(op) => Some(match numbers {
-            Some(n) => {
-                let mut four = [0; 4];
-                four[..n.len().min(4)].copy_from_slice(&n[..n.len().min(4)]);
-                Known::number(scalar::ternary(*op, types[0], to, four) as i64)
-            }
+            Some(n) => Known::number(scalar::ternary(*op, types[0], to, n) as i64),
             None => opaque(terms, Operation::Ternary(*op, to)),
         }),
         Op::Convert(kind) => {

@@ -70,6 +70,8 @@ pub(super) struct Walk<'a> {
     forest: LoopForest,
     /// Values that addresses, conditions and what is stored are computed from.
     needed: EntityVec<Value, bool>,
+    /// Blocks from which an access of shared memory may still be reached: behind the others there is nothing to find.
+    reaches: EntityVec<Block, bool>,
     terms: Terms,
     table: Table,
     /// Some access lies outside of its array.
@@ -105,8 +107,10 @@ impl<'a> Walk<'a> {
         let flow = ControlFlow::new(function);
         let post = DominatorTree::post_dominators(&flow);
         let forest = LoopForest::new(&flow);
+        let reaches = reaching(function, &flow);
         Walk {
-            needed: needed(function, &flow),
+            needed: needed(function, &flow, &reaches),
+            reaches,
             function,
             facts,
             threads,
@@ -188,6 +192,10 @@ impl<'a> Walk<'a> {
             }
             if self.steps >= LANE_STEPS {
                 break;
+            }
+            if !self.reaches[group.block] {
+                self.live.difference_with(&group.mask);
+                continue;
             }
             if let Step::End = self.block(group, &mut stack) {
                 break;
@@ -430,14 +438,46 @@ fn may_wait(op: &Op) -> bool {
     }
 }
 
+/// An access of shared memory, or of what may be.
+fn may_share(op: &Op) -> bool {
+    match op {
+        Op::Load(access) | Op::Store(access) | Op::Atomic(_, access) => {
+            matches!(access.space, Space::Shared | Space::Generic)
+        }
+        _ => false,
+    }
+}
+
+/// Blocks from which an access of shared memory is reached.
+fn reaching(function: &Function, flow: &ControlFlow) -> EntityVec<Block, bool> {
+    let mut reaches = EntityVec::with_len(false, function.blocks.len());
+    let shares = |block: &Block| {
+        let mut insts = function.blocks[*block].insts.iter();
+        insts.any(|&inst| may_share(&function.insts[inst].op))
+    };
+    let mut work: Vec<Block> = flow.order.iter().copied().filter(shares).collect();
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut reaches[block], true) {
+            work.extend(&flow.predecessors[block]);
+        }
+    }
+    reaches
+}
+
 /// Values that addresses of shared memory, conditions and what is stored there are computed from.
-fn needed(function: &Function, flow: &ControlFlow) -> EntityVec<Value, bool> {
+fn needed(
+    function: &Function,
+    flow: &ControlFlow,
+    reaches: &EntityVec<Block, bool>,
+) -> EntityVec<Value, bool> {
     let mut needed = EntityVec::with_len(false, function.values.len());
     let mut work: Vec<Value> = Vec::new();
     let mut edges: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
     for &block in &flow.order {
         let data = &function.blocks[block];
-        work.extend(data.terminator.selector());
+        if reaches[block] {
+            work.extend(data.terminator.selector());
+        }
         for edge in data.terminator.edges() {
             let params = &function.blocks[edge.block].params;
             for (&param, &arg) in params.iter().zip(&edge.args) {
@@ -446,14 +486,9 @@ fn needed(function: &Function, flow: &ControlFlow) -> EntityVec<Value, bool> {
         }
         for &inst in &data.insts {
             let data = &function.insts[inst];
-            match &data.op {
-                Op::Load(access) | Op::Store(access) | Op::Atomic(_, access)
-                    if matches!(access.space, Space::Shared | Space::Generic) =>
-                {
-                    work.extend(&data.args);
-                    work.extend(data.guard.map(|guard| guard.value));
-                }
-                _ => {}
+            if may_share(&data.op) {
+                work.extend(&data.args);
+                work.extend(data.guard.map(|guard| guard.value));
             }
         }
     }

@@ -268,9 +268,10 @@ impl Walk<'_> {
                     true => Side::Otherwise,
                     false => Side::Then,
                 };
-                let number = self.reversible;
-                self.reversible += 1;
-                match (self.reversed == Some(number), usual) {
+                // Behind a decision without accesses both ways are the same.
+                let number = self.reaches[group.block].then_some(self.reversible);
+                self.reversible += usize::from(number.is_some());
+                match (number.is_some() && self.reversed == number, usual) {
                     (false, usual) => usual,
                     (true, Side::Then) => Side::Otherwise,
                     (true, Side::Otherwise) => Side::Then,
