@@ -103,6 +103,7 @@ fn language(path: &Path) -> Option<&'static str> {
     Some(match path.extension()?.to_str()? {
         "cu" | "cuh" => "cuda-cpp",
         "hlsl" | "hlsli" | "fx" => "hlsl",
+        "comp" | "frag" | "vert" => "glsl",
         "ptx" => "ptx",
         "c" => "c",
         _ => return None,

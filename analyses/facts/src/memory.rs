@@ -218,7 +218,7 @@ fn rows_apart(
     fact.class = AccessClass::Strided;
     if symbolic.iter().any(first_axis) {
         let neighbours = varying.filtered(|t| first_axis(&t));
-        fact.stride_text = stride_text(engine, &neighbours, block);
+        fact.stride_text = stride_text(engine, &neighbours, block, SUBGROUP);
     }
     let mut worst = (0, fact.ideal_sectors);
     for (warp, set) in sets(warps) {
@@ -555,12 +555,17 @@ fn bank_ways(addresses: &[i64], set: Lanes, bytes: i64, piece: i64) -> u32 {
 }
 
 /// The coefficient of the lanes' own coordinate.
-fn stride_text(engine: &Engine<'_>, varying: &Form, block: ir::Block) -> SmolStr {
+pub(crate) fn stride_text(
+    engine: &Engine<'_>,
+    varying: &Form,
+    block: ir::Block,
+    wanted: crate::divergence::Level,
+) -> SmolStr {
     let mut coefficient = Form::constant(0);
     for term in &varying.terms {
         let factors = term
             .factors
-            .filtered(|a| engine.atom_level_at(a, block) >= SUBGROUP);
+            .filtered(|a| engine.atom_level_at(a, block) >= wanted);
         let part = Form {
             terms: smallvec::smallvec![Term {
                 factors,
@@ -574,7 +579,7 @@ fn stride_text(engine: &Engine<'_>, varying: &Form, block: ir::Block) -> SmolStr
             None => return SmolStr::default(),
         }
     }
-    engine.form_text(&coefficient, block, SUBGROUP)
+    engine.form_text(&coefficient, block, wanted)
 }
 
 /// The array or pointer that an address is computed from.

@@ -195,6 +195,14 @@ async function retry(act, seen, tries = 6) {
   }
 }
 
+/** Runs a command of the extension. */
+async function palette(title) {
+  await page.keyboard.press("F1");
+  await page.keyboard.type(`Lockstep: ${title}`, { delay: 5 });
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor({ timeout: 5000 });
+  await page.keyboard.press("Enter");
+}
+
 async function open(file) {
   const target = `vscode-remote://127.0.0.1:${port}${workspace}/${file}`;
   const payload = encodeURIComponent(JSON.stringify([["openFile", target]]));
@@ -278,15 +286,7 @@ try {
   const index = await box(line("blockDim.x + threadIdx.x"), "int i");
   await page.mouse.click(index.right - 3, index.y);
   const entry = page.locator(".editor-instance .view-line").filter({ hasText: ".visible .entry" }).first();
-  await retry(
-    async () => {
-      await page.keyboard.press("F1");
-      await page.keyboard.type("Lockstep: Show GPU Code", { delay: 5 });
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "Show GPU Code" }).first().waitFor({ timeout: 5000 });
-      await page.keyboard.press("Enter");
-    },
-    () => entry.waitFor({ timeout: 5000 }),
-  );
+  await retry(() => palette("Show GPU Code"), () => entry.waitFor({ timeout: 5000 }));
   must(true, "the GPU code stands beside the source");
   await page.locator(".editor-instance .view-line").filter({ hasText: /\/\/\s\d+:\s.*threadIdx/ }).first().waitFor({ timeout: 10000 });
   must(true, "its lines name the source lines that they come from");
@@ -302,10 +302,7 @@ try {
     retry(
       async () => {
         await shadow();
-        await page.keyboard.press("F1");
-        await page.keyboard.type(`Lockstep: ${title}`, { delay: 5 });
-        await page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first().waitFor({ timeout: 5000 });
-        await page.keyboard.press("Enter");
+        await palette(title);
       },
       seen,
     );
@@ -346,6 +343,12 @@ try {
 
   await open("loops.c");
   const lens = (words) => editor.locator(".codelens-decoration").filter({ hasText: words }).first();
+  // Nothing is configured: C is left alone, and a command says what it takes.
+  const use = page.locator(".notifications-toasts .monaco-button", { hasText: "Use itanium2" }).first();
+  await retry(() => palette("Show IA-64 Code"), () => use.waitFor({ timeout: 8000 }));
+  must((await lens(/II\s\d+/).count()) === 0, "without a processor C is left alone");
+  await shot("13-c-unconfigured");
+  await use.click();
   await lens(/II\s\d+/).waitFor({ timeout: 30000 });
   must(true, "a loop of C says its interval");
   await page.waitForTimeout(1500);
@@ -362,10 +365,7 @@ try {
   await retry(
     async () => {
       await press("sum += a", "sum");
-      await page.keyboard.press("F1");
-      await page.keyboard.type("Lockstep: Show IA-64 Code", { delay: 5 });
-      await page.locator(".quick-input-list .monaco-list-row", { hasText: "Show IA-64 Code" }).first().waitFor({ timeout: 5000 });
-      await page.keyboard.press("Enter");
+      await palette("Show IA-64 Code");
     },
     () => multiply.waitFor({ timeout: 8000 }),
   );

@@ -25,7 +25,6 @@ cat >"$run/user/User/settings.json" <<S
   "chat.disableAIFeatures": true, "chat.commandCenter.enabled": false,
   "security.workspace.trust.enabled": false, "git.enabled": false, "npm.fetchOnlinePackageInfo": false,
   "typescript.disableAutomaticTypeAcquisition": true, "json.schemaDownload.enable": false,
-  "lockstep.processor": "itanium2",
   "editor.accessibilitySupport": "off", "editor.cursorBlinking": "solid",
   "editor.minimap.enabled": false, "editor.smoothScrolling": false, "workbench.reduceMotion": "on", "files.autoSave": "off"
 }

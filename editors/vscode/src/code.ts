@@ -5,6 +5,23 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 const SCHEME = "lockstep-code";
 const LANGUAGES = new Set(["cuda-cpp", "hlsl", "ptx", "c"]);
+/** Whether a processor is named, without which C is left alone: asks for one. */
+async function named(): Promise<boolean> {
+  const settings = vscode.workspace.getConfiguration("lockstep");
+  if (settings.get<string | null>("processor")) return true;
+  const use = "Use itanium2";
+  const answer = await vscode.window.showInformationMessage(
+    "Lockstep leaves C alone until a processor is named (lockstep.processor).",
+    use,
+  );
+  if (answer === use) {
+    const target = vscode.workspace.workspaceFolders ? vscode.ConfigurationTarget.Workspace : vscode.ConfigurationTarget.Global;
+    await settings.update("processor", "itanium2", target);
+  }
+  // The server starts anew; what it finds stands at the loops.
+  return false;
+}
+
 /** Idle time before the code is asked for again, in milliseconds. */
 const DELAY = 120;
 
@@ -68,6 +85,7 @@ export class TargetCode implements vscode.TextDocumentContentProvider, vscode.Di
       void vscode.window.showInformationMessage("Lockstep: open a CUDA, HLSL, PTX or C file first.");
       return;
     }
+    if (editor.document.languageId === "c" && !(await named())) return;
     this.source = editor.document.uri;
     this.explicit = editor.document.languageId === "c";
     this.position = editor.selection.active;

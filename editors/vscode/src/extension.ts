@@ -44,7 +44,9 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.commands.registerCommand("lockstep.instrumentFile", () => instrumentFile(client)),
     vscode.workspace.registerTextDocumentContentProvider(DOCUMENTATION, { provideTextDocumentContent: documentation }),
     vscode.workspace.onDidChangeConfiguration((change) => {
-      if (change.affectsConfiguration("lockstep.server")) void restart(context);
+      // The processor decides whether the server is told of C.
+      const restarts = ["lockstep.server", "lockstep.processor"].some((key) => change.affectsConfiguration(key));
+      if (restarts) void restart(context);
     }),
   );
   await start(context);
@@ -90,6 +92,8 @@ async function start(context: vscode.ExtensionContext): Promise<void> {
       { scheme: "vscode-remote", language },
     ]).concat([
       { scheme: "file", pattern: "**/{lockstep.toml,*.machine.toml}" } as never,
+      // HLSL or GLSL, which the server tells apart.
+      { scheme: "file", pattern: "**/*.{comp,vert,frag,geom,tesc,tese,mesh,task,rgen,rchit,rahit,rmiss,rint,rcall}" } as never,
       // Headers with kernels, which the workbench takes for C++: the server tells them from others by what they hold.
       { scheme: "file", language: "cpp", pattern: "**/*.{h,hh,hpp,hxx,inl,inc}" } as never,
     ]),

@@ -248,12 +248,12 @@ fn is_source(path: &Path) -> bool {
     let extension = path
         .extension()
         .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    let language = match extension.as_deref() {
-        Some("s" | "asm") => match crate::host::read(path) {
+    let language = match Language::is_told_by_text(path) {
+        true => match crate::host::read(path) {
             Ok(read) => Language::of_file(path, &read.text),
             Err(_) => Language::Other,
         },
-        _ => Language::of_path(path),
+        false => Language::of_path(path),
     };
     match language {
         Language::Cuda => match extension.as_deref() {

@@ -37,7 +37,7 @@ fn opened(
     let read = host::read(&absolute)?;
     if Language::of_file(&absolute, &read.text) == Language::Other {
         return Err(CliError::Usage(format!(
-            "{}: not a language that Lockstep knows (.cu .cuh .h .hpp .hlsl .hlsli .fx .usf .ush .ptx .c .musimd .lir, and .s for IA-64)",
+            "{}: not a language that Lockstep knows (.cu .cuh .h .hpp .hlsl .hlsli .fx .usf .ush .ptx .c .musimd .lir, HLSL in .comp .frag .vert and their like, and .s for IA-64)",
             path.display()
         )));
     }

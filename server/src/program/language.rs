@@ -43,18 +43,26 @@ impl Language {
         }
     }
 
-    /// The same for a file with a text: what assembly is for, its text says.
+    /// The same for a file with a text, which says what assembly is for, and in which language a shader's stage is written.
     pub fn of_file(path: &Path, text: &str) -> Language {
-        let extension = path.extension().map(|one| one.to_ascii_lowercase());
-        match Language::of_path(path) {
-            Language::Other if extension.is_some_and(|one| one == "s" || one == "asm") => {
-                match is_ia64(text) {
-                    true => Language::Ia64,
-                    false => Language::Other,
-                }
+        let extension = path
+            .extension()
+            .map(|one| one.to_string_lossy().to_ascii_lowercase());
+        match (Language::of_path(path), extension.as_deref()) {
+            (Language::Other, Some("s" | "asm")) if is_ia64(text) => Language::Ia64,
+            (Language::Other, Some(stage)) if STAGES.contains(&stage) && is_hlsl(text) => {
+                Language::Hlsl
             }
-            known => known,
+            (known, _) => known,
         }
+    }
+
+    /// Whether `of_file` has to see the text.
+    pub fn is_told_by_text(path: &Path) -> bool {
+        let extension = path
+            .extension()
+            .map(|one| one.to_string_lossy().to_ascii_lowercase());
+        extension.is_some_and(|one| matches!(one.as_str(), "s" | "asm") || STAGES.contains(&&*one))
     }
 
     /// An editor's language identifier.
@@ -79,6 +87,29 @@ impl Language {
             _ => None,
         }
     }
+}
+
+/// Extensions that name a stage, of HLSL as of GLSL.
+const STAGES: [&str; 14] = [
+    "comp", "vert", "frag", "geom", "tesc", "tese", "mesh", "task", "rgen", "rchit", "rahit",
+    "rmiss", "rint", "rcall",
+];
+
+/// Whether a shader is HLSL: it names no version of GLSL, and something that GLSL does not have.
+fn is_hlsl(text: &str) -> bool {
+    let has_version = text
+        .lines()
+        .any(|line| line.trim_start().starts_with("#version"));
+    let words = [
+        "SV_",
+        "[numthreads",
+        "[shader(",
+        "cbuffer",
+        "StructuredBuffer",
+        "Texture2D",
+        "register(",
+    ];
+    !has_version && words.iter().any(|word| text.contains(word))
 }
 
 /// Whether assembly is for IA-64: a stop, and a word that no other assembly has.

@@ -30,10 +30,10 @@ const HOT_SHARE: f64 = 0.15;
 /// Loops that are hot hold so much together with what is in them.
 const HOT_LOOP: f64 = 0.3;
 /// Functions below have no hot lines.
-const COLD: f64 = 100.0;
+const COLD: f64 = 150.0;
 /// Of a function with fewer lines that cost something, one that is but a call is no news, nor one that is cheaper than `DEAR`.
 const FEW_LINES: usize = 4;
-const DEAR: f64 = 150.0;
+const DEAR: f64 = 250.0;
 /// In functions that others call a line holds at least so much.
 const HOT_SHARE_INSIDE: f64 = 0.3;
 
@@ -235,6 +235,7 @@ pub fn hints(
         return hints;
     }
     let lines = db::line_index(db, file);
+    let source = program::text(file.source(db));
     for (place, item) in own_items(db, file) {
         if place.end < range.start || place.start > range.end {
             continue;
@@ -245,12 +246,17 @@ pub fn hints(
                 matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
             })
         };
+        // What is evaluated by the compiler costs nothing.
+        let is_constant = |at: usize| {
+            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
+            head.is_some_and(|head| is_constexpr(source, place.start, head.name_span))
+        };
         let hot = which == CostHints::Hot;
         for (at, costs) in costs(db, item).iter().enumerate() {
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };
-            if hot && cost.total.cycles < COLD {
+            if hot && (cost.total.cycles < COLD || is_constant(at)) {
                 continue;
             }
             let least = match entry(at) {
@@ -324,6 +330,17 @@ pub fn hints(
         }
     }
     hints
+}
+
+/// Whether `constexpr` or `consteval` stands in front of a function's name.
+fn is_constexpr(source: &str, start: u32, name: Span) -> bool {
+    let end = start as usize + name.start as usize;
+    let Some(before) = source.get(start as usize..end) else {
+        return false;
+    };
+    let head = before.rsplit([';', '{', '}']).next().unwrap_or(before);
+    head.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+        .any(|word| matches!(word, "constexpr" | "consteval"))
 }
 
 /// Most of a line's cycles are those of a call.

@@ -23,6 +23,8 @@ pub const LONGEST: usize = 43;
 /// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
 const LOST: f64 = 0.005;
 const IDLE: f64 = 0.03;
+/// A `?:` that costs fewer cycles is a select, as compilers make it.
+const SELECT: f64 = 32.0;
 const SEPARATOR: &str = " · ";
 /// Bytes of a function whose accesses are told of where it is called.
 const HELPER: u32 = 200;
@@ -221,6 +223,11 @@ struct Remarks<'a> {
 }
 
 impl Remarks<'_> {
+    fn is_entry(&self) -> bool {
+        let kind = self.rows.head.as_ref().map(|head| head.kind);
+        matches!(kind, Some(FunctionKind::Kernel | FunctionKind::Stage(_)))
+    }
+
     fn is_wanted(&self, span: Span) -> bool {
         let at = span.shifted(self.place.start);
         at.end >= self.range.start && at.start <= self.range.end
@@ -244,6 +251,8 @@ impl Remarks<'_> {
         let kind = self.rows.head.as_ref().map(|head| head.kind);
         let stage = matches!(kind, Some(FunctionKind::Stage(_)));
         let full = !self.page.brief || self.switches.uniform;
+        // Each stride is told once.
+        let mut strides: FxHashSet<&str> = FxHashSet::default();
         // The last that a hint said of a variable.
         let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
         for &number in &self.rows.values {
@@ -278,6 +287,14 @@ impl Remarks<'_> {
                 }
             } else if let Some(label) = surprise(value, news) {
                 let at = value.span.end.saturating_sub(1);
+                let (line, _) = self.page.lines.line_column(self.place.start + at);
+                let is_stride = value.class == Class::Affine;
+                if is_stride
+                    && (tells_factor(self.page.line(line), &value.stride)
+                        || !strides.insert(&value.stride))
+                {
+                    continue;
+                }
                 out.push(self.remark(at, label, Category::Value, about));
             }
         }
@@ -293,7 +310,9 @@ impl Remarks<'_> {
                 continue;
             }
             let expected = &self.rows.expected.branches;
-            if self.page.brief && expected.binary_search(&branch.block).is_ok() {
+            let selects = branch.kind == ir::BranchKind::Conditional
+                && branch.divergence_cost.is_some_and(|cycles| cycles < SELECT);
+            if self.page.brief && (selects || expected.binary_search(&branch.block).is_ok()) {
                 continue;
             }
             // What is little of a function's cycles is not worth a word.
@@ -362,7 +381,7 @@ impl Remarks<'_> {
         let expected = &self.rows.expected.accesses;
         let label = match self.page.brief {
             true if expected.binary_search(&access.inst).is_ok() => None,
-            true => text::access_remark(access),
+            true => text::access_remark(access, self.is_entry()),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
         if let Some(label) = label {
@@ -390,8 +409,8 @@ fn surprise(value: &Occurrence, news: bool) -> Option<String> {
         Class::Uniform => (value.kind == BindingKind::Read
             && value.before.is_some_and(|before| before > Class::Uniform))
         .then(|| format!("{name}: uniform here")),
-        Class::Affine => (news && !told && !value.plain && !value.form.is_empty())
-            .then(|| format!("{name}: {}", text::form_in_words(&value.form))),
+        Class::Affine => (news && !told && !value.stride.is_empty() && value.stride != "?")
+            .then(|| format!("{name}: stride {}", text::shortened(&value.stride, 20))),
         Class::Divergent => {
             let by = by_control.filter(|_| value.before != Some(Class::Divergent))?;
             Some(format!("{name}: divergent {by}"))
@@ -416,6 +435,19 @@ fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &
             });
         }
     }
+}
+
+/// Whether a line multiplies by a stride that is a number: `8 * threadIdx.x`, `id.x << 3`.
+fn tells_factor(line: &str, stride: &str) -> bool {
+    let Ok(number) = stride.parse::<u64>() else {
+        return false;
+    };
+    let words = |wanted: u64| {
+        let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        words.any(|word| word.trim_end_matches(['u', 'U']) == wanted.to_string())
+    };
+    line.contains('*') && words(number)
+        || line.contains("<<") && number.is_power_of_two() && words(number.ilog2().into())
 }
 
 /// Whether the name stands there as such: a use inside a macro has the macro's place.

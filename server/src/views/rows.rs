@@ -96,8 +96,8 @@ pub struct Occurrence {
     /// The least precise of the components.
     pub class: Class,
     pub form: SmolStr,
-    /// Neighbouring lanes are one apart at most.
-    pub plain: bool,
+    /// What neighbouring lanes are apart; empty: one at most.
+    pub stride: SmolStr,
     /// The control flow that makes it differ, where without it lanes would hold the same.
     pub control: Option<Control>,
     /// The variable's class when it was listed last, in the order of execution.
@@ -323,7 +323,7 @@ fn through_calls(
         let item = item.and_then(|data| data.item.clone());
         let expected = expected.accesses.binary_search(&access.inst).is_ok();
         if !expected
-            && text::access_remark(access).is_some()
+            && text::access_remark(access, is_entry(function)).is_some()
             && let (Some(item), Some(call)) = (item, outermost(access.loc.site))
         {
             found.push((call, item, access.clone()));
@@ -333,6 +333,11 @@ fn through_calls(
     found.sort_by(|a, b| (a.0, waste(&b.2)).cmp(&(b.0, waste(&a.2))));
     found.dedup_by_key(|one| one.0);
     found
+}
+
+/// Whether a function is a kernel or a stage: the pointers that it is given lead to memory of the device.
+pub fn is_entry(function: &Function) -> bool {
+    matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
 }
 
 fn sites(function: &Function, findings: &[Finding], called: &[AccessFact]) -> Vec<(Site, ItemKey)> {
@@ -436,7 +441,7 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         part: binding.part.clone(),
         class,
         form: shown.form.clone(),
-        plain: shown.plain,
+        stride: shown.stride.clone(),
         control: control(function, facts, value, shown.cause)
             .filter(|_| !rests_on_unknown(function, facts, value)),
         before: None,

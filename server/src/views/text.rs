@@ -22,11 +22,6 @@ pub fn shortened(form: &str, limit: usize) -> String {
     format!("{cut}…")
 }
 
-/// A form for the margin: a part that is the same in all lanes and has no name is called so.
-pub fn form_in_words(form: &str) -> String {
-    form.replace('?', "uniform")
-}
-
 pub fn scope_phrase(scope: Option<Scope>, language: Language) -> String {
     let (warp, group) = (words::warp(language), words::workgroup(language));
     match scope {
@@ -91,7 +86,9 @@ pub fn is_wasteful(access: &AccessFact) -> bool {
 }
 
 /// What is worth a word at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: nothing.
-pub fn access_remark(access: &AccessFact) -> Option<String> {
+/// In a kernel a pointer that is not known to lead elsewhere leads to global memory; what other functions are given may be
+/// the thread's own.
+pub fn access_remark(access: &AccessFact, kernel: bool) -> Option<String> {
     let atomic = matches!(access.kind, facts::AccessKind::Atomic(_));
     let gathers = access.class == AccessClass::Gather;
     match access.space {
@@ -99,11 +96,12 @@ pub fn access_remark(access: &AccessFact) -> Option<String> {
             "atomic: up to {}-way conflict",
             access.lanes.min(32)
         )),
-        Space::Global if access.class == AccessClass::Uniform && atomic && access.lanes > 1 => {
+        Space::Global | Space::Shared | Space::Generic
+            if access.class == AccessClass::Uniform && atomic && access.lanes > 1 =>
+        {
             Some("atomic: one address for all lanes".to_owned())
         }
-        // A pointer into whatever the caller has: memory of the thread's own, as likely as not.
-        Space::Generic if gathers => None,
+        Space::Generic if gathers && !kernel => None,
         _ if !is_wasteful(access) => None,
         _ if gathers => match access.sectors {
             Some(sectors) if sectors <= access.ideal_sectors => None,

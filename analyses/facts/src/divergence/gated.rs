@@ -133,7 +133,7 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
-            plain: false,
+            stride: SmolStr::default(),
             state,
             cause: if level == DISPATCH {
                 Cause::None

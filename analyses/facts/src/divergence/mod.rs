@@ -153,8 +153,10 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
-            plain: class == Class::Affine
-                && block.is_some_and(|b| self.is_plain(&self.cells[value].form, b, wanted)),
+            stride: match (class, block) {
+                (Class::Affine, Some(b)) => self.stride(&self.cells[value].form, b, wanted),
+                _ => SmolStr::default(),
+            },
             state: SmolStr::default(),
             cause: if level == DISPATCH {
                 Cause::None
@@ -179,17 +181,27 @@ impl Engine<'_> {
             .iter()
             .all(|t| self.is_affine_term(t, block, wanted))
     }
-    /// Neighbouring lanes are one apart: whatever rows of the workgroup add.
-    fn is_plain(&self, form: &Form, block: Block, wanted: Level) -> bool {
-        form.terms.iter().all(|term| {
-            let along = term.factors.iter().any(|&atom| {
+    /// What neighbouring lanes are apart, whatever rows of the workgroup add; empty: one at most.
+    fn stride(&self, form: &Form, block: Block, wanted: Level) -> SmolStr {
+        let along = |term: &&Term| {
+            term.factors.iter().any(|&atom| {
                 !matches!(
                     self.special_of(atom),
                     Some(Special::ThreadId(1 | 2) | Special::BlockId(_))
                 ) && self.atom_level_at(atom, block) < wanted
-            });
-            !along || (term.coefficient == 1 && term.factors.len() == 1)
-        })
+            })
+        };
+        let is_one = |term: &Term| term.coefficient == 1 && term.factors.len() == 1;
+        let mut terms = form.terms.iter().filter(along);
+        if terms.clone().all(is_one) {
+            return SmolStr::default();
+        }
+        let varying = Form {
+            terms: terms.by_ref().cloned().collect(),
+            exact: false,
+            assumed: false,
+        };
+        crate::memory::stride_text(self, &varying, block, wanted)
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;

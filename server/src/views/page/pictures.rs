@@ -110,7 +110,7 @@ fn access_row(access: &AccessFact, run: Option<&AccessRun>, warp_size: u32) -> A
         kind: access_kind_name(access.kind),
         space: text::space_name(space),
         class: access_class_name(access.class),
-        text: text::access_remark(access).unwrap_or_else(|| text::access_short(access)),
+        text: text::access_remark(access, true).unwrap_or_else(|| text::access_short(access)),
         wasteful: text::is_wasteful(access) || measured,
         bound,
         ideal: match space {
