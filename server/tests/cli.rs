@@ -176,6 +176,42 @@ fn check_formats_and_exit_codes() {
     assert_eq!(lockstep(&["check", &place.path("")]).status.code(), Some(1));
 }
 
+/// Findings of a function that say the same are one; silencing or accepting the first leaves the others.
+#[test]
+fn findings_alike_are_told_once_and_silenced_each() {
+    let place = Place::new("alike");
+    let access =
+        |comment: &str| format!("  tile[threadIdx.x * 2] += 1.0f; {comment}\n  __syncthreads();\n");
+    let kernel = |first: &str| {
+        format!(
+            "__global__ void __launch_bounds__(256) k(float* out) {{\n  __shared__ float tile[512];\n  tile[threadIdx.x] = 0.0f;\n  __syncthreads();\n{}{}  out[threadIdx.x] = tile[threadIdx.x];\n}}\n",
+            access(first),
+            access("").repeat(5)
+        )
+    };
+    let file = place.file("alike.cu", kernel(""));
+    let conflicts = |arguments: &[&str]| -> Vec<String> {
+        let said = text(&lockstep(&[&["check", &file], arguments].concat()));
+        let lines = said.lines().filter(|line| line.contains("bank-conflict"));
+        lines.map(str::to_owned).collect()
+    };
+    let all = conflicts(&[]);
+    let more = |line: &str| {
+        let (_, rest) = line.split_once("(and at ")?;
+        rest.split_whitespace().next()?.parse::<u32>().ok()
+    };
+    assert_eq!(all.len(), 1, "{all:?}");
+    let others = more(&all[0]).expect("the others are counted");
+    let baseline = place.path("baseline.json");
+    lockstep(&["check", &file, "--write-baseline", &baseline]);
+    assert!(conflicts(&["--baseline", &baseline]).is_empty());
+
+    place.file("alike.cu", kernel("// lockstep: allow(bank-conflict)"));
+    let rest = conflicts(&[]);
+    assert_eq!(rest.len(), 1, "{rest:?}");
+    assert!(more(&rest[0]).is_some_and(|left| left < others), "{rest:?}");
+}
+
 #[test]
 fn denied_findings_silence_and_baseline() {
     let place = Place::new("deny");

@@ -160,21 +160,15 @@ fn each(
 fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> Found {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
-    let mut shown = diagnostics::diagnostics(db, file);
-    let entry = |one: &Diagnostic| {
-        let fingerprint = diagnostics::fingerprint(one, source, lines);
-        crate::views::actions::baseline_entry(db, file, one, &fingerprint)
-    };
-    let entries = shown
+    let fingerprint = |one: &Diagnostic| diagnostics::fingerprint(one, source, lines);
+    let entry =
+        |one: &Diagnostic| crate::views::actions::baseline_entry(db, file, one, &fingerprint(one));
+    let entries = diagnostics::each_finding(db, file)
         .iter()
-        .filter(|one| one.finding.is_some())
         .map(entry)
         .collect();
-    shown.retain(|one| {
-        one.finding.is_none()
-            || accepted
-                .binary_search(&diagnostics::fingerprint(one, source, lines))
-                .is_err()
+    let shown = diagnostics::diagnostics_but(db, file, &|one| {
+        accepted.binary_search(&fingerprint(one)).is_ok()
     });
     let rows = shown
         .iter()
@@ -222,7 +216,9 @@ fn files(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool), CliError> {
                     if entry.file_type().is_some_and(|kind| kind.is_file())
                         && is_source(entry.path()) =>
                 {
-                    files.insert(entry.into_path());
+                    // `lockstep check .` names files as others do.
+                    let path = entry.path();
+                    files.insert(path.strip_prefix(".").unwrap_or(path).to_owned());
                     any = true;
                 }
                 Ok(_) => {}

@@ -29,13 +29,21 @@ const HOT_LINES: usize = 3;
 const HOT_SHARE: f64 = 0.15;
 /// Loops that are hot hold so much together with what is in them.
 const HOT_LOOP: f64 = 0.3;
-/// Functions below have no hot lines.
+/// Entry points below have no hot lines, nor have functions that others call below `COLD_INSIDE`, or where loops are guessed:
+/// what those are given decides what they cost, and a caller's line has it.
 const COLD: f64 = 150.0;
-/// Of a function with fewer lines that cost something, one that is but a call is no news, nor one that is cheaper than `DEAR`.
-const FEW_LINES: usize = 4;
-const DEAR: f64 = 250.0;
-/// In functions that others call a line holds at least so much.
-const HOT_SHARE_INSIDE: f64 = 0.3;
+const COLD_INSIDE: f64 = 2000.0;
+/// In a function with fewer lines that cost something a reader sees the dearest.
+const FEW_LINES: usize = 8;
+/// A line that is cheaper is never told of, unless its cycles rest on a guess.
+const DEAR: f64 = 100.0;
+/// A line that holds more is all that the function does.
+const WHOLE: f64 = 0.9;
+/// Of so many lines that cost about the same none stands out.
+const ALIKE: usize = 3;
+/// A loop stands out among those beside it that hold `BESIDE` of the function if it holds so many times as much.
+const STANDS_OUT: f64 = 1.5;
+const BESIDE: f64 = 0.1;
 
 /// What a function of an item costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -240,67 +248,40 @@ pub fn hints(
         if place.end < range.start || place.start > range.end {
             continue;
         }
-        let entry = |at: usize| {
-            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
-            head.is_some_and(|head| {
-                matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_))
-            })
-        };
-        // What is evaluated by the compiler costs nothing.
-        let is_constant = |at: usize| {
-            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
-            head.is_some_and(|head| is_constexpr(source, place.start, head.name_span))
-        };
         let hot = which == CostHints::Hot;
         for (at, costs) in costs(db, item).iter().enumerate() {
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };
-            if hot && (cost.total.cycles < COLD || is_constant(at)) {
+            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
+            if hot && !has_hot_places(cost, head, source, place.start) {
                 continue;
             }
-            let least = match entry(at) {
-                true => HOT_SHARE,
-                false => HOT_SHARE_INSIDE,
-            };
             let share = |one: &Cost| one.cycles / cost.total.cycles.max(1.0);
-            let all = by_line(cost, lines, place.start);
-            let few = all.len() < FEW_LINES;
             let guessed = |one: &PlaceCost| {
                 cost.guessed_loops > 0 && one.times.is_none_or(|times| times > 1.0)
             };
-            let mut shown: Vec<(u32, PlaceCost)> = all
-                .into_iter()
-                .filter(|(line, one)| match hot {
-                    true => {
-                        share(&one.total) >= least
-                            && !(few
-                                && (one.total.cycles < DEAR
-                                    || is_call(cost, *line, one, lines, place.start)))
-                    }
-                    false => one.total.cycles >= 0.5,
-                })
-                .collect();
-            if hot {
-                let cycles = |one: &PlaceCost| one.total.cycles;
-                shown.sort_by(|a, b| cycles(&b.1).total_cmp(&cycles(&a.1)).then(a.0.cmp(&b.0)));
-                shown.truncate(HOT_LINES);
-            }
+            let all = by_line(cost, lines, place.start);
+            let shown: Vec<(u32, PlaceCost)> = match hot {
+                true => hot_lines(cost, &all, &guessed),
+                false => all
+                    .into_iter()
+                    .filter(|(_, one)| one.total.cycles >= 0.5)
+                    .collect(),
+            };
             for (line, one) in &shown {
                 hints.push(Hint {
                     offset: line_end(*line),
                     label: match full {
                         true => line_label(one),
-                        false => {
-                            margin(&one.total, (!few).then(|| share(&one.total)), guessed(one))
-                        }
+                        false => margin(&one.total, Some(share(&one.total)), guessed(one)),
                     },
                     category: Category::Cost,
                     about: lines.line_start(*line),
                 });
             }
             for one in &cost.loops {
-                if hot && share(&one.total) < HOT_LOOP {
+                if hot && !stands_out(cost, one) {
                     continue;
                 }
                 let start = place.start + one.span.start;
@@ -332,6 +313,74 @@ pub fn hints(
     hints
 }
 
+/// Whether a function has lines and loops that a reader would want to be told of.
+fn has_hot_places(
+    cost: &ItemCost,
+    head: Option<super::rows::Head>,
+    source: &str,
+    start: u32,
+) -> bool {
+    let Some(head) = head else {
+        return false;
+    };
+    let least = match head.kind {
+        FunctionKind::Kernel | FunctionKind::Stage(_) => COLD,
+        FunctionKind::Device if cost.guessed_loops == 0 => COLD_INSIDE,
+        FunctionKind::Device | FunctionKind::Host => return false,
+    };
+    // What is evaluated by the compiler costs nothing.
+    cost.total.cycles >= least && !is_constexpr(source, start, head.name_span)
+}
+
+/// The lines that hold most of a function's cycles, where that is no matter of course.
+fn hot_lines(
+    cost: &ItemCost,
+    all: &BTreeMap<u32, PlaceCost>,
+    guessed: &dyn Fn(&PlaceCost) -> bool,
+) -> Vec<(u32, PlaceCost)> {
+    if all.len() < FEW_LINES {
+        return Vec::new();
+    }
+    let cycles = |one: &PlaceCost| one.total.cycles;
+    let alike = |own: f64| {
+        let near = |other: &&PlaceCost| (cycles(other) - own).abs() <= 0.25 * own;
+        all.values().filter(near).count()
+    };
+    let mut shown: Vec<(u32, PlaceCost)> = all
+        .iter()
+        .filter(|(_, one)| {
+            let share = cycles(one) / cost.total.cycles.max(1.0);
+            (HOT_SHARE..WHOLE).contains(&share)
+                && (cycles(one) >= DEAR || guessed(one))
+                && alike(cycles(one)) < ALIKE
+        })
+        .map(|(line, one)| (*line, *one))
+        .collect();
+    shown.sort_by(|a, b| cycles(&b.1).total_cmp(&cycles(&a.1)).then(a.0.cmp(&b.0)));
+    shown.truncate(HOT_LINES);
+    shown
+}
+
+/// Whether a loop holds clearly more than those beside it.
+fn stands_out(cost: &ItemCost, one: &LoopCost) -> bool {
+    let within = |inner: Span, outer: Span| {
+        inner != outer && outer.start <= inner.start && inner.end <= outer.end
+    };
+    let around = |span: Span| {
+        let outer = cost.loops.iter().map(|other| other.span);
+        outer
+            .filter(|&outer| within(span, outer))
+            .min_by_key(|outer| outer.len())
+    };
+    let share = |one: &LoopCost| one.total.cycles / cost.total.cycles.max(1.0);
+    let parent = around(one.span);
+    let beside = cost.loops.iter().filter(|other| {
+        other.span != one.span && around(other.span) == parent && share(other) >= BESIDE
+    });
+    let largest = beside.map(share).reduce(f64::max);
+    share(one) >= HOT_LOOP && largest.is_some_and(|other| share(one) >= STANDS_OUT * other)
+}
+
 /// Whether `constexpr` or `consteval` stands in front of a function's name.
 fn is_constexpr(source: &str, start: u32, name: Span) -> bool {
     let end = start as usize + name.start as usize;
@@ -341,13 +390,6 @@ fn is_constexpr(source: &str, start: u32, name: Span) -> bool {
     let head = before.rsplit([';', '{', '}']).next().unwrap_or(before);
     head.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .any(|word| matches!(word, "constexpr" | "consteval"))
-}
-
-/// Most of a line's cycles are those of a call.
-fn is_call(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, start: u32) -> bool {
-    let here = |span: Span| lines.line_column(start + span.start).0 == line;
-    let called = cost.calls.iter().filter(|call| here(call.span));
-    called.map(|call| call.total.cycles).sum::<f64>() >= 0.8 * at.total.cycles
 }
 
 /// `~416 cycles, 35 %`: an estimate, whose factors, weights and target stand in the hover. `~35 %, loops guessed` where cycles

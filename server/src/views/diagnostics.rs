@@ -65,7 +65,18 @@ pub struct FileFix {
 
 /// Everything that is to be shown, by position.
 pub fn diagnostics(db: &dyn Db, file: File) -> Vec<Diagnostic> {
-    let mut shown = findings(db, file);
+    diagnostics_but(db, file, &|_| false)
+}
+
+/// The same without findings that somebody has accepted.
+pub fn diagnostics_but(
+    db: &dyn Db,
+    file: File,
+    accepted: &dyn Fn(&Diagnostic) -> bool,
+) -> Vec<Diagnostic> {
+    let mut found = each_finding(db, file);
+    found.retain(|finding| !accepted(finding));
+    let mut shown = alike_told_once(file, found);
     shown.extend(problems(db, file));
     shown.sort_by(|a, b| (a.span, a.code, &a.message).cmp(&(b.span, b.code, &b.message)));
     shown.dedup_by(|a, b| a.span == b.span && a.code == b.code && a.message == b.message);
@@ -74,6 +85,11 @@ pub fn diagnostics(db: &dyn Db, file: File) -> Vec<Diagnostic> {
 
 /// What the analysis found and nobody silenced.
 pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+    alike_told_once(file, each_finding(db, file))
+}
+
+/// The same, each place for itself.
+pub fn each_finding(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let settings = file.settings(db);
     let (view, baseline) = (settings.view(db), settings.baseline(db));
     let source = program::text(file.source(db));
@@ -99,7 +115,7 @@ pub fn findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
 }
 
 /// What the analysis found, silenced or not.
-pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
+fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     // The function that says it, by `found`.
     let mut tellers: Vec<callees::Teller> = Vec::new();
@@ -202,7 +218,7 @@ pub fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let found = found.into_iter();
     let inliners = callees::inliners(db, file);
     let found = callees::left_to_callers(found.zip(tellers).collect(), &inliners);
-    alike_told_once(file, callees::told_once(found, &inliners))
+    callees::told_once(found, &inliners)
 }
 
 /// Findings of one function that say the same are told each up to so many; of more the first says how many there are.

@@ -21,8 +21,14 @@ use syntax::{ItemKey, LineIndex, Span};
 /// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
 pub const LONGEST: usize = 43;
 /// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
-const LOST: f64 = 0.005;
+const LOST: f64 = 0.02;
 const IDLE: f64 = 0.03;
+/// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
+const LEADER: f64 = 0.3;
+/// Cycles that a branch loses at least.
+const DEAR_BRANCH: f64 = 64.0;
+/// Share of a function's cycles that a bank conflict of two ways is in, at least.
+const CONFLICT: f64 = 0.02;
 /// A `?:` that costs fewer cycles is a select, as compilers make it.
 const SELECT: f64 = 32.0;
 const SEPARATOR: &str = " · ";
@@ -320,13 +326,26 @@ impl Remarks<'_> {
             let holds = |cycles: Option<f64>, share: f64| {
                 let all = self.cost.map(|cost| cost.total.cycles);
                 !self.page.brief
-                    || all.is_none_or(|all| cycles.is_none_or(|own| own * times >= share * all))
+                    || all.is_none_or(|all| {
+                        cycles.is_none_or(|own| own * times >= (share * all).max(DEAR_BRANCH))
+                    })
             };
             let label = match text::is_costly(branch, self.switches.branch_cycles) {
                 true if holds(branch.divergence_cost, LOST) => text::branch_short(branch),
                 true => continue,
                 false => match text::idle_short(branch, self.rows.lanes) {
-                    Some(label) if self.page.brief && holds(branch.idle, IDLE) => label,
+                    Some(label)
+                        if self.page.brief
+                            && holds(
+                                branch.idle,
+                                match label.starts_with("1 of ") {
+                                    true => LEADER,
+                                    false => IDLE,
+                                },
+                            ) =>
+                    {
+                        label
+                    }
                     _ => continue,
                 },
             };
@@ -342,6 +361,19 @@ impl Remarks<'_> {
             places.filter(|(place, _)| place.contains(span.start) || span.contains(place.start));
         let times = around.filter_map(|(_, cost)| cost.times);
         times.fold(1.0, f64::max)
+    }
+
+    /// The share of the function's cycles that is spent around a place, by the estimate; 1 where there is none.
+    fn share(&self, span: Span) -> f64 {
+        let Some(cost) = self.cost else {
+            return 1.0;
+        };
+        let there = cost
+            .places
+            .iter()
+            .filter(|(place, _)| place.contains(span.start) || span.contains(place.start));
+        let cycles: f64 = there.map(|(_, cost)| cost.total.cycles).sum();
+        cycles / cost.total.cycles.max(1.0)
     }
 
     fn loops(&self, out: &mut Vec<Hint>) {
@@ -381,6 +413,7 @@ impl Remarks<'_> {
         let expected = &self.rows.expected.accesses;
         let label = match self.page.brief {
             true if expected.binary_search(&access.inst).is_ok() => None,
+            true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
             true => text::access_remark(access, self.is_entry()),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
@@ -395,10 +428,11 @@ impl Remarks<'_> {
 /// divergent, a textbook index, a copy.
 fn surprise(value: &Occurrence, news: bool) -> Option<String> {
     let name = text::shortened(&value.name, 16);
-    let by_control = value.control.map(|control| match control {
-        Control::Branch => "by the branch",
-        Control::Loop => "after the loop",
-        Control::Race => "by a race",
+    // A race is a warning's matter; here it may be of another member only.
+    let by_control = value.control.and_then(|control| match control {
+        Control::Branch => Some("by the branch"),
+        Control::Loop => Some("after the loop"),
+        Control::Race => None,
     });
     // What a parameter is stands in its declaration; of an array each element has a form of its own.
     let told = value.variable_kind == VariableKind::Parameter
@@ -437,8 +471,12 @@ fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &
     }
 }
 
-/// Whether a line multiplies by a stride that is a number: `8 * threadIdx.x`, `id.x << 3`.
+/// Whether a line multiplies by the stride: `8 * threadIdx.x`, `id.x << 3`, `lane * width`.
 fn tells_factor(line: &str, stride: &str) -> bool {
+    let scales = line.contains('*') || line.contains("<<");
+    if scales && (line.contains("threadIdx") || line.contains("ThreadID")) {
+        return true;
+    }
     let Ok(number) = stride.parse::<u64>() else {
         return false;
     };

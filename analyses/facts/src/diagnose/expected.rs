@@ -3,7 +3,7 @@
 use super::convergence::{deciding_exit, only_waits};
 use super::{Context, rounds};
 use crate::model::*;
-use ir::{Block, Function, Inst, Op, Special, Value, ValueDef};
+use ir::{Block, Function, Inst, Op, Space, Special, Value, ValueDef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Values that are looked at for one.
@@ -132,6 +132,8 @@ fn sources(
             ValueDef::Result(inst, _) => {
                 let data = &function.insts[inst];
                 match data.op {
+                    // What lies in an array of the thread's own is known no better than the array as a whole.
+                    Op::Load(access) if access.space == Space::Local => found.lanes = true,
                     Op::Atomic(..) | Op::Load(_) | Op::Texture(_) => found.loaded = true,
                     Op::Unknown(_) | Op::CallUnknown { .. } => found.unknown = true,
                     Op::Special(Special::ThreadId(1 | 2)) => found.rows = true,
