@@ -181,10 +181,10 @@ fn check_formats_and_exit_codes() {
 fn findings_alike_are_told_once_and_silenced_each() {
     let place = Place::new("alike");
     let access =
-        |comment: &str| format!("  tile[threadIdx.x * 2] += 1.0f; {comment}\n  __syncthreads();\n");
+        |comment: &str| format!("  tile[threadIdx.x][0] += 1.0f; {comment}\n  __syncthreads();\n");
     let kernel = |first: &str| {
         format!(
-            "__global__ void __launch_bounds__(256) k(float* out) {{\n  __shared__ float tile[512];\n  tile[threadIdx.x] = 0.0f;\n  __syncthreads();\n{}{}  out[threadIdx.x] = tile[threadIdx.x];\n}}\n",
+            "__global__ void __launch_bounds__(32) k(float* out) {{\n  __shared__ float tile[32][32];\n  tile[0][threadIdx.x] = 0.0f;\n  __syncthreads();\n{}{}  out[threadIdx.x] = tile[0][threadIdx.x];\n}}\n",
             access(first),
             access("").repeat(5)
         )

@@ -163,7 +163,10 @@ fn mistakes_in_a_users_table_are_told_with_their_place_and_end_nothing() {
         said.contains("lockstep.toml:1:1: ") && said.contains("`sm_5`"),
         "{said}"
     );
-    assert!(said.contains("off, hot or all"), "{said}");
+    assert!(
+        said.contains("expected one of `off`, `hot`, `all`"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -449,12 +452,32 @@ __global__ void walk(float* out, const float* in, float by) {
 }
 ";
 
+/// Two loops, one of which holds most, and a line in it that does.
+const UNEVEN: &str = "__global__ void uneven(float* out, const float* in, float by) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  float sum = by + 1.0f;
+  for (int k = 0; k < 4; ++k) {
+    sum += in[k * 1024 + i];
+  }
+  float scale = sum * by;
+  for (int k = 0; k < 32; ++k) {
+    float part = by * k;
+    sum += in[k * 4096 + i] * powf(part, scale);
+    sum *= 0.5f;
+  }
+  float most = sum > scale ? sum : scale;
+  out[i] = most;
+}
+";
+
 #[test]
 fn hot_lines_are_few_and_all_lines_can_be_had() {
-    assert_eq!(hints(WALK, CostHints::Off), []);
-    let hot = hints(WALK, CostHints::Hot);
+    assert_eq!(hints(UNEVEN, CostHints::Off), []);
+    // The only loop of a few lines holds most of them: nobody has to be told.
+    assert_eq!(hints(WALK, CostHints::Hot), []);
+    let hot = hints(UNEVEN, CostHints::Hot);
     let lines: Vec<u32> = hot.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [4, 5], "{hot:?}");
+    assert_eq!(lines, [8, 10], "{hot:?}");
     // The factors and the target stand in the hover: a line has 43 characters.
     let form = |label: &str, head: &str| {
         label.starts_with(head) && label.contains(" cycles, ") && label.ends_with(" %")

@@ -378,7 +378,10 @@ fn stands_out(cost: &ItemCost, one: &LoopCost) -> bool {
         other.span != one.span && around(other.span) == parent && share(other) >= BESIDE
     });
     let largest = beside.map(share).reduce(f64::max);
-    share(one) >= HOT_LOOP && largest.is_some_and(|other| share(one) >= STANDS_OUT * other)
+    // Of iterations that are guessed nothing follows.
+    one.from != Origin::Heuristic
+        && share(one) >= HOT_LOOP
+        && largest.is_some_and(|other| share(one) >= STANDS_OUT * other)
 }
 
 /// Whether `constexpr` or `consteval` stands in front of a function's name.

@@ -13,7 +13,7 @@ use super::{own_items, text};
 use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
 use codegen::machine::estimate::ItemCost;
-use facts::{AccessFact, Class};
+use facts::{AccessClass, AccessFact, Class};
 use ir::{BindingKind, FunctionKind, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::{ItemKey, LineIndex, Span};
@@ -25,8 +25,12 @@ const LOST: f64 = 0.02;
 const IDLE: f64 = 0.03;
 /// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
 const LEADER: f64 = 0.3;
+/// What is less of a function's cycles is no gather to speak of.
+const GATHER: f64 = 0.02;
 /// Cycles that a branch loses at least.
 const DEAR_BRANCH: f64 = 64.0;
+/// The same at one execution.
+const DEAR_ONCE: f64 = 24.0;
 /// Share of a function's cycles that a bank conflict of two ways is in, at least.
 const CONFLICT: f64 = 0.02;
 /// A `?:` that costs fewer cycles is a select, as compilers make it.
@@ -327,7 +331,9 @@ impl Remarks<'_> {
                 let all = self.cost.map(|cost| cost.total.cycles);
                 !self.page.brief
                     || all.is_none_or(|all| {
-                        cycles.is_none_or(|own| own * times >= (share * all).max(DEAR_BRANCH))
+                        cycles.is_none_or(|own| {
+                            own >= DEAR_ONCE && own * times >= (share * all).max(DEAR_BRANCH)
+                        })
                     })
             };
             let label = match text::is_costly(branch, self.switches.branch_cycles) {
@@ -414,6 +420,7 @@ impl Remarks<'_> {
         let label = match self.page.brief {
             true if expected.binary_search(&access.inst).is_ok() => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
+            true if access.class == AccessClass::Gather && self.share(span) < GATHER => None,
             true => text::access_remark(access, self.is_entry()),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
