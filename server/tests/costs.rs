@@ -456,13 +456,13 @@ __global__ void walk(float* out, const float* in, float by) {
 const UNEVEN: &str = "__global__ void uneven(float* out, const float* in, float by) {
   int i = blockIdx.x * 256 + threadIdx.x;
   float sum = by + 1.0f;
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < 16; ++k) {
     sum += in[k * 1024 + i];
   }
   float scale = sum * by;
   for (int k = 0; k < 32; ++k) {
     float part = by * k;
-    sum += in[k * 4096 + i] * powf(part, scale);
+    sum += powf(part, scale) * expf(part);
     sum *= 0.5f;
   }
   float most = sum > scale ? sum : scale;

@@ -489,9 +489,9 @@ struct ReportArgs {
     /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
-    /// Where the page goes, `-` for standard output
-    #[arg(short, long, value_name = "OUT.html", default_value = "-")]
-    output: PathBuf,
+    /// Where the page goes, `-` for standard output [default: FILE.html here from a terminal, else standard output]
+    #[arg(short, long, value_name = "OUT.html")]
+    output: Option<PathBuf>,
     /// What the runs get, as of `profile` [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
     #[arg(long, value_name = "FILE.toml")]
     inputs: Option<PathBuf>,

@@ -5,8 +5,8 @@ use crate::db::Database;
 use crate::host;
 use crate::profile::make::inputs_of;
 use crate::views::page;
-use std::io::Write;
-use std::path::Path;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 
 pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
@@ -28,11 +28,23 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
         eprintln!("{}: {why}", args.file.display());
     }
     let html = page::html(&data);
-    if args.output == Path::new("-") {
-        std::io::stdout().lock().write_all(html.as_bytes())?;
-        return Ok(0);
+    let stdout = std::io::stdout();
+    let output = match &args.output {
+        Some(path) if path == Path::new("-") => None,
+        Some(path) => Some(path.clone()),
+        // Nobody reads a page in a terminal.
+        None if stdout.is_terminal() => {
+            let name = args.file.file_name().unwrap_or_default();
+            Some(PathBuf::from(format!("{}.html", name.to_string_lossy())))
+        }
+        None => None,
+    };
+    match output {
+        Some(path) => {
+            host::write(&path, html.as_bytes())?;
+            eprintln!("wrote {}", path.display());
+        }
+        None => stdout.lock().write_all(html.as_bytes())?,
     }
-    host::write(&args.output, html.as_bytes())?;
-    eprintln!("wrote {}", args.output.display());
     Ok(0)
 }

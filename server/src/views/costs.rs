@@ -13,6 +13,7 @@ use codegen::machine::estimate::{Cost, ItemCost, LoopCost, PlaceCost, estimate};
 use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_step, occupancy};
 use codegen::machine::weights::Origin;
 use facts::FunctionFacts;
+use facts::cost::Unit;
 use facts::pressure::pressure;
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
@@ -263,7 +264,12 @@ pub fn hints(
             };
             let all = by_line(cost, lines, place.start);
             let shown: Vec<(u32, PlaceCost)> = match hot {
-                true => hot_lines(cost, &all, &guessed),
+                true => {
+                    let called = |line: u32, one: &PlaceCost| {
+                        calls_cost(cost, line, one, lines, place.start)
+                    };
+                    hot_lines(cost, &all, &guessed, &called)
+                }
                 false => all
                     .into_iter()
                     .filter(|(_, one)| one.total.cycles >= 0.5)
@@ -337,6 +343,7 @@ fn hot_lines(
     cost: &ItemCost,
     all: &BTreeMap<u32, PlaceCost>,
     guessed: &dyn Fn(&PlaceCost) -> bool,
+    called: &dyn Fn(u32, &PlaceCost) -> bool,
 ) -> Vec<(u32, PlaceCost)> {
     if all.len() < FEW_LINES {
         return Vec::new();
@@ -348,9 +355,16 @@ fn hot_lines(
     };
     let mut shown: Vec<(u32, PlaceCost)> = all
         .iter()
-        .filter(|(_, one)| {
+        .filter(|(line, one)| {
             let share = cycles(one) / cost.total.cycles.max(1.0);
-            (HOT_SHARE..WHOLE).contains(&share)
+            // A load, a store, sums and products show what they cost; calls, quotients and functions do not.
+            let hidden = called(**line, one)
+                || matches!(
+                    one.total.limit().0,
+                    Unit::Special | Unit::Integer | Unit::Double
+                );
+            hidden
+                && (HOT_SHARE..WHOLE).contains(&share)
                 && (cycles(one) >= DEAR || guessed(one))
                 && alike(cycles(one)) < ALIKE
         })
@@ -359,6 +373,13 @@ fn hot_lines(
     shown.sort_by(|a, b| cycles(&b.1).total_cmp(&cycles(&a.1)).then(a.0.cmp(&b.0)));
     shown.truncate(HOT_LINES);
     shown
+}
+
+/// Whether most of a line's cycles are those of calls.
+fn calls_cost(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, start: u32) -> bool {
+    let here = |span: Span| lines.line_column(start + span.start).0 == line;
+    let called = cost.calls.iter().filter(|call| here(call.span));
+    called.map(|call| call.total.cycles).sum::<f64>() >= 0.5 * at.total.cycles
 }
 
 /// Whether a loop holds clearly more than those beside it.

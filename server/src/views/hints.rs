@@ -484,15 +484,9 @@ fn tells_factor(line: &str, stride: &str) -> bool {
     if scales && (line.contains("threadIdx") || line.contains("ThreadID")) {
         return true;
     }
-    let Ok(number) = stride.parse::<u64>() else {
-        return false;
-    };
-    let words = |wanted: u64| {
-        let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        words.any(|word| word.trim_end_matches(['u', 'U']) == wanted.to_string())
-    };
-    line.contains('*') && words(number)
-        || line.contains("<<") && number.is_power_of_two() && words(number.ilog2().into())
+    let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let is_number = stride.parse::<u64>().is_ok();
+    scales && (is_number || words.any(|word| word == stride))
 }
 
 /// Whether the name stands there as such: a use inside a macro has the macro's place.
