@@ -42,6 +42,8 @@ const DEAR: f64 = 100.0;
 const WHOLE: f64 = 0.9;
 /// Of so many lines that cost about the same none stands out.
 const ALIKE: usize = 3;
+/// Share of a line's cycles that special functions are busy, from which on these are what it does.
+const FUNCTIONS: f64 = 0.15;
 /// A loop stands out among those beside it that hold `BESIDE` of the function if it holds so many times as much.
 const STANDS_OUT: f64 = 1.5;
 const BESIDE: f64 = 0.1;
@@ -359,10 +361,8 @@ fn hot_lines(
             let share = cycles(one) / cost.total.cycles.max(1.0);
             // A load, a store, sums and products show what they cost; calls, quotients and functions do not.
             let hidden = called(**line, one)
-                || matches!(
-                    one.total.limit().0,
-                    Unit::Special | Unit::Integer | Unit::Double
-                );
+                || matches!(one.total.limit().0, Unit::Integer | Unit::Double)
+                || one.total.busy(Unit::Special) >= FUNCTIONS * cycles(one);
             hidden
                 && (HOT_SHARE..WHOLE).contains(&share)
                 && (cycles(one) >= DEAR || guessed(one))
