@@ -12,7 +12,10 @@
 use crate::active::{Active, Lanes};
 use crate::divergence::{Engine, Form, SUBGROUP, Shape, Term};
 use crate::model::*;
-use ir::{Function, Op, Space, Special, SymbolKind, Type, Value};
+use ir::{
+    Function, FunctionKind, Inst, Op, ShaderStage, Space, Special, SymbolKind, Type, Value,
+    VariableKind,
+};
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -36,18 +39,24 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
         let Some(&address) = data.args.first() else {
             continue;
         };
-        if access.space == Space::Local {
+        if access.space == Space::Local || completes_an_atomic(engine, block, inst) {
             continue;
         }
         let moved: u32 = match kind {
             AccessKind::Load => data.results.iter().map(|&r| function.ty(r).bytes()).sum(),
             AccessKind::Store => data.args[1..].iter().map(|&a| function.ty(a).bytes()).sum(),
-            AccessKind::Atomic(_) => data.args.get(1).map_or(4, |&a| function.ty(a).bytes()),
+            AccessKind::Atomic(_) => {
+                let bytes = data.args.get(1).map_or(4, |&a| function.ty(a).bytes());
+                bytes * components_of_atomic(engine, block, inst)
+            }
         };
         let pieces = match kind {
             AccessKind::Load => Pieces::of(function, &data.results),
             AccessKind::Store => Pieces::of(function, &data.args[1..]),
-            AccessKind::Atomic(_) => Pieces::of(function, &data.args[1..2.min(data.args.len())]),
+            AccessKind::Atomic(_) => Pieces {
+                component: i64::from(moved).max(1),
+                widest: i64::from(moved).max(1),
+            },
         };
         let mut warps: Vec<Warp> = warps(&engine.shape)
             .into_iter()
@@ -82,10 +91,67 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             partial: lanes < engine.shape.warp,
             address,
         };
+        if kind == AccessKind::Store && is_mesh_output(function, &fact.base) {
+            continue;
+        }
         classify(engine, block, pieces, &warps, &mut fact);
         found.push(fact);
     }
     found
+}
+
+/// `out indices uint3 triangles[N]` of a mesh shader: where the rasteriser takes it from is not known to be memory.
+fn is_mesh_output(function: &Function, base: &str) -> bool {
+    function.kind == FunctionKind::Stage(ShaderStage::Mesh)
+        && function
+            .variables
+            .values()
+            .any(|one| one.kind == VariableKind::Parameter && one.name == base)
+}
+
+/// The atomic operations of a vector (`half2`, `float4`), of which each component has one, are one access: the number of
+/// components from this one on.
+fn components_of_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> u32 {
+    let insts = &engine.function.blocks[block].insts;
+    let behind = insts.iter().skip_while(|&&at| at != inst).skip(1);
+    let same = behind.filter(|&&at| is_component_of(engine.function, inst, at));
+    1 + same.count() as u32
+}
+
+/// Whether an earlier component stands for an atomic operation.
+fn completes_an_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> bool {
+    let insts = &engine.function.blocks[block].insts;
+    let mut before = insts.iter().take_while(|&&at| at != inst);
+    before.any(|&at| is_component_of(engine.function, at, inst))
+}
+
+/// Two atomic operations that one call in the source makes, on neighbouring words.
+fn is_component_of(function: &Function, first: Inst, second: Inst) -> bool {
+    let (a, b) = (&function.insts[first], &function.insts[second]);
+    let (Op::Atomic(one, _), Op::Atomic(other, _)) = (&a.op, &b.op) else {
+        return false;
+    };
+    let offset = |data: &ir::InstData| {
+        let address = *data.args.first()?;
+        let added = function.defining(address)?;
+        let by = (added.op == Op::PtrAdd).then(|| added.args.get(1))??;
+        match function.defining(*by)?.op {
+            Op::Const(by) => Some((added.args[0], by as i64)),
+            _ => None,
+        }
+    };
+    let base = a.args.first().copied();
+    one == other
+        && a.loc == b.loc
+        && first != second
+        && offset(b).is_some_and(|(of, by)| {
+            let bytes = i64::from(b.args.get(1).map_or(4, |&v| function.ty(v).bytes()));
+            let (start, zero) = match offset(a) {
+                Some((start, at)) if start == of => (Some(start), at),
+                _ => (base, 0),
+            };
+            start == Some(of) && by > zero && by - zero < 16 && (by - zero) % bytes == 0
+        })
 }
 
 /// A warp, by its first lane, and the sets of its lanes that may take part together.

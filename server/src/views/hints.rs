@@ -85,11 +85,21 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
             ordinal: item.ordinal(db),
         })
         .collect();
+    let is_seen = |place: &ItemPlace| place.end >= range.start && place.start <= range.end;
+    let kernels = match page.brief {
+        true => Kernels::of(db, file, &is_seen),
+        false => Kernels::default(),
+    };
     let mut remarks = Vec::new();
     for (place, item) in own_items(db, file) {
-        if place.end < range.start || place.start > range.end {
+        if !is_seen(&place) {
             continue;
         }
+        let key = ItemKey {
+            name: item.name(db).clone(),
+            ordinal: item.ordinal(db),
+        };
+        let in_kernels = kernels.0.get(&key);
         let costs = match switches.costs {
             CostHints::Off => &[],
             CostHints::Hot | CostHints::All => super::costs::costs(db, item),
@@ -102,6 +112,7 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
                 place,
                 rows,
                 own: &own,
+                in_kernels,
                 range,
                 switches,
             };
@@ -219,6 +230,67 @@ impl Page<'_> {
     }
 }
 
+/// What the kernels and stages of a file say of the functions that they inline: what those are given they know.
+#[derive(Default)]
+struct Kernels<'a>(FxHashMap<ItemKey, InKernels<'a>>);
+
+#[derive(Default)]
+struct InKernels<'a> {
+    /// Of all kernels, with whether it is no news there.
+    accesses: Vec<(&'a AccessFact, bool)>,
+    loops: Vec<(&'a facts::LoopFact, bool)>,
+    branches: Vec<(&'a facts::BranchFact, bool)>,
+}
+
+impl<'a> Kernels<'a> {
+    /// Nothing is looked at unless a function that others call is seen.
+    fn of(db: &'a dyn Db, file: File, is_seen: &dyn Fn(&ItemPlace) -> bool) -> Kernels<'a> {
+        let items = own_items(db, file);
+        let is_called = |rows: &Rows| {
+            rows.head
+                .as_ref()
+                .is_some_and(|head| head.kind == FunctionKind::Device)
+        };
+        let mut seen = items.iter().filter(|(place, _)| is_seen(place));
+        if !seen.any(|(_, item)| super::rows_of(db, *item).iter().any(is_called)) {
+            return Kernels::default();
+        }
+        let mut kernels = Kernels::default();
+        for rows in items.iter().flat_map(|(_, item)| super::rows_of(db, *item)) {
+            for access in &rows.called {
+                let expected = rows.expected.accesses.binary_search(&access.inst).is_ok();
+                if let Some(item) = rows.item_of(access.loc.site) {
+                    let of = kernels.0.entry(item.clone()).or_default();
+                    of.accesses.push((access, expected));
+                }
+            }
+            for (item, fact) in &rows.called_loops {
+                let expected = rows.expected.loops.binary_search(&fact.header).is_ok();
+                let of = kernels.0.entry(item.clone()).or_default();
+                of.loops.push((fact, expected));
+            }
+            for (item, fact) in &rows.called_branches {
+                let expected = rows.expected.branches.binary_search(&fact.block).is_ok();
+                let of = kernels.0.entry(item.clone()).or_default();
+                of.branches.push((fact, expected));
+            }
+        }
+        kernels
+    }
+}
+
+/// What is told of a place: by the kernels that come there, else by the function itself.
+fn told<'a, T>(
+    own: impl Iterator<Item = (&'a T, bool)> + 'a,
+    kernels: &'a [(&'a T, bool)],
+    span: impl Fn(&T) -> Span,
+) -> Vec<(&'a T, bool)> {
+    let known: FxHashSet<Span> = kernels.iter().map(|(fact, _)| span(fact)).collect();
+    own.filter(|(fact, _)| !known.contains(&span(fact)))
+        .chain(kernels.iter().copied())
+        .collect()
+}
+
 /// The remarks about one function.
 struct Remarks<'a> {
     page: &'a Page<'a>,
@@ -226,6 +298,8 @@ struct Remarks<'a> {
     rows: &'a Rows,
     /// The items whose text is in the file, but for one-line helpers.
     own: &'a FxHashSet<ItemKey>,
+    /// Of a function that kernels inline.
+    in_kernels: Option<&'a InKernels<'a>>,
     range: Span,
     switches: &'a HintConfig,
     /// Estimated cycles of the function and its lines.
@@ -311,7 +385,11 @@ impl Remarks<'_> {
     }
 
     fn branches(&self, out: &mut Vec<Hint>) {
-        for branch in &self.rows.branches {
+        let known = &self.rows.expected.branches;
+        let own = self.rows.branches.iter();
+        let own = own.map(|fact| (fact, known.binary_search(&fact.block).is_ok()));
+        let kernels = self.in_kernels.map_or(&[][..], |of| &of.branches);
+        for (branch, expected) in told(own, kernels, |fact| fact.loc.span) {
             let told = matches!(
                 branch.kind,
                 ir::BranchKind::Loop | ir::BranchKind::Implied | ir::BranchKind::ShortCircuit
@@ -319,10 +397,9 @@ impl Remarks<'_> {
             if branch.class == Class::Uniform || told || !self.is_wanted(branch.loc.span) {
                 continue;
             }
-            let expected = &self.rows.expected.branches;
             let selects = branch.kind == ir::BranchKind::Conditional
                 && branch.divergence_cost.is_some_and(|cycles| cycles < SELECT);
-            if self.page.brief && (selects || expected.binary_search(&branch.block).is_ok()) {
+            if self.page.brief && (selects || expected) {
                 continue;
             }
             // What is little of a function's cycles is not worth a word.
@@ -383,12 +460,13 @@ impl Remarks<'_> {
     }
 
     fn loops(&self, out: &mut Vec<Hint>) {
-        for one in &self.rows.loops {
+        let known = &self.rows.expected.loops;
+        let own = self.rows.loops.iter();
+        let own = own.map(|fact| (fact, known.binary_search(&fact.header).is_ok()));
+        let kernels = self.in_kernels.map_or(&[][..], |of| &of.loops);
+        for (one, expected) in told(own, kernels, |fact| fact.loc.span) {
             let span = one.loc.span;
-            let expected = &self.rows.expected.loops;
-            if one.trip == Class::Uniform
-                || !self.is_wanted(span)
-                || (self.page.brief && expected.binary_search(&one.header).is_ok())
+            if one.trip == Class::Uniform || !self.is_wanted(span) || (self.page.brief && expected)
             {
                 continue;
             }
@@ -399,29 +477,32 @@ impl Remarks<'_> {
     }
 
     fn accesses(&self, out: &mut Vec<Hint>) {
-        for access in &self.rows.accesses {
-            self.access(access, access.loc.span, out);
+        let known = &self.rows.expected.accesses;
+        let own = self.rows.accesses.iter();
+        let own = own.map(|fact| (fact, known.binary_search(&fact.inst).is_ok()));
+        let kernels = self.in_kernels.map_or(&[][..], |of| &of.accesses);
+        for (access, expected) in told(own, kernels, |fact| fact.loc.span) {
+            self.access(access, access.loc.span, expected, out);
         }
         // What a helper does, short or in a header, stands where it is called: `load128(in + i)`.
         if self.page.brief {
             for (call, item, access) in &self.rows.through_calls {
                 if !self.own.contains(item) {
-                    self.access(access, *call, out);
+                    self.access(access, *call, false, out);
                 }
             }
         }
     }
 
-    fn access(&self, access: &AccessFact, span: Span, out: &mut Vec<Hint>) {
+    fn access(&self, access: &AccessFact, span: Span, expected: bool, out: &mut Vec<Hint>) {
         if !self.is_wanted(span) {
             return;
         }
-        let expected = &self.rows.expected.accesses;
         let label = match self.page.brief {
-            true if expected.binary_search(&access.inst).is_ok() => None,
+            true if expected => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
             true if access.class == AccessClass::Gather && self.share(span) < GATHER => None,
-            true => text::access_remark(access, self.is_entry()),
+            true => text::access_remark(access, self.is_entry() || self.in_kernels.is_some()),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
         if let Some(label) = label {

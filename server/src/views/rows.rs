@@ -28,6 +28,9 @@ pub struct Rows {
     /// Accesses in the functions that an entry point inlines, once a place, as the worst; positions are relative to the
     /// items in `sites`.
     pub called: Vec<AccessFact>,
+    /// The same of loops and branches, with the item that they stand in.
+    pub called_loops: Vec<(ItemKey, LoopFact)>,
+    pub called_branches: Vec<(ItemKey, BranchFact)>,
     pub barriers: Vec<BarrierFact>,
     /// Lanes of a warp.
     pub lanes: u32,
@@ -199,6 +202,8 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
         }),
         findings: findings.to_vec(),
         called: called(function, facts),
+        called_loops: in_callees(function, &facts.loops, |fact| fact.loc),
+        called_branches: in_callees(function, &facts.branches, |fact| fact.loc),
         name: function.name.clone(),
         inlined: inlined(function),
         ..Rows::default()
@@ -274,6 +279,26 @@ pub fn rows(function: &Function, facts: &FunctionFacts, findings: &[Finding]) ->
     rows.accesses.shrink_to_fit();
     rows.barriers.shrink_to_fit();
     rows
+}
+
+/// The facts of an entry point that are about what it inlines.
+fn in_callees<T: Clone>(
+    function: &Function,
+    facts: &[T],
+    loc: impl Fn(&T) -> ir::Loc,
+) -> Vec<(ItemKey, T)> {
+    if !is_entry(function) {
+        return Vec::new();
+    }
+    let inlined = facts
+        .iter()
+        .filter(|fact| loc(fact).site != Site(0) && !loc(fact).span.is_empty());
+    inlined
+        .filter_map(|fact| {
+            let item = function.sites.get(loc(fact).site)?.item.clone()?;
+            Some((item, fact.clone()))
+        })
+        .collect()
 }
 
 /// The accesses of an entry point that lie in what it inlines.

@@ -240,3 +240,23 @@ fn sectors_of_places_that_are_not_known() {
         assert_eq!(store.map(|a| a.ideal_sectors), Some(sectors), "{ty}");
     }
 }
+
+/// An atomic operation of a vector is one access of all its components; what a mesh shader puts out is none of memory.
+#[test]
+fn vectors_and_outputs() {
+    let accesses = |text: &str, dialect| {
+        let mut all = functions_with(text, dialect, &Options::default());
+        let facts = all.swap_remove(0).1;
+        let of = |a: &facts::AccessFact| (a.bytes, a.sectors, a.ideal_sectors);
+        facts.accesses.iter().map(of).collect::<Vec<_>>()
+    };
+    let pair = "__global__ void k(half2* out, half2 v) { atomicAdd(out + threadIdx.x * 2, v); }";
+    assert_eq!(accesses(pair, Dialect::Cuda), [(4, Some(8), 4)]);
+    let two = "__global__ void k(float* p) { atomicAdd(p + threadIdx.x, 1.0f); atomicAdd(p + 1 + threadIdx.x, 1.0f); }";
+    assert_eq!(accesses(two, Dialect::Cuda).len(), 2);
+    let mesh = "struct V { float4 p : SV_Position; };
+        [outputtopology(\"triangle\")] [numthreads(32, 1, 1)]
+        void main(uint i : SV_GroupIndex, out indices uint3 t[64], out vertices V v[64]) {
+            SetMeshOutputCounts(64, 64); t[i * 2] = uint3(0, 1, 2); }";
+    assert_eq!(accesses(mesh, Dialect::Hlsl), []);
+}
