@@ -480,6 +480,50 @@ mod tests {
         }
     }
 
+    /// A call of each function by its signature is understood.
+    #[test]
+    fn calls_of_what_cuda_provides_are_understood() {
+        use crate::config::{AnalysisConfig, ViewConfig};
+        use crate::db::{Database, Source};
+        let argument = |parameter: &str| {
+            let parameter = parameter.split('=').next().unwrap_or(parameter).trim();
+            let name = parameter.rfind([' ', '*']).unwrap_or(parameter.len() - 1);
+            let ty = parameter[..=name].replace("T", "unsigned");
+            match ty.contains('*') {
+                true => format!("({ty})p"),
+                false => format!("({ty})0"),
+            }
+        };
+        for one in provided(Language::Cuda) {
+            let use_of = match one.signature.split_once('(') {
+                Some((_, rest)) => {
+                    let parameters = rest.trim_end_matches(')').split(',');
+                    let arguments: Vec<String> = parameters
+                        .filter(|parameter| !matches!(parameter.trim(), "" | "..."))
+                        .map(argument)
+                        .collect();
+                    format!("{}({})", one.name, arguments.join(", "))
+                }
+                None => format!("(void){}", one.name),
+            };
+            let text = format!("__global__ void k(void* p) {{ {use_of}; }}\n");
+            let mut db = Database::default();
+            let source = Source::Text {
+                text: text.as_str().into(),
+                lossy: false,
+            };
+            let file = db.file_with_text(std::path::Path::new("/project/k.cu"), source);
+            let settings =
+                db.new_settings(AnalysisConfig::default(), ViewConfig::default(), Vec::new());
+            db.set_file_settings(file, settings);
+            let said = crate::views::diagnostics::diagnostics(&db, file);
+            let unknown = said
+                .iter()
+                .find(|one| matches!(one.code, "unsupported-construct" | "syntax" | "assumption"));
+            assert!(unknown.is_none(), "{text}{unknown:?}");
+        }
+    }
+
     #[test]
     fn semantics_stand_behind_a_colon() {
         assert!(awaits_semantic("void main(uint3 id : "));
