@@ -176,6 +176,30 @@ fn check_formats_and_exit_codes() {
     assert_eq!(lockstep(&["check", &place.path("")]).status.code(), Some(1));
 }
 
+#[test]
+fn one_function_is_annotated_alone() {
+    let place = Place::new("annotate-item");
+    let file = place.file(
+        "two.cu",
+        "// First.\n__global__ void first(int* p) {\n  p[threadIdx.x] = 1;\n}\n\n__global__ void second(int* p) {\n  p[2 * threadIdx.x] = 2;\n}\n",
+    );
+    let said = text(&lockstep(&["annotate", &file, "--item", "second"]));
+    let numbers: Vec<&str> = said
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| word.parse::<u32>().is_ok())
+        .collect();
+    assert_eq!(numbers, ["6", "7", "8"], "{said}");
+    let missing = lockstep(&["annotate", &file, "--item", "third"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(
+        errors(&missing).contains("first, second"),
+        "{}",
+        errors(&missing)
+    );
+}
+
 /// Findings of a function that say the same are one; silencing or accepting the first leaves the others.
 #[test]
 fn findings_alike_are_told_once_and_silenced_each() {

@@ -100,7 +100,22 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
         ),
         false => header,
     };
-    write(&header, source, lines, &margins)?;
+    let within = match &args.item {
+        Some(name) => {
+            let items = views::own_items(&db, file);
+            let mut named = items.iter().filter(|(_, item)| {
+                let full = item.name(&db).as_str();
+                full == name || full.rsplit("::").next() == Some(name)
+            });
+            // A declaration in front of the function has no code.
+            let place = named.find(|(_, item)| item.holds(&db).code);
+            let (place, _) =
+                place.ok_or_else(|| input::no_such_item(&db, file, &args.file, name))?;
+            line_of(place.start)..line_of(place.end) + 1
+        }
+        None => 0..margins.len(),
+    };
+    write(&header, source, lines, &margins, within)?;
     if kernels == 0 && !explicit {
         eprintln!(
             "{}: no function of a kernel or shader was found",
@@ -316,6 +331,7 @@ fn write(
     source: &str,
     lines: &syntax::LineIndex,
     margins: &[Margin],
+    within: std::ops::Range<usize>,
 ) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(anstream::stdout().lock());
     writeln!(out, "{DIM}{header}{DIM:#}")?;
@@ -325,6 +341,8 @@ fn write(
     let noted = shown
         .iter()
         .zip(margins)
+        .take(within.end)
+        .skip(within.start)
         .filter(|(_, margin)| !margin.notes.is_empty());
     let column = noted
         .map(|(code, _)| width(code))
@@ -338,7 +356,8 @@ fn write(
     } else {
         shown.len()
     };
-    for (number, (code, margin)) in shown.iter().zip(margins).take(last).enumerate() {
+    let all = shown.iter().zip(margins).take(last).enumerate();
+    for (number, (code, margin)) in all.take(within.end).skip(within.start) {
         write!(out, "{DIM}{:>digits$}{DIM:#} ", number + 1)?;
         match margin.worst {
             Some(class) => {

@@ -157,6 +157,9 @@ enum MethodArg {
 #[derive(Args, Debug)]
 struct AnnotateArgs {
     file: PathBuf,
+    /// Only the function of this name
+    #[arg(long)]
+    item: Option<String>,
     /// Uniform values, uniform loops and branches that cost nothing, too
     #[arg(long)]
     all: bool,

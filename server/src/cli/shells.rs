@@ -14,15 +14,18 @@ pub(super) fn completions(shell: clap_complete::Shell) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes `lockstep.1` and `lockstep-COMMAND.1`.
+/// Writes `lockstep.1`, `lockstep-COMMAND.1` and those of commands of commands, to which the pages refer.
 pub(super) fn man(directory: &Path) -> Result<(), CliError> {
     std::fs::create_dir_all(directory)?;
     let mut root = Cli::command().disable_help_subcommand(true);
     root.build();
-    page(directory, root.clone(), "lockstep")?;
-    for command in root.get_subcommands() {
-        let name = format!("lockstep-{}", command.get_name());
-        page(directory, command.clone(), &name)?;
+    pages(directory, &root, "lockstep")
+}
+
+fn pages(directory: &Path, command: &clap::Command, name: &str) -> Result<(), CliError> {
+    page(directory, command.clone(), name)?;
+    for inner in command.get_subcommands() {
+        pages(directory, inner, &format!("{name}-{}", inner.get_name()))?;
     }
     Ok(())
 }
