@@ -216,3 +216,27 @@ memory[3]: 4
     assert_eq!(run.status.code(), Some(1));
     assert!(text(&run).contains("limit of cycles"), "{}", text(&run));
 }
+
+#[test]
+fn one_function_is_annotated_alone() {
+    let place = Place::new("annotate-item");
+    let file = place.file(
+        "two.cu",
+        "// First.\n__global__ void first(int* p) {\n  p[threadIdx.x] = 1;\n}\n\n__global__ void second(int* p) {\n  p[2 * threadIdx.x] = 2;\n}\n",
+    );
+    let said = text(&lockstep(&["annotate", &file, "--item", "second"]));
+    let numbers: Vec<&str> = said
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|word| word.parse::<u32>().is_ok())
+        .collect();
+    assert_eq!(numbers, ["6", "7", "8"], "{said}");
+    let missing = lockstep(&["annotate", &file, "--item", "third"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(
+        errors(&missing).contains("first, second"),
+        "{}",
+        errors(&missing)
+    );
+}

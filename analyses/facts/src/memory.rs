@@ -39,7 +39,9 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
         let Some(&address) = data.args.first() else {
             continue;
         };
-        if access.space == Space::Local || completes_an_atomic(engine, block, inst) {
+        if access.space == Space::Local
+            || matches!(data.op, Op::Atomic(..)) && completes_an_atomic(engine, block, inst)
+        {
             continue;
         }
         let moved: u32 = match kind {
@@ -112,17 +114,43 @@ fn is_mesh_output(function: &Function, base: &str) -> bool {
 /// The atomic operations of a vector (`half2`, `float4`), of which each component has one, are one access: the number of
 /// components from this one on.
 fn components_of_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> u32 {
-    let insts = &engine.function.blocks[block].insts;
-    let behind = insts.iter().skip_while(|&&at| at != inst).skip(1);
+    let behind = near_atomic(engine, block, inst, Side::Behind);
     let same = behind.filter(|&&at| is_component_of(engine.function, inst, at));
     1 + same.count() as u32
 }
 
 /// Whether an earlier component stands for an atomic operation.
 fn completes_an_atomic(engine: &Engine<'_>, block: ir::Block, inst: Inst) -> bool {
-    let insts = &engine.function.blocks[block].insts;
-    let mut before = insts.iter().take_while(|&&at| at != inst);
+    let mut before = near_atomic(engine, block, inst, Side::Before);
     before.any(|&at| is_component_of(engine.function, at, inst))
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Before,
+    Behind,
+}
+
+/// The instructions among which the other components of an atomic operation stand: one call makes them.
+fn near_atomic<'a>(
+    engine: &'a Engine<'_>,
+    block: ir::Block,
+    inst: Inst,
+    side: Side,
+) -> impl Iterator<Item = &'a Inst> {
+    /// An address and an operation a component.
+    const NEAR: usize = 8;
+    let insts = &engine.function.blocks[block].insts;
+    // Instructions of a block are mostly numbered in order; a search finds the others.
+    let at = match insts.binary_search(&inst) {
+        Ok(at) => at,
+        Err(_) => insts.iter().position(|&other| other == inst).unwrap_or(0),
+    };
+    let range = match side {
+        Side::Before => at.saturating_sub(NEAR)..at,
+        Side::Behind => at + 1..insts.len().min(at + 1 + NEAR),
+    };
+    insts.get(range).unwrap_or_default().iter()
 }
 
 /// Two atomic operations that one call in the source makes, on neighbouring words.

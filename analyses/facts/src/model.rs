@@ -126,7 +126,7 @@ pub struct ValueFact {
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
     /// Of an affine form what neighbouring lanes are apart, where that is not one at most: `4` of `4*tid.x + 32*tid.y`;
-    /// empty of `tid.x + 32*tid.y + 256*ctaid.x`.
+    /// empty of `tid.x + 32*tid.y + 256*ctaid.x`, and where it has no name.
     pub stride: SmolStr,
     /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,

@@ -103,10 +103,9 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     let within = match &args.item {
         Some(name) => {
             let items = views::own_items(&db, file);
-            let mut named = items.iter().filter(|(_, item)| {
-                let full = item.name(&db).as_str();
-                full == name || full.rsplit("::").next() == Some(name)
-            });
+            let mut named = items
+                .iter()
+                .filter(|(_, item)| views::is_named(item.name(&db), name));
             // A declaration in front of the function has no code.
             let place = named.find(|(_, item)| item.holds(&db).code);
             let (place, _) =

@@ -14,10 +14,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
     if let Some(name) = &args.item
         && !crate::views::items_to_show(&db, file)
             .iter()
-            .any(|(_, item)| {
-                let full = item.name(&db).as_str();
-                full == name || full.rsplit("::").next() == Some(name)
-            })
+            .any(|(_, item)| crate::views::is_named(item.name(&db), name))
     {
         return Err(input::no_such_item(&db, file, &args.file, name));
     }

@@ -7,7 +7,7 @@ use super::{
     Config, ConfigProblem, CostHints, Detail, LanguageFeatures, Level, PROCESSOR, set_target,
 };
 use crate::explain;
-use codegen::machine;
+use codegen::machine::{self, Table};
 use facts::{Code, Method, Scope};
 use ir::FunctionKind;
 use rustc_hash::FxHashMap;
@@ -496,27 +496,12 @@ impl Apply<'_> {
         {
             self.problem(&["target"], message);
         }
-        if let Some(name) = self.value(&["machine"], machine) {
-            match machine::named(&name).is_some_and(|table| table.is_gpu()) {
-                true => self.config.analysis.machine = Some(SmolStr::from(name)),
-                false => self.problem(
-                    &["machine"],
-                    format!(
-                        "there is no table of a GPU `{name}`; `lockstep machine list` names those that there are"
-                    ),
-                ),
-            }
+        if let Some(name) = self.table("machine", machine, "a GPU", Table::is_gpu) {
+            self.config.analysis.machine = Some(name);
         }
-        if let Some(name) = self.value(&["processor"], processor) {
-            match machine::named(&name).is_some_and(|table| table.epic().is_some()) {
-                true => self.config.analysis.processor = Some(SmolStr::from(name)),
-                false => self.problem(
-                    &["processor"],
-                    format!(
-                        "there is no table of a processor with explicit groups `{name}`; `itanium` and `itanium2` are"
-                    ),
-                ),
-            }
+        let explicit = "a processor with explicit groups";
+        if let Some(name) = self.table("processor", processor, explicit, |t| t.epic().is_some()) {
+            self.config.analysis.processor = Some(name);
         }
         if let Some(path) = self.value(&["machine_file"], machine_file) {
             let located = Some(self.located(&path)).filter(|_| !path.is_empty());
@@ -579,6 +564,25 @@ impl Apply<'_> {
                 config.debounce_ms = Some(time.0.into());
             });
         }
+    }
+
+    /// The name of a table of machines of a kind.
+    fn table(
+        &mut self,
+        key: &str,
+        setting: Setting<String>,
+        kind: &str,
+        is_of_kind: impl Fn(&Table) -> bool,
+    ) -> Option<SmolStr> {
+        let name = self.value(&[key], setting)?;
+        if machine::named(&name).is_some_and(|table| is_of_kind(&table)) {
+            return Some(SmolStr::from(name));
+        }
+        let message = format!(
+            "there is no table of {kind} `{name}`; `lockstep machine list` names those that there are"
+        );
+        self.problem(&[key], message);
+        None
     }
 
     /// What sources are read with.

@@ -107,10 +107,7 @@ fn chosen<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<Item<'db>> {
 /// The code of the function of this name.
 pub fn named(db: &dyn Db, file: File, name: &str) -> Option<TargetCode> {
     let items = items_to_show(db, file);
-    let called = |item: Item<'_>| {
-        let own = item.name(db).as_str();
-        own == name || own.rsplit("::").next() == Some(name)
-    };
+    let called = |item: Item<'_>| super::is_named(item.name(db), name);
     // A declaration in front of the function has no code.
     let mut found = items.iter().filter(|(_, item)| called(*item));
     found.find_map(|(_, item)| of(db, file, *item))

@@ -421,7 +421,7 @@ impl Remarks<'_> {
                         if self.page.brief
                             && holds(
                                 branch.idle,
-                                match label.starts_with("1 of ") {
+                                match branch.lanes.is_some_and(|set| set.count_ones() == 1) {
                                     true => LEADER,
                                     false => IDLE,
                                 },
@@ -531,7 +531,7 @@ fn surprise(value: &Occurrence, news: bool) -> Option<String> {
         Class::Uniform => (value.kind == BindingKind::Read
             && value.before.is_some_and(|before| before > Class::Uniform))
         .then(|| format!("{name}: uniform here")),
-        Class::Affine => (news && !told && !value.stride.is_empty() && value.stride != "?")
+        Class::Affine => (news && !told && !value.stride.is_empty())
             .then(|| format!("{name}: stride {}", text::shortened(&value.stride, 20))),
         Class::Divergent => {
             let by = by_control.filter(|_| value.before != Some(Class::Divergent))?;

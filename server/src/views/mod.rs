@@ -73,3 +73,8 @@ pub fn item_at<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<(ItemPla
         .filter(|(place, _)| place.start <= offset && offset <= place.end)
         .min_by_key(|(place, _)| place.end - place.start)
 }
+
+/// Whether an item is meant by a name: its full one, or the last part of it.
+pub fn is_named(full: &str, name: &str) -> bool {
+    full == name || full.rsplit("::").next() == Some(name)
+}

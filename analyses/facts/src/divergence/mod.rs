@@ -181,7 +181,7 @@ impl Engine<'_> {
             .iter()
             .all(|t| self.is_affine_term(t, block, wanted))
     }
-    /// What neighbouring lanes are apart, whatever rows of the workgroup add; empty: one at most.
+    /// What neighbouring lanes are apart, whatever rows of the workgroup add; empty: one at most, or without a name.
     fn stride(&self, form: &Form, block: Block, wanted: Level) -> SmolStr {
         let along = |term: &&Term| {
             term.factors.iter().any(|&atom| {
@@ -201,7 +201,12 @@ impl Engine<'_> {
             exact: false,
             assumed: false,
         };
-        crate::memory::stride_text(self, &varying, block, wanted)
+        let text = crate::memory::stride_text(self, &varying, block, wanted);
+        match text.as_str() {
+            // It has no name.
+            "?" => SmolStr::default(),
+            _ => text,
+        }
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;
