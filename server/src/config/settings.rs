@@ -496,11 +496,16 @@ impl Apply<'_> {
         {
             self.problem(&["target"], message);
         }
-        if let Some(name) = self.table("machine", machine, "a GPU", Table::is_gpu) {
+        let gpus = "of a GPU";
+        let listed = "`lockstep machine list` names those that there are";
+        if let Some(name) = self.table("machine", machine, (gpus, listed), Table::is_gpu) {
             self.config.analysis.machine = Some(name);
         }
-        let explicit = "a processor with explicit groups";
-        if let Some(name) = self.table("processor", processor, explicit, |t| t.epic().is_some()) {
+        let explicit = "of a processor with explicit groups";
+        let listed = "`itanium` and `itanium2` are";
+        if let Some(name) = self.table("processor", processor, (explicit, listed), |table| {
+            table.epic().is_some()
+        }) {
             self.config.analysis.processor = Some(name);
         }
         if let Some(path) = self.value(&["machine_file"], machine_file) {
@@ -566,21 +571,19 @@ impl Apply<'_> {
         }
     }
 
-    /// The name of a table of machines of a kind.
+    /// The name of a table of machines of a kind, of which the words say what it is and which there are.
     fn table(
         &mut self,
         key: &str,
         setting: Setting<String>,
-        kind: &str,
+        (kind, listed): (&str, &str),
         is_of_kind: impl Fn(&Table) -> bool,
     ) -> Option<SmolStr> {
         let name = self.value(&[key], setting)?;
         if machine::named(&name).is_some_and(|table| is_of_kind(&table)) {
             return Some(SmolStr::from(name));
         }
-        let message = format!(
-            "there is no table of {kind} `{name}`; `lockstep machine list` names those that there are"
-        );
+        let message = format!("there is no table {kind} `{name}`; {listed}");
         self.problem(&[key], message);
         None
     }
