@@ -121,7 +121,13 @@ fn each(
             let mut db = Database::sharing(&shared);
             let one = input::open(&mut db, path, &args.analysis).map(|file| {
                 input::warm(&mut db, file);
-                check_one(&db, file, path.clone(), accepted)
+                check_one(
+                    &db,
+                    file,
+                    path.clone(),
+                    accepted,
+                    args.write_baseline.is_some(),
+                )
             });
             if results.send((number, one)).is_err() {
                 return;
@@ -157,16 +163,18 @@ fn each(
     })
 }
 
-fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String]) -> Found {
+/// `keeps`: entries for a baseline are asked for.
+fn check_one(db: &Database, file: File, path: PathBuf, accepted: &[String], keeps: bool) -> Found {
     let source = program::text(file.source(db));
     let lines = db::line_index(db, file);
     let fingerprint = |one: &Diagnostic| diagnostics::fingerprint(one, source, lines);
     let entry =
         |one: &Diagnostic| crate::views::actions::baseline_entry(db, file, one, &fingerprint(one));
-    let entries = diagnostics::each_finding(db, file)
-        .iter()
-        .map(entry)
-        .collect();
+    let each = match keeps {
+        true => diagnostics::each_finding(db, file),
+        false => Vec::new(),
+    };
+    let entries = each.iter().map(entry).collect();
     let shown = diagnostics::diagnostics_but(db, file, &|one| {
         accepted.binary_search(&fingerprint(one)).is_ok()
     });
