@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 /// The length at which VS Code cuts a hint.
 const CUT: usize = 43;
+/// The time within which the server finds the headers of a file.
+const FOUND: Duration = Duration::from_millis(100);
 
 struct Server {
     child: Child,
@@ -68,6 +71,18 @@ impl Server {
             let message = self.receive();
             if message["id"] == json!(id) && message.get("method").is_none() {
                 return message["result"].clone();
+            }
+        }
+    }
+
+    /// Waits until a file has its diagnostics.
+    fn until_diagnosed(&mut self, uri: &str) {
+        loop {
+            let message = self.receive();
+            if message["method"] == json!("textDocument/publishDiagnostics")
+                && message["params"]["uri"] == json!(uri)
+            {
+                return;
             }
         }
     }
@@ -131,6 +146,11 @@ fn count(server: &mut Server, path: &Path, list: bool, count: &mut Count) {
     let uri = format!("file://{}", path.display());
     let document = json!({ "uri": uri, "languageId": language(&path), "version": 1, "text": text });
     server.notify("textDocument/didOpen", json!({ "textDocument": document }));
+    server.until_diagnosed(&uri);
+    // Headers that lie elsewhere in the project are found a little later, which only a refresh tells.
+    if text.contains("#include") {
+        std::thread::sleep(FOUND);
+    }
     let lines: Vec<&str> = text.lines().collect();
     let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": lines.len(), "character": 0 } });
     let of = json!({ "uri": uri });

@@ -25,28 +25,22 @@ use syntax::{LineIndex, Span};
 const OVERHEAD: u32 = 8;
 /// Threads of a workgroup whose size nothing tells.
 const GUESSED_THREADS: u32 = 256;
-/// Lines of a function that are hot, at most, and the least share of its cycles that each holds.
-const HOT_LINES: usize = 3;
-const HOT_SHARE: f64 = 0.15;
-/// Loops that are hot hold so much together with what is in them.
-const HOT_LOOP: f64 = 0.3;
-/// Entry points below have no hot lines, nor have functions that others call below `COLD_INSIDE`, or where loops are guessed:
+/// Share of a function's cycles that its hot line holds at least.
+const HOT_SHARE: f64 = 0.2;
+/// Entry points below have no hot line, nor have functions that others call below `COLD_INSIDE`, or where loops are guessed:
 /// what those are given decides what they cost, and a caller's line has it.
-const COLD: f64 = 150.0;
+const COLD: f64 = 300.0;
 const COLD_INSIDE: f64 = 2000.0;
 /// In a function with fewer lines that cost something a reader sees the dearest.
 const FEW_LINES: usize = 8;
-/// A line that is cheaper is never told of, unless its cycles rest on a guess.
-const DEAR: f64 = 100.0;
+/// A line that is cheaper is never told of, nor one whose cycles rest on a guess.
+const DEAR: f64 = 200.0;
 /// A line that holds more is all that the function does.
 const WHOLE: f64 = 0.9;
 /// Of so many lines that cost about the same none stands out.
 const ALIKE: usize = 3;
 /// Share of a line's cycles that special functions are busy, from which on these are what it does.
 const FUNCTIONS: f64 = 0.15;
-/// A loop stands out among those beside it that hold `BESIDE` of the function if it holds so many times as much.
-const STANDS_OUT: f64 = 1.5;
-const BESIDE: f64 = 0.1;
 
 /// What a function of an item costs.
 #[derive(Clone, PartialEq, Debug)]
@@ -270,7 +264,9 @@ pub fn hints(
                     let called = |line: u32, one: &PlaceCost| {
                         calls_cost(cost, line, one, lines, place.start)
                     };
-                    hot_lines(cost, &all, &guessed, &called)
+                    hot_line(cost, &all, &guessed, &called)
+                        .into_iter()
+                        .collect()
                 }
                 false => all
                     .into_iter()
@@ -288,10 +284,8 @@ pub fn hints(
                     about: lines.line_start(*line),
                 });
             }
-            for one in &cost.loops {
-                if hot && !stands_out(cost, one) {
-                    continue;
-                }
+            // Of the loops a lens and the hover say what they cost.
+            for one in cost.loops.iter().filter(|_| !hot) {
                 let start = place.start + one.span.start;
                 let line = lines.line_column(start).0;
                 // The head's own line says more as a loop.
@@ -340,39 +334,36 @@ fn has_hot_places(
     cost.total.cycles >= least && !is_constexpr(source, start, head.name_span)
 }
 
-/// The lines that hold most of a function's cycles, where that is no matter of course.
-fn hot_lines(
+/// Returns the line that holds most of a function's cycles among those that do not show what they cost.
+fn hot_line(
     cost: &ItemCost,
     all: &BTreeMap<u32, PlaceCost>,
     guessed: &dyn Fn(&PlaceCost) -> bool,
     called: &dyn Fn(u32, &PlaceCost) -> bool,
-) -> Vec<(u32, PlaceCost)> {
+) -> Option<(u32, PlaceCost)> {
     if all.len() < FEW_LINES {
-        return Vec::new();
+        return None;
     }
     let cycles = |one: &PlaceCost| one.total.cycles;
     let alike = |own: f64| {
         let near = |other: &&PlaceCost| (cycles(other) - own).abs() <= 0.25 * own;
         all.values().filter(near).count()
     };
-    let mut shown: Vec<(u32, PlaceCost)> = all
-        .iter()
-        .filter(|(line, one)| {
-            let share = cycles(one) / cost.total.cycles.max(1.0);
-            // A load, a store, sums and products show what they cost; calls, quotients and functions do not.
-            let hidden = called(**line, one)
-                || matches!(one.total.limit().0, Unit::Integer | Unit::Double)
-                || one.total.busy(Unit::Special) >= FUNCTIONS * cycles(one);
-            hidden
-                && (HOT_SHARE..WHOLE).contains(&share)
-                && (cycles(one) >= DEAR || guessed(one))
-                && alike(cycles(one)) < ALIKE
-        })
+    let hidden = all.iter().filter(|(line, one)| {
+        let share = cycles(one) / cost.total.cycles.max(1.0);
+        // A load, a store, sums and products show what they cost; calls, doubles and functions do not.
+        let is_hidden = called(**line, one)
+            || matches!(one.total.limit().0, Unit::Double)
+            || one.total.busy(Unit::Special) >= FUNCTIONS * cycles(one);
+        is_hidden
+            && (HOT_SHARE..WHOLE).contains(&share)
+            && cycles(one) >= DEAR
+            && !guessed(one)
+            && alike(cycles(one)) < ALIKE
+    });
+    hidden
+        .max_by(|a, b| cycles(a.1).total_cmp(&cycles(b.1)).then(b.0.cmp(a.0)))
         .map(|(line, one)| (*line, *one))
-        .collect();
-    shown.sort_by(|a, b| cycles(&b.1).total_cmp(&cycles(&a.1)).then(a.0.cmp(&b.0)));
-    shown.truncate(HOT_LINES);
-    shown
 }
 
 /// Whether most of a line's cycles are those of calls.
@@ -380,29 +371,6 @@ fn calls_cost(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, sta
     let here = |span: Span| lines.line_column(start + span.start).0 == line;
     let called = cost.calls.iter().filter(|call| here(call.span));
     called.map(|call| call.total.cycles).sum::<f64>() >= 0.5 * at.total.cycles
-}
-
-/// Whether a loop holds clearly more than those beside it.
-fn stands_out(cost: &ItemCost, one: &LoopCost) -> bool {
-    let within = |inner: Span, outer: Span| {
-        inner != outer && outer.start <= inner.start && inner.end <= outer.end
-    };
-    let around = |span: Span| {
-        let outer = cost.loops.iter().map(|other| other.span);
-        outer
-            .filter(|&outer| within(span, outer))
-            .min_by_key(|outer| outer.len())
-    };
-    let share = |one: &LoopCost| one.total.cycles / cost.total.cycles.max(1.0);
-    let parent = around(one.span);
-    let beside = cost.loops.iter().filter(|other| {
-        other.span != one.span && around(other.span) == parent && share(other) >= BESIDE
-    });
-    let largest = beside.map(share).reduce(f64::max);
-    // Of iterations that are guessed nothing follows.
-    one.from != Origin::Heuristic
-        && share(one) >= HOT_LOOP
-        && largest.is_some_and(|other| share(one) >= STANDS_OUT * other)
 }
 
 /// Whether `constexpr` or `consteval` stands in front of a function's name.

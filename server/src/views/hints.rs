@@ -1,14 +1,14 @@
 //! Inlay hints of a range: what surprises in the execution of a line, and what it costs.
 //!
 //! Everything that could be said of a line is a remark. By default (`Detail::Brief`) only remarks that surprise or matter
-//! are made: a class that control flow decides or that changes, a form whose stride is not one, a loop that lanes leave in
-//! rounds of their own, an access that wastes sectors or banks, the dearest lines. Those of a line become one hint at its
+//! are made: a value that becomes uniform, a loop that lanes leave in rounds of their own, a branch at which many of them idle for
+//! long, an access that wastes sectors or banks, a line that hides what it costs. Those of a line become one hint at its
 //! end, the most important first (the order of `Category`), as many as fit into `LONGEST` characters. Colour
 //! (`views::tokens`) says the rest. With `Detail::Full` every remark is a hint, and every value that is not uniform has one.
 //!
 //! A new kind of remark is a category in its place in the order.
 
-use super::rows::{Control, Occurrence, Rows};
+use super::rows::{Occurrence, Rows};
 use super::{own_items, text};
 use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
@@ -25,12 +25,14 @@ const LOST: f64 = 0.02;
 const IDLE: f64 = 0.03;
 /// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
 const LEADER: f64 = 0.3;
+/// Of what a loop does so often at most its lanes miss little.
+const FEW_ROUNDS: u64 = 2;
 /// What is less of a function's cycles is no gather to speak of.
 const GATHER: f64 = 0.02;
 /// Cycles that a branch loses at least.
-const DEAR_BRANCH: f64 = 64.0;
+const DEAR_BRANCH: f64 = 160.0;
 /// The same at one execution.
-const DEAR_ONCE: f64 = 24.0;
+const DEAR_ONCE: f64 = 100.0;
 /// Share of a function's cycles that a bank conflict of two ways is in, at least.
 const CONFLICT: f64 = 0.02;
 /// A `?:` that costs fewer cycles is a select, as compilers make it.
@@ -239,7 +241,7 @@ struct InKernels<'a> {
     /// Of all kernels, with whether it is no news there.
     accesses: Vec<(&'a AccessFact, bool)>,
     loops: Vec<(&'a facts::LoopFact, bool)>,
-    branches: Vec<(&'a facts::BranchFact, bool)>,
+    branches: Vec<(&'a facts::BranchFact, News)>,
 }
 
 impl<'a> Kernels<'a> {
@@ -270,21 +272,41 @@ impl<'a> Kernels<'a> {
                 of.loops.push((fact, expected));
             }
             for (item, fact) in &rows.called_branches {
-                let expected = rows.expected.branches.binary_search(&fact.block).is_ok();
                 let of = kernels.0.entry(item.clone()).or_default();
-                of.branches.push((fact, expected));
+                of.branches.push((fact, News::of(rows, fact)));
             }
         }
         kernels
     }
 }
 
+/// Whether a branch is told of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum News {
+    Yes,
+    /// Of a lane that the others wait for, where that is long.
+    Leader,
+    No,
+}
+
+impl News {
+    fn of(rows: &Rows, fact: &facts::BranchFact) -> News {
+        let is_in = |blocks: &[ir::Block]| blocks.binary_search(&fact.block).is_ok();
+        match &rows.expected {
+            expected if is_in(&expected.branches) => News::No,
+            expected if is_in(&expected.leaders) => News::Leader,
+            _ if fact.lanes.is_some_and(|set| set.count_ones() == 1) => News::Leader,
+            _ => News::Yes,
+        }
+    }
+}
+
 /// What is told of a place: by the kernels that come there, else by the function itself.
-fn told<'a, T>(
-    own: impl Iterator<Item = (&'a T, bool)> + 'a,
-    kernels: &'a [(&'a T, bool)],
+fn told<'a, T, News: Copy>(
+    own: impl Iterator<Item = (&'a T, News)> + 'a,
+    kernels: &'a [(&'a T, News)],
     span: impl Fn(&T) -> Span,
-) -> Vec<(&'a T, bool)> {
+) -> Vec<(&'a T, News)> {
     let known: FxHashSet<Span> = kernels.iter().map(|(fact, _)| span(fact)).collect();
     own.filter(|(fact, _)| !known.contains(&span(fact)))
         .chain(kernels.iter().copied())
@@ -335,8 +357,6 @@ impl Remarks<'_> {
         let kind = self.rows.head.as_ref().map(|head| head.kind);
         let stage = matches!(kind, Some(FunctionKind::Stage(_)));
         let full = !self.page.brief || self.switches.uniform;
-        // Each stride is told once.
-        let mut strides: FxHashSet<&str> = FxHashSet::default();
         // The last that a hint said of a variable.
         let mut said: FxHashMap<u32, (Class, &str)> = FxHashMap::default();
         for &number in &self.rows.values {
@@ -369,27 +389,18 @@ impl Remarks<'_> {
                         about: self.place.start + about,
                     });
                 }
-            } else if let Some(label) = surprise(value, news) {
+            } else if let Some(label) = surprise(value) {
                 let at = value.span.end.saturating_sub(1);
-                let (line, _) = self.page.lines.line_column(self.place.start + at);
-                let is_stride = value.class == Class::Affine;
-                if is_stride
-                    && (tells_factor(self.page.line(line), &value.stride)
-                        || !strides.insert(&value.stride))
-                {
-                    continue;
-                }
                 out.push(self.remark(at, label, Category::Value, about));
             }
         }
     }
 
     fn branches(&self, out: &mut Vec<Hint>) {
-        let known = &self.rows.expected.branches;
         let own = self.rows.branches.iter();
-        let own = own.map(|fact| (fact, known.binary_search(&fact.block).is_ok()));
+        let own = own.map(|fact| (fact, News::of(self.rows, fact)));
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.branches);
-        for (branch, expected) in told(own, kernels, |fact| fact.loc.span) {
+        for (branch, news) in told(own, kernels, |fact| fact.loc.span) {
             let told = matches!(
                 branch.kind,
                 ir::BranchKind::Loop | ir::BranchKind::Implied | ir::BranchKind::ShortCircuit
@@ -399,9 +410,13 @@ impl Remarks<'_> {
             }
             let selects = branch.kind == ir::BranchKind::Conditional
                 && branch.divergence_cost.is_some_and(|cycles| cycles < SELECT);
-            if self.page.brief && (selects || expected) {
+            if self.page.brief && (selects || news == News::No) {
                 continue;
             }
+            let least = |share: f64| match news {
+                News::Leader => LEADER,
+                _ => share,
+            };
             // What is little of a function's cycles is not worth a word.
             let times = self.executed(branch.loc.span);
             let holds = |cycles: Option<f64>, share: f64| {
@@ -414,21 +429,10 @@ impl Remarks<'_> {
                     })
             };
             let label = match text::is_costly(branch, self.switches.branch_cycles) {
-                true if holds(branch.divergence_cost, LOST) => text::branch_short(branch),
+                true if holds(branch.divergence_cost, least(LOST)) => text::branch_short(branch),
                 true => continue,
                 false => match text::idle_short(branch, self.rows.lanes) {
-                    Some(label)
-                        if self.page.brief
-                            && holds(
-                                branch.idle,
-                                match branch.lanes.is_some_and(|set| set.count_ones() == 1) {
-                                    true => LEADER,
-                                    false => IDLE,
-                                },
-                            ) =>
-                    {
-                        label
-                    }
+                    Some(label) if self.page.brief && holds(branch.idle, least(IDLE)) => label,
                     _ => continue,
                 },
             };
@@ -470,6 +474,10 @@ impl Remarks<'_> {
             {
                 continue;
             }
+            let most = one.count.or(one.at_most);
+            if self.page.brief && most.is_some_and(|most| most <= FEW_ROUNDS) {
+                continue;
+            }
             // At the head's first line, where its cycles stand, too.
             let label = text::loop_short(one);
             out.push(self.remark(span.start, label, Category::Loop, span.start));
@@ -481,8 +489,15 @@ impl Remarks<'_> {
         let own = self.rows.accesses.iter();
         let own = own.map(|fact| (fact, known.binary_search(&fact.inst).is_ok()));
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.accesses);
-        for (access, expected) in told(own, kernels, |fact| fact.loc.span) {
-            self.access(access, access.loc.span, expected, out);
+        let all = told(own, kernels, |fact| fact.loc.span);
+        let mut gathered: FxHashSet<(&str, facts::AccessKind)> = FxHashSet::default();
+        for (access, expected) in &all {
+            let is_gather = access.class == AccessClass::Gather && !access.base.is_empty();
+            let again = is_gather && gathered.contains(&(&*access.base, access.kind));
+            let quiet = *expected || self.page.brief && (again || takes_all(access, &all));
+            if self.access(access, access.loc.span, quiet, out) && is_gather {
+                gathered.insert((&*access.base, access.kind));
+            }
         }
         // What a helper does, short or in a header, stands where it is called: `load128(in + i)`.
         if self.page.brief {
@@ -494,10 +509,8 @@ impl Remarks<'_> {
         }
     }
 
-    fn access(&self, access: &AccessFact, span: Span, expected: bool, out: &mut Vec<Hint>) {
-        if !self.is_wanted(span) {
-            return;
-        }
+    /// Returns whether something is told of the access, in the range or elsewhere.
+    fn access(&self, access: &AccessFact, span: Span, expected: bool, out: &mut Vec<Hint>) -> bool {
         let label = match self.page.brief {
             true if expected => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
@@ -505,40 +518,35 @@ impl Remarks<'_> {
             true => text::access_remark(access, self.is_entry() || self.in_kernels.is_some()),
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
-        if let Some(label) = label {
+        if let Some(label) = label.as_ref().filter(|_| self.is_wanted(span)) {
             let at = span.end.saturating_sub(1);
-            out.push(self.remark(at, label, Category::Access, span.start));
+            out.push(self.remark(at, label.clone(), Category::Access, span.start));
         }
+        label.is_some()
     }
 }
 
-/// The remark about a value that a reader would not expect; `None` for what the line itself tells: a sum of what is
-/// divergent, a textbook index, a copy.
-fn surprise(value: &Occurrence, news: bool) -> Option<String> {
-    let name = text::shortened(&value.name, 16);
-    // A race is a warning's matter; here it may be of another member only.
-    let by_control = value.control.and_then(|control| match control {
-        Control::Branch => Some("by the branch"),
-        Control::Loop => Some("after the loop"),
-        Control::Race => None,
+/// Whether the accesses of an expression, as of the members of a structure that is copied, take all that lies between lanes.
+fn takes_all(access: &AccessFact, all: &[(&AccessFact, bool)]) -> bool {
+    let Some(stride) = access.stride_bytes else {
+        return false;
+    };
+    let with = all.iter().filter(|(other, _)| {
+        other.loc.span == access.loc.span
+            && other.loc.site == access.loc.site
+            && (other.kind, &other.base, other.stride_bytes)
+                == (access.kind, &access.base, Some(stride))
     });
-    // What a parameter is stands in its declaration; of an array each element has a form of its own.
-    let told = value.variable_kind == VariableKind::Parameter
-        && value.kind == BindingKind::Declaration
-        || !value.components.is_empty();
-    match value.class {
-        // A reduction gives all lanes the same.
-        Class::Uniform => (value.kind == BindingKind::Read
-            && value.before.is_some_and(|before| before > Class::Uniform))
-        .then(|| format!("{name}: uniform here")),
-        Class::Affine => (news && !told && !value.stride.is_empty())
-            .then(|| format!("{name}: stride {}", text::shortened(&value.stride, 20))),
-        Class::Divergent => {
-            let by = by_control.filter(|_| value.before != Some(Class::Divergent))?;
-            Some(format!("{name}: divergent {by}"))
-        }
-        Class::Unknown => None,
-    }
+    with.map(|(other, _)| u64::from(other.bytes)).sum::<u64>() >= stride.unsigned_abs()
+}
+
+/// The remark about a value that a reader would not expect: a reduction has given all lanes the same. What else it is, colour
+/// and the hover say; strides are told of accesses, and what control flow decides of its branch or loop.
+fn surprise(value: &Occurrence) -> Option<String> {
+    let was_divergent = value.before.is_some_and(|before| before > Class::Uniform);
+    let surprises =
+        value.class == Class::Uniform && value.kind == BindingKind::Read && was_divergent;
+    surprises.then(|| format!("{}: uniform here", text::shortened(&value.name, 16)))
 }
 
 fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &mut Vec<Hint>) {
@@ -557,17 +565,6 @@ fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &
             });
         }
     }
-}
-
-/// Whether a line multiplies by the stride: `8 * threadIdx.x`, `id.x << 3`, `lane * width`.
-fn tells_factor(line: &str, stride: &str) -> bool {
-    let scales = line.contains('*') || line.contains("<<");
-    if scales && (line.contains("threadIdx") || line.contains("ThreadID")) {
-        return true;
-    }
-    let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    let is_number = stride.parse::<u64>().is_ok();
-    scales && (is_number || words.any(|word| word == stride))
 }
 
 /// Whether the name stands there as such: a use inside a macro has the macro's place.

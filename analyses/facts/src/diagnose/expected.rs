@@ -3,7 +3,10 @@
 use super::convergence::{deciding_exit, only_waits};
 use super::{Context, rounds};
 use crate::model::*;
-use ir::{Block, Function, Inst, Op, Space, Special, Value, ValueDef};
+use ir::{
+    AtomicOp, BinaryOp, Block, Function, Inst, IntCondition, Op, Space, Special, Value, ValueDef,
+    WarpKind,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Values that are looked at for one.
@@ -16,8 +19,11 @@ pub struct Expected {
     pub loops: Vec<Block>,
     /// Blocks that end in such a branch, sorted: a `switch` over a parameter of a device function.
     pub branches: Vec<Block>,
+    /// Blocks whose branch a single lane takes, or leaves to the others, sorted: `if (threadIdx.x == 0)`.
+    pub leaders: Vec<Block>,
     /// Accesses without a known pattern whose address comes from coordinates alone, sorted: `a[i % width]`, which lanes mostly
-    /// reach side by side. What is left is spread by what was loaded.
+    /// reach side by side, and those by a number that neighbouring lanes share (`a[list[i / 64]]`) or take one after the other
+    /// (`a[atomicAdd(&count, 1)]`). What is left is spread by what was loaded.
     pub accesses: Vec<Inst>,
 }
 
@@ -54,6 +60,7 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
         let selector = function.blocks[exit].terminator.selector();
         let unknown = selector.is_none_or(|value| !of(value).is_known(width));
         if unknown
+            || tries_again(function, exit)
             || only_waits(&cx, fact.header)
             || (unseen && cx.branch_left_to_callers(exit))
             || rounds::shared_by_the_warp(&cx, fact.header, exit)
@@ -69,11 +76,57 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
             || unseen && cx.branch_left_to_callers(fact.block)
         {
             found.branches.push(fact.block);
+            continue;
+        }
+        match way(&cx, fact.block) {
+            // Where the lanes are known, their number is told.
+            Some(Way::Border) if fact.lanes.is_none() => found.branches.push(fact.block),
+            Some(Way::Leader) => found.leaders.push(fact.block),
+            _ => {}
         }
     }
+    found.leaders.sort_unstable();
     found.loops.sort_unstable();
     found.branches.sort_unstable();
     found
+}
+
+/// How a condition over coordinates alone parts the lanes of a warp.
+enum Way {
+    /// In one warp at the end of a range, if anywhere: `if (i < n)`.
+    Border,
+    /// One lane from the others: `if (lane == 0)`.
+    Leader,
+}
+
+/// Returns how the lanes part at a branch, if each comparison that parts them is of coordinates.
+fn way(cx: &Context<'_>, branch: Block) -> Option<Way> {
+    let function = cx.function;
+    let selector = function.blocks[branch].terminator.selector()?;
+    if let Op::Warp(op) = &function.defining(selector)?.op
+        && op.kind == WarpKind::IsFirstLane
+    {
+        return Some(Way::Leader);
+    }
+    let entry = *function.layout.first()?;
+    let comparisons = rounds::parting_comparisons(cx, entry, branch)?;
+    let is_affine = |value: Value| cx.facts.values[value].class <= Class::Affine;
+    let mut leads = false;
+    for compare in comparisons {
+        let data = function.defining(compare)?;
+        match data.op {
+            Op::IntCompare(IntCondition::Equal | IntCondition::NotEqual) => leads = true,
+            Op::IntCompare(_) => {}
+            _ => return None,
+        }
+        if !data.args.iter().all(|&arg| is_affine(arg)) {
+            return None;
+        }
+    }
+    Some(match leads {
+        true => Way::Leader,
+        false => Way::Border,
+    })
 }
 
 /// The values that each block's parameters are given, by block and number.
@@ -122,7 +175,7 @@ fn sources(
     let mut seen: FxHashSet<Value> = FxHashSet::default();
     let mut work = vec![value];
     while let Some(at) = work.pop() {
-        if seen.len() >= SOURCES || facts.values[at].class == Class::Uniform || !seen.insert(at) {
+        if seen.len() >= SOURCES || is_uniform(facts, at) || !seen.insert(at) {
             continue;
         }
         match function.values[at].def {
@@ -134,6 +187,9 @@ fn sources(
                 match data.op {
                     // What lies in an array of the thread's own is known no better than the array as a whole.
                     Op::Load(access) if access.space == Space::Local => found.lanes = true,
+                    // Slots of a counter are given out one after the other.
+                    Op::Atomic(..) if is_uniform(facts, data.args[0]) => found.lanes = true,
+                    Op::Load(_) if is_divided(function, facts, data.args[0]) => found.lanes = true,
                     Op::Atomic(..) | Op::Load(_) | Op::Texture(_) => found.loaded = true,
                     Op::Unknown(_) | Op::CallUnknown { .. } => found.unknown = true,
                     Op::Special(Special::ThreadId(1 | 2)) => found.rows = true,
@@ -144,4 +200,68 @@ fn sources(
         }
     }
     found
+}
+
+fn is_uniform(facts: &FunctionFacts, value: Value) -> bool {
+    facts.values[value].class == Class::Uniform
+}
+
+/// Whether neighbouring lanes share an address by a quotient: `list[i / 64]`, `list[(i / width) % height]`.
+fn is_divided(function: &Function, facts: &FunctionFacts, address: Value) -> bool {
+    let mut work = vec![(address, false)];
+    for _ in 0..SOURCES {
+        let Some((at, divided)) = work.pop() else {
+            return true;
+        };
+        if is_uniform(facts, at) {
+            continue;
+        }
+        let Some(data) = function.defining(at) else {
+            return false;
+        };
+        let of = |divided: bool| data.args.iter().map(move |&arg| (arg, divided));
+        match data.op {
+            Op::Special(_) if divided => {}
+            Op::Binary(
+                BinaryOp::DivSigned
+                | BinaryOp::DivUnsigned
+                | BinaryOp::ShrSigned
+                | BinaryOp::ShrUnsigned,
+                _,
+            ) if is_uniform(facts, data.args[1]) => work.push((data.args[0], true)),
+            Op::PtrAdd
+            | Op::Convert(_)
+            | Op::Binary(
+                BinaryOp::Add
+                | BinaryOp::Sub
+                | BinaryOp::Mul
+                | BinaryOp::Shl
+                | BinaryOp::Or
+                | BinaryOp::RemSigned
+                | BinaryOp::RemUnsigned,
+                _,
+            ) => work.extend(of(divided)),
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a loop tries again until no other thread was in between: `do { .. } while (atomicCAS(p, old, new) != old)`.
+fn tries_again(function: &Function, exit: Block) -> bool {
+    let selector = function.blocks[exit].terminator.selector();
+    let mut work: Vec<Value> = selector.into_iter().collect();
+    for _ in 0..8 {
+        let Some(data) = work.pop().and_then(|value| function.defining(value)) else {
+            continue;
+        };
+        match data.op {
+            Op::Atomic(AtomicOp::CompareExchange, _) => return true,
+            Op::IntCompare(_) | Op::FloatCompare(_) | Op::Convert(_) | Op::Unary(_) => {
+                work.extend(&data.args);
+            }
+            _ => {}
+        }
+    }
+    false
 }

@@ -91,7 +91,11 @@ pub(super) fn as_many_in_all_lanes(cx: &Context<'_>, header: Block) -> bool {
 }
 
 /// The comparisons by which lanes part at a branch; `None`: they part by something else.
-fn parting_comparisons(cx: &Context<'_>, header: Block, exit: Block) -> Option<Vec<Value>> {
+pub(super) fn parting_comparisons(
+    cx: &Context<'_>,
+    header: Block,
+    exit: Block,
+) -> Option<Vec<Value>> {
     let function = cx.function;
     let selector = function.blocks[exit].terminator.selector()?;
     let mut work: Vec<(Value, Block)> = vec![(selector, exit)];

@@ -132,18 +132,19 @@ pub(super) fn header_parameter(function: &Function, value: Value, header: Block)
     None
 }
 
-/// `next` is `param` plus a uniform step of at least a warp's width, or one whose size is not a constant.
+/// `next` is `param` plus or less a uniform step of at least a warp's width, or one whose size is not a constant.
 fn step_covers_a_warp(cx: &Context<'_>, param: Value, next: Value, block: Block) -> bool {
     let Some(data) = cx.function.defining(below(cx.function, next)) else {
         return false;
     };
-    if !matches!(data.op, Op::Binary(ir::BinaryOp::Add, _) | Op::PtrAdd) {
+    let subtracts = matches!(data.op, Op::Binary(BinaryOp::Sub, _));
+    if !subtracts && !matches!(data.op, Op::Binary(BinaryOp::Add, _) | Op::PtrAdd) {
         return false;
     }
     let own = |number: usize| is_counter(cx, data.args[number], param);
     let step = match (own(0), own(1)) {
         (true, false) => data.args[1],
-        (false, true) => data.args[0],
+        (false, true) if !subtracts => data.args[0],
         _ => return false,
     };
     match cx.function.int_constant(step) {
