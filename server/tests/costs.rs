@@ -540,6 +540,7 @@ const QUIET: &str =
 __global__ void told(float* out, const int* list, const float* in, int* count, int n) {
   int i = blockIdx.x * 256 + threadIdx.x;
   float sum = 0.0f;
+  for (int k = 0; k < 64; ++k) sum += sinf(sum + k) * cosf(sum);
   if (list[i] < n) {
     for (int k = 0; k < 64; ++k) sum += expf(sum + k);
   } else {
@@ -574,8 +575,8 @@ fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
             "{told:?}"
         );
     };
-    starts(0, 18, "lanes diverge, ~");
-    starts(1, 24, "gather: ≤ 32 sectors");
-    starts(2, 25, "scatter: ≤ 32 sectors");
+    starts(0, 19, "lanes diverge, ~");
+    starts(1, 25, "gather: ≤ 32 sectors");
+    starts(2, 26, "scatter: ≤ 32 sectors");
     assert_eq!(told.len(), 3, "{told:?}");
 }

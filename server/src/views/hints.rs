@@ -21,16 +21,18 @@ use syntax::{ItemKey, LineIndex, Span};
 /// VS Code cuts what is longer (`editor.inlayHints.maximumLength`).
 pub const LONGEST: usize = 43;
 /// Shares of a function's cycles that a branch loses at least, and through which its lanes idle, to be told of.
-const LOST: f64 = 0.02;
-const IDLE: f64 = 0.03;
+const LOST: f64 = 0.05;
+const IDLE: f64 = 0.1;
+/// What is more of a function's cycles is all that it does, as behind `if (x < width && y < height)`.
+const ALL: f64 = 0.6;
 /// The same of lanes that wait for a single one: `if (threadIdx.x == 0)` says so itself.
 const LEADER: f64 = 0.3;
 /// Of what a loop does so often at most its lanes miss little.
 const FEW_ROUNDS: u64 = 2;
 /// What is less of a function's cycles is no gather to speak of.
-const GATHER: f64 = 0.02;
+const GATHER: f64 = 0.05;
 /// Cycles that a branch loses at least.
-const DEAR_BRANCH: f64 = 160.0;
+const DEAR_BRANCH: f64 = 200.0;
 /// The same at one execution.
 const DEAR_ONCE: f64 = 100.0;
 /// Share of a function's cycles that a bank conflict of two ways is in, at least.
@@ -424,7 +426,10 @@ impl Remarks<'_> {
                 !self.page.brief
                     || all.is_none_or(|all| {
                         cycles.is_none_or(|own| {
-                            own >= DEAR_ONCE && own * times >= (share * all).max(DEAR_BRANCH)
+                            let lost = own * times;
+                            own >= DEAR_ONCE
+                                && lost >= (share * all).max(DEAR_BRANCH)
+                                && lost <= ALL * all
                         })
                     })
             };
@@ -490,13 +495,17 @@ impl Remarks<'_> {
         let own = own.map(|fact| (fact, known.binary_search(&fact.inst).is_ok()));
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.accesses);
         let all = told(own, kernels, |fact| fact.loc.span);
-        let mut gathered: FxHashSet<(&str, facts::AccessKind)> = FxHashSet::default();
+        // Of an array that is gathered from, or whose words share banks, it is told once.
+        let mut known: FxHashSet<(&str, facts::AccessKind, Option<u32>)> = FxHashSet::default();
         for (access, expected) in &all {
-            let is_gather = access.class == AccessClass::Gather && !access.base.is_empty();
-            let again = is_gather && gathered.contains(&(&*access.base, access.kind));
-            let quiet = *expected || self.page.brief && (again || takes_all(access, &all));
-            if self.access(access, access.loc.span, quiet, out) && is_gather {
-                gathered.insert((&*access.base, access.kind));
+            let is_one = (access.class == AccessClass::Gather || access.bank_ways.is_some())
+                && !access.base.is_empty();
+            let key = (&*access.base, access.kind, access.bank_ways);
+            let again = is_one && known.contains(&key);
+            let quiet = *expected
+                || self.page.brief && (again || is_innermost(access) || takes_all(access, &all));
+            if self.access(access, access.loc.span, quiet, out) && is_one {
+                known.insert(key);
             }
         }
         // What a helper does, short or in a header, stands where it is called: `load128(in + i)`.
@@ -524,6 +533,15 @@ impl Remarks<'_> {
         }
         label.is_some()
     }
+}
+
+/// Whether neighbouring lanes are as many bytes apart as the stride of the first dimension of a tensor says, which is an
+/// element as a rule: `in.strides[0]`.
+fn is_innermost(access: &AccessFact) -> bool {
+    let text = access.stride_text.strip_suffix("[0]");
+    let factor = format!("{}*", access.bytes);
+    text.and_then(|text| text.strip_prefix(&*factor))
+        .is_some_and(|name| name.ends_with("stride") || name.ends_with("strides"))
 }
 
 /// Whether the accesses of an expression, as of the members of a structure that is copied, take all that lies between lanes.

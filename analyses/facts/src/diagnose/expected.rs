@@ -78,6 +78,11 @@ pub fn expected(function: &Function, facts: &FunctionFacts) -> Expected {
             found.branches.push(fact.block);
             continue;
         }
+        // That lanes leave a loop apart is told of the loop.
+        if leaves_loop(&cx, fact.block) {
+            found.branches.push(fact.block);
+            continue;
+        }
         match way(&cx, fact.block) {
             // Where the lanes are known, their number is told.
             Some(Way::Border) if fact.lanes.is_none() => found.branches.push(fact.block),
@@ -97,6 +102,15 @@ enum Way {
     Border,
     /// One lane from the others: `if (lane == 0)`.
     Leader,
+}
+
+fn leaves_loop(cx: &Context<'_>, branch: Block) -> bool {
+    let forest = cx.forest();
+    let own = forest.of(branch);
+    own.is_some_and(|own| {
+        let mut next = cx.flow.successors[branch].iter();
+        next.any(|&next| !forest.contains(own, next))
+    })
 }
 
 /// Returns how the lanes part at a branch, if each comparison that parts them is of coordinates.
