@@ -540,11 +540,11 @@ const QUIET: &str =
 __global__ void told(float* out, const int* list, const float* in, int* count, int n) {
   int i = blockIdx.x * 256 + threadIdx.x;
   float sum = 0.0f;
-  for (int k = 0; k < 64; ++k) sum += sinf(sum + k) * cosf(sum);
+  for (int k = 0; k < 8; ++k) sum += in[k * n + i];
   if (list[i] < n) {
-    for (int k = 0; k < 64; ++k) sum += expf(sum + k);
+    for (int k = 0; k < 8; ++k) sum += expf(sum + k);
   } else {
-    for (int k = 0; k < 64; ++k) sum += logf(sum + k);
+    for (int k = 0; k < 8; ++k) sum += logf(sum + k);
   }
   int owner = list[i];
   sum += in[owner];
