@@ -18,17 +18,7 @@ pub use super::list::list;
 use super::list::listed;
 use super::part::{Inner, bound, part_of, split};
 use super::search::Search;
-
-/// Which slots an instruction may take.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Type {
-    A,
-    I,
-    M,
-    F,
-    L,
-    B,
-}
+pub use isa::ia64::Type;
 
 /// Instructions of a block in program order, and how many cycles after which others they may issue.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -3,11 +3,8 @@
 
 pub mod dependence;
 pub mod function;
-pub mod inst;
 pub mod liveness;
-pub mod register;
 pub(crate) mod relations;
 
-pub use inst::{Access, Branch, Class, Def, Inst, Memory, Parallel};
-pub use register::{File, Reg};
+pub use isa::ia64::{Access, Branch, Class, Def, File, Inst, Memory, Parallel, Reg, register};
 pub use relations::{Promise, PromiseKind};

@@ -12,8 +12,8 @@
 use super::body::{Item, Loop};
 use super::copies::Earlier;
 use super::report::Alias;
+use crate::mir::Access;
 use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
-use crate::mir::inst::Access;
 use crate::predicate::loops::{Region, dominators};
 use crate::predicate::{Body, Set};
 use crate::target::ia64::operation::Described;

@@ -12,9 +12,9 @@
 //! Source: Callahan, Carr and Kennedy, *Improving Register Allocation for Subscripted Variables*, 1990.
 
 use super::address::{Touch, meeting};
+use crate::mir::Access;
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::inst::Access;
 use crate::mir::liveness::Liveness;
 use crate::predicate::Body;
 use crate::target::ia64::operation::describe;

@@ -13,25 +13,13 @@
 //! Architecture Guide*, chapter 2.
 
 use crate::mir::register::{APPLICATION, CONTROL, File, Reg};
+pub use isa::ia64::Meaning;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::ia64::{Argument, Expr, Operand, OperandKind, Statement, StatementKind};
 
 /// Names that stand for names that stand for names.
 const CHAIN: usize = 16;
-
-/// What an operand is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Meaning {
-    Register(Reg),
-    Number(i64),
-    /// `[r5]`
-    Memory(Reg),
-    /// `cpuid[r3]`, `rr[r5]`: a register of the system by number.
-    Indirect(Reg),
-    /// A label, a relocation, a name that something elsewhere defines.
-    Symbol,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Frame {

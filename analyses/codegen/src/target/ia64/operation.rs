@@ -1,12 +1,12 @@
-//! Operations on virtual registers as assembly text, and what they do: their unit, class and latencies are those that
-//! `decode` gives the same instruction of a text, so that there is one table of instructions.
+//! Operations on virtual registers as assembly text, and what they do: their unit, class and latencies are those of the
+//! table of instructions, which instructions of a text have, too.
 
-use super::decode::{Opaque, decode};
-use super::names::Names;
+use super::decode::{Opaque, known_or_opaque, opaque};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Inst, Reg};
+use isa::ia64::{Meaning, Mnemonic, Operands, effects};
+use smallvec::SmallVec;
 use std::fmt::Write;
-use syntax::ia64::{StatementKind, parse};
 
 /// The operation with registers and labels as `register` and `label` say: `(p6) ld8 r14 = [r32], 8`.
 pub fn text(
@@ -97,18 +97,33 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
         let found = stand_ins.iter().find(|(_, known)| *known == one);
         found.map_or(Reg::R0, |(reg, _)| *reg)
     };
-    let text = text(operation, &register, &|block| format!(".b{block}"));
-    let document = parse(&text);
-    let known = document.statements.iter().find_map(|one| match &one.kind {
-        StatementKind::Instruction(instruction) => Some(decode(instruction, &Names::default())),
-        _ => None,
-    });
-    let (inst, opaque) = known.unwrap_or_else(|| {
-        let mut inst = Inst::new(None, crate::mir::Class::System);
-        inst.barrier = true;
-        let reason = format!("`{text}` is no instruction");
-        (inst, Some(Opaque { reason }))
-    });
+    let meaning = |operand: &Operand| {
+        let name = |name: Name| match name {
+            Name::Virtual(one) => register(one),
+            Name::Fixed(one) => one,
+        };
+        match operand {
+            Operand::Register(one) => Meaning::Register(name(*one)),
+            Operand::Address(one) => Meaning::Memory(name(*one)),
+            Operand::Number(number) => Meaning::Number(*number),
+            Operand::Symbol(_) | Operand::Block(_) => Meaning::Symbol,
+        }
+    };
+    let meanings =
+        |operands: &[Operand]| -> SmallVec<[Meaning; 4]> { operands.iter().map(meaning).collect() };
+    let predicate = operation
+        .predicate
+        .map(|one| Meaning::Register(register(one)));
+    let (inst, opaque) = match Mnemonic::parse(&operation.mnemonic) {
+        Ok(mnemonic) => {
+            let operands = Operands {
+                targets: &meanings(&operation.targets),
+                sources: &meanings(&operation.sources),
+            };
+            known_or_opaque(effects(mnemonic, predicate, operands))
+        }
+        Err(unknown) => opaque(unknown.to_string()),
+    };
     Described {
         inst,
         stand_ins,

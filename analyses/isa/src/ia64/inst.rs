@@ -1,7 +1,17 @@
 //! What an instruction does to registers, memory and control, and which unit serves it.
 
 use super::Reg;
-use crate::bundle::block::Type;
+
+/// Which slots an instruction may take.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    A,
+    I,
+    M,
+    F,
+    L,
+    B,
+}
 
 /// Kinds of instructions that a machine's latencies tell apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -186,12 +196,12 @@ impl Inst {
             offset: None,
         }
     }
-    pub(crate) fn use_of(&mut self, register: Reg) {
+    pub fn use_of(&mut self, register: Reg) {
         if !register.is_constant() {
             self.uses.push(register);
         }
     }
-    pub(crate) fn def_of(&mut self, register: Reg, parallel: Parallel, always: bool) {
+    pub fn def_of(&mut self, register: Reg, parallel: Parallel, always: bool) {
         if !register.is_constant() {
             self.defs.push(Def {
                 register,

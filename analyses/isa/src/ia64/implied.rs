@@ -8,74 +8,80 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, section 5.3, tables of dependencies.
 
-use super::Meaning;
-use super::{M, Operands};
-use crate::mir::{Branch, Class, File, Inst, Parallel, Reg};
-use syntax::ia64::Instruction;
+use super::effects::Meaning;
+use super::{
+    Branch, Class, Completer, File, Inst, Mnemonic, Opcode, Operands, Parallel, Reg, Type,
+};
 
 /// What the table says of instructions of the register stack engine: registers that are read, and written.
-const STACK: &[(&str, &[Reg], &[Reg])] = &[
+const STACK: &[(Opcode, &[Reg], &[Reg])] = &[
     (
-        "alloc",
+        Opcode::Alloc,
         &[Reg::PFS, Reg::RSC, Reg::RSE],
         &[Reg::CFM, Reg::BSPSTORE, Reg::RNAT, Reg::RSE],
     ),
     (
-        "flushrs",
+        Opcode::Flushrs,
         &[Reg::RSC, Reg::BSP, Reg::BSPSTORE, Reg::RNAT, Reg::RSE],
         &[Reg::BSPSTORE, Reg::RNAT, Reg::RSE],
     ),
     (
-        "loadrs",
+        Opcode::Loadrs,
         &[Reg::RSC, Reg::BSP, Reg::RNAT, Reg::RSE, Reg::CFM],
         &[Reg::BSPSTORE, Reg::RNAT, Reg::RSE],
     ),
     (
-        "cover",
+        Opcode::Cover,
         &[Reg::BSP, Reg::RSE, Reg::CFM],
         &[Reg::BSP, Reg::RSE, Reg::CFM],
     ),
-    ("clrrrb", &[Reg::CFM], &[Reg::CFM]),
-    ("epc", &[Reg::PFS], &[]),
+    (Opcode::Clrrrb, &[Reg::CFM], &[Reg::CFM]),
+    (Opcode::Epc, &[Reg::PFS], &[]),
 ];
 
-pub(super) fn implied(text: &Instruction, base: &str, operands: &Operands, inst: &mut Inst) {
-    if let Some((_, read, written)) = STACK.iter().find(|row| row.0 == base) {
+pub(super) fn implied(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Inst) {
+    let opcode = mnemonic.opcode();
+    if let Some((_, read, written)) = STACK.iter().find(|row| row.0 == opcode) {
         read.iter().for_each(|&one| inst.use_of(one));
         written
             .iter()
             .for_each(|&one| inst.def_of(one, Parallel::Alone, false));
     }
-    match base {
-        "ld8" if text.has("fill") => inst.use_of(Reg::UNAT),
+    match opcode {
+        Opcode::Ld8 if mnemonic.has(Completer::Fill) => inst.use_of(Reg::UNAT),
         // One bit each: spills of one group don't undo each other, as far as their addresses differ.
-        "st8" if text.has("spill") => inst.def_of(Reg::UNAT, Parallel::Or, false),
-        "ld16" => inst.def_of(Reg::CSD, Parallel::Alone, false),
-        "st16" => inst.use_of(Reg::CSD),
-        "cmp8xchg16" => {
+        Opcode::St8 if mnemonic.has(Completer::Spill) => {
+            inst.def_of(Reg::UNAT, Parallel::Or, false)
+        }
+        Opcode::Ld16 => inst.def_of(Reg::CSD, Parallel::Alone, false),
+        Opcode::St16 => inst.use_of(Reg::CSD),
+        Opcode::Cmp8xchg16 => {
             inst.use_of(Reg::CSD);
             inst.use_of(Reg::CCV);
         }
-        "cmpxchg1" | "cmpxchg2" | "cmpxchg4" | "cmpxchg8" => inst.use_of(Reg::CCV),
-        "alloc" | "flushrs" | "loadrs" => inst.first = true,
-        "cover" | "clrrrb" | "rfi" | "bsw" => inst.last = true,
-        "chk" => {
+        Opcode::Cmpxchg1 | Opcode::Cmpxchg2 | Opcode::Cmpxchg4 | Opcode::Cmpxchg8 => {
+            inst.use_of(Reg::CCV)
+        }
+        Opcode::Alloc | Opcode::Flushrs | Opcode::Loadrs => inst.first = true,
+        Opcode::Cover | Opcode::Clrrrb | Opcode::Rfi | Opcode::Bsw => inst.last = true,
+        Opcode::Chk => {
             inst.branch = Some(Branch::Check);
             if let Some(Meaning::Register(Reg {
                 file: File::Float, ..
             })) = operands.source(0)
             {
-                inst.unit = M;
+                inst.unit = Some(Type::M);
             }
         }
-        "frcpa" | "frsqrta" | "fprcpa" | "fprsqrta" => {
+        Opcode::Frcpa | Opcode::Frsqrta | Opcode::Fprcpa | Opcode::Fprsqrta => {
             for def in &mut inst.defs {
                 def.always |= def.register.file == File::Predicate;
             }
         }
         _ => {}
     }
-    inst.barrier |= inst.class == Class::System && !matches!(base, "nop" | "hint" | "brp");
+    inst.barrier |=
+        inst.class == Class::System && !matches!(opcode, Opcode::Nop | Opcode::Hint | Opcode::Brp);
     match inst.branch {
         Some(Branch::Call) => {
             inst.uses.extend([Reg::BSP, Reg::RSE]);
@@ -87,7 +93,7 @@ pub(super) fn implied(text: &Instruction, base: &str, operands: &Operands, inst:
         }
         _ => {}
     }
-    status(text, base, inst);
+    status(mnemonic, inst);
 }
 
 fn written(inst: &mut Inst, registers: &[Reg]) {
@@ -96,28 +102,29 @@ fn written(inst: &mut Inst, registers: &[Reg]) {
 }
 
 /// The fields of floating-point status that an operation works with.
-fn status(text: &Instruction, base: &str, inst: &mut Inst) {
-    let named = ["s0", "s1", "s2", "s3"];
-    let field = named.iter().position(|one| text.has(one)).unwrap_or(0) as u8;
+fn status(mnemonic: Mnemonic, inst: &mut Inst) {
+    let opcode = mnemonic.opcode();
+    let named = [Completer::S0, Completer::S1, Completer::S2, Completer::S3];
+    let field = named.iter().position(|&one| mnemonic.has(one)).unwrap_or(0) as u8;
     let arithmetic = match inst.class {
         Class::FloatArithmetic => true,
-        Class::FloatConvert => !text.has("xf"),
-        Class::FloatCompare => base == "fcmp",
+        Class::FloatConvert => !mnemonic.has(Completer::Xf),
+        Class::FloatCompare => opcode == Opcode::Fcmp,
         Class::FloatMisc => matches!(
-            base,
-            "fmin"
-                | "fmax"
-                | "famin"
-                | "famax"
-                | "fpmin"
-                | "fpmax"
-                | "fpamin"
-                | "fpamax"
-                | "fpcmp"
-                | "frcpa"
-                | "frsqrta"
-                | "fprcpa"
-                | "fprsqrta"
+            opcode,
+            Opcode::Fmin
+                | Opcode::Fmax
+                | Opcode::Famin
+                | Opcode::Famax
+                | Opcode::Fpmin
+                | Opcode::Fpmax
+                | Opcode::Fpamin
+                | Opcode::Fpamax
+                | Opcode::Fpcmp
+                | Opcode::Frcpa
+                | Opcode::Frsqrta
+                | Opcode::Fprcpa
+                | Opcode::Fprsqrta
         ),
         _ => false,
     };
@@ -125,15 +132,15 @@ fn status(text: &Instruction, base: &str, inst: &mut Inst) {
         inst.use_of(Reg::controls(field));
         inst.def_of(Reg::flags(field), Parallel::Or, false);
     }
-    match base {
+    match opcode {
         // It begins with the controls of the main field.
-        "fsetc" => {
+        Opcode::Fsetc => {
             inst.use_of(Reg::controls(0));
             inst.def_of(Reg::controls(field), Parallel::Alone, false);
         }
-        "fclrf" => inst.def_of(Reg::flags(field), Parallel::Alone, false),
+        Opcode::Fclrf => inst.def_of(Reg::flags(field), Parallel::Alone, false),
         // It compares with the flags of the main field, and asks which traps are on.
-        "fchkf" => inst
+        Opcode::Fchkf => inst
             .uses
             .extend([Reg::FPSR, Reg::flags(0), Reg::flags(field)]),
         _ => {}
