@@ -295,7 +295,7 @@ pub struct SymbolData {
     pub align: u32,
     /// Never written during the dispatch.
     pub read_only: bool,
-    /// Bytes of a constant initialiser.
+    /// Bytes of a constant initialiser; what is behind them is zero.
     pub initial: Option<Vec<u8>>,
     /// Elements of an array of resources: `Some(None)` is unbounded.
     pub resource_array: Option<Option<u32>>,

@@ -89,6 +89,7 @@ fn declare_symbol(text: &mut String, symbol: &SymbolData) -> Result<(), Refusal>
         Some(size) => {
             let _ = write!(text, "{space} .align {align} .b8 {name}[{}]", size.max(1));
             if let Some(bytes) = &symbol.initial
+                && !bytes.is_empty()
                 && symbol.space != Space::Shared
             {
                 let list: Vec<String> = bytes.iter().map(u8::to_string).collect();

@@ -37,9 +37,14 @@ impl Context<'_> {
         if !self.structs.is_exact(ty) {
             return None;
         }
-        if size > MAX_BYTES {
+        let e = match initializer {
             // Zeros need not be there to be known.
-            return matches!(initializer, Initializer::None).then(Contents::default);
+            Initializer::None => return Some(Contents::default()),
+            Initializer::Copy(e) => e,
+            Initializer::Paren(_) | Initializer::Brace(_) => return None,
+        };
+        if size > MAX_BYTES {
+            return None;
         }
         let mut bytes = vec![0u8; size as usize];
         let flexible = match ty {
@@ -50,13 +55,6 @@ impl Context<'_> {
             _ => false,
         };
         let mut addresses: Vec<Address> = Vec::new();
-        let e = match initializer {
-            Initializer::None => {
-                return Some(Contents { bytes, addresses });
-            }
-            Initializer::Copy(e) => e,
-            Initializer::Paren(_) | Initializer::Brace(_) => return None,
-        };
         let pieces = self.pieces(ty, e);
         if pieces.cut {
             return None;
