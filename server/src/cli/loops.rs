@@ -136,7 +136,7 @@ fn json_of(db: &Database, file: File, row: &Row) -> Value {
         .iter()
         .map(|link| {
             json!({
-                "mnemonic": link.mnemonic.as_str(),
+                "mnemonic": link.mnemonic.to_string(),
                 "latency": link.latency,
                 "distance": link.distance,
             })

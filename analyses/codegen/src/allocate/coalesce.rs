@@ -1,8 +1,9 @@
 //! Moves between registers that may be one.
 
-use crate::mir::Reg;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::{Liveness, Set};
+use crate::mir::{Reg, op};
+use isa::ia64::Opcode;
 use rustc_hash::FxHashSet;
 
 /// `to = from` of two virtual registers, if the operation is nothing else.
@@ -12,12 +13,12 @@ pub(super) fn moved(operation: &Operation) -> Option<(Virtual, Virtual)> {
         _ => return None,
     };
     let zero = Operand::fixed(Reg::R0);
-    match (&*operation.mnemonic, operation.predicate) {
-        ("mov", None) => match operation.sources[..] {
+    match (operation.opcode(), operation.predicate) {
+        (Opcode::Mov, None) => match operation.sources[..] {
             [Operand::Register(Name::Virtual(from))] => Some((to, from)),
             _ => None,
         },
-        ("cmp.eq.unc", Some(from)) => {
+        (Opcode::Cmp, Some(from)) if operation.mnemonic == op!("cmp.eq.unc") => {
             let plain = operation.targets.get(1) == Some(&Operand::fixed(Reg::P0))
                 && operation.sources[..] == [zero.clone(), zero];
             plain.then_some((to, from))

@@ -10,7 +10,9 @@
 
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::predicate::loops::innermost;
+use isa::ia64::{Branch, Opcode};
 use rustc_hash::FxHashSet;
 
 /// Registers that are held through a loop for this, at most.
@@ -82,7 +84,8 @@ pub(super) fn hoist(function: &mut Function) {
             }
         }
         let operations = &mut function.blocks[entry as usize].operations;
-        let leaves = |one: &Operation| one.base() == "br" && !one.mnemonic.starts_with("br.call");
+        let leaves =
+            |one: &Operation| one.opcode() == Opcode::Br && one.branch() != Some(Branch::Call);
         let at = operations
             .iter()
             .rposition(|one| !leaves(one))
@@ -94,34 +97,34 @@ pub(super) fn hoist(function: &mut Function) {
 /// The register that an operation computes, if it does nothing else.
 fn pure(function: &Function, operation: &Operation) -> Option<Virtual> {
     let known = matches!(
-        operation.base(),
-        "setf"
-            | "getf"
-            | "mov"
-            | "movl"
-            | "add"
-            | "adds"
-            | "addl"
-            | "sub"
-            | "shladd"
-            | "shl"
-            | "shr"
-            | "and"
-            | "or"
-            | "xor"
-            | "andcm"
-            | "extr"
-            | "dep"
-            | "shrp"
-            | "zxt1"
-            | "zxt2"
-            | "zxt4"
-            | "sxt1"
-            | "sxt2"
-            | "sxt4"
-            | "popcnt"
-            | "mux1"
-    ) || operation.mnemonic == "fcvt.xf";
+        operation.opcode(),
+        Opcode::Setf
+            | Opcode::Getf
+            | Opcode::Mov
+            | Opcode::Movl
+            | Opcode::Add
+            | Opcode::Adds
+            | Opcode::Addl
+            | Opcode::Sub
+            | Opcode::Shladd
+            | Opcode::Shl
+            | Opcode::Shr
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::Andcm
+            | Opcode::Extr
+            | Opcode::Dep
+            | Opcode::Shrp
+            | Opcode::Zxt1
+            | Opcode::Zxt2
+            | Opcode::Zxt4
+            | Opcode::Sxt1
+            | Opcode::Sxt2
+            | Opcode::Sxt4
+            | Opcode::Popcnt
+            | Opcode::Mux1
+    ) || operation.mnemonic == op!("fcvt.xf");
     let [Operand::Register(Name::Virtual(target))] = operation.targets[..] else {
         return None;
     };

@@ -7,18 +7,17 @@
 //!
 //! One pass over the blocks for each step; chains of jumps are followed as far as there are blocks.
 
+use crate::mir::Branch;
 use crate::mir::function::{Function, Operand, Operation};
 
 /// Where an unconditional jump goes.
 fn jump(operation: &Operation) -> Option<u32> {
     match (
-        operation.base(),
+        operation.branch(),
         operation.predicate,
         &operation.sources[..],
     ) {
-        ("br", None, [Operand::Block(to)]) if operation.mnemonic.starts_with("br.cond") => {
-            Some(*to)
-        }
+        (Some(Branch::Jump), None, [Operand::Block(to)]) => Some(*to),
         _ => None,
     }
 }
@@ -54,7 +53,7 @@ pub fn jumps(function: &mut Function) {
         .collect();
     for block in &mut function.blocks {
         let operations = block.operations.iter_mut();
-        for one in operations.filter(|one| one.mnemonic.starts_with("br.cond")) {
+        for one in operations.filter(|one| one.branch() == Some(Branch::Jump)) {
             for source in &mut one.sources {
                 if let Operand::Block(to) = source {
                     *to = ends[*to as usize];
@@ -94,13 +93,14 @@ mod tests {
     use super::*;
     use crate::mir::File;
     use crate::mir::function::Block;
+    use crate::mir::op;
 
     #[test]
     fn jumps_to_jumps_are_one() {
         let mut function = Function::default();
         let p = function.register(File::Predicate);
         let to = |block: u32, predicate| Operation {
-            mnemonic: "br.cond.sptk".into(),
+            mnemonic: op!("br.cond.sptk"),
             predicate,
             targets: Vec::new(),
             sources: vec![Operand::Block(block)],
@@ -108,7 +108,7 @@ mod tests {
             loc: ir::Loc::NONE,
         };
         let work = Operation {
-            mnemonic: "br.ret.sptk.many".into(),
+            mnemonic: op!("br.ret.sptk.many"),
             sources: Vec::new(),
             ..to(0, None)
         };

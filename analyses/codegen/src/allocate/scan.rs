@@ -6,6 +6,7 @@ use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{File, Reg};
 use crate::refusal::Refusal;
+use isa::ia64::{Branch, Opcode};
 
 /// Registers that may be used at most, of each file; for trying out what happens when they run out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,14 +189,14 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
                     touch(&mut out[one.0 as usize], position);
                 }
             }
-            if operation.mnemonic.starts_with("br.call") {
+            if operation.branch() == Some(Branch::Call) {
                 calls.push(position);
             }
-            let rotates = ["br.ctop", "br.wtop", "br.cexit", "br.wexit", "clrrrb"];
-            if rotates
-                .iter()
-                .any(|one| operation.mnemonic.starts_with(one))
-            {
+            let rotates = matches!(
+                operation.branch(),
+                Some(Branch::CountedRotating | Branch::WhileRotating)
+            );
+            if rotates || operation.opcode() == Opcode::Clrrrb {
                 rotations.push(position);
             }
         }

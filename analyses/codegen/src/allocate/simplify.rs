@@ -2,20 +2,18 @@
 
 use super::coalesce::moved;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::{File, Reg};
+use crate::mir::{Class, File, Reg};
+use isa::ia64::Opcode;
 
 /// Whether it does something beside writing its targets.
 fn has_effect(operation: &Operation) -> bool {
-    let base = operation.base();
-    let memory = base.starts_with("st")
-        || base.starts_with("xchg")
-        || base.starts_with("cmpxchg")
-        || base.starts_with("fetchadd")
-        || base == "lfetch"
-        || base == "chk";
-    memory
-        || base == "br"
-        || matches!(base, "mf" | "break" | "alloc" | "nop" | "clrrrb" | "invala")
+    let base = operation.opcode();
+    use Class::{Branch, Check, FloatStore, Prefetch, Semaphore, Store};
+    let class = operation.class();
+    matches!(
+        class,
+        Store | FloatStore | Semaphore | Prefetch | Check | Branch
+    ) || matches!(base, Opcode::Mf | Opcode::Break | Opcode::Alloc | Opcode::Nop | Opcode::Clrrrb | Opcode::Invala)
         || operation.memory.as_ref().is_some_and(|memory| memory.volatile)
         || operation.targets.is_empty()
         || operation.targets.iter().any(|one| {
@@ -112,7 +110,10 @@ pub(super) fn sink(function: &mut Function) {
             let made = block.operations[..at].iter().rposition(|one| {
                 one.targets[..] == [Operand::register(from)]
                     && one.predicate.is_none()
-                    && matches!(one.base(), "adds" | "add" | "shladd" | "sub")
+                    && matches!(
+                        one.opcode(),
+                        Opcode::Adds | Opcode::Add | Opcode::Shladd | Opcode::Sub
+                    )
             });
             let free = made.filter(|&made| {
                 let sources: Vec<Virtual> = block.operations[made].reads().collect();
@@ -153,7 +154,7 @@ pub(super) fn post_increment(function: &mut Function) {
 /// The access that may take the step at `at` over.
 fn stepping(operations: &[Operation], at: usize) -> Option<usize> {
     let step = &operations[at];
-    if step.predicate.is_some() || step.mnemonic != "adds" {
+    if step.predicate.is_some() || step.opcode() != Opcode::Adds {
         return None;
     }
     let (
@@ -176,9 +177,10 @@ fn stepping(operations: &[Operation], at: usize) -> Option<usize> {
         if !writes && reads == 0 {
             continue;
         }
-        let kind = operation.base();
-        let plain =
-            (kind.starts_with("ld") || kind.starts_with("st")) && kind != "ld16" && kind != "st16";
+        let plain = matches!(
+            operation.class(),
+            Class::Load | Class::FloatLoad | Class::Store | Class::FloatStore
+        ) && !matches!(operation.opcode(), Opcode::Ld16 | Opcode::St16);
         let address = operation.targets.iter().chain(&operation.sources);
         let once = reads == 1
             && address

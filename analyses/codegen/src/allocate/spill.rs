@@ -4,9 +4,10 @@
 use super::Allocation;
 use super::scan::{ADDRESS_AWAY, FLOAT_AWAY, GENERAL_AWAY, PREDICATE_AWAY, Place, behind};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
+use isa::ia64::{Class, Completer, Mnemonic};
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 
 struct Writer {
     out: Vec<Operation>,
@@ -19,12 +20,12 @@ impl Writer {
     fn push(
         &mut self,
         predicate: Option<Virtual>,
-        mnemonic: &str,
+        mnemonic: Mnemonic,
         targets: Vec<Operand>,
         sources: Vec<Operand>,
     ) {
         self.out.push(Operation {
-            mnemonic: SmolStr::from(mnemonic),
+            mnemonic,
             predicate,
             targets,
             sources,
@@ -36,7 +37,7 @@ impl Writer {
         let place = Operand::Symbol(crate::target::ia64::emit::spilled(offset));
         self.push(
             None,
-            "adds",
+            op!("adds"),
             vec![ADDRESS_AWAY.into()],
             vec![place, Reg::general(12).into()],
         );
@@ -45,19 +46,23 @@ impl Writer {
         self.address(offset);
         let at = Operand::Address(Name::Fixed(ADDRESS_AWAY));
         match to.file {
-            File::Float => self.push(None, "ldf.fill", vec![to.into()], vec![at]),
+            File::Float => self.push(None, op!("ldf.fill"), vec![to.into()], vec![at]),
             File::Predicate => {
                 let word = Reg::general(GENERAL_AWAY[0]);
-                self.push(None, "ld8", vec![word.into()], vec![at]);
+                self.push(None, op!("ld8"), vec![word.into()], vec![at]);
                 self.push(
                     None,
-                    "cmp.ne",
+                    op!("cmp.ne"),
                     vec![to.into(), Reg::P0.into()],
                     vec![Reg::R0.into(), word.into()],
                 );
             }
             _ => {
-                let mnemonic = if self.speculative { "ld8.fill" } else { "ld8" };
+                let mnemonic = if self.speculative {
+                    op!("ld8.fill")
+                } else {
+                    op!("ld8")
+                };
                 self.push(None, mnemonic, vec![to.into()], vec![at]);
             }
         }
@@ -67,15 +72,19 @@ impl Writer {
         self.address(offset);
         let at = Operand::Address(Name::Fixed(ADDRESS_AWAY));
         match from.file {
-            File::Float => self.push(None, "stf.spill", vec![at], vec![from.into()]),
+            File::Float => self.push(None, op!("stf.spill"), vec![at], vec![from.into()]),
             File::Predicate => {
                 let word = Reg::general(GENERAL_AWAY[0]);
-                self.push(None, "mov", vec![word.into()], vec![Reg::R0.into()]);
-                self.push(predicate, "mov", vec![word.into()], vec![1.into()]);
-                self.push(None, "st8", vec![at], vec![word.into()]);
+                self.push(None, op!("mov"), vec![word.into()], vec![Reg::R0.into()]);
+                self.push(predicate, op!("mov"), vec![word.into()], vec![1.into()]);
+                self.push(None, op!("st8"), vec![at], vec![word.into()]);
             }
             _ => {
-                let mnemonic = if self.speculative { "st8.spill" } else { "st8" };
+                let mnemonic = if self.speculative {
+                    op!("st8.spill")
+                } else {
+                    op!("st8")
+                };
                 self.push(None, mnemonic, vec![at], vec![from.into()]);
             }
         }
@@ -119,8 +128,8 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
         .iter()
         .flat_map(|block| &block.operations)
         .any(|one| {
-            one.base().starts_with("ld")
-                && (one.mnemonic.contains(".s") || one.mnemonic.contains(".sa"))
+            matches!(one.class(), Class::Load | Class::FloatLoad)
+                && one.mnemonic.has_any(&[Completer::S, Completer::Sa])
         });
     let mut writer = Writer {
         out: Vec::new(),
@@ -132,7 +141,7 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
         let Some(from) = from else { continue };
         match places[param.0 as usize] {
             Place::Register(to) if to != from => {
-                writer.push(None, "mov", vec![to.into()], vec![from.into()]);
+                writer.push(None, op!("mov"), vec![to.into()], vec![from.into()]);
             }
             Place::Memory => writer.store(from, offsets[&param], None),
             _ => {}

@@ -3,16 +3,18 @@
 use super::*;
 use crate::machine;
 use crate::mir::function::{Block, Function, Operand, Virtual};
+use crate::mir::op;
 use ir::Loc;
+use isa::ia64::Mnemonic;
 
 fn operation(
-    mnemonic: &str,
+    mnemonic: Mnemonic,
     predicate: Option<Virtual>,
     targets: &[Operand],
     sources: &[Operand],
 ) -> Operation {
     Operation {
-        mnemonic: mnemonic.into(),
+        mnemonic,
         predicate,
         targets: targets.to_vec(),
         sources: sources.to_vec(),
@@ -46,15 +48,15 @@ fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_re
             &[zero, a.into()],
         )
     };
-    let use_of_p = operation("mov", Some(p), &[b.into()], &[1.into()]);
-    let sets = function(vec![compare("cmp.eq.or"), use_of_p.clone()], &files);
+    let use_of_p = operation(op!("mov"), Some(p), &[b.into()], &[1.into()]);
+    let sets = function(vec![compare(op!("cmp.eq.or")), use_of_p.clone()], &files);
     assert!(Liveness::of(&sets).enters(0, p));
-    let writes = function(vec![compare("cmp.eq"), use_of_p], &files);
+    let writes = function(vec![compare(op!("cmp.eq")), use_of_p], &files);
     assert!(!Liveness::of(&writes).enters(0, p));
 
-    let clear = operation("mov", None, &[a.into()], &[0.into()]);
-    let add = operation("add", None, &[b.into()], &[a.into(), a.into()]);
-    let jump = operation("br.cond", Some(p), &[], &[Operand::Block(1)]);
+    let clear = operation(op!("mov"), None, &[a.into()], &[0.into()]);
+    let add = operation(op!("add"), None, &[b.into()], &[a.into(), a.into()]);
+    let jump = operation(op!("br.cond"), Some(p), &[], &[Operand::Block(1)]);
     let mut out = function(vec![jump, clear.clone()], &files);
     out.blocks.push(Block {
         operations: vec![add],
@@ -75,11 +77,11 @@ fn what_is_written_and_read_under_one_predicate_begins_there() {
         File::General,
         File::Predicate,
     ];
-    let read = |predicate| operation("add", predicate, &[b.into()], &[a.into(), a.into()]);
-    let write = operation("mov", Some(p), &[a.into()], &[1.into()]);
+    let read = |predicate| operation(op!("add"), predicate, &[b.into()], &[a.into(), a.into()]);
+    let write = operation(op!("mov"), Some(p), &[a.into()], &[1.into()]);
     let other = |predicate: Virtual| {
         operation(
-            "cmp.eq",
+            op!("cmp.eq"),
             None,
             &[predicate.into()],
             &[Reg::R0.into(), Reg::R0.into()],
@@ -102,30 +104,40 @@ fn moves_go_and_what_has_no_register_is_in_memory() {
     let many: Vec<Virtual> = (0..200).map(|_| made.register(File::General)).collect();
     let mut operations = Vec::new();
     for (at, &one) in many.iter().enumerate() {
-        operations.push(operation("mov", None, &[one.into()], &[(at as i64).into()]));
+        operations.push(operation(
+            op!("mov"),
+            None,
+            &[one.into()],
+            &[(at as i64).into()],
+        ));
     }
     let mut sum = made.register(File::General);
-    operations.push(operation("mov", None, &[sum.into()], &[Reg::R0.into()]));
+    operations.push(operation(
+        op!("mov"),
+        None,
+        &[sum.into()],
+        &[Reg::R0.into()],
+    ));
     for &one in &many {
         let next = made.register(File::General);
         operations.push(operation(
-            "add",
+            op!("add"),
             None,
             &[next.into()],
             &[sum.into(), one.into()],
         ));
         let moved = made.register(File::General);
-        operations.push(operation("mov", None, &[moved.into()], &[next.into()]));
+        operations.push(operation(op!("mov"), None, &[moved.into()], &[next.into()]));
         sum = moved;
     }
     operations.push(operation(
-        "mov",
+        op!("mov"),
         None,
         &[Reg::general(8).into()],
         &[sum.into()],
     ));
     operations.push(operation(
-        "br.ret.sptk.many",
+        op!("br.ret.sptk.many"),
         None,
         &[],
         &[Reg::branch(0).into()],
@@ -133,7 +145,7 @@ fn moves_go_and_what_has_no_register_is_in_memory() {
     made.blocks[0].operations = operations;
     simplify(&mut made);
     let moves = made.blocks[0].operations.iter().filter(|one| {
-        one.mnemonic == "mov"
+        one.mnemonic == op!("mov")
             && one.sources[0].virtual_register().is_some()
             && one.targets[0].virtual_register().is_some()
     });

@@ -13,6 +13,7 @@
 
 use super::{File, Reg};
 use crate::refusal::Refused;
+use isa::ia64::{Branch, Class, Completer, Mnemonic, Opcode};
 use smol_str::SmolStr;
 
 /// A register before allocation: an index into `Function::registers`.
@@ -84,8 +85,7 @@ pub struct Reference {
 /// One machine operation: `(predicate) targets = mnemonic sources`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Operation {
-    /// With its completers: `cmp.lt.unc`.
-    pub mnemonic: SmolStr,
+    pub mnemonic: Mnemonic,
     /// `None`: always.
     pub predicate: Option<Virtual>,
     /// In front of `=`.
@@ -151,20 +151,17 @@ pub struct Function {
     pub outgoing: u32,
     /// Whether it calls: the return address and `gp` do not stay where they are.
     pub calls: bool,
-    /// What has no code and is there as an operation `REFUSED`, whose source is the number in this list. There is no code of
+    /// What has no code and is there as a pseudo-operation `refused`, whose source is the number in this list. There is no code of
     /// such a function, but bounds of the loops that hold none of them.
     pub refused: Vec<Refused>,
 }
-
-/// The mnemonic of what has no code.
-pub const REFUSED: &str = "refused";
 
 impl Function {
     /// Why an operation has no code.
     #[must_use]
     pub fn refusal(&self, operation: &Operation) -> Option<&Refused> {
         match operation.sources.first() {
-            Some(&Operand::Number(number)) if operation.mnemonic == REFUSED => {
+            Some(&Operand::Number(number)) if operation.opcode() == Opcode::Refused => {
                 self.refused.get(usize::try_from(number).ok()?)
             }
             _ => None,
@@ -245,9 +242,9 @@ impl Operand {
 impl Operation {
     /// One that always executes, touches no memory of the source, and stands nowhere in it.
     #[must_use]
-    pub fn plain(mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
+    pub fn plain(mnemonic: Mnemonic, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
         Operation {
-            mnemonic: mnemonic.into(),
+            mnemonic,
             predicate: None,
             targets,
             sources,
@@ -255,10 +252,20 @@ impl Operation {
             loc: ir::Loc::NONE,
         }
     }
-    /// The mnemonic up to its first point.
+    /// The opcode without its completers.
     #[must_use]
-    pub fn base(&self) -> &str {
-        self.mnemonic.split('.').next().unwrap_or("")
+    pub const fn opcode(&self) -> Opcode {
+        self.mnemonic.opcode()
+    }
+    /// The class of the opcode; that of `mov` and of shifts depends on the operands besides.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.mnemonic.row().class
+    }
+    /// The way in which it leaves its block, if it is a branch.
+    #[must_use]
+    pub fn branch(&self) -> Option<Branch> {
+        self.mnemonic.branch()
     }
     /// Virtual registers of operands and the predicate, in the order of the text, repetitions included.
     pub fn virtual_registers(&self) -> impl Iterator<Item = Virtual> + '_ {
@@ -276,13 +283,10 @@ impl Operation {
         if self.sources.len() < 2 {
             return None;
         }
-        let kind = self.base();
-        let operands = if kind.starts_with("st") {
-            &self.targets
-        } else if kind.starts_with("ld") || kind == "lfetch" {
-            &self.sources
-        } else {
-            return None;
+        let operands = match self.class() {
+            Class::Store | Class::FloatStore => &self.targets,
+            Class::Load | Class::FloatLoad | Class::Prefetch => &self.sources,
+            _ => return None,
         };
         let mut addresses = operands.iter().filter_map(|one| match one {
             Operand::Address(name) => Some(*name),
@@ -316,17 +320,14 @@ impl Operation {
     /// A compare that only ever sets or clears its targets.
     #[must_use]
     pub fn is_parallel(&self) -> bool {
-        let mut completers = self.mnemonic.split('.').skip(1);
-        matches!(
-            self.base(),
-            "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
-        ) && completers.any(|one| matches!(one, "and" | "or" | "andcm" | "orcm"))
+        use Completer::{And, Andcm, Or, Orcm};
+        let compares = matches!(self.class(), Class::Compare | Class::FloatCompare);
+        compares && self.mnemonic.has_any(&[And, Or, Andcm, Orcm])
     }
     /// Whether it writes its targets whatever its predicate is: else old values may stay in them.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        let mut completers = self.mnemonic.split('.').skip(1);
-        !self.is_parallel() && (self.predicate.is_none() || completers.any(|one| one == "unc"))
+        !self.is_parallel() && (self.predicate.is_none() || self.mnemonic.has(Completer::Unc))
     }
 }
 
@@ -366,12 +367,7 @@ impl Function {
             })
             .collect();
         let leaves = operations.last().is_some_and(|last| {
-            last.predicate.is_none()
-                && (last.mnemonic.starts_with("br.ret")
-                    || last.mnemonic.starts_with("br.cond")
-                    || last.mnemonic == "br"
-                    || last.mnemonic.starts_with("br.few")
-                    || last.mnemonic.starts_with("br.many"))
+            last.predicate.is_none() && matches!(last.branch(), Some(Branch::Jump | Branch::Return))
         });
         if !leaves && (block as usize) + 1 < self.blocks.len() {
             out.push(block + 1);

@@ -8,3 +8,11 @@ pub(crate) mod relations;
 
 pub use isa::ia64::{Access, Branch, Class, Def, File, Inst, Memory, Parallel, Reg, register};
 pub use relations::{Promise, PromiseKind};
+
+/// A mnemonic that stands in the source: the compiler checks it.
+macro_rules! op {
+    ($text:literal) => {
+        const { ::isa::ia64::Mnemonic::literal($text) }
+    };
+}
+pub(crate) use op;

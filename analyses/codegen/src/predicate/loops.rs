@@ -4,6 +4,7 @@
 //! block that dominates it; innermost, if no other such block is in it.
 
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use isa::ia64::{Branch, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where control goes from a piece.
@@ -194,7 +195,7 @@ impl Dominators {
 
 /// Whether control always leaves behind it.
 fn always(operation: &Operation) -> bool {
-    operation.predicate.is_none() && operation.base() == "br"
+    operation.predicate.is_none() && operation.opcode() == Opcode::Br
 }
 
 /// Cuts the blocks of a loop; the first piece is where it starts. `Err`: an operation that is no plain jump.
@@ -212,7 +213,7 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
         let mut from = 0;
         let mut ended = false;
         for (at, one) in operations.iter().enumerate() {
-            if one.base() != "br" && one.base() != "brl" {
+            if one.opcode() != Opcode::Br && one.opcode() != Opcode::Brl {
                 continue;
             }
             let target = match (&one.sources[..], plain(one)) {
@@ -263,10 +264,5 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
 }
 
 fn plain(operation: &Operation) -> bool {
-    operation.mnemonic.split('.').skip(1).all(|one| {
-        matches!(
-            one,
-            "cond" | "few" | "many" | "sptk" | "spnt" | "dptk" | "dpnt" | "clr"
-        )
-    })
+    matches!(operation.branch(), None | Some(Branch::Jump))
 }

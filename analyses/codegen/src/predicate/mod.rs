@@ -24,11 +24,13 @@ pub mod loops;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::mir::op;
 use crate::mir::register::Reg;
 use ir::Loc;
+use isa::ia64::{Completer, Mnemonic, Opcode};
 use loops::{Next, Piece, Region, pieces};
 use rustc_hash::{FxHashMap, FxHashSet};
-use smol_str::{SmolStr, format_smolstr};
+use smol_str::SmolStr;
 use std::collections::BTreeSet;
 
 /// Registers of a function that still grows.
@@ -78,7 +80,7 @@ pub enum Unconvertible {
     #[error("calls {}", callee(.0.as_deref()))]
     Call(Option<SmolStr>, Loc),
     #[error("has a branch `{0}` that is no plain jump")]
-    Branch(SmolStr, Loc),
+    Branch(Mnemonic, Loc),
     #[error("has a condition that {0}")]
     Condition(&'static str, Loc),
     #[error("has a cycle inside that is no loop")]
@@ -121,15 +123,15 @@ pub fn convert(
     region: &Region,
     liveness: &Liveness,
 ) -> Result<Body, Unconvertible> {
-    let pieces = pieces(function, region).map_err(|branch| match branch.mnemonic.as_str() {
-        name if name.starts_with("br.call") || name.starts_with("brl.call") => {
+    let pieces = pieces(function, region).map_err(|branch| match branch.branch() {
+        Some(crate::mir::Branch::Call) => {
             let callee = branch.sources.iter().find_map(|source| match source {
                 Operand::Symbol(name) => Some(name.clone()),
                 _ => None,
             });
             Unconvertible::Call(callee, branch.loc)
         }
-        _ => Unconvertible::Branch(branch.mnemonic.clone(), branch.loc),
+        _ => Unconvertible::Branch(branch.mnemonic, branch.loc),
     })?;
     let order = order(&pieces)?;
     let turned = turns(&pieces);
@@ -342,36 +344,32 @@ fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
 #[must_use]
 pub fn is_compare(operation: &Operation) -> bool {
     matches!(
-        operation.base(),
-        "cmp" | "cmp4" | "tbit" | "tnat" | "fcmp" | "fclass"
+        operation.opcode(),
+        Opcode::Cmp | Opcode::Cmp4 | Opcode::Tbit | Opcode::Tnat | Opcode::Fcmp | Opcode::Fclass
     )
 }
 
 /// The compare that writes its targets even where it does not execute.
 #[must_use]
-pub fn unconditional(mnemonic: &str) -> SmolStr {
-    let mut parts = mnemonic.split('.');
-    if mnemonic.split('.').any(|one| one == "unc") {
-        return mnemonic.into();
+pub fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
+    if mnemonic.has(Completer::Unc) {
+        return mnemonic;
     }
-    let head = [parts.next().unwrap_or(""), parts.next().unwrap_or("")].join(".");
-    let rest: Vec<&str> = parts.collect();
-    match rest.is_empty() {
-        true => format_smolstr!("{head}.unc"),
-        false => format_smolstr!("{head}.unc.{}", rest.join(".")),
-    }
+    let mut completers: Vec<Completer> = mnemonic.completers().collect();
+    completers.insert(1.min(completers.len()), Completer::Unc);
+    Mnemonic::new(mnemonic.opcode(), &completers)
 }
 
 /// `(predicate) cmp.relation targets = r0, r0`
 #[must_use]
 pub fn constant_compare(
-    mnemonic: &str,
+    mnemonic: Mnemonic,
     predicate: Option<Virtual>,
     targets: [Operand; 2],
     loc: Loc,
 ) -> Operation {
     Operation {
-        mnemonic: mnemonic.into(),
+        mnemonic,
         predicate,
         targets: targets.to_vec(),
         sources: vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
@@ -438,7 +436,7 @@ impl Converter<'_> {
     fn under(&mut self, own: Virtual, guard: Option<Virtual>, yes: Virtual, no: Operand, loc: Loc) {
         let flag = self.function.register(File::General);
         let number = |number: i64, predicate: Option<Virtual>| Operation {
-            mnemonic: "mov".into(),
+            mnemonic: op!("mov"),
             predicate,
             targets: vec![Operand::register(flag)],
             sources: vec![Operand::Number(number)],
@@ -449,11 +447,10 @@ impl Converter<'_> {
         self.out.push(number(1, Some(own)));
         self.out.push(Operation {
             mnemonic: if guard.is_some() {
-                "cmp.ne.unc"
+                op!("cmp.ne.unc")
             } else {
-                "cmp.ne"
-            }
-            .into(),
+                op!("cmp.ne")
+            },
             predicate: guard,
             targets: vec![Operand::register(yes), no],
             sources: vec![Operand::register(flag), Operand::fixed(Reg::R0)],
@@ -478,11 +475,15 @@ impl Converter<'_> {
         let join = self.function.register(File::Predicate);
         let targets = || [Operand::register(join), Operand::fixed(Reg::P0)];
         self.out
-            .push(constant_compare("cmp.ne", None, targets(), Loc::NONE));
+            .push(constant_compare(op!("cmp.ne"), None, targets(), Loc::NONE));
         for one in condition {
             let from = side(&self.sides, one);
-            self.out
-                .push(constant_compare("cmp.eq.or", from, targets(), Loc::NONE));
+            self.out.push(constant_compare(
+                op!("cmp.eq.or"),
+                from,
+                targets(),
+                Loc::NONE,
+            ));
         }
         self.joins.insert(piece, join);
         Some(join)
@@ -552,7 +553,7 @@ impl Converter<'_> {
         let Some(own) = operation.predicate else {
             operation.predicate = Some(guard);
             if is_compare(operation) && certain && fresh {
-                operation.mnemonic = unconditional(&operation.mnemonic);
+                operation.mnemonic = unconditional(operation.mnemonic);
             }
             return Ok(());
         };

@@ -35,7 +35,7 @@ pub(crate) fn operation(
     sources: Vec<Operand>,
 ) -> Operation {
     Operation {
-        mnemonic: mnemonic.into(),
+        mnemonic: isa::ia64::Mnemonic::parse(mnemonic).expect("a mnemonic of the table"),
         predicate,
         targets,
         sources,

@@ -55,7 +55,7 @@ pub(crate) fn print(function: &Function) -> Option<String> {
         let _ = writeln!(out, ".b{number}:");
         if block.cycles.is_empty() {
             for operation in &block.operations {
-                if operation.mnemonic.starts_with("br.ret") {
+                if operation.branch() == Some(lockstep_codegen::mir::Branch::Return) {
                     out.push_str("\tmov pr = r3, -1 ;;\n");
                 }
                 let _ = writeln!(out, "\t{} ;;", text(operation, &register, &label));

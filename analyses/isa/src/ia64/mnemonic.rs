@@ -8,7 +8,7 @@
 //! Both walk over the slots of the table once; no slot is gone back to.
 
 use super::opcodes::{Row, is_equal};
-use super::{Completer, Opcode};
+use super::{Branch, Completer, Opcode};
 use std::fmt;
 
 /// Completers of a mnemonic, at most: `ld8.c.clr.acq.nt1`.
@@ -32,21 +32,38 @@ pub enum UnknownMnemonic {
 }
 
 impl Mnemonic {
-    /// An opcode that needs no completers, without any.
+    /// An opcode with completers in their order.
     ///
-    /// Panics where it needs some.
+    /// In debug builds it panics where the opcode does not take them.
     #[must_use]
-    pub fn plain(opcode: Opcode) -> Mnemonic {
-        let made = Mnemonic {
+    pub fn new(opcode: Opcode, completers: &[Completer]) -> Mnemonic {
+        let mut made = Mnemonic {
             opcode,
             completers: [None; MOST],
         };
+        for (to, &from) in made.completers.iter_mut().zip(completers) {
+            *to = Some(from);
+        }
         debug_assert!(
-            completers_of(b"", opcode.row().completers.as_bytes()).is_some(),
-            "`{}` needs completers",
-            opcode.name()
+            Mnemonic::of_bytes(made.to_string().as_bytes()) == Some(made)
+                && completers.len() <= MOST,
+            "`{made}` is no mnemonic"
         );
         made
+    }
+
+    /// The same with a completer behind its own.
+    #[must_use]
+    pub fn followed_by(self, completer: Completer) -> Mnemonic {
+        let all: Vec<Completer> = self.completers().chain([completer]).collect();
+        Mnemonic::new(self.opcode, &all)
+    }
+
+    /// The same completers behind another opcode.
+    #[must_use]
+    pub fn with_opcode(self, opcode: Opcode) -> Mnemonic {
+        let all: Vec<Completer> = self.completers().collect();
+        Mnemonic::new(opcode, &all)
     }
 
     /// The mnemonic of a text that stands in the source: a misspelt one does not compile where this is evaluated in a `const`.
@@ -84,6 +101,21 @@ impl Mnemonic {
         }
     }
 
+    /// The way in which it leaves its block: of `br` and `brl`.
+    #[must_use]
+    pub fn branch(self) -> Option<Branch> {
+        if !matches!(self.opcode, Opcode::Br | Opcode::Brl) {
+            return None;
+        }
+        Some(match self.completers[0] {
+            Some(Completer::Call) => Branch::Call,
+            Some(Completer::Ret) => Branch::Return,
+            Some(Completer::Cloop) => Branch::Counted,
+            Some(Completer::Ctop | Completer::Cexit) => Branch::CountedRotating,
+            Some(Completer::Wtop | Completer::Wexit) => Branch::WhileRotating,
+            _ => Branch::Jump,
+        })
+    }
     #[must_use]
     pub const fn opcode(self) -> Opcode {
         self.opcode
@@ -118,7 +150,7 @@ impl fmt::Display for Mnemonic {
 
 impl fmt::Debug for Mnemonic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        write!(f, "\"{self}\"")
     }
 }
 

@@ -336,6 +336,8 @@ opcodes! {
         Probe "probe" M 0 "rw.fault|r.fault|w.fault|r|w";
         Fc "fc" M 0 "?i";
         Halt "halt" M 0 "";
+        // A pseudo-operation: what has no code. No text has it.
+        Refused "refused" ANY 0 "";
     }
 }
 
@@ -360,6 +362,39 @@ impl Opcode {
         }
         None
     }
+}
+
+macro_rules! by_bytes {
+    ($($(#[$doc:meta])* $name:ident: $($bytes:literal => $opcode:ident),*;)*) => {
+        /// The opcodes of an operation by the bytes that it works on.
+        ///
+        /// # Panics
+        /// Where there is none of so many bytes.
+        impl Opcode {
+            $(
+                $(#[$doc])*
+                #[must_use]
+                pub const fn $name(bytes: u32) -> Opcode {
+                    match bytes {
+                        $($bytes => Opcode::$opcode,)*
+                        _ => panic!("no operation of so many bytes"),
+                    }
+                }
+            )*
+        }
+    };
+}
+
+by_bytes! {
+    /// The load of a general register.
+    load: 1 => Ld1, 2 => Ld2, 4 => Ld4, 8 => Ld8, 16 => Ld16;
+    /// The store of a general register.
+    store: 1 => St1, 2 => St2, 4 => St4, 8 => St8, 16 => St16;
+    fetch_add: 4 => Fetchadd4, 8 => Fetchadd8;
+    exchange: 1 => Xchg1, 2 => Xchg2, 4 => Xchg4, 8 => Xchg8;
+    compare_exchange: 1 => Cmpxchg1, 2 => Cmpxchg2, 4 => Cmpxchg4, 8 => Cmpxchg8;
+    zero_extend: 1 => Zxt1, 2 => Zxt2, 4 => Zxt4;
+    sign_extend: 1 => Sxt1, 2 => Sxt2, 4 => Sxt4;
 }
 
 pub(super) const fn is_equal(one: &[u8], other: &[u8]) -> bool {

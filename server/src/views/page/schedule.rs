@@ -237,11 +237,10 @@ fn schedule(mut operations: Vec<OperationRow>, row: &Row, places: &Places<'_>) -
         }
         operation.cycle = operation.cycle.min(interval - 1);
         let on_line = operation.line.is_some_and(|line| lines.contains(&line));
-        let base = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+        let opcode = operation.mnemonic.split('.').next().unwrap_or("");
         operation.critical = limits
             && on_line
-            && (report.critical.iter())
-                .any(|link| base(&link.mnemonic) == base(&operation.mnemonic));
+            && (report.critical.iter()).any(|link| link.mnemonic.opcode().name() == opcode);
     }
     let most = |kind: &str| {
         let of_cycle = |cycle: u32| {

@@ -17,8 +17,9 @@ use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference
 use crate::predicate::loops::{Region, dominators};
 use crate::predicate::{Body, Set};
 use crate::target::ia64::operation::Described;
+use isa::ia64::Mnemonic;
+use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 use std::collections::BTreeMap;
 
 const DEPTH: usize = 64;
@@ -190,23 +191,23 @@ impl<'a> Values<'a> {
 
 /// What an operation computes, where that is a linear form of its operands.
 fn sum(operation: &Operation, of: &mut dyn FnMut(&Operand) -> Option<Linear>) -> Option<Linear> {
-    match (operation.base(), &operation.sources[..]) {
-        ("add" | "adds" | "addl", [one, other]) => {
+    match (operation.opcode(), &operation.sources[..]) {
+        (Opcode::Add | Opcode::Adds | Opcode::Addl, [one, other]) => {
             let (one, other) = (of(one)?, of(other)?);
             Some(one.plus(&other, 1))
         }
-        ("sub", [one, other]) => {
+        (Opcode::Sub, [one, other]) => {
             let (one, other) = (of(one)?, of(other)?);
             Some(one.plus(&other, -1))
         }
-        ("shladd", [one, Operand::Number(by @ 0..=4), other]) => {
+        (Opcode::Shladd, [one, Operand::Number(by @ 0..=4), other]) => {
             let (one, other) = (of(one)?, of(other)?);
             Some(other.plus(&one, 1 << by))
         }
-        ("shl", [one, Operand::Number(by @ 0..=62)]) => {
+        (Opcode::Shl, [one, Operand::Number(by @ 0..=62)]) => {
             Some(Linear::default().plus(&of(one)?, 1 << by))
         }
-        ("mov" | "movl", [one]) => of(one),
+        (Opcode::Mov | Opcode::Movl, [one]) => of(one),
         _ => None,
     }
 }
@@ -278,7 +279,7 @@ pub(super) fn from_above(
 struct Walk<'w, 'f> {
     forms: &'w mut [&'f mut Linear],
     /// By extension and what is extended, as it is here: the term.
-    extended: FxHashMap<(SmolStr, Virtual), u32>,
+    extended: FxHashMap<(Mnemonic, Virtual), u32>,
     next: u32,
 }
 
@@ -324,11 +325,11 @@ impl Walk<'_, '_> {
         let written: Vec<Virtual> = operation.writes().collect();
         if let (true, &[name]) = (plain, &written[..]) {
             let mut form = sum(operation, &mut of);
-            if let ("sxt4" | "zxt4", [Operand::Register(Name::Virtual(source))], None) =
-                (operation.mnemonic.as_str(), &operation.sources[..], &form)
+            if let (Opcode::Sxt4 | Opcode::Zxt4, [Operand::Register(Name::Virtual(source))], None) =
+                (operation.opcode(), &operation.sources[..], &form)
                 && self.counts(name)
             {
-                let key = (operation.mnemonic.clone(), *source);
+                let key = (operation.mnemonic, *source);
                 let term = match self.extended.get(&key) {
                     Some(&known) => known,
                     None => self.fresh(),

@@ -36,10 +36,11 @@ use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::Access;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::pipeline::graph::Schedule;
 use crate::target::ia64::operation::Described;
+use isa::ia64::Completer;
 use rustc_hash::{FxHashMap, FxHashSet};
-use smol_str::format_smolstr;
 
 /// Loads of one loop.
 const LOADS: usize = 8;
@@ -110,8 +111,8 @@ pub(super) fn advanced(
     let left = given.exits.iter().flat_map(LoopExit::left);
     checked.extend(left.map(|(name, _)| name));
     let mnemonic = |operation: &Operation| {
-        let how = if guarded { "sa" } else { "a" };
-        format_smolstr!("{}.{how}", operation.mnemonic)
+        let how = if guarded { Completer::Sa } else { Completer::A };
+        operation.mnemonic.followed_by(how)
     };
     // By place: the checks that stand behind the item.
     let mut checks: FxHashMap<usize, Vec<Item>> = FxHashMap::default();
@@ -145,7 +146,7 @@ pub(super) fn advanced(
             covers.sort_unstable();
             checks.entry(last).or_default().push(Item {
                 operation: Operation {
-                    mnemonic: "chk.a.nc".into(),
+                    mnemonic: op!("chk.a.nc"),
                     predicate: None,
                     targets: Vec::new(),
                     sources: vec![Operand::register(value), Operand::Block(0)],

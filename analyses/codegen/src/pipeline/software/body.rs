@@ -10,12 +10,13 @@
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::mir::op;
 use crate::predicate::Body;
 use crate::predicate::Set;
 use crate::target::ia64::operation::{Described, describe};
 use ir::Loc;
+use isa::ia64::Mnemonic;
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 
 use super::copies::{self, Earlier};
 use super::report::Reason;
@@ -55,7 +56,7 @@ pub(super) struct PartialSum {
     pub(super) value: Virtual,
     pub(super) ago: u32,
     /// The addition.
-    pub(super) mnemonic: SmolStr,
+    pub(super) mnemonic: Mnemonic,
 }
 
 impl LoopExit {
@@ -119,7 +120,7 @@ fn split(body: &Body, separate: bool) -> (Vec<Operation>, Vec<usize>, Set) {
         plain.sources.truncate(1);
         out.push(plain);
         out.push(Operation {
-            mnemonic: "add".into(),
+            mnemonic: op!("add"),
             predicate: operation.predicate,
             targets: vec![Operand::register(base)],
             sources: vec![step, Operand::register(base)],
@@ -153,7 +154,7 @@ pub(super) fn normalise(
         let described = describe(function, operation);
         if described.opaque.is_some() || fixed(operation) || !goes(&described) {
             return Err(Reason::Operation {
-                mnemonic: operation.mnemonic.clone(),
+                mnemonic: operation.mnemonic,
                 loc: operation.loc,
             });
         }
@@ -308,4 +309,10 @@ fn goes(described: &Described) -> bool {
         && inst.unit.is_some()
         && inst.uses.iter().all(|&reg| own(reg))
         && inst.defs.iter().all(|def| own(def.register))
+}
+
+/// Whether it loads two values at once.
+pub(super) fn is_pair(operation: &Operation) -> bool {
+    use isa::ia64::Opcode::{Ldfp8, Ldfpd, Ldfps};
+    matches!(operation.opcode(), Ldfps | Ldfpd | Ldfp8)
 }

@@ -18,6 +18,9 @@
 use super::body::{Item, Loop};
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
+use isa::ia64::Class;
+use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -122,7 +125,7 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
     };
     let (target, source) = (*target, *source);
     let file = function.file(target);
-    let plain = operation.mnemonic == "mov"
+    let plain = operation.mnemonic == op!("mov")
         && operation.predicate.is_none()
         && file == function.file(source)
         && matches!(file, File::General | File::Float);
@@ -315,10 +318,12 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
             let plain = operation.predicate.is_none() && operation.sources.len() == 1;
             let address = Operand::Address(Name::Virtual(base));
             let mut operands = operation.targets.iter().chain(&operation.sources);
-            let kind = operation.base();
             plain
                 && item.before.contains(&base)
-                && (kind.starts_with("ld") || kind.starts_with("st"))
+                && matches!(
+                    operation.class(),
+                    Class::Load | Class::FloatLoad | Class::Store | Class::FloatStore
+                )
                 && operands.any(|one| *one == address)
         });
         let Some(access) = access else { continue };
@@ -330,7 +335,7 @@ pub(super) fn step(function: &Function, given: &mut Loop) {
         }
         if from != own {
             given.before.push(Operation::plain(
-                "mov",
+                op!("mov"),
                 vec![Operand::register(own)],
                 vec![Operand::register(from)],
             ));
@@ -383,7 +388,7 @@ fn own_register(given: &Loop, value: Virtual, passed: usize) -> Option<(Virtual,
 fn induction(item: &Item) -> Option<(Virtual, i64)> {
     let operation = &item.operation;
     let plain = operation.predicate.is_none()
-        && matches!(operation.mnemonic.as_str(), "add" | "adds")
+        && matches!(operation.opcode(), Opcode::Add | Opcode::Adds)
         && operation.targets.len() == 1;
     let target = operation.targets.first()?.virtual_register()?;
     match &operation.sources[..] {

@@ -16,8 +16,11 @@ use super::address::{Linear, Term};
 use super::body::Item;
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::register::Reg;
 use ir::Loc;
+use isa::ia64::Completer;
+use isa::ia64::{Mnemonic, Opcode};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Width {
@@ -58,14 +61,14 @@ pub(super) fn trips(
     holds: bool,
     value: &mut dyn FnMut(Virtual) -> Linear,
 ) -> Option<Trips> {
-    let mut parts = compare.operation.mnemonic.split('.');
-    let (base, relation) = (parts.next()?, parts.next()?);
-    if parts.any(|one| one != "unc") || compare.operation.predicate.is_some() {
+    let mut completers = compare.operation.mnemonic.completers();
+    let relation = completers.next()?;
+    if completers.any(|one| one != Completer::Unc) || compare.operation.predicate.is_some() {
         return None;
     }
-    let whole = match base {
-        "cmp" => true,
-        "cmp4" => false,
+    let whole = match compare.operation.opcode() {
+        Opcode::Cmp => true,
+        Opcode::Cmp4 => false,
         _ => return None,
     };
     let [left, right] = &compare.operation.sources[..] else {
@@ -93,16 +96,16 @@ pub(super) fn trips(
     // As `left relation right` for going on.
     let relation = match (relation, holds) {
         (relation, true) => relation,
-        ("lt", false) => "ge",
-        ("ge", false) => "lt",
-        ("gt", false) => "le",
-        ("le", false) => "gt",
-        ("ltu", false) => "geu",
-        ("geu", false) => "ltu",
-        ("gtu", false) => "leu",
-        ("leu", false) => "gtu",
-        ("eq", false) => "ne",
-        ("ne", false) => "eq",
+        (Completer::Lt, false) => Completer::Ge,
+        (Completer::Ge, false) => Completer::Lt,
+        (Completer::Gt, false) => Completer::Le,
+        (Completer::Le, false) => Completer::Gt,
+        (Completer::Ltu, false) => Completer::Geu,
+        (Completer::Geu, false) => Completer::Ltu,
+        (Completer::Gtu, false) => Completer::Leu,
+        (Completer::Leu, false) => Completer::Gtu,
+        (Completer::Eq, false) => Completer::Ne,
+        (Completer::Ne, false) => Completer::Eq,
         _ => return None,
     };
     // The side that does not move takes the one more or less: where it can't, the loop does not end.
@@ -112,15 +115,23 @@ pub(super) fn trips(
         Some((side.0, sum, side.2))
     };
     let (relation, left, right) = match relation {
-        "le" | "leu" => {
-            let strict = if relation == "le" { "lt" } else { "ltu" };
+        Completer::Le | Completer::Leu => {
+            let strict = if relation == Completer::Le {
+                Completer::Lt
+            } else {
+                Completer::Ltu
+            };
             match fixed(&right) {
                 true => (strict, left, more(right, 1)?),
                 false => (strict, more(left, -1)?, right),
             }
         }
-        "ge" | "geu" => {
-            let strict = if relation == "ge" { "gt" } else { "gtu" };
+        Completer::Ge | Completer::Geu => {
+            let strict = if relation == Completer::Ge {
+                Completer::Gt
+            } else {
+                Completer::Gtu
+            };
             match fixed(&right) {
                 true => (strict, left, more(right, -1)?),
                 false => (strict, more(left, 1)?, right),
@@ -129,11 +140,11 @@ pub(super) fn trips(
         _ => (relation, left, right),
     };
     let (upper, lower, test) = match relation {
-        "lt" => (right, left, Test::Signed),
-        "gt" => (left, right, Test::Signed),
-        "ltu" => (right, left, Test::Unsigned),
-        "gtu" => (left, right, Test::Unsigned),
-        "ne" => match (left.2, right.2) {
+        Completer::Lt => (right, left, Test::Signed),
+        Completer::Gt => (left, right, Test::Signed),
+        Completer::Ltu => (right, left, Test::Unsigned),
+        Completer::Gtu => (left, right, Test::Unsigned),
+        Completer::Ne => match (left.2, right.2) {
             (1.., 0) | (0, ..0) => (right, left, Test::Differs),
             _ => (left, right, Test::Differs),
         },
@@ -222,19 +233,19 @@ impl Trips {
         if let Some(known) = self.known {
             let count = function.register(File::General);
             out.push(Operation::plain(
-                "movl",
+                op!("movl"),
                 vec![Operand::register(count)],
                 vec![Operand::Number(known as i64)],
             ));
             return Operand::register(count);
         }
-        let mut put = |mnemonic: &str,
+        let mut put = |mnemonic: Mnemonic,
                        sources: Vec<Operand>,
                        predicate: Option<Virtual>,
                        into: Option<Virtual>| {
             let target = into.unwrap_or_else(|| function.register(File::General));
             out.push(Operation {
-                mnemonic: mnemonic.into(),
+                mnemonic,
                 predicate,
                 targets: vec![Operand::register(target)],
                 sources,
@@ -245,20 +256,28 @@ impl Trips {
         };
         let extend = match self.width {
             Width::Whole => None,
-            Width::Signed32 => Some("sxt4"),
-            Width::Unsigned32 => Some("zxt4"),
+            Width::Signed32 => Some(op!("sxt4")),
+            Width::Unsigned32 => Some(op!("zxt4")),
         };
         // Both as the compare of the first iteration sees them.
         let mut seen = |one: &(Operand, i64)| {
             let mut operand = one.0.clone();
             if one.1 != 0 {
                 let sum = match one.1 {
-                    near @ -8192..8192 => {
-                        put("adds", vec![Operand::Number(near), operand], None, None)
-                    }
+                    near @ -8192..8192 => put(
+                        op!("adds"),
+                        vec![Operand::Number(near), operand],
+                        None,
+                        None,
+                    ),
                     far => {
-                        let more = put("movl", vec![Operand::Number(far)], None, None);
-                        put("add", vec![operand, Operand::register(more)], None, None)
+                        let more = put(op!("movl"), vec![Operand::Number(far)], None, None);
+                        put(
+                            op!("add"),
+                            vec![operand, Operand::register(more)],
+                            None,
+                            None,
+                        )
                     }
                 };
                 operand = Operand::register(sum);
@@ -269,9 +288,9 @@ impl Trips {
             operand
         };
         let (lower, upper) = (seen(&self.lower), seen(&self.upper));
-        let mut count = put("sub", vec![upper.clone(), lower.clone()], None, None);
+        let mut count = put(op!("sub"), vec![upper.clone(), lower.clone()], None, None);
         if self.width != Width::Whole && self.test == Test::Differs {
-            count = put("zxt4", vec![Operand::register(count)], None, None);
+            count = put(op!("zxt4"), vec![Operand::register(count)], None, None);
         }
         // Counters that are to meet do so after a whole number of steps.
         if self.shift > 0 {
@@ -279,31 +298,31 @@ impl Trips {
                 _ if self.test == Test::Differs => count,
                 near @ 0..8192 => {
                     let sum = vec![Operand::Number(near), Operand::register(count)];
-                    put("adds", sum, None, None)
+                    put(op!("adds"), sum, None, None)
                 }
                 far => {
-                    let round = put("movl", vec![Operand::Number(far)], None, None);
+                    let round = put(op!("movl"), vec![Operand::Number(far)], None, None);
                     let sum = vec![Operand::register(count), Operand::register(round)];
-                    put("add", sum, None, None)
+                    put(op!("add"), sum, None, None)
                 }
             };
             let shift = vec![
                 Operand::register(rounded),
                 Operand::Number(i64::from(self.shift)),
             ];
-            let shifted = put("shr.u", shift, None, None);
+            let shifted = put(op!("shr.u"), shift, None, None);
             count = shifted;
         }
         let relation = match self.test {
             Test::Differs if self.odd == 1 => return Operand::register(count),
             Test::Differs => return Operand::register(self.divided(function, out, count)),
-            Test::Signed => "cmp.lt",
-            Test::Unsigned => "cmp.ltu",
+            Test::Signed => op!("cmp.lt"),
+            Test::Unsigned => op!("cmp.ltu"),
         };
-        let zero = put("mov", vec![Operand::Number(0)], None, None);
+        let zero = put(op!("mov"), vec![Operand::Number(0)], None, None);
         let goes = function.register(File::Predicate);
         out.push(Operation {
-            mnemonic: relation.into(),
+            mnemonic: relation,
             predicate: None,
             targets: vec![Operand::register(goes), Operand::fixed(Reg::P0)],
             sources: vec![lower, upper],
@@ -311,7 +330,7 @@ impl Trips {
             loc: Loc::NONE,
         });
         out.push(Operation {
-            mnemonic: "mov".into(),
+            mnemonic: op!("mov"),
             predicate: Some(goes),
             targets: vec![Operand::register(zero)],
             sources: vec![Operand::register(count)],
@@ -328,7 +347,7 @@ impl Trips {
         out: &mut Vec<Operation>,
         count: Virtual,
     ) -> Virtual {
-        let mut put = |mnemonic: &str, file: File, sources: Vec<Operand>| {
+        let mut put = |mnemonic: Mnemonic, file: File, sources: Vec<Operand>| {
             let target = function.register(file);
             out.push(Operation::plain(
                 mnemonic,
@@ -338,12 +357,16 @@ impl Trips {
             target
         };
         let by = vec![Operand::Number(inverse(self.odd) as i64)];
-        let by = put("movl", File::General, by);
-        let by = put("setf.sig", File::Float, vec![Operand::register(by)]);
-        let all = put("setf.sig", File::Float, vec![Operand::register(count)]);
+        let by = put(op!("movl"), File::General, by);
+        let by = put(op!("setf.sig"), File::Float, vec![Operand::register(by)]);
+        let all = put(op!("setf.sig"), File::Float, vec![Operand::register(count)]);
         let factors = vec![Operand::register(all), Operand::register(by)];
-        let product = put("xmpy.l", File::Float, factors);
-        let low = put("getf.sig", File::General, vec![Operand::register(product)]);
+        let product = put(op!("xmpy.l"), File::Float, factors);
+        let low = put(
+            op!("getf.sig"),
+            File::General,
+            vec![Operand::register(product)],
+        );
         let bits = match self.width {
             Width::Whole => 64,
             _ => 32,
@@ -357,7 +380,7 @@ impl Trips {
                     Operand::Number(0),
                     Operand::Number(kept),
                 ];
-                put("extr.u", File::General, sources)
+                put(op!("extr.u"), File::General, sources)
             }
         }
     }

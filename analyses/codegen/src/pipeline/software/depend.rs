@@ -14,6 +14,7 @@ use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
 use crate::mir::Access;
 use crate::mir::function::{Function, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{Class, File, Parallel, Reg};
 use crate::pipeline::graph::{self, Edge, Graph, Packing, Resource};
 use crate::pipeline::lifetime::Value;
@@ -409,7 +410,7 @@ pub(super) fn link(plan: &Plan, edge: &Edge) -> super::report::Link {
         .get(edge.from as usize)
         .map(|item| &item.operation);
     super::report::Link {
-        mnemonic: operation.map_or_else(|| "br".into(), |one| one.mnemonic.clone()),
+        mnemonic: operation.map_or(op!("br"), |one| one.mnemonic),
         loc: operation.map_or(ir::Loc::NONE, |one| one.loc),
         latency: edge.latency,
         distance: edge.distance,

@@ -21,10 +21,13 @@ use super::report::{Method, Reason};
 use super::speculate::Check;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::register::Reg;
 use crate::predicate::Set;
 use crate::predicate::{constant_compare, is_compare, unconditional};
 use ir::Loc;
+use isa::ia64::Opcode;
+use isa::ia64::{Completer, Mnemonic};
 use rustc_hash::FxHashMap;
 
 /// How the block behind the loop knows which exit was taken.
@@ -55,11 +58,11 @@ pub(super) struct Plan {
 }
 
 /// Compares that may be of a parallel type with all their operands.
-fn parallel_relation(operation: &Operation) -> Option<(&str, &str)> {
-    let mut parts = operation.mnemonic.split('.');
-    let (base, relation) = (parts.next()?, parts.next()?);
-    let plain = matches!(base, "cmp" | "cmp4") && matches!(relation, "eq" | "ne");
-    plain.then_some((base, relation))
+fn parallel_relation(operation: &Operation) -> Option<(Opcode, Completer)> {
+    let (opcode, relation) = (operation.opcode(), operation.mnemonic.completers().next()?);
+    let plain = matches!(opcode, Opcode::Cmp | Opcode::Cmp4)
+        && matches!(relation, Completer::Eq | Completer::Ne);
+    plain.then_some((opcode, relation))
 }
 
 struct Planner<'a> {
@@ -258,14 +261,14 @@ impl Planner<'_> {
     /// `(V) V' = 1`
     fn set(&mut self, passed: usize) {
         let targets = [Operand::register(self.valid), ZERO];
-        let operation = constant_compare("cmp.eq", None, targets, Loc::NONE);
+        let operation = constant_compare(op!("cmp.eq"), None, targets, Loc::NONE);
         self.push(operation, Some(self.valid), passed, false);
     }
 
     /// `(predicate) V' = 0`
     fn clear(&mut self, register: Virtual, predicate: Virtual, passed: usize) {
         let targets = [Operand::register(register), ZERO];
-        let operation = constant_compare("cmp.ne.and", None, targets, Loc::NONE);
+        let operation = constant_compare(op!("cmp.ne.and"), None, targets, Loc::NONE);
         self.push(operation, Some(predicate), passed, true);
     }
 
@@ -323,7 +326,7 @@ impl Planner<'_> {
                     true => vec![ZERO, Operand::register(behind)],
                     false => vec![Operand::register(behind), ZERO],
                 };
-                let unc = unconditional(&compare.operation.mnemonic);
+                let unc = unconditional(compare.operation.mnemonic);
                 self.copied(
                     &compare,
                     |operation| {
@@ -336,7 +339,7 @@ impl Planner<'_> {
             }
             None => {
                 let targets = [Operand::register(behind), ZERO];
-                let copy = constant_compare("cmp.eq.unc", None, targets, Loc::NONE);
+                let copy = constant_compare(op!("cmp.eq.unc"), None, targets, Loc::NONE);
                 self.push(copy, Some(from), passed, true);
                 let predicate = self.given.exits[passed - 1].predicate;
                 self.clear(behind, predicate, passed);
@@ -385,7 +388,7 @@ impl Planner<'_> {
                     |operation| {
                         operation.targets = targets;
                         if !last {
-                            operation.mnemonic = unconditional(&operation.mnemonic);
+                            operation.mnemonic = unconditional(operation.mnemonic);
                         }
                     },
                     Some(from),
@@ -405,7 +408,11 @@ impl Planner<'_> {
                     true => self.valid,
                     false => self.predicate(),
                 };
-                let mnemonic = if last { "cmp.eq" } else { "cmp.eq.unc" };
+                let mnemonic = if last {
+                    op!("cmp.eq")
+                } else {
+                    op!("cmp.eq.unc")
+                };
                 let targets = [Operand::register(next), ZERO];
                 let copy = constant_compare(mnemonic, None, targets, Loc::NONE);
                 self.push(copy, Some(from), exit + 1, false);
@@ -431,7 +438,7 @@ impl Planner<'_> {
                 };
                 let count = self.given.exits.len();
                 let zero = Operation {
-                    mnemonic: "cmp.eq".into(),
+                    mnemonic: op!("cmp.eq"),
                     predicate: None,
                     targets: vec![valid.clone(), ZERO],
                     sources: vec![Operand::Number(0), Operand::register(variable)],
@@ -445,10 +452,10 @@ impl Planner<'_> {
                 {
                     // It continues where the relation does not hold.
                     let relation = match (relation, first) {
-                        ("eq", true) | ("ne", false) => "ne",
-                        _ => "eq",
+                        (Completer::Eq, true) | (Completer::Ne, false) => Completer::Ne,
+                        _ => Completer::Eq,
                     };
-                    let mnemonic = smol_str::format_smolstr!("{base}.{relation}.and");
+                    let mnemonic = Mnemonic::new(base, &[relation, Completer::And]);
                     self.copied(
                         &compare,
                         |operation| {
@@ -464,7 +471,7 @@ impl Planner<'_> {
                         &compare,
                         |operation| {
                             operation.targets = targets;
-                            operation.mnemonic = unconditional(&operation.mnemonic);
+                            operation.mnemonic = unconditional(operation.mnemonic);
                         },
                         Some(from),
                         exit + 1,
@@ -485,12 +492,12 @@ impl Planner<'_> {
                 }
                 if last {
                     let (guard, mnemonic) = match self.method {
-                        Method::Improved => (next, "cmp.eq"),
-                        Method::ParallelCompare => (self.valid, "cmp.eq.and"),
-                        _ => (self.valid, "cmp.eq"),
+                        Method::Improved => (next, op!("cmp.eq")),
+                        Method::ParallelCompare => (self.valid, op!("cmp.eq.and")),
+                        _ => (self.valid, op!("cmp.eq")),
                     };
                     let mut zero = zero;
-                    zero.mnemonic = mnemonic.into();
+                    zero.mnemonic = mnemonic;
                     self.push(zero, Some(guard), count, false);
                     if let Some(taken) = self.taken.last_mut() {
                         *taken = Taken::Otherwise;
@@ -546,10 +553,13 @@ impl Planner<'_> {
         let parallel = simple.as_ref().and_then(|(compare, first)| {
             let (base, relation) = parallel_relation(&compare.operation)?;
             let relation = match (relation, first) {
-                ("eq", true) | ("ne", false) => "eq",
-                _ => "ne",
+                (Completer::Eq, true) | (Completer::Ne, false) => Completer::Eq,
+                _ => Completer::Ne,
             };
-            Some(smol_str::format_smolstr!("{base}.{relation}.or.andcm"))
+            Some(Mnemonic::new(
+                base,
+                &[relation, Completer::Or, Completer::Andcm],
+            ))
         });
         if let (Some(mnemonic), Some((compare, _))) = (parallel, simple) {
             let taken = match last {
@@ -559,7 +569,7 @@ impl Planner<'_> {
                     self.statics.push(one);
                     let targets = [Operand::register(one), ZERO];
                     self.before
-                        .push(constant_compare("cmp.ne", None, targets, Loc::NONE));
+                        .push(constant_compare(op!("cmp.ne"), None, targets, Loc::NONE));
                     Operand::register(one)
                 }
             };
@@ -589,7 +599,7 @@ impl Planner<'_> {
     /// `(q) or.andcm p0, V' = true`: of one kind with the other writers of V'.
     fn clear_by_de_morgan(&mut self, predicate: Virtual, passed: usize) {
         let targets = [ZERO, Operand::register(self.valid)];
-        let operation = constant_compare("cmp.eq.or.andcm", None, targets, Loc::NONE);
+        let operation = constant_compare(op!("cmp.eq.or.andcm"), None, targets, Loc::NONE);
         self.push(operation, Some(predicate), passed, true);
     }
 
@@ -625,7 +635,7 @@ impl Planner<'_> {
         let own = item.operation.predicate;
         let guarded = own.is_none_or(|own| self.safe.contains(&own));
         if compare && own.is_none() && item.operation.is_certain() {
-            item.operation.mnemonic = unconditional(&item.operation.mnemonic);
+            item.operation.mnemonic = unconditional(item.operation.mnemonic);
         }
         let safe = compare && guarded;
         let zeroed = item.operation.is_certain();
@@ -679,7 +689,7 @@ impl Planner<'_> {
                     true => vec![Operand::register(both), ZERO],
                     false => vec![ZERO, Operand::register(both)],
                 };
-                compare.operation.mnemonic = unconditional(&compare.operation.mnemonic);
+                compare.operation.mnemonic = unconditional(compare.operation.mnemonic);
                 compare.operation.predicate = Some(reached);
                 if from_before {
                     compare.before.push(reached);
@@ -694,7 +704,7 @@ impl Planner<'_> {
                 self.push(number(flag, 0), None, passed, true);
                 self.push(number(flag, 1), Some(own), passed, true);
                 let compare = Operation {
-                    mnemonic: "cmp.ne.unc".into(),
+                    mnemonic: op!("cmp.ne.unc"),
                     predicate: None,
                     targets: vec![Operand::register(both), ZERO],
                     sources: vec![Operand::Number(0), Operand::register(flag)],
@@ -732,7 +742,7 @@ fn same_iteration(item: &Item) -> Vec<Virtual> {
 /// `mov register = number`
 fn number(register: Virtual, number: i64) -> Operation {
     Operation {
-        mnemonic: "mov".into(),
+        mnemonic: op!("mov"),
         predicate: None,
         targets: vec![Operand::register(register)],
         sources: vec![Operand::Number(number)],

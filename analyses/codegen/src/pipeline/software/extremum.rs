@@ -10,7 +10,10 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, `fmax`, `fmin`.
 
 use crate::mir::function::{Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::predicate::Body;
+use isa::ia64::Completer;
+use isa::ia64::Opcode;
 
 /// Puts maxima and minima in the place of moves.
 pub(super) fn extrema(body: &mut Body) {
@@ -25,8 +28,8 @@ pub(super) fn extrema(body: &mut Body) {
 fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
     let operation = &operations[at];
     let predicate = operation.predicate?;
-    let ("mov", [Operand::Register(target)], [Operand::Register(source)]) = (
-        operation.mnemonic.as_str(),
+    let (Opcode::Mov, [Operand::Register(target)], [Operand::Register(source)]) = (
+        operation.opcode(),
         &operation.targets[..],
         &operation.sources[..],
     ) else {
@@ -38,13 +41,13 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
         return None;
     }
     let compare_of = &operations[compare];
-    let mut parts = compare_of.mnemonic.split('.');
-    let greater = match (parts.next()?, parts.next()?) {
-        ("fcmp", "gt") => true,
-        ("fcmp", "lt") => false,
+    let mut completers = compare_of.mnemonic.completers();
+    let greater = match (compare_of.opcode(), completers.next()?) {
+        (Opcode::Fcmp, Completer::Gt) => true,
+        (Opcode::Fcmp, Completer::Lt) => false,
         _ => return None,
     };
-    let plain = compare_of.predicate.is_none() && parts.all(|one| one == "unc");
+    let plain = compare_of.predicate.is_none() && completers.all(|one| one == Completer::Unc);
     let [Operand::Register(left), Operand::Register(right)] = &compare_of.sources[..] else {
         return None;
     };
@@ -65,15 +68,15 @@ fn extremum(operations: &[Operation], at: usize) -> Option<Operation> {
     let holds = compare_of.targets.first()?.virtual_register() == Some(predicate);
     // As `condition ? first : second` of x > y and of y < x.
     let (mnemonic, first, second) = match (holds, target == x && source == y) {
-        (true, false) if target == y && source == x => ("fmax", x, y),
-        (true, true) => ("fmin", y, x),
-        (false, true) => ("fmax", x, y),
-        (false, false) if target == y && source == x => ("fmin", y, x),
+        (true, false) if target == y && source == x => (op!("fmax"), x, y),
+        (true, true) => (op!("fmin"), y, x),
+        (false, true) => (op!("fmax"), x, y),
+        (false, false) if target == y && source == x => (op!("fmin"), y, x),
         _ => return None,
     };
     let registers = [first, second].map(|one| Operand::Register(*one));
     Some(Operation {
-        mnemonic: mnemonic.into(),
+        mnemonic,
         predicate: None,
         sources: registers.to_vec(),
         ..operation.clone()

@@ -16,8 +16,11 @@ use crate::mir::Access;
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::mir::op;
 use crate::predicate::Body;
 use crate::target::ia64::operation::describe;
+use isa::ia64::Mnemonic;
+use isa::ia64::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The loop without such loads, and how many there were; `touches` are those of its accesses in their order.
@@ -71,7 +74,7 @@ pub(super) fn forwarded(
                 File::General if bytes < 8 => {
                     let wide = function.register(File::General);
                     let extend = Operation {
-                        mnemonic: format!("zxt{bytes}").into(),
+                        mnemonic: Mnemonic::new(Opcode::zero_extend(bytes), &[]),
                         predicate: None,
                         targets: vec![Operand::register(wide)],
                         sources: vec![Operand::register(value)],
@@ -92,7 +95,7 @@ pub(super) fn forwarded(
             let later = behind.any(|one| one.reads().any(|one| one == known.target));
             if later || known.copied {
                 let copy = Operation {
-                    mnemonic: "mov".into(),
+                    mnemonic: op!("mov"),
                     predicate: None,
                     targets: vec![Operand::register(known.target)],
                     sources: vec![Operand::register(value)],
@@ -158,8 +161,16 @@ impl Loop<'_> {
     fn known(&self, load: usize, touch: &Touch) -> Option<Known> {
         let operations = &self.body.operations;
         let operation = &operations[load];
-        let kind = operation.mnemonic.as_str();
-        let plain = matches!(kind, "ld1" | "ld2" | "ld4" | "ld8" | "ldfs" | "ldfd");
+        let kind = operation.mnemonic;
+        let plain = [
+            op!("ld1"),
+            op!("ld2"),
+            op!("ld4"),
+            op!("ld8"),
+            op!("ldfs"),
+            op!("ldfd"),
+        ]
+        .contains(&kind);
         let first = self.body.exits.iter().all(|exit| exit.at > load);
         if !plain
             || !first
@@ -220,15 +231,15 @@ impl Loop<'_> {
             });
         };
         let stored = &operations[store];
-        let fits = matches!(
-            (stored.mnemonic.as_str(), kind),
-            ("st1", "ld1")
-                | ("st2", "ld2")
-                | ("st4", "ld4")
-                | ("st8", "ld8")
-                | ("stfs", "ldfs")
-                | ("stfd", "ldfd")
-        );
+        let fits = [
+            (op!("st1"), op!("ld1")),
+            (op!("st2"), op!("ld2")),
+            (op!("st4"), op!("ld4")),
+            (op!("st8"), op!("ld8")),
+            (op!("stfs"), op!("ldfs")),
+            (op!("stfd"), op!("ldfd")),
+        ]
+        .contains(&(stored.mnemonic, kind));
         let Some(Operand::Register(Name::Virtual(value))) = stored.sources.first() else {
             return None;
         };
@@ -263,7 +274,7 @@ fn step(operation: &Operation) -> Option<Operation> {
         return None;
     };
     Some(Operation {
-        mnemonic: "add".into(),
+        mnemonic: op!("add"),
         predicate: None,
         targets: vec![Operand::register(base)],
         sources: vec![operation.sources.get(1)?.clone(), Operand::register(base)],

@@ -24,12 +24,14 @@ use super::unroll::Rest;
 use crate::allocate::SAVES;
 use crate::machine::epic::Epic;
 use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use crate::pipeline::graph::Schedule;
 use crate::pipeline::rows::Kind;
 use crate::predicate::loops::Region;
 use crate::predicate::{Entry, constant_compare};
 use ir::Loc;
+use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
 
 /// What an addition to an address takes.
@@ -151,7 +153,7 @@ pub(super) fn allocate(
 /// Values that are loaded two at a time, the lower name first.
 fn partners(plan: &Plan) -> Vec<(Virtual, Virtual)> {
     let items = plan.items.iter();
-    let pairs = items.filter(|item| item.operation.base().starts_with("ldfp"));
+    let pairs = items.filter(|item| super::body::is_pair(&item.operation));
     let names = pairs.filter_map(|item| {
         let mut written = item.operation.writes();
         let (one, other) = (written.next()?, written.next()?);
@@ -266,7 +268,11 @@ pub(super) struct Kernel<'a> {
 fn jump(predicate: Option<Virtual>, target: u32) -> Operation {
     Operation {
         predicate,
-        ..Operation::plain("br.cond.sptk", Vec::new(), vec![Operand::Block(target)])
+        ..Operation::plain(
+            op!("br.cond.sptk"),
+            Vec::new(),
+            vec![Operand::Block(target)],
+        )
     }
 }
 
@@ -276,13 +282,13 @@ fn moved(function: &mut Function, file: File, to: Operand, from: Reg) -> Operati
         File::Predicate => {
             let guard = function.pin(from);
             constant_compare(
-                "cmp.eq.unc",
+                op!("cmp.eq.unc"),
                 Some(guard),
                 [to, Operand::fixed(Reg::P0)],
                 Loc::NONE,
             )
         }
-        _ => Operation::plain("mov", vec![to], vec![Operand::fixed(from)]),
+        _ => Operation::plain(op!("mov"), vec![to], vec![Operand::fixed(from)]),
     }
 }
 
@@ -301,7 +307,7 @@ fn may_stay_at(function: &Function, header: u32, blocks: &[u32]) -> bool {
     let falls = latch.is_some_and(|latch| {
         let operations = &function.blocks[latch as usize].operations;
         let last = operations.last();
-        !last.is_some_and(|last| last.predicate.is_none() && last.base() == "br")
+        !last.is_some_and(|last| last.predicate.is_none() && last.opcode() == Opcode::Br)
     });
     !falls
 }
@@ -415,7 +421,7 @@ impl Kernel<'_> {
         start: Option<u32>,
     ) -> Option<(Vec<Operation>, Option<Virtual>)> {
         let mut left = None;
-        let mut out = vec![Operation::plain("clrrrb", Vec::new(), Vec::new())];
+        let mut out = vec![Operation::plain(op!("clrrrb"), Vec::new(), Vec::new())];
         out.extend(self.preload.iter().cloned());
         out.extend(self.started_early()?);
         let stages = self.schedule.stages();
@@ -429,13 +435,13 @@ impl Kernel<'_> {
                 test.write(function, &count, trips.is_small(), start, &mut out);
             }
             let save = Operation::plain(
-                "mov",
+                op!("mov"),
                 vec![Operand::register(saved)],
                 vec![Operand::fixed(Reg::LC)],
             );
             out.push(save);
             out.push(Operation::plain(
-                "mov",
+                op!("mov"),
                 vec![Operand::fixed(Reg::LC)],
                 vec![count],
             ));
@@ -449,7 +455,7 @@ impl Kernel<'_> {
         };
         let epilogue = Operand::Number(i64::from(epilogue));
         out.push(Operation::plain(
-            "mov",
+            op!("mov"),
             vec![Operand::fixed(Reg::EC)],
             vec![epilogue],
         ));
@@ -460,7 +466,7 @@ impl Kernel<'_> {
         };
         let bits = Operand::Number(1 << (16 + first));
         out.push(Operation::plain(
-            "mov",
+            op!("mov"),
             vec![Operand::fixed(Reg::PR_ROT)],
             vec![bits],
         ));
@@ -474,7 +480,7 @@ impl Kernel<'_> {
             for (ago, from) in self.plan.earlier.initials(name) {
                 let place = self.allocation.place(file, name, i64::from(ago))?;
                 out.push(Operation::plain(
-                    "mov",
+                    op!("mov"),
                     vec![Operand::fixed(place)],
                     vec![Operand::register(from)],
                 ));
@@ -573,7 +579,7 @@ impl Kernel<'_> {
         let back = -step * i64::from(between.div_ceil(self.schedule.ii));
         STEPS.contains(&back).then(|| {
             let sources = vec![Operand::Number(back), Operand::register(base)];
-            Operation::plain("adds", vec![Operand::register(address)], sources)
+            Operation::plain(op!("adds"), vec![Operand::register(address)], sources)
         })
     }
 
@@ -589,7 +595,7 @@ impl Kernel<'_> {
             let back = Some(-step * stage).filter(|back| STEPS.contains(back))?;
             let sources = vec![Operand::Number(back), Operand::register(base)];
             let targets = vec![Operand::register(base)];
-            out.push(Operation::plain("adds", targets, sources));
+            out.push(Operation::plain(op!("adds"), targets, sources));
         }
         Some(out)
     }
@@ -624,9 +630,9 @@ impl Kernel<'_> {
                         .allocation
                         .place(File::Predicate, self.plan.valid, stage);
                     let mnemonic = if self.plan.counted {
-                        "br.ctop.sptk"
+                        op!("br.ctop.sptk")
                     } else {
-                        "br.wtop.sptk"
+                        op!("br.wtop.sptk")
                     };
                     let mut branch =
                         Operation::plain(mnemonic, Vec::new(), vec![Operand::Block(own)]);
@@ -693,7 +699,7 @@ impl Kernel<'_> {
         };
         if let Some(saved) = saved {
             choice.push(Operation::plain(
-                "mov",
+                op!("mov"),
                 vec![Operand::fixed(Reg::LC)],
                 vec![Operand::register(saved)],
             ));
@@ -710,7 +716,7 @@ impl Kernel<'_> {
                 Taken::Number(variable, number) => {
                     let equal = function.register(File::Predicate);
                     choice.push(Operation::plain(
-                        "cmp.eq",
+                        op!("cmp.eq"),
                         vec![Operand::register(equal), Operand::fixed(Reg::P0)],
                         vec![Operand::Number(number), Operand::register(variable)],
                     ));
@@ -732,12 +738,12 @@ impl Kernel<'_> {
                 let place = self.allocation.place(File::Float, sum.value, ago)?;
                 let register = Operand::register(sum.register);
                 let parts = vec![register.clone(), Operand::fixed(place)];
-                copies.push(Operation::plain(&sum.mnemonic, vec![register], parts));
+                copies.push(Operation::plain(sum.mnemonic, vec![register], parts));
             }
             if let Some((left, start)) = left {
                 let more = function.register(File::Predicate);
                 copies.push(Operation::plain(
-                    "cmp.ne",
+                    op!("cmp.ne"),
                     vec![Operand::register(more), Operand::fixed(Reg::P0)],
                     vec![Operand::Number(0), Operand::register(left)],
                 ));

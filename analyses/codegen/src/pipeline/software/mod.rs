@@ -56,6 +56,7 @@ use counted::{Trips, trips};
 use depend::{View, link};
 use exits::Plan;
 use ir::Loc;
+use isa::ia64::Opcode;
 use kernel::Kernel;
 use search::{Form, Found, Told, above_stores, ahead_of_exits, build};
 use separate::Test;
@@ -250,7 +251,9 @@ fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
             .map(|&at| &function.blocks[at as usize])
     };
     let operations = || blocks().flat_map(|block| &block.operations);
-    let branches = operations().filter(|one| one.base() == "br").count();
+    let branches = operations()
+        .filter(|one| one.opcode() == Opcode::Br)
+        .count();
     for (what, found, most) in [
         ("operations", operations().count(), OPERATIONS),
         ("branches", branches, BRANCHES),
@@ -474,7 +477,7 @@ fn attempt(
     report.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
     report.speculative = loads.count() as u32 - report.advanced;
     report.checks = checks.count() as u32;
-    let pairs = items().filter(|item| item.operation.base().starts_with("ldfp"));
+    let pairs = items().filter(|item| body::is_pair(&item.operation));
     report.pairs = pairs.count() as u32;
     report.sums = sums::count(&best.exits);
     report.tests = tests;

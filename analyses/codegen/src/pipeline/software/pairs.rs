@@ -16,7 +16,9 @@ use super::body::{Item, Loop};
 use super::separate;
 use crate::mir::Access;
 use crate::mir::function::{Name, Operand, Virtual};
+use crate::mir::op;
 use crate::target::ia64::operation::Described;
+use isa::ia64::Opcode;
 
 /// Loads of an iteration as pairs, and what must be a multiple of how many bytes; `None`: there is no pair. `left`: what is
 /// read behind the loop.
@@ -53,7 +55,7 @@ pub(super) fn paired(
         let mut others = (0..).zip(accesses.iter().zip(touches));
         let found = others.find(|&(other, (&place, next))| {
             let behind = touch.address.constant.wrapping_add(one.size.into());
-            let mnemonics = [at, place].map(|one| &given.items[one].operation.mnemonic);
+            let mnemonics = [at, place].map(|one| given.items[one].operation.mnemonic);
             let second = single(given, place);
             let stays = |second: &Single| second.step == one.step && !left(second.base);
             second.is_some_and(|second| second.step.is_none() || stays(&second))
@@ -73,10 +75,10 @@ pub(super) fn paired(
             continue;
         };
         let item = &mut out.items[at];
-        item.operation.mnemonic = match item.operation.mnemonic.as_str() {
-            "ldfs" => "ldfps".into(),
-            "ldf8" => "ldfp8".into(),
-            _ => "ldfpd".into(),
+        item.operation.mnemonic = match item.operation.opcode() {
+            Opcode::Ldfs => op!("ldfps"),
+            Opcode::Ldf8 => op!("ldfp8"),
+            _ => op!("ldfpd"),
         };
         item.operation.targets = vec![Operand::register(one.name), Operand::register(second.name)];
         if let Some(memory) = &mut item.operation.memory {
@@ -105,9 +107,11 @@ fn single(given: &Loop, at: usize) -> Option<Single> {
     let Item {
         operation, check, ..
     } = &given.items[at];
-    let size = match operation.mnemonic.as_str() {
-        "ldfs" => 4,
-        "ldfd" | "ldf8" => 8,
+    let size = match operation.opcode() {
+        // None with completers: a pair has none.
+        _ if operation.mnemonic.completers().next().is_some() => return None,
+        Opcode::Ldfs => 4,
+        Opcode::Ldfd | Opcode::Ldf8 => 8,
         _ => return None,
     };
     let [Operand::Register(Name::Virtual(name))] = operation.targets[..] else {

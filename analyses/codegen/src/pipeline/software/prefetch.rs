@@ -20,6 +20,7 @@ use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation};
+use crate::mir::op;
 
 /// Streams of a loop that are fetched ahead.
 const STREAMS: usize = 8;
@@ -90,7 +91,7 @@ pub(super) fn prefetching(
                 let by = function.register(File::General);
                 let sources = vec![Operand::Number(step)];
                 out.before.push(Operation::plain(
-                    "movl",
+                    op!("movl"),
                     vec![Operand::register(by)],
                     sources,
                 ));
@@ -99,9 +100,9 @@ pub(super) fn prefetching(
         };
         out.statics.insert(from);
         let hint = if stored {
-            "lfetch.excl.nt1"
+            op!("lfetch.excl.nt1")
         } else {
-            "lfetch.nt1"
+            op!("lfetch.nt1")
         };
         let address = Operand::Address(Name::Virtual(from));
         items.push(Item {

@@ -5,6 +5,7 @@ use crate::mir::File;
 use crate::predicate::Unconvertible;
 use crate::refusal::Refused;
 use ir::Loc;
+use isa::ia64::Mnemonic;
 use smol_str::SmolStr;
 use std::fmt;
 
@@ -83,7 +84,7 @@ pub struct ResourceBound {
 /// An operation of the critical cycle.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Link {
-    pub mnemonic: SmolStr,
+    pub mnemonic: Mnemonic,
     pub loc: Loc,
     /// To the next of the cycle: cycles, and iterations.
     pub latency: i32,
@@ -167,7 +168,7 @@ pub enum Reason {
     Form(Unconvertible),
     /// An operation that does not go into a kernel.
     Operation {
-        mnemonic: SmolStr,
+        mnemonic: Mnemonic,
         loc: Loc,
     },
     /// An operation that there is no code of.

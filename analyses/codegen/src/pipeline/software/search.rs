@@ -23,6 +23,7 @@ use crate::machine::epic::Epic;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::mir::op;
 use crate::mir::register::Reg;
 use crate::pipeline::Limits;
 use crate::pipeline::bounds::bounds;
@@ -453,14 +454,14 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
         let compare = is_compare(operation);
         if compare || operation.writes().any(|one| kept.contains(&one)) {
             if compare && operation.is_certain() {
-                operation.mnemonic = unconditional(&operation.mnemonic);
+                operation.mnemonic = unconditional(operation.mnemonic);
             }
             operation.predicate = Some(started);
         }
     }
     let targets = [Operand::register(started), Operand::fixed(Reg::P0)];
     let item = Item {
-        operation: constant_compare("cmp.eq", None, targets, Loc::NONE),
+        operation: constant_compare(op!("cmp.eq"), None, targets, Loc::NONE),
         before: Vec::new(),
         passed: 0,
         free: true,

@@ -20,7 +20,9 @@ use super::address::{Linear, Met, Term, Touch};
 use super::report::Alias;
 use crate::mir::File;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::register::Reg;
+use isa::ia64::Mnemonic;
 use rustc_hash::FxHashMap;
 
 /// Pairs of streams that are tested.
@@ -148,14 +150,14 @@ impl Test {
         for (front, bytes) in &self.aligned {
             let start = writer.address(front);
             let mask = Operand::Number(i64::from(bytes - 1));
-            let rest = writer.put("and", vec![mask, Operand::register(start)]);
+            let rest = writer.put(op!("and"), vec![mask, Operand::register(start)]);
             let sources = vec![Operand::Number(0), Operand::register(rest)];
-            writer.leave("cmp.ne", sources, otherwise);
+            writer.leave(op!("cmp.ne"), sources, otherwise);
         }
         if !small && !self.pairs.is_empty() {
-            let high = writer.put("shr.u", vec![count.clone(), Operand::Number(COUNT)]);
+            let high = writer.put(op!("shr.u"), vec![count.clone(), Operand::Number(COUNT)]);
             let sources = vec![Operand::Number(0), Operand::register(high)];
-            writer.leave("cmp.ne", sources, otherwise);
+            writer.leave(op!("cmp.ne"), sources, otherwise);
         }
         let mut known: Vec<Option<(Virtual, Virtual)>> = vec![None; self.streams.len()];
         for at in self.pairs.iter().flat_map(|pair| [pair.0, pair.1]) {
@@ -169,9 +171,9 @@ impl Test {
             };
             for (from, to) in [(one, other), (other, one)] {
                 let start = vec![Operand::register(to.0), Operand::register(from.0)];
-                let apart = writer.put("sub", start);
+                let apart = writer.put(op!("sub"), start);
                 let sources = vec![Operand::register(apart), Operand::register(from.1)];
-                writer.leave("cmp.ltu", sources, otherwise);
+                writer.leave(op!("cmp.ltu"), sources, otherwise);
             }
         }
     }
@@ -199,22 +201,22 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn operation(&mut self, mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) {
+    fn operation(&mut self, mnemonic: Mnemonic, targets: Vec<Operand>, sources: Vec<Operand>) {
         self.out.push(Operation::plain(mnemonic, targets, sources));
     }
-    fn put_into(&mut self, file: File, mnemonic: &str, sources: Vec<Operand>) -> Virtual {
+    fn put_into(&mut self, file: File, mnemonic: Mnemonic, sources: Vec<Operand>) -> Virtual {
         let target = self.function.register(file);
         self.operation(mnemonic, vec![Operand::register(target)], sources);
         target
     }
-    fn put(&mut self, mnemonic: &str, sources: Vec<Operand>) -> Virtual {
+    fn put(&mut self, mnemonic: Mnemonic, sources: Vec<Operand>) -> Virtual {
         self.put_into(File::General, mnemonic, sources)
     }
-    fn leave(&mut self, relation: &str, sources: Vec<Operand>, to: u32) {
+    fn leave(&mut self, relation: Mnemonic, sources: Vec<Operand>, to: u32) {
         let meets = self.function.register(File::Predicate);
         let targets = vec![Operand::register(meets), Operand::fixed(Reg::P0)];
         self.operation(relation, targets, sources);
-        self.operation("br.cond.spnt", Vec::new(), vec![Operand::Block(to)]);
+        self.operation(op!("br.cond.spnt"), Vec::new(), vec![Operand::Block(to)]);
         if let Some(last) = self.out.last_mut() {
             last.predicate = Some(meets);
         }
@@ -222,11 +224,11 @@ impl Writer<'_> {
     fn plus(&mut self, to: Virtual, constant: i64) -> Virtual {
         let to = Operand::register(to);
         match constant {
-            0 => self.put("mov", vec![to]),
-            near @ -8192..8192 => self.put("adds", vec![Operand::Number(near), to]),
+            0 => self.put(op!("mov"), vec![to]),
+            near @ -8192..8192 => self.put(op!("adds"), vec![Operand::Number(near), to]),
             far => {
-                let far = self.put("movl", vec![Operand::Number(far)]);
-                self.put("add", vec![to, Operand::register(far)])
+                let far = self.put(op!("movl"), vec![Operand::Number(far)]);
+                self.put(op!("add"), vec![to, Operand::register(far)])
             }
         }
     }
@@ -235,19 +237,20 @@ impl Writer<'_> {
             return known;
         }
         let way = match step {
-            0 => self.put("mov", vec![Operand::fixed(Reg::R0)]),
-            1 => self.put("mov", vec![count.clone()]),
+            0 => self.put(op!("mov"), vec![Operand::fixed(Reg::R0)]),
+            1 => self.put(op!("mov"), vec![count.clone()]),
             step if step.is_power_of_two() => {
                 let by = Operand::Number(step.trailing_zeros().into());
-                self.put("shl", vec![count.clone(), by])
+                self.put(op!("shl"), vec![count.clone(), by])
             }
             step => {
-                let step = self.put("movl", vec![Operand::Number(step as i64)]);
-                let step = self.put_into(File::Float, "setf.sig", vec![Operand::register(step)]);
-                let count = self.put_into(File::Float, "setf.sig", vec![count.clone()]);
+                let step = self.put(op!("movl"), vec![Operand::Number(step as i64)]);
+                let step =
+                    self.put_into(File::Float, op!("setf.sig"), vec![Operand::register(step)]);
+                let count = self.put_into(File::Float, op!("setf.sig"), vec![count.clone()]);
                 let factors = vec![Operand::register(count), Operand::register(step)];
-                let product = self.put_into(File::Float, "xmpy.l", factors);
-                self.put("getf.sig", vec![Operand::register(product)])
+                let product = self.put_into(File::Float, op!("xmpy.l"), factors);
+                self.put(op!("getf.sig"), vec![Operand::register(product)])
             }
         };
         self.way.insert(step, way);
@@ -265,19 +268,19 @@ impl Writer<'_> {
                 0 => register,
                 by => {
                     let by = Operand::Number(by.into());
-                    self.put("shl", vec![Operand::register(register), by])
+                    self.put(op!("shl"), vec![Operand::register(register), by])
                 }
             };
             let before = match sum {
                 Some(sum) => Operand::register(sum),
                 None => Operand::fixed(Reg::R0),
             };
-            let mnemonic = if factor < 0 { "sub" } else { "add" };
+            let mnemonic = if factor < 0 { op!("sub") } else { op!("add") };
             sum = Some(self.put(mnemonic, vec![before, Operand::register(part)]));
         }
         let sum = match sum {
             Some(sum) => sum,
-            None => self.put("mov", vec![Operand::fixed(Reg::R0)]),
+            None => self.put(op!("mov"), vec![Operand::fixed(Reg::R0)]),
         };
         self.plus(sum, front.constant)
     }
@@ -288,7 +291,7 @@ impl Writer<'_> {
         let way = self.way(step.unsigned_abs(), count);
         if step < 0 {
             let parts = vec![Operand::register(start), Operand::register(way)];
-            start = self.put("sub", parts);
+            start = self.put(op!("sub"), parts);
         }
         (start, self.plus(way, stream.bytes as i64))
     }

@@ -32,10 +32,12 @@
 
 use super::body::{Item, Loop, LoopExit};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{Class, File};
 use crate::target::ia64::operation::Described;
+use isa::ia64::Completer;
+use isa::ia64::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};
-use smol_str::format_smolstr;
 
 /// What a check does where it fails.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,7 +69,7 @@ impl SteppedLoad {
             (
                 [Operand::Register(Name::Virtual(value))],
                 [Operand::Address(Name::Virtual(base)), Operand::Number(step)],
-            ) if operation.base().starts_with("ld") => Some(SteppedLoad {
+            ) if matches!(operation.class(), Class::Load | Class::FloatLoad) => Some(SteppedLoad {
                 value: *value,
                 base: *base,
                 step: *step,
@@ -116,10 +118,17 @@ pub(super) fn candidates(given: &Loop, left: &dyn Fn(Virtual) -> bool) -> Vec<Vi
     let written = written(given);
     let fits = |(at, item): &(usize, &Item)| {
         let operation = &item.operation;
-        let plain = matches!(
-            operation.mnemonic.as_str(),
-            "ld1" | "ld2" | "ld4" | "ld8" | "ldfs" | "ldfd" | "ldf8"
-        );
+        let plain = operation.mnemonic.completers().next().is_none()
+            && matches!(
+                operation.opcode(),
+                Opcode::Ld1
+                    | Opcode::Ld2
+                    | Opcode::Ld4
+                    | Opcode::Ld8
+                    | Opcode::Ldfs
+                    | Opcode::Ldfd
+                    | Opcode::Ldf8
+            );
         let volatile = operation.memory.as_ref().is_none_or(|one| one.volatile);
         let address = match SteppedLoad::of(operation) {
             Some(SteppedLoad { base, .. }) => given.statics.contains(&base) && !left(base),
@@ -262,14 +271,14 @@ pub(super) fn speculated(
         ahead.free = true;
         ahead.speculative = true;
         if is_load(item) {
-            ahead.operation.mnemonic = format_smolstr!("{}.s", item.operation.mnemonic);
+            ahead.operation.mnemonic = item.operation.mnemonic.followed_by(Completer::S);
         }
         out.items.push(ahead);
         for value in item.operation.writes().filter(|one| checked.contains(one)) {
             let (recovery, stepped) = recovery(given, &speculative, at, value);
             out.items.push(Item {
                 operation: Operation {
-                    mnemonic: "chk.s".into(),
+                    mnemonic: op!("chk.s"),
                     predicate: None,
                     targets: Vec::new(),
                     sources: vec![Operand::register(value), Operand::Block(0)],

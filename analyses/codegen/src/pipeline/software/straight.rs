@@ -16,6 +16,7 @@ use crate::mir::function::{Function, Virtual};
 use crate::pipeline::rows::{Kind, Load, Rows};
 use crate::predicate::loops::Region;
 use crate::target::ia64::operation::{Described, describe};
+use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
 
 pub(super) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u32 {
@@ -65,7 +66,7 @@ pub(super) fn cycles(function: &Function, region: &Region, machine: &Epic) -> u3
                 for one in operation.writes() {
                     written.insert(one, (at, index, start));
                 }
-                if operation.base() == "br" || index + 1 == operations.len() {
+                if operation.opcode() == Opcode::Br || index + 1 == operations.len() {
                     let least = rows.shortages(&load).first().map_or(1, |one| one.cycles());
                     now += share * (last - now + 1.0).max(f64::from(least));
                     (last, load) = (now, Load::default());

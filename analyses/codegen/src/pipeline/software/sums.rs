@@ -19,8 +19,9 @@ use super::Options;
 use super::body::{Item, Loop, LoopExit, PartialSum};
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::register::Reg;
-use smol_str::{SmolStr, format_smolstr};
+use isa::ia64::{Mnemonic, Opcode};
 
 /// Sums in the place of one, at most.
 pub(super) const MOST: u32 = 8;
@@ -48,7 +49,7 @@ pub(super) fn count(exits: &[LoopExit]) -> u32 {
 /// Additions of an iteration that hand a sum from one to the next; the last leaves it to the next iteration.
 struct Chain {
     items: Vec<usize>,
-    mnemonic: SmolStr,
+    mnemonic: Mnemonic,
 }
 
 /// Whether there is a sum that may be several.
@@ -67,17 +68,17 @@ pub(super) fn interleaved(function: &mut Function, given: &Loop, turns: u32) -> 
 
 /// The register that an addition goes on from, and the place of it among the operands.
 fn addend(operation: &Operation) -> Option<usize> {
-    let place = match operation.base() {
-        "fma" | "fnma" if operation.sources.len() == 3 => 2,
-        "fsub" if operation.sources.len() == 2 => 0,
+    let place = match operation.opcode() {
+        Opcode::Fma | Opcode::Fnma if operation.sources.len() == 3 => 2,
+        Opcode::Fsub if operation.sources.len() == 2 => 0,
         _ => return None,
     };
     Some(place)
 }
 
 fn addends(operation: &Operation) -> Vec<(usize, Virtual)> {
-    let places = match operation.base() {
-        "fadd" if operation.sources.len() == 2 => vec![0, 1],
+    let places = match operation.opcode() {
+        Opcode::Fadd if operation.sources.len() == 2 => vec![0, 1],
         _ => addend(operation).into_iter().collect(),
     };
     let named = places
@@ -114,25 +115,21 @@ fn chains(given: &Loop) -> Vec<Chain> {
             last = name;
         }
         let first = item.before.contains(&last);
-        let mnemonic = &item.operation.mnemonic;
+        let mnemonic = item.operation.mnemonic;
         let same = items.iter().all(|&at| {
-            let own = &given.items[at].operation.mnemonic;
-            rounding(own) == rounding(mnemonic)
+            let own = given.items[at].operation.mnemonic;
+            own.completers().eq(mnemonic.completers())
         });
         let one = items.len() == 1 || given.exits.len() == 1;
         if first && same && one && is_private(given, &items) {
             out.push(Chain {
-                mnemonic: format_smolstr!("fadd{}", rounding(mnemonic)),
+                // Rounded as its operations are.
+                mnemonic: mnemonic.with_opcode(Opcode::Fadd),
                 items,
             });
         }
     }
     out
-}
-
-/// `.d` of `fma.d`
-fn rounding(mnemonic: &str) -> &str {
-    mnemonic.find('.').map_or("", |at| &mnemonic[at..])
 }
 
 /// What the item writes, if it is an addition of its iteration.
@@ -202,7 +199,9 @@ fn split(function: &mut Function, given: &mut Loop, chain: &Chain, turns: u32) {
     let zero = function.register(File::Float);
     let targets = vec![Operand::register(zero)];
     let none = vec![Operand::fixed(Reg::float(0))];
-    given.before.push(Operation::plain("mov", targets, none));
+    given
+        .before
+        .push(Operation::plain(op!("mov"), targets, none));
     for (&at, &own) in chain.items.iter().zip(&written) {
         for ago in 1..=turns {
             // The sum itself begins as what it is in front of the loop.
@@ -235,7 +234,7 @@ fn split(function: &mut Function, given: &mut Loop, chain: &Chain, turns: u32) {
                             register,
                             value,
                             ago: ago + more,
-                            mnemonic: chain.mnemonic.clone(),
+                            mnemonic: chain.mnemonic,
                         });
                     }
                 }

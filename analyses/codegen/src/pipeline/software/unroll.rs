@@ -11,9 +11,11 @@
 
 use super::body::{Item, Loop};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use crate::predicate::{Body, Exit};
 use ir::Loc;
+use isa::ia64::{Mnemonic, Opcode};
 
 /// Constants that a sum takes.
 const NEAR: std::ops::RangeInclusive<i64> = -8192..=8191;
@@ -81,7 +83,7 @@ pub(super) fn fold(given: &mut Loop) {
 /// A constant and the register that it is added to, whatever happens.
 fn sum(operation: &Operation) -> Option<(i64, Virtual)> {
     let plain = operation.predicate.is_none()
-        && matches!(operation.mnemonic.as_str(), "add" | "adds")
+        && matches!(operation.opcode(), Opcode::Add | Opcode::Adds)
         && operation.targets.len() == 1;
     match &operation.sources[..] {
         [Operand::Number(by), Operand::Register(Name::Virtual(of))]
@@ -111,10 +113,10 @@ impl Rest {
         rest: u32,
         out: &mut Vec<Operation>,
     ) -> (Operand, Virtual) {
-        let mut put = |mnemonic: &str, file: File, sources: Vec<Operand>| {
+        let mut put = |mnemonic: Mnemonic, file: File, sources: Vec<Operand>| {
             let target = function.register(file);
             out.push(Operation {
-                mnemonic: mnemonic.into(),
+                mnemonic,
                 predicate: None,
                 targets: vec![Operand::register(target)],
                 sources,
@@ -124,35 +126,43 @@ impl Rest {
             target
         };
         let number = Operand::Number;
-        let whole = put("add", File::General, vec![number(1), count]);
+        let whole = put(op!("add"), File::General, vec![number(1), count]);
         let whole = Operand::register(whole);
         let (groups, left) = if self.times == 3 {
             // By multiplication with a third: exact for all of 64 bits.
             let third = put(
-                "movl",
+                op!("movl"),
                 File::General,
                 vec![number(0xaaaa_aaaa_aaaa_aaab_u64 as i64)],
             );
-            let third = put("setf.sig", File::Float, vec![Operand::register(third)]);
-            let wide = put("setf.sig", File::Float, vec![whole.clone()]);
+            let third = put(op!("setf.sig"), File::Float, vec![Operand::register(third)]);
+            let wide = put(op!("setf.sig"), File::Float, vec![whole.clone()]);
             let factors = vec![Operand::register(wide), Operand::register(third)];
-            let high = put("xmpy.hu", File::Float, factors);
-            let high = put("getf.sig", File::General, vec![Operand::register(high)]);
+            let high = put(op!("xmpy.hu"), File::Float, factors);
+            let high = put(
+                op!("getf.sig"),
+                File::General,
+                vec![Operand::register(high)],
+            );
             let sources = vec![Operand::register(high), number(1)];
-            let groups = Operand::register(put("shr.u", File::General, sources));
+            let groups = Operand::register(put(op!("shr.u"), File::General, sources));
             let sources = vec![groups.clone(), number(1), groups.clone()];
-            let thrice = Operand::register(put("shladd", File::General, sources));
-            (groups, put("sub", File::General, vec![whole, thrice]))
+            let thrice = Operand::register(put(op!("shladd"), File::General, sources));
+            (groups, put(op!("sub"), File::General, vec![whole, thrice]))
         } else {
             let shift = i64::from(self.times.trailing_zeros());
-            let groups = put("shr.u", File::General, vec![whole.clone(), number(shift)]);
+            let groups = put(
+                op!("shr.u"),
+                File::General,
+                vec![whole.clone(), number(shift)],
+            );
             let mask = number(i64::from(self.times) - 1);
-            let left = put("and", File::General, vec![mask, whole]);
+            let left = put(op!("and"), File::General, vec![mask, whole]);
             (Operand::register(groups), left)
         };
         let none = function.register(File::Predicate);
-        let again = |mnemonic: &str, predicate, targets, sources| Operation {
-            mnemonic: mnemonic.into(),
+        let again = |mnemonic: Mnemonic, predicate, targets, sources| Operation {
+            mnemonic,
             predicate,
             targets,
             sources,
@@ -161,20 +171,20 @@ impl Rest {
         };
         let targets = vec![Operand::register(none), Operand::fixed(Reg::P0)];
         out.push(again(
-            "cmp.eq",
+            op!("cmp.eq"),
             None,
             targets,
             vec![number(0), groups.clone()],
         ));
         out.push(again(
-            "br.cond.sptk",
+            op!("br.cond.sptk"),
             Some(none),
             Vec::new(),
             vec![Operand::Block(rest)],
         ));
         let kernel = function.register(File::General);
         out.push(again(
-            "add",
+            op!("add"),
             None,
             vec![Operand::register(kernel)],
             vec![number(-1), groups],

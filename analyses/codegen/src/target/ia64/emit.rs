@@ -24,11 +24,13 @@ use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use crate::pipeline::rows::Rows;
 use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module};
+use isa::ia64::{Branch, Completer, Opcode};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 use std::fmt::Write;
@@ -389,9 +391,10 @@ impl Frame {
             || function.rotating.predicate > 0;
         let operations = || function.blocks.iter().flat_map(|block| &block.operations);
         let counted = operations().any(|one| {
-            one.targets.contains(&Operand::fixed(Reg::LC)) || one.mnemonic.starts_with("br.cloop")
+            one.targets.contains(&Operand::fixed(Reg::LC)) || one.branch() == Some(Branch::Counted)
         });
-        let spilled = operations().any(|one| one.mnemonic.starts_with("st8.spill"));
+        let spilled = operations()
+            .any(|one| one.opcode() == Opcode::St8 && one.mnemonic.has(Completer::Spill));
         let pfs = give(function.calls);
         let link = give(function.calls);
         let predicates = give(predicates);
@@ -497,7 +500,7 @@ impl Printer {
                 continue;
             }
             for operation in &block.operations {
-                if operation.mnemonic.starts_with("br.ret") {
+                if operation.branch() == Some(Branch::Return) {
                     self.epilogue(&frame, operation.loc);
                 }
                 self.operation(operation, &frame, &register, &label);
@@ -526,7 +529,7 @@ impl Printer {
             Operand::Symbol(symbol),
             Operand::Register(Name::Fixed(base)),
         ] = &operation.sources[..]
-            && operation.mnemonic == "adds"
+            && operation.mnemonic == op!("adds")
             && let Some(offset) = frame.offset(symbol)
         {
             let base = *base;
@@ -534,10 +537,10 @@ impl Printer {
                 operation.sources[0] = Operand::Number(offset as i64);
             } else {
                 let mut far = operation.clone();
-                far.mnemonic = "movl".into();
+                far.mnemonic = op!("movl");
                 far.sources = vec![Operand::Number(offset as i64)];
                 self.instruction(&operation::text(&far, register, label), operation.loc);
-                operation.mnemonic = "add".into();
+                operation.mnemonic = op!("add");
                 operation.sources = vec![operation.targets[0].clone(), Operand::fixed(base)];
             }
         }

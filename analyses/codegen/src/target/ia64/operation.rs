@@ -4,7 +4,7 @@
 use super::decode::{Opaque, known_or_opaque, opaque};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::{File, Inst, Reg};
-use isa::ia64::{Meaning, Mnemonic, Operands, effects};
+use isa::ia64::{Meaning, Opcode, Operands, effects};
 use smallvec::SmallVec;
 use std::fmt::Write;
 
@@ -36,7 +36,7 @@ pub fn text(
     if let Some(predicate) = operation.predicate {
         let _ = write!(out, "({}) ", register(predicate));
     }
-    out.push_str(&operation.mnemonic);
+    let _ = write!(out, "{}", operation.mnemonic);
     if !operation.targets.is_empty() {
         out.push(' ');
         list(&mut out, &operation.targets);
@@ -114,15 +114,16 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
     let predicate = operation
         .predicate
         .map(|one| Meaning::Register(register(one)));
-    let (inst, opaque) = match Mnemonic::parse(&operation.mnemonic) {
-        Ok(mnemonic) => {
-            let operands = Operands {
+    let (inst, opaque) = match operation.opcode() {
+        Opcode::Refused => opaque("there is no code of it".to_owned()),
+        _ => known_or_opaque(effects(
+            operation.mnemonic,
+            predicate,
+            Operands {
                 targets: &meanings(&operation.targets),
                 sources: &meanings(&operation.sources),
-            };
-            known_or_opaque(effects(mnemonic, predicate, operands))
-        }
-        Err(unknown) => opaque(unknown.to_string()),
+            },
+        )),
     };
     Described {
         inst,
@@ -134,7 +135,7 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::Class;
+    use crate::mir::{Class, op};
     use ir::Loc;
 
     #[test]
@@ -144,7 +145,7 @@ mod tests {
         let value = function.register(File::General);
         let guard = function.register(File::Predicate);
         let load = Operation {
-            mnemonic: "ld8".into(),
+            mnemonic: op!("ld8"),
             predicate: Some(guard),
             targets: vec![Operand::register(value)],
             sources: vec![Operand::Address(Name::Virtual(address)), Operand::Number(8)],

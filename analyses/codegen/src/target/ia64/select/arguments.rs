@@ -3,6 +3,7 @@
 use super::super::emit::incoming;
 use super::{Selector, put};
 use crate::mir::function::{Object, Operand, Reference, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use ir::{Type, Value};
 
@@ -104,7 +105,11 @@ impl Selector<'_> {
         let address = self.own(bytes);
         match self.ty(param) {
             ty @ (Type::F32 | Type::F64) => {
-                let mnemonic = if ty == Type::F32 { "ldfs" } else { "ldfd" };
+                let mnemonic = if ty == Type::F32 {
+                    op!("ldfs")
+                } else {
+                    op!("ldfd")
+                };
                 let own = self.home(param);
                 put!(
                     self,

@@ -4,6 +4,7 @@
 use super::super::symbols::reference;
 use super::{Selector, put};
 use crate::mir::function::{Name, Object, Operand, Reference};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use ir::{Convention, InstData, Op, SymbolKind, Type, Value};
 use smol_str::SmolStr;
@@ -108,9 +109,9 @@ impl Selector<'_> {
                 let address = self.general();
                 put!(self, "adds", [address] = [offset, Reg::general(12)]);
                 let mnemonic = match ty {
-                    Type::F32 => "stfs",
-                    Type::F64 => "stfd",
-                    _ => "st8",
+                    Type::F32 => op!("stfs"),
+                    Type::F64 => op!("stfd"),
+                    _ => op!("st8"),
                 };
                 put!(
                     self,

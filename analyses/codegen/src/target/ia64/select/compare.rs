@@ -3,7 +3,9 @@
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Operand, Virtual};
+use crate::mir::op;
 use ir::{BinaryOp, FloatCondition, IntCondition, Op, Type, Value};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 
 impl Selector<'_> {
     /// The predicate that a `Bool` is.
@@ -26,7 +28,7 @@ impl Selector<'_> {
         }
     }
     pub(super) fn set(&mut self, to: Virtual, value: bool) {
-        let relation = if value { "cmp.eq" } else { "cmp.ne" };
+        let relation = if value { op!("cmp.eq") } else { op!("cmp.ne") };
         put!(self, relation, [to, Reg::P0] = [Reg::R0, Reg::R0]);
     }
     /// True where the predicate is not.
@@ -70,13 +72,16 @@ impl Selector<'_> {
             let (value, position) = position;
             let name = self.integer(value);
             let relation = if condition == IntCondition::NotEqual {
-                "tbit.nz"
+                op!("tbit.nz")
             } else {
-                "tbit.z"
+                op!("tbit.z")
             };
             return put!(self, relation, [to, other] = [name, position]);
         }
-        let base = if ty == Type::I32 { "cmp4" } else { "cmp" };
+        let base = match ty {
+            Type::I32 => Opcode::Cmp4,
+            _ => Opcode::Cmp,
+        };
         let immediate = |this: &Self, value: Value| {
             this.number(value)
                 .filter(|one| (-128..128).contains(one) && *one != 0)
@@ -102,20 +107,20 @@ impl Selector<'_> {
         };
         let second = self.integer(b);
         let relation = match condition {
-            IntCondition::Equal => "eq",
-            IntCondition::NotEqual => "ne",
-            IntCondition::LessSigned => "lt",
-            IntCondition::LessEqualSigned => "le",
-            IntCondition::GreaterSigned => "gt",
-            IntCondition::GreaterEqualSigned => "ge",
-            IntCondition::LessUnsigned => "ltu",
-            IntCondition::LessEqualUnsigned => "leu",
-            IntCondition::GreaterUnsigned => "gtu",
-            IntCondition::GreaterEqualUnsigned => "geu",
+            IntCondition::Equal => Completer::Eq,
+            IntCondition::NotEqual => Completer::Ne,
+            IntCondition::LessSigned => Completer::Lt,
+            IntCondition::LessEqualSigned => Completer::Le,
+            IntCondition::GreaterSigned => Completer::Gt,
+            IntCondition::GreaterEqualSigned => Completer::Ge,
+            IntCondition::LessUnsigned => Completer::Ltu,
+            IntCondition::LessEqualUnsigned => Completer::Leu,
+            IntCondition::GreaterUnsigned => Completer::Gtu,
+            IntCondition::GreaterEqualUnsigned => Completer::Geu,
         };
         put!(
             self,
-            &format!("{base}.{relation}"),
+            Mnemonic::new(base, &[relation]),
             [to, other] = [first, Operand::from(second)]
         );
     }
@@ -151,24 +156,28 @@ impl Selector<'_> {
         let (a, b) = (self.floating(a), self.floating(b));
         let to = self.home(result);
         let plain = match condition {
-            C::Equal => Some("eq"),
-            C::Less => Some("lt"),
-            C::LessEqual => Some("le"),
-            C::Greater => Some("gt"),
-            C::GreaterEqual => Some("ge"),
-            C::NotEqualUnordered => Some("neq"),
-            C::LessUnordered => Some("nge"),
-            C::LessEqualUnordered => Some("ngt"),
-            C::GreaterUnordered => Some("nle"),
-            C::GreaterEqualUnordered => Some("nlt"),
-            C::Ordered => Some("ord"),
-            C::Unordered => Some("unord"),
+            C::Equal => Some(Completer::Eq),
+            C::Less => Some(Completer::Lt),
+            C::LessEqual => Some(Completer::Le),
+            C::Greater => Some(Completer::Gt),
+            C::GreaterEqual => Some(Completer::Ge),
+            C::NotEqualUnordered => Some(Completer::Neq),
+            C::LessUnordered => Some(Completer::Nge),
+            C::LessEqualUnordered => Some(Completer::Ngt),
+            C::GreaterUnordered => Some(Completer::Nle),
+            C::GreaterEqualUnordered => Some(Completer::Nlt),
+            C::Ordered => Some(Completer::Ord),
+            C::Unordered => Some(Completer::Unord),
             C::NotEqual | C::EqualUnordered => None,
         };
         match plain {
             Some(relation) => {
                 let other = self.beside(to);
-                put!(self, &format!("fcmp.{relation}"), [to, other] = [a, b]);
+                put!(
+                    self,
+                    Mnemonic::new(Opcode::Fcmp, &[relation]),
+                    [to, other] = [a, b]
+                );
             }
             None => {
                 // Less or greater, or neither.
@@ -178,7 +187,11 @@ impl Selector<'_> {
                 let q = self.predicate();
                 put!(self, "fcmp.gt", [q, Reg::P0] = [a, b]);
                 self.set(to, !unequal);
-                let relation = if unequal { "cmp.eq" } else { "cmp.ne" };
+                let relation = if unequal {
+                    op!("cmp.eq")
+                } else {
+                    op!("cmp.ne")
+                };
                 put_if!(self, p, relation, [to, Reg::P0] = [Reg::R0, Reg::R0]);
                 put_if!(self, q, relation, [to, Reg::P0] = [Reg::R0, Reg::R0]);
             }

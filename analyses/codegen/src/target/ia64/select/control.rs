@@ -3,9 +3,10 @@
 use super::{Draft, Exit, Selector, file_of, put};
 use crate::mir::Reg;
 use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use ir::{Edge, Terminator, Type, Value, ValueDef};
+use isa::ia64::Mnemonic;
 use rustc_hash::FxHashSet;
-use smol_str::SmolStr;
 
 /// Operations of a loop's test that are repeated at its end.
 const REPEATED: usize = 16;
@@ -296,9 +297,9 @@ impl Selector<'_> {
             match self.ty(value) {
                 Type::Bool => {
                     let relation = if self.number(value).unwrap_or(0) & 1 != 0 {
-                        "cmp.eq"
+                        op!("cmp.eq")
                     } else {
-                        "cmp.ne"
+                        op!("cmp.ne")
                     };
                     put!(self, relation, [to, Reg::P0] = [Reg::R0, Reg::R0]);
                 }
@@ -335,27 +336,28 @@ impl Selector<'_> {
                 loc,
                 ..
             } = self.drafts[draft as usize].clone();
-            let mut branch = |mnemonic: &str, predicate: Option<Virtual>, target: Option<u32>| {
-                operations.push(Operation {
-                    mnemonic: SmolStr::from(mnemonic),
-                    predicate,
-                    targets: Vec::new(),
-                    sources: vec![match target {
-                        Some(target) => Operand::Block(number[target as usize]),
-                        None => Operand::fixed(Reg::branch(0)),
-                    }],
-                    memory: None,
-                    loc,
-                });
-            };
+            let mut branch =
+                |mnemonic: Mnemonic, predicate: Option<Virtual>, target: Option<u32>| {
+                    operations.push(Operation {
+                        mnemonic,
+                        predicate,
+                        targets: Vec::new(),
+                        sources: vec![match target {
+                            Some(target) => Operand::Block(number[target as usize]),
+                            None => Operand::fixed(Reg::branch(0)),
+                        }],
+                        memory: None,
+                        loc,
+                    });
+                };
             let next = |target: u32| number[target as usize] == at as u32 + 1;
             let hint = |target: u32| match number[target as usize] <= at as u32 {
-                true => "br.cond.dptk.few",
-                false => "br.cond.dpnt.few",
+                true => op!("br.cond.dptk.few"),
+                false => op!("br.cond.dpnt.few"),
             };
             match exit {
                 Exit::Jump(to) if next(to) => {}
-                Exit::Jump(to) => branch("br.cond.sptk.few", None, Some(to)),
+                Exit::Jump(to) => branch(op!("br.cond.sptk.few"), None, Some(to)),
                 Exit::Branch {
                     condition,
                     negation,
@@ -368,19 +370,19 @@ impl Selector<'_> {
                     _ => {
                         branch(hint(then), Some(condition), Some(then));
                         if !next(otherwise) {
-                            branch("br.cond.sptk.few", None, Some(otherwise));
+                            branch(op!("br.cond.sptk.few"), None, Some(otherwise));
                         }
                     }
                 },
-                Exit::Return => branch("br.ret.sptk.many", None, None),
+                Exit::Return => branch(op!("br.ret.sptk.many"), None, None),
                 Exit::Never => {
-                    branch("br.ret.sptk.many", None, None);
+                    branch(op!("br.ret.sptk.many"), None, None);
                     // What never comes here ends if it does.
                     let at = operations.len() - 1;
-                    operations[at].mnemonic = "break.m".into();
+                    operations[at].mnemonic = op!("break.m");
                     operations[at].sources = vec![Operand::Number(0)];
                     let back = Operation {
-                        mnemonic: "br.ret.sptk.many".into(),
+                        mnemonic: op!("br.ret.sptk.many"),
                         sources: vec![Operand::fixed(Reg::branch(0))],
                         ..operations[at].clone()
                     };

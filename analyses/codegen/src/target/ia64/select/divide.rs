@@ -14,12 +14,15 @@ use super::quotient::Divisor;
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
+use crate::mir::op;
 use ir::{BinaryOp, Type, Value};
+use isa::ia64::Mnemonic;
+use isa::ia64::{Completer, Opcode};
 
 const ONE: Reg = Reg::float(1);
 
 impl Selector<'_> {
-    fn step(&mut self, p: Virtual, mnemonic: &str, a: Name, b: Name, c: Name) -> Name {
+    fn step(&mut self, p: Virtual, mnemonic: Mnemonic, a: Name, b: Name, c: Name) -> Name {
         let to = self.float();
         // What the predicate leaves out is read by nothing that executes.
         let before = self.predicate.replace(p);
@@ -44,23 +47,23 @@ impl Selector<'_> {
         put!(self, "frcpa.s0", [y, p] = [a, b]);
         let start = y.into_name();
         let q0 = self.product_step(p, a, start);
-        let e0 = self.step(p, "fnma.s1", b, start, one);
-        let q1 = self.step(p, "fma.s1", e0, q0, q0);
+        let e0 = self.step(p, op!("fnma.s1"), b, start, one);
+        let q1 = self.step(p, op!("fma.s1"), e0, q0, q0);
         let e1 = self.product_step(p, e0, e0);
         if ty == Type::F32 {
-            let q2 = self.step(p, "fma.s1", e1, q1, q1);
+            let q2 = self.step(p, op!("fma.s1"), e1, q1, q1);
             let e2 = self.product_step(p, e1, e1);
-            let q3 = self.step(p, "fma.d.s1", e2, q2, q2);
+            let q3 = self.step(p, op!("fma.d.s1"), e2, q2, q2);
             put!(self, "mov", [to] = [y]);
             return put_if!(self, p, "fnorm.s.s0", [to] = [q3]);
         }
-        let y1 = self.step(p, "fma.s1", e0, start, start);
-        let q2 = self.step(p, "fma.s1", e1, q1, q1);
+        let y1 = self.step(p, op!("fma.s1"), e0, start, start);
+        let q2 = self.step(p, op!("fma.s1"), e1, q1, q1);
         let e2 = self.product_step(p, e1, e1);
-        let y2 = self.step(p, "fma.s1", e1, y1, y1);
-        let q3 = self.step(p, "fma.d.s1", e2, q2, q2);
-        let y3 = self.step(p, "fma.s1", e2, y2, y2);
-        let r0 = self.step(p, "fnma.d.s1", b, q3, a);
+        let y2 = self.step(p, op!("fma.s1"), e1, y1, y1);
+        let q3 = self.step(p, op!("fma.d.s1"), e2, q2, q2);
+        let y3 = self.step(p, op!("fma.s1"), e2, y2, y2);
+        let r0 = self.step(p, op!("fnma.d.s1"), b, q3, a);
         put!(self, "mov", [to] = [y]);
         put_if!(self, p, "fma.d.s0", [to] = [r0, y3, q3]);
     }
@@ -76,16 +79,16 @@ impl Selector<'_> {
         // Each round doubles the bits that are right.
         let rounds = if ty == Type::F32 { 2 } else { 3 };
         for _ in 0..rounds {
-            let r = self.step(p, "fnma.s1", g, h, half);
-            g = self.step(p, "fma.s1", g, r, g);
-            h = self.step(p, "fma.s1", h, r, h);
+            let r = self.step(p, op!("fnma.s1"), g, h, half);
+            g = self.step(p, op!("fma.s1"), g, r, g);
+            h = self.step(p, op!("fma.s1"), h, r, h);
         }
-        let d = self.step(p, "fnma.s1", g, g, a);
+        let d = self.step(p, op!("fnma.s1"), g, g, a);
         put!(self, "mov", [to] = [y]);
         put_if!(
             self,
             p,
-            &format!("fma.{}.s0", rounded(ty)),
+            Mnemonic::new(Opcode::Fma, &[rounded(ty), Completer::S0]),
             [to] = [d, h, g]
         );
     }
@@ -119,7 +122,11 @@ impl Selector<'_> {
         put!(self, "setf.sig", [g] = [y]);
         // Numbers below 2^63 are signed ones.
         let plain = signed || ty.bits() < 64;
-        let mnemonic = if plain { "fcvt.xf" } else { "fcvt.xuf.s1" };
+        let mnemonic = if plain {
+            op!("fcvt.xf")
+        } else {
+            op!("fcvt.xuf.s1")
+        };
         put!(self, mnemonic, [u] = [f]);
         put!(self, mnemonic, [v] = [g]);
         let (a, b, one) = (u.into_name(), v.into_name(), Name::Fixed(ONE));
@@ -127,30 +134,30 @@ impl Selector<'_> {
         put!(self, "frcpa.s1", [start, p] = [a, b]);
         let y0 = start.into_name();
         let q0 = self.product_step(p, a, y0);
-        let e0 = self.step(p, "fnma.s1", b, y0, one);
-        let q1 = self.step(p, "fma.s1", e0, q0, q0);
+        let e0 = self.step(p, op!("fnma.s1"), b, y0, one);
+        let q1 = self.step(p, op!("fma.s1"), e0, q0, q0);
         let last = self.float();
         put!(self, "mov", [last] = [start]);
         if ty.bits() <= 32 {
             // The error of a quotient that is no whole number is larger than 2^-34 of it.
             let margin = self.power(-34);
-            let e1 = self.step(p, "fma.s1", e0, e0, margin);
+            let e1 = self.step(p, op!("fma.s1"), e0, e0, margin);
             put_if!(self, p, "fma.s1", [last] = [e1, q1, q1]);
         } else {
             let e1 = self.product_step(p, e0, e0);
-            let y1 = self.step(p, "fma.s1", e0, y0, y0);
-            let q2 = self.step(p, "fma.s1", e1, q1, q1);
-            let y2 = self.step(p, "fma.s1", e1, y1, y1);
-            let r = self.step(p, "fnma.s1", b, q2, a);
+            let y1 = self.step(p, op!("fma.s1"), e0, y0, y0);
+            let q2 = self.step(p, op!("fma.s1"), e1, q1, q1);
+            let y2 = self.step(p, op!("fma.s1"), e1, y1, y1);
+            let r = self.step(p, op!("fnma.s1"), b, q2, a);
             put_if!(self, p, "fma.s1", [last] = [r, y2, q2]);
         }
         let (whole, quotient) = (self.float(), self.general());
         put!(
             self,
             if plain {
-                "fcvt.fx.trunc.s1"
+                op!("fcvt.fx.trunc.s1")
             } else {
-                "fcvt.fxu.trunc.s1"
+                op!("fcvt.fxu.trunc.s1")
             },
             [whole] = [last]
         );

@@ -3,7 +3,9 @@
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
+use crate::mir::op;
 use ir::{BinaryOp, Convert, InstData, Op, Type, UnaryOp, Value, ValueDef};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 
 /// Masks of `fclass`.
 const NAN: i64 = 0xc0;
@@ -12,10 +14,10 @@ const NEGATIVE: i64 = 0x3e;
 const POSITIVE: i64 = 0x3d;
 
 /// The completer that rounds to a type.
-pub(super) const fn rounded(ty: Type) -> &'static str {
+pub(super) const fn rounded(ty: Type) -> Completer {
     match ty {
-        Type::F32 => "s",
-        _ => "d",
+        Type::F32 => Completer::S,
+        _ => Completer::D,
     }
 }
 
@@ -39,9 +41,9 @@ impl Selector<'_> {
         let to = self.home(result);
         let end = rounded(ty);
         match op {
-            BinaryOp::FloatAdd => put!(self, &format!("fadd.{end}"), [to] = [x, y]),
-            BinaryOp::FloatSub => put!(self, &format!("fsub.{end}"), [to] = [x, y]),
-            BinaryOp::FloatMul => put!(self, &format!("fmpy.{end}"), [to] = [x, y]),
+            BinaryOp::FloatAdd => put!(self, Mnemonic::new(Opcode::Fadd, &[end]), [to] = [x, y]),
+            BinaryOp::FloatSub => put!(self, Mnemonic::new(Opcode::Fsub, &[end]), [to] = [x, y]),
+            BinaryOp::FloatMul => put!(self, Mnemonic::new(Opcode::Fmpy, &[end]), [to] = [x, y]),
             BinaryOp::FloatDiv => self.float_divide(to, x, y, ty),
             BinaryOp::FloatMin | BinaryOp::FloatMax => {
                 let least = op == BinaryOp::FloatMin;
@@ -52,7 +54,11 @@ impl Selector<'_> {
                 put!(self, "fclass.m", [unordered, Reg::P0] = [y, NAN]);
                 let mask = if least { NEGATIVE } else { POSITIVE };
                 put_if!(self, same, "fclass.m.unc", [first, Reg::P0] = [x, mask]);
-                put!(self, if least { "fmin" } else { "fmax" }, [to] = [x, y]);
+                put!(
+                    self,
+                    if least { op!("fmin") } else { op!("fmax") },
+                    [to] = [x, y]
+                );
                 put_if!(self, first, "mov", [to] = [x]);
                 put_if!(self, unordered, "mov", [to] = [x]);
             }
@@ -77,7 +83,7 @@ impl Selector<'_> {
             );
             let raw = self.target(result);
             let product = self.general();
-            self.product("xmpy.l", product, a, b);
+            self.product(op!("xmpy.l"), product, a, b);
             put!(self, "add", [raw] = [product, c]);
             return self.settle(result, raw);
         }
@@ -85,13 +91,13 @@ impl Selector<'_> {
         // Signs cost nothing, one of them.
         let subtracted = self.opposite(addend);
         let negative = product.iter().position(|&one| self.opposite(one).is_some());
-        let (mnemonic, addend) = match (subtracted, negative) {
-            (Some(other), None) => ("fms", other),
+        let (opcode, addend) = match (subtracted, negative) {
+            (Some(other), None) => (Opcode::Fms, other),
             (_, Some(at)) => {
                 product[at] = self.opposite(product[at]).unwrap_or(product[at]);
-                ("fnma", addend)
+                (Opcode::Fnma, addend)
             }
-            (None, None) => ("fma", addend),
+            (None, None) => (Opcode::Fma, addend),
         };
         let (a, b, c) = (
             self.floating(product[0]),
@@ -110,7 +116,7 @@ impl Selector<'_> {
         };
         put!(
             self,
-            &format!("{mnemonic}.{}", rounded(ty)),
+            Mnemonic::new(opcode, &[rounded(ty)]),
             [to] = [a, b, c]
         );
     }
@@ -197,7 +203,11 @@ impl Selector<'_> {
             UnaryOp::Fract => {
                 let floor = self.float();
                 self.whole(UnaryOp::Floor, floor, x);
-                put!(self, &format!("fsub.{}", rounded(ty)), [to] = [x, floor]);
+                put!(
+                    self,
+                    Mnemonic::new(Opcode::Fsub, &[rounded(ty)]),
+                    [to] = [x, floor]
+                );
             }
             UnaryOp::FloatSign | UnaryOp::Saturate => {
                 let (p, q) = (self.predicate(), self.predicate());
@@ -227,9 +237,9 @@ impl Selector<'_> {
         put!(self, "fabs", [size] = [x]);
         put!(self, "fcmp.lt", [small, Reg::P0] = [size, limit]);
         let mnemonic = if op == UnaryOp::RoundEven {
-            "fcvt.fx.s1"
+            op!("fcvt.fx.s1")
         } else {
-            "fcvt.fx.trunc.s1"
+            op!("fcvt.fx.trunc.s1")
         };
         put!(self, mnemonic, [integer] = [x]);
         put!(self, "fcvt.xf", [near] = [integer]);
@@ -238,9 +248,9 @@ impl Selector<'_> {
             UnaryOp::Floor | UnaryOp::Ceil => {
                 let (p, moved) = (self.predicate(), self.float());
                 let (relation, step) = if op == UnaryOp::Floor {
-                    ("fcmp.gt", "fsub.s1")
+                    (op!("fcmp.gt"), op!("fsub.s1"))
                 } else {
-                    ("fcmp.lt", "fadd.s1")
+                    (op!("fcmp.lt"), op!("fadd.s1"))
                 };
                 put!(self, relation, [p, Reg::P0] = [near, x]);
                 put!(self, "mov", [moved] = [near]);
@@ -349,13 +359,21 @@ impl Selector<'_> {
                 (true, false) => {
                     let x = self.floating(value);
                     let raw = self.target(result);
-                    put!(self, &format!("getf.{}", rounded(from)), [raw] = [x]);
+                    put!(
+                        self,
+                        Mnemonic::new(Opcode::Getf, &[rounded(from)]),
+                        [raw] = [x]
+                    );
                     self.settle(result, raw);
                 }
                 (false, true) => {
                     let x = self.integer(value);
                     let to = self.home(result);
-                    put!(self, &format!("setf.{}", rounded(ty)), [to] = [x]);
+                    put!(
+                        self,
+                        Mnemonic::new(Opcode::Setf, &[rounded(ty)]),
+                        [to] = [x]
+                    );
                 }
             },
             Convert::FloatToFloat => {
@@ -377,18 +395,22 @@ impl Selector<'_> {
                     // Up to 32 bits every number is one of doubles.
                     let fits = from.bits() <= 32 && ty == Type::F64;
                     let mnemonic = if fits {
-                        "mov".to_owned()
+                        op!("mov")
                     } else {
-                        format!("fnorm.{}", rounded(ty))
+                        Mnemonic::new(Opcode::Fnorm, &[rounded(ty)])
                     };
-                    put!(self, &mnemonic, [to] = [exact]);
+                    put!(self, mnemonic, [to] = [exact]);
                 } else {
                     let x = match from {
                         Type::Bool => self.integer(value),
                         _ => self.plain_integer(value),
                     };
                     put!(self, "setf.sig", [f] = [x]);
-                    put!(self, &format!("fcvt.xuf.{}", rounded(ty)), [to] = [f]);
+                    put!(
+                        self,
+                        Mnemonic::new(Opcode::Fcvt, &[Completer::Xuf, rounded(ty)]),
+                        [to] = [f]
+                    );
                 }
             }
             Convert::FloatToSigned | Convert::FloatToUnsigned => {
@@ -409,9 +431,9 @@ impl Selector<'_> {
         let narrow = signed || ty.bits() < 64;
         let (f, raw) = (self.float(), self.target(result));
         let mnemonic = if narrow {
-            "fcvt.fx.trunc.s1"
+            op!("fcvt.fx.trunc.s1")
         } else {
-            "fcvt.fxu.trunc.s1"
+            op!("fcvt.fxu.trunc.s1")
         };
         put!(self, mnemonic, [f] = [x]);
         if !self.options.total {

@@ -4,7 +4,9 @@ use super::factor::{self, Step};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Operand, Virtual};
+use crate::mir::op;
 use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
+use isa::ia64::Mnemonic;
 
 /// Shifts and sums that are shorter than the way to the multiplier and back, which takes more than ten cycles.
 pub(super) const OPERATIONS: u32 = 6;
@@ -201,39 +203,43 @@ impl Selector<'_> {
                 }
                 _ => {
                     let (x, y) = (self.integer(a), self.integer(b));
-                    self.product("xmpy.l", raw, x, y);
+                    self.product(op!("xmpy.l"), raw, x, y);
                 }
             },
             BinaryOp::MulHighSigned | BinaryOp::MulHighUnsigned => {
                 let signed = op == BinaryOp::MulHighSigned;
                 let (mut x, mut y) = (self.integer(a), self.integer(b));
                 if bits == 64 {
-                    let mnemonic = if signed { "xmpy.h" } else { "xmpy.hu" };
+                    let mnemonic = if signed {
+                        op!("xmpy.h")
+                    } else {
+                        op!("xmpy.hu")
+                    };
                     self.product(mnemonic, raw, x, y);
                 } else {
                     if !signed {
                         (x, y) = (self.plain_integer(a), self.plain_integer(b));
                     }
                     let both = self.general();
-                    self.product("xmpy.l", both, x, y);
+                    self.product(op!("xmpy.l"), both, x, y);
                     put!(
                         self,
-                        if signed { "shr" } else { "shr.u" },
+                        if signed { op!("shr") } else { op!("shr.u") },
                         [raw] = [both, bits]
                     );
                 }
             }
             BinaryOp::Mul24Signed | BinaryOp::Mul24Unsigned => {
                 let extract = if op == BinaryOp::Mul24Signed {
-                    "extr"
+                    op!("extr")
                 } else {
-                    "extr.u"
+                    op!("extr.u")
                 };
                 let (x, y) = (self.integer(a), self.integer(b));
                 let (u, v) = (self.general(), self.general());
                 put!(self, extract, [u] = [x, 0, 24]);
                 put!(self, extract, [v] = [y, 0, 24]);
-                self.product("xmpy.l", raw, u.into_name(), v.into_name());
+                self.product(op!("xmpy.l"), raw, u.into_name(), v.into_name());
             }
             BinaryOp::DivSigned
             | BinaryOp::DivUnsigned
@@ -244,9 +250,9 @@ impl Selector<'_> {
             BinaryOp::Or | BinaryOp::Xor if self.funnel(a, b, raw) => {}
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => {
                 let mnemonic = match op {
-                    BinaryOp::And => "and",
-                    BinaryOp::Or => "or",
-                    _ => "xor",
+                    BinaryOp::And => op!("and"),
+                    BinaryOp::Or => op!("or"),
+                    _ => op!("xor"),
                 };
                 match (self.number(a), self.number(b)) {
                     (_, Some(number @ -128..128)) => {
@@ -296,10 +302,10 @@ impl Selector<'_> {
                 let (x, y) = (self.integer(a), self.integer(b));
                 let p = self.predicate();
                 let relation = match op {
-                    BinaryOp::MinSigned => "cmp.lt",
-                    BinaryOp::MaxSigned => "cmp.gt",
-                    BinaryOp::MinUnsigned => "cmp.ltu",
-                    _ => "cmp.gtu",
+                    BinaryOp::MinSigned => op!("cmp.lt"),
+                    BinaryOp::MaxSigned => op!("cmp.gt"),
+                    BinaryOp::MinUnsigned => op!("cmp.ltu"),
+                    _ => op!("cmp.gtu"),
                 };
                 put!(self, relation, [p, Reg::P0] = [x, y]);
                 put!(self, "mov", [raw] = [y]);
@@ -309,9 +315,9 @@ impl Selector<'_> {
                 let (x, y) = (self.integer(a), self.integer(b));
                 let sum = self.general();
                 let mnemonic = if op == BinaryOp::AddSaturateSigned {
-                    "add"
+                    op!("add")
                 } else {
-                    "sub"
+                    op!("sub")
                 };
                 put!(self, mnemonic, [sum] = [x, y]);
                 self.clamp(raw, sum, -(1 << (bits - 1)), (1 << (bits - 1)) - 1);
@@ -386,7 +392,7 @@ impl Selector<'_> {
         self.sum(to, base, offset);
     }
 
-    pub(super) fn product(&mut self, mnemonic: &str, to: Virtual, x: Name, y: Name) {
+    pub(super) fn product(&mut self, mnemonic: Mnemonic, to: Virtual, x: Name, y: Name) {
         let (f, g, h) = (self.float(), self.float(), self.float());
         put!(self, "setf.sig", [f] = [x]);
         put!(self, "setf.sig", [g] = [y]);
@@ -403,7 +409,7 @@ impl Selector<'_> {
         let most = OPERATIONS - u32::from(negative);
         let Some(steps) = factor::steps(size, most) else {
             let y = self.constant(by);
-            return self.product("xmpy.l", to, x, y);
+            return self.product(op!("xmpy.l"), to, x, y);
         };
         let last = (!negative).then_some(to);
         let value = self.chain(&steps, x, last);
@@ -433,7 +439,7 @@ impl Selector<'_> {
                     let adds = matches!(step, Step::Add(..));
                     let wide = self.general();
                     put!(self, "shl", [wide] = [values[a], i64::from(count)]);
-                    let mnemonic = if adds { "add" } else { "sub" };
+                    let mnemonic = if adds { op!("add") } else { op!("sub") };
                     put!(self, mnemonic, [made] = [wide.into_name(), values[b]]);
                 }
             }

@@ -5,8 +5,10 @@ use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
+use crate::mir::op;
 use crate::refusal::Refusal;
 use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 
 impl Selector<'_> {
     /// What the memory operation just written touches.
@@ -76,14 +78,22 @@ impl Selector<'_> {
                     let to = self.home(result);
                     put!(
                         self,
-                        if ty == Type::F32 { "ldfs" } else { "ldfd" },
+                        if ty == Type::F32 {
+                            op!("ldfs")
+                        } else {
+                            op!("ldfd")
+                        },
                         [to] = [address]
                     );
                     self.touches(reference);
                 }
                 ty => {
                     let raw = self.target(result);
-                    put!(self, &format!("ld{}", ty.bytes()), [raw] = [address]);
+                    put!(
+                        self,
+                        Mnemonic::new(Opcode::load(ty.bytes()), &[]),
+                        [raw] = [address]
+                    );
                     self.touches(reference);
                     self.settle(result, raw);
                 }
@@ -104,14 +114,22 @@ impl Selector<'_> {
                 let from = self.floating(value);
                 put!(
                     self,
-                    if ty == Type::F32 { "stfs" } else { "stfd" },
+                    if ty == Type::F32 {
+                        op!("stfs")
+                    } else {
+                        op!("stfd")
+                    },
                     [address] = [from]
                 );
             } else {
                 let before = self.predicate.take();
                 let from = self.integer(value);
                 self.predicate = before;
-                put!(self, &format!("st{}", ty.bytes()), [address] = [from]);
+                put!(
+                    self,
+                    Mnemonic::new(Opcode::store(ty.bytes()), &[]),
+                    [address] = [from]
+                );
             }
             self.touches(reference);
         }
@@ -224,7 +242,7 @@ impl Selector<'_> {
             (_, Some(by @ (-16 | -8 | -4 | -1 | 1 | 4 | 8 | 16))) => {
                 put!(
                     self,
-                    &format!("fetchadd{bytes}.acq"),
+                    Mnemonic::new(Opcode::fetch_add(bytes), &[Completer::Acq]),
                     [old] = [address, Operand::from(by)]
                 );
             }
@@ -232,7 +250,7 @@ impl Selector<'_> {
                 let with = self.integer(data.args[1]);
                 put!(
                     self,
-                    &format!("xchg{bytes}"),
+                    Mnemonic::new(Opcode::exchange(bytes), &[]),
                     [old] = [address, Operand::from(with)]
                 );
             }
@@ -243,7 +261,7 @@ impl Selector<'_> {
                 put!(self, "mov", [Reg::CCV] = [expected]);
                 put!(
                     self,
-                    &format!("cmpxchg{bytes}.acq"),
+                    Mnemonic::new(Opcode::compare_exchange(bytes), &[Completer::Acq]),
                     [old] = [address, Operand::from(with), Operand::from(Reg::CCV)]
                 );
             }
@@ -277,38 +295,46 @@ impl Selector<'_> {
         self.drafts[self.now].exit = super::Exit::Jump(again);
         self.now = again as usize;
         let (seen, new) = (self.general(), self.general());
-        put!(self, &format!("ld{bytes}"), [seen] = [address.clone()]);
+        put!(
+            self,
+            Mnemonic::new(Opcode::load(bytes), &[]),
+            [seen] = [address.clone()]
+        );
         put!(self, "mov", [Reg::CCV] = [seen]);
         let mnemonic = match op {
-            AtomicOp::Add => "add",
-            AtomicOp::Sub => "sub",
-            AtomicOp::And => "and",
-            AtomicOp::Or => "or",
-            AtomicOp::Xor => "xor",
-            _ => "",
+            AtomicOp::Add => Some(op!("add")),
+            AtomicOp::Sub => Some(op!("sub")),
+            AtomicOp::And => Some(op!("and")),
+            AtomicOp::Or => Some(op!("or")),
+            AtomicOp::Xor => Some(op!("xor")),
+            _ => None,
         };
-        if mnemonic.is_empty() {
+        if let Some(mnemonic) = mnemonic {
+            put!(self, mnemonic, [new] = [seen.into_name(), with]);
+        } else {
             let relation = match op {
-                AtomicOp::MinSigned => "lt",
-                AtomicOp::MaxSigned => "gt",
-                AtomicOp::MinUnsigned => "ltu",
-                _ => "gtu",
+                AtomicOp::MinSigned => Completer::Lt,
+                AtomicOp::MaxSigned => Completer::Gt,
+                AtomicOp::MinUnsigned => Completer::Ltu,
+                _ => Completer::Gtu,
             };
-            let base = if ty == Type::I32 { "cmp4" } else { "cmp" };
+            let base = if ty == Type::I32 {
+                Opcode::Cmp4
+            } else {
+                Opcode::Cmp
+            };
             let p = self.predicate();
             put!(
                 self,
-                &format!("{base}.{relation}"),
+                Mnemonic::new(base, &[relation]),
                 [p, Reg::P0] = [with, seen.into_name()]
             );
             put!(self, "mov", [new] = [seen]);
             put_if!(self, p, "mov", [new] = [with]);
-        } else {
-            put!(self, mnemonic, [new] = [seen.into_name(), with]);
         }
         put!(
             self,
-            &format!("cmpxchg{bytes}.acq"),
+            Mnemonic::new(Opcode::compare_exchange(bytes), &[Completer::Acq]),
             [old] = [address, Operand::from(new), Operand::from(Reg::CCV)]
         );
         let (p, q) = (self.predicate(), self.predicate());

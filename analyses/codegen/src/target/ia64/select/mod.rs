@@ -32,22 +32,30 @@ mod widths;
 
 use super::emit::Options;
 use super::prepare::origin::Origins;
-use crate::mir::function::{Function, Name, Operand, Operation, REFUSED, Virtual};
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::op;
 use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
 use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
+use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
 use widths::Widths;
 
 /// `put!(selector, "add", [to] = [a, b])`
 macro_rules! put {
+    ($self:expr, $mnemonic:literal, [$($target:expr),*] = [$($source:expr),*]) => {
+        put!($self, $crate::mir::op!($mnemonic), [$($target),*] = [$($source),*])
+    };
     ($self:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {
         $self.push($mnemonic, vec![$($crate::mir::function::Operand::from($target)),*], vec![$($crate::mir::function::Operand::from($source)),*])
     };
 }
 /// The same under a predicate.
 macro_rules! put_if {
+    ($self:expr, $predicate:expr, $mnemonic:literal, [$($target:expr),*] = [$($source:expr),*]) => {
+        put_if!($self, $predicate, $crate::mir::op!($mnemonic), [$($target),*] = [$($source),*])
+    };
     ($self:expr, $predicate:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {{
         let before = $self.predicate.replace($predicate);
         put!($self, $mnemonic, [$($target),*] = [$($source),*]);
@@ -190,9 +198,14 @@ pub(super) const fn file_of(ty: Type) -> File {
 impl Selector<'_> {
     // ------------------------------------------------------------------------------------------- operations
 
-    pub(super) fn push(&mut self, mnemonic: &str, targets: Vec<Operand>, sources: Vec<Operand>) {
+    pub(super) fn push(
+        &mut self,
+        mnemonic: Mnemonic,
+        targets: Vec<Operand>,
+        sources: Vec<Operand>,
+    ) {
         let operation = Operation {
-            mnemonic: mnemonic.into(),
+            mnemonic,
             predicate: self.predicate,
             targets,
             sources,
@@ -259,19 +272,19 @@ impl Selector<'_> {
     }
     pub(super) fn sign_extend(&mut self, to: Virtual, from: Name, ty: Type) {
         let mnemonic = match ty {
-            Type::I8 => "sxt1",
-            Type::I16 => "sxt2",
-            Type::I32 => "sxt4",
-            _ => "mov",
+            Type::I8 => op!("sxt1"),
+            Type::I16 => op!("sxt2"),
+            Type::I32 => op!("sxt4"),
+            _ => op!("mov"),
         };
         put!(self, mnemonic, [to] = [from]);
     }
     pub(super) fn zero_extend(&mut self, to: Virtual, from: Name, ty: Type) {
         let mnemonic = match ty {
-            Type::I8 => "zxt1",
-            Type::I16 => "zxt2",
-            Type::I32 => "zxt4",
-            _ => "mov",
+            Type::I8 => op!("zxt1"),
+            Type::I16 => op!("zxt2"),
+            Type::I32 => op!("zxt4"),
+            _ => op!("mov"),
         };
         put!(self, mnemonic, [to] = [from]);
     }
@@ -390,8 +403,8 @@ impl Selector<'_> {
         }
         let make = |this: &mut Self, to: Virtual| {
             let mnemonic = match number {
-                -0x20_0000..0x20_0000 => "mov",
-                _ => "movl",
+                -0x20_0000..0x20_0000 => op!("mov"),
+                _ => op!("movl"),
             };
             put!(this, mnemonic, [to] = [number]);
         };
@@ -417,7 +430,7 @@ impl Selector<'_> {
             };
             let from = this.general();
             put!(this, "movl", [from] = [bits]);
-            let mnemonic = if single { "setf.s" } else { "setf.d" };
+            let mnemonic = if single { op!("setf.s") } else { op!("setf.d") };
             put!(this, mnemonic, [to] = [from]);
         };
         Name::Virtual(self.once((File::Float, value.to_bits()), make))
@@ -457,7 +470,11 @@ impl Selector<'_> {
             let targets = results.map(|&result| Operand::from(self.home(result)));
             let targets = targets.collect();
             self.predicate = None;
-            self.push(REFUSED, targets, vec![Operand::Number(before as i64)]);
+            self.push(
+                Mnemonic::new(Opcode::Refused, &[]),
+                targets,
+                vec![Operand::Number(before as i64)],
+            );
         }
     }
 

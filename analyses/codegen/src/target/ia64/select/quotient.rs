@@ -29,8 +29,10 @@ use super::reciprocal::{self, Short, Signed, Unsigned};
 use super::{Selector, factor, put, put_if};
 use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
+use crate::mir::op;
 use ir::loops::LoopForest;
 use ir::{BinaryOp, Block, Edge, Function, Op, Value, ValueDef};
+use isa::ia64::Mnemonic;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// About how many operations on integers in a row take as long as one of the multiplier.
@@ -208,7 +210,13 @@ impl Selector<'_> {
         to
     }
     /// A product of the multiplier, with something added.
-    fn multiplied(&mut self, mnemonic: &str, x: Virtual, by: u64, add: Option<Virtual>) -> Virtual {
+    fn multiplied(
+        &mut self,
+        mnemonic: Mnemonic,
+        x: Virtual,
+        by: u64,
+        add: Option<Virtual>,
+    ) -> Virtual {
         let (by, to) = (self.significand(by), self.float());
         match add {
             Some(add) => put!(self, mnemonic, [to] = [x, by, add]),
@@ -244,7 +252,7 @@ impl Selector<'_> {
 
     /// The quotient where no shift is left.
     fn rounded_to_zero(&mut self, x: Virtual, of: Signed) -> Virtual {
-        self.multiplied("xma.h", x, of.multiplier as u64 - 1, Some(x))
+        self.multiplied(op!("xma.h"), x, of.multiplier as u64 - 1, Some(x))
     }
 
     fn quotient_signed(&mut self, x: Name, dividend: Virtual, of: Signed, to: Virtual) {
@@ -253,7 +261,7 @@ impl Selector<'_> {
             return put!(self, "getf.sig", [to] = [quotient]);
         }
         let shift = i64::from(of.shift);
-        let high = self.multiplied("xmpy.h", dividend, of.multiplier as u64, None);
+        let high = self.multiplied(op!("xmpy.h"), dividend, of.multiplier as u64, None);
         let high = self.fetched(high);
         let sign = self.general();
         put!(self, "extr.u", [sign] = [x, 63, 1]);
@@ -314,8 +322,12 @@ impl Selector<'_> {
             let factor = if merged { by.size >> low } else { by.size };
             if depth(factor).is_some_and(|depth| depth + 1 < MULTIPLIER) {
                 let all = self.significand(u64::MAX);
-                let negative =
-                    self.multiplied("xma.h", dividend, of.multiplier.wrapping_neg(), Some(all));
+                let negative = self.multiplied(
+                    op!("xma.h"),
+                    dividend,
+                    of.multiplier.wrapping_neg(),
+                    Some(all),
+                );
                 let (quotient, product) = (self.fetched(negative), self.general());
                 self.times(product, quotient.into_name(), factor as i64);
                 return match merged {
@@ -330,7 +342,7 @@ impl Selector<'_> {
         }
         let mut quotient = self.high_unsigned(dividend, of);
         if of.shift > 0 {
-            quotient = self.multiplied("xmpy.hu", quotient, 1 << (64 - of.shift), None);
+            quotient = self.multiplied(op!("xmpy.hu"), quotient, 1 << (64 - of.shift), None);
         }
         self.rest_of_multiplier(dividend, quotient, by, to);
     }
@@ -348,13 +360,13 @@ impl Selector<'_> {
             let quotient = self.rounded_to_zero(dividend, of);
             return self.rest_of_multiplier(dividend, quotient, by, to);
         }
-        let mut high = self.multiplied("xmpy.h", dividend, of.multiplier as u64, None);
+        let mut high = self.multiplied(op!("xmpy.h"), dividend, of.multiplier as u64, None);
         if of.adds {
-            high = self.multiplied("xma.l", dividend, 1, Some(high));
+            high = self.multiplied(op!("xma.l"), dividend, 1, Some(high));
         }
         // A shift that rounds towards zero, as above.
         let shift = (1 << (64 - of.shift)) - 1;
-        let quotient = self.multiplied("xma.h", high, shift, Some(high));
+        let quotient = self.multiplied(op!("xma.h"), high, shift, Some(high));
         self.rest_of_multiplier(dividend, quotient, by, to);
     }
 
@@ -364,7 +376,7 @@ impl Selector<'_> {
         put!(self, "sub", [to] = [x, product.into_name()]);
     }
     fn rest_of_multiplier(&mut self, x: Virtual, quotient: Virtual, by: Divisor, to: Virtual) {
-        let rest = self.multiplied("xma.l", quotient, by.size.wrapping_neg(), Some(x));
+        let rest = self.multiplied(op!("xma.l"), quotient, by.size.wrapping_neg(), Some(x));
         put!(self, "getf.sig", [to] = [rest]);
     }
 
