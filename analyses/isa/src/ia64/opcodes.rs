@@ -63,27 +63,66 @@ macro_rules! opcodes {
     };
 }
 
-const RELATION: &str = "eq|ne|ltu|lt|leu|le|gtu|gt|geu|ge ?unc|or.andcm|and.orcm|andcm|orcm|and|or";
+/// A relation alone or followed by one of the completers; the unsigned ones have no parallel types.
+macro_rules! relations {
+    ([$($signed:literal)*] [$($unsigned:literal)*]) => {
+        concat!(
+            $($unsigned, ".unc|", $unsigned, "|",)*
+            $($signed, ".or.andcm|", $signed, ".and.orcm|", $signed, ".andcm|", $signed, ".orcm|",
+              $signed, ".and|", $signed, ".or|", $signed, ".unc|",)*
+            "eq|ne|lt|le|gt|ge"
+        )
+    };
+}
+/// Each with the completers of a status field, and without.
+macro_rules! with_status {
+    ($($name:literal)*) => {
+        concat!($($name, ".s0|", $name, ".s1|", $name, ".s2|", $name, ".s3|", $name, "|",)*)
+    };
+}
+/// A kind of branch always says whether it is expected to be taken; a plain one need not say anything.
+macro_rules! branches {
+    ($($kind:literal)*) => {
+        concat!(
+            "?", $($kind, ".sptk|", $kind, ".spnt|", $kind, ".dptk|", $kind, ".dpnt|",)*
+            "sptk|spnt|dptk|dpnt ?few|many ?clr"
+        )
+    };
+}
+/// Behind the completers of a slot: which levels of the caches are to keep the line.
+macro_rules! hinted {
+    ($slot:literal) => {
+        concat!($slot, " ?nt1|nt2|nta|d1|d2|d3|d4|d5|d6|d7")
+    };
+}
+
+const RELATION: &str = relations!(["eq" "ne" "lt" "le" "gt" "ge"] ["ltu" "leu" "gtu" "geu"]);
 const BIT: &str = "z|nz ?unc|or.andcm|and.orcm|andcm|orcm|and|or";
 const FLOAT_RELATION: &str = "eq|lt|le|unord|gt|ge|neq|nlt|nle|ngt|nge|ord ?unc ?s0|s1|s2|s3";
 const PARALLEL_RELATION: &str = "eq|lt|le|unord|gt|ge|neq|nlt|nle|ngt|nge|ord ?s0|s1|s2|s3";
-const LOAD: &str = "?c.clr.acq|c.clr|c.nc|sa|s|a|bias|acq ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const LOAD_OR_FILL: &str =
-    "?c.clr.acq|c.clr|c.nc|sa|s|a|bias|acq|fill ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const LOAD_WIDE: &str = "?acq ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const FLOAT_LOAD: &str = "?c.clr|c.nc|sa|s|a ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const FLOAT_FILL: &str = "fill ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const STORE: &str = "?rel ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const STORE_OR_SPILL: &str = "?rel|spill ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const FLOAT_STORE: &str = "?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const FLOAT_SPILL: &str = "spill ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const FETCH: &str = "?fault ?excl ?count ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const SEMAPHORE: &str = "acq|rel ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
-const EXCHANGE: &str = "?acq ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
+const CONVERTED: &str = concat!(
+    with_status!("fxu.trunc" "fx.trunc" "fxu" "fx" "xuf.s" "xuf.d" "xuf"),
+    "xf"
+);
+const LOAD: &str = hinted!("?c.clr.acq|c.clr|c.nc|sa|s|a|bias|acq");
+const LOAD_OR_FILL: &str = hinted!("?c.clr.acq|c.clr|c.nc|sa|s|a|bias|acq|fill");
+const LOAD_WIDE: &str = hinted!("?acq");
+const FLOAT_LOAD: &str = hinted!("?c.clr|c.nc|sa|s|a");
+const FLOAT_FILL: &str = hinted!("fill");
+const PAIR: &str = "?c.clr|c.nc|sa|s|a ?nt1|nta";
+const STORE: &str = hinted!("?rel");
+const STORE_OR_SPILL: &str = hinted!("?rel|spill");
+const FLOAT_STORE: &str = "?nt1|nt2|nta|d1|d2|d3|d4|d5|d6|d7";
+const FLOAT_SPILL: &str = hinted!("spill");
+const FETCH: &str = "?count|fault.excl|fault|excl ?nt1|nt2|nta|d0|d1|d2|d3|d4|d5|d6|d7";
+const SEMAPHORE: &str = "acq|rel ?nt1|nta";
+const EXCHANGE: &str = "?nt1|nta";
 const ROUNDED: &str = "?s|d ?s0|s1|s2|s3";
 const STATUS: &str = "?s0|s1|s2|s3";
 const SATURATED: &str = "?sss|uus|uuu";
 const SLOT: &str = "?m|i|f|b|x";
+const MOVE: &str =
+    "?i|m|ret.sptk.imp|ret.sptk|ret.dptk.imp|ret.dptk|ret.imp|ret|sptk.imp|sptk|dptk.imp|dptk|imp";
 
 opcodes! {
     Alu {
@@ -95,7 +134,7 @@ opcodes! {
         Shladdp4 "shladdp4" A 0 "";
         Addp4 "addp4" A 0 "";
         // Many instructions: the files of its operands say which.
-        Mov "mov" ANY 0 "?i|m|ret ?sptk|spnt|dptk|dpnt ?few|many ?imp";
+        Mov "mov" ANY 0 MOVE;
     }
     Logic {
         And "and" A 0 "";
@@ -211,9 +250,9 @@ opcodes! {
         // Ten bytes are written of sixteen that are spoken of.
         Ldfe "ldfe" M 16 FLOAT_LOAD;
         Ldf "ldf" M 16 FLOAT_FILL;
-        Ldfps "ldfps" M 8 FLOAT_LOAD;
-        Ldfpd "ldfpd" M 16 FLOAT_LOAD;
-        Ldfp8 "ldfp8" M 16 FLOAT_LOAD;
+        Ldfps "ldfps" M 8 PAIR;
+        Ldfpd "ldfpd" M 16 PAIR;
+        Ldfp8 "ldfp8" M 16 PAIR;
     }
     FloatStore {
         Stfs "stfs" M 4 FLOAT_STORE;
@@ -236,8 +275,8 @@ opcodes! {
         Chk "chk" ANY 0 "s.i|s.m|s|a.nc|a.clr";
     }
     Branch {
-        Br "br" B 0 "?call|ret|cloop|ctop|cexit|wtop|wexit|ia|cond ?sptk|spnt|dptk|dpnt ?few|many ?clr";
-        Brl "brl" L 0 "?call|cond ?sptk|spnt|dptk|dpnt ?few|many ?clr";
+        Br "br" B 0 branches!("call" "ret" "cloop" "ctop" "cexit" "wtop" "wexit" "ia" "cond");
+        Brl "brl" L 0 branches!("call" "cond");
     }
     FloatArithmetic {
         Fma "fma" F 0 ROUNDED;
@@ -263,7 +302,7 @@ opcodes! {
         Fclass "fclass" F 0 "m|nm ?unc";
     }
     FloatConvert {
-        Fcvt "fcvt" F 0 "fxu.trunc|fx.trunc|fxu|fx|xuf|xf ?s|d ?s0|s1|s2|s3";
+        Fcvt "fcvt" F 0 CONVERTED;
         Fpcvt "fpcvt" F 0 "fxu.trunc|fx.trunc|fxu|fx ?s0|s1|s2|s3";
     }
     FloatMisc {
@@ -304,7 +343,7 @@ opcodes! {
     System {
         Hint "hint" ANY 0 SLOT;
         Break "break" ANY 0 SLOT;
-        Brp "brp" B 0 "?ret ?sptk|spnt|dptk|dpnt|loop|exit ?imp";
+        Brp "brp" B 0 "sptk|dptk|loop|exit|ret.sptk|ret.dptk ?imp";
         Fsetc "fsetc" F 0 STATUS;
         Fclrf "fclrf" F 0 STATUS;
         Fchkf "fchkf" F 0 STATUS;
@@ -335,7 +374,6 @@ opcodes! {
         Ttag "ttag" M 0 "";
         Probe "probe" M 0 "rw.fault|r.fault|w.fault|r|w";
         Fc "fc" M 0 "?i";
-        Halt "halt" M 0 "";
         // A pseudo-operation: what has no code. No text has it.
         Refused "refused" ANY 0 "";
     }

@@ -38,6 +38,8 @@ fn what_is_no_mnemonic_is_an_error() {
         "add.s",
         ".lt",
         "chk",
+        "br.call",
+        "cmp.ltu.or",
         "br.cloop.call",
         "ld8.s.",
         "fma.s1.s",
