@@ -3,7 +3,7 @@
 
 use super::Allocation;
 use super::scan::{ADDRESS_AWAY, FLOAT_AWAY, GENERAL_AWAY, PREDICATE_AWAY, Place, behind};
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::{File, Reg};
 use isa::ia64::{Class, Completer, Mnemonic};
@@ -34,7 +34,7 @@ impl Writer {
         });
     }
     fn address(&mut self, offset: u32) {
-        let place = Operand::Symbol(crate::target::ia64::emit::spilled(offset));
+        let place = Operand::Frame(FrameOffset::Spill(offset));
         self.push(
             None,
             op!("adds"),

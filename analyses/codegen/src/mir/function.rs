@@ -15,6 +15,7 @@ use super::{File, Reg};
 use crate::refusal::Refused;
 use isa::ia64::{Branch, Class, Completer, Mnemonic, Opcode};
 use smol_str::SmolStr;
+use std::fmt;
 
 /// A register before allocation: an index into `Function::registers`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -37,6 +38,29 @@ pub enum Operand {
     Symbol(SmolStr),
     /// Where a branch goes: an index into `Function::blocks`.
     Block(u32),
+    /// A number that is known when the frame is.
+    Frame(FrameOffset),
+}
+
+/// An offset from the stack pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FrameOffset {
+    /// Of a slot: an index into `Function::slots`.
+    Slot(u32),
+    /// So many bytes behind the first spilled value.
+    Spill(u32),
+    /// So many bytes behind the first argument that arrives in memory.
+    Argument(i64),
+}
+
+impl fmt::Display for FrameOffset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameOffset::Slot(number) => write!(f, ".slot{number}"),
+            FrameOffset::Spill(bytes) => write!(f, ".spill{bytes}"),
+            FrameOffset::Argument(bytes) => write!(f, ".argument{bytes}"),
+        }
+    }
 }
 
 /// What an address points into, as far as the source tells.

@@ -2,6 +2,7 @@
 //! serve it, and how instructions of a block depend on each other.
 
 pub mod dependence;
+pub mod describe;
 pub mod function;
 pub mod liveness;
 pub(crate) mod relations;

@@ -5,9 +5,10 @@ use lockstep_codegen::bundle::block::Type;
 use lockstep_codegen::bundle::cost::Edge;
 use lockstep_codegen::bundle::place::place;
 use lockstep_codegen::bundle::template::Shape;
+use lockstep_codegen::mir::describe::describe;
 use lockstep_codegen::mir::function::{Function, Operation, Virtual};
 use lockstep_codegen::mir::{File, Reg};
-use lockstep_codegen::target::ia64::operation::{describe, text};
+use lockstep_codegen::target::ia64::operation::text;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -57,6 +57,8 @@ pub enum Undescribed {
     Address,
     #[error("what is added to the address is not known")]
     Step,
+    #[error("there is no code of it")]
+    NoCode,
 }
 
 /// Returns the effects of an instruction. `predicate`: the operand in parentheses in front, where there is one.
@@ -71,6 +73,7 @@ pub fn effects(
         Opcode::Mov => moved(mnemonic, operands)?,
         Opcode::Nop | Opcode::Hint | Opcode::Break => idle(mnemonic),
         Opcode::Chk => check(mnemonic),
+        Opcode::Refused => return Err(Undescribed::NoCode),
         _ => Inst::new(row.unit, row.class),
     };
     if let Some(predicate) = predicate {

@@ -196,6 +196,14 @@ impl Inst {
             offset: None,
         }
     }
+    /// One of which nothing is known: nothing moves across it.
+    #[must_use]
+    pub fn opaque() -> Inst {
+        Inst {
+            barrier: true,
+            ..Inst::new(None, Class::System)
+        }
+    }
     pub fn use_of(&mut self, register: Reg) {
         if !register.is_constant() {
             self.uses.push(register);

@@ -35,10 +35,10 @@ use super::speculate::{self, Ahead, Check};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::Access;
+use crate::mir::describe::Described;
 use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::pipeline::graph::Schedule;
-use crate::target::ia64::operation::Described;
 use isa::ia64::Completer;
 use rustc_hash::{FxHashMap, FxHashSet};
 

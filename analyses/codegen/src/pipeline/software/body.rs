@@ -8,12 +8,12 @@
 //! ```
 
 use crate::mir::File;
+use crate::mir::describe::{Described, describe};
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::op;
 use crate::predicate::Body;
 use crate::predicate::Set;
-use crate::target::ia64::operation::{Described, describe};
 use ir::Loc;
 use isa::ia64::Mnemonic;
 use rustc_hash::FxHashMap;

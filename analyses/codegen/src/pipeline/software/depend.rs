@@ -13,13 +13,13 @@ use super::speculate::Check;
 use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
 use crate::mir::Access;
+use crate::mir::describe::{Described, describe};
 use crate::mir::function::{Function, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::{Class, File, Parallel, Reg};
 use crate::pipeline::graph::{self, Edge, Graph, Packing, Resource};
 use crate::pipeline::lifetime::Value;
 use crate::pipeline::rows::{Kind, Port, Rows};
-use crate::target::ia64::operation::{Described, describe};
 use rustc_hash::FxHashMap;
 
 pub(super) struct View {

@@ -14,11 +14,11 @@
 use super::address::{Touch, meeting};
 use crate::mir::Access;
 use crate::mir::File;
+use crate::mir::describe::describe;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::op;
 use crate::predicate::Body;
-use crate::target::ia64::operation::describe;
 use isa::ia64::Mnemonic;
 use isa::ia64::Opcode;
 use rustc_hash::{FxHashMap, FxHashSet};

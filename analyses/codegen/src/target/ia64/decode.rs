@@ -7,7 +7,7 @@
 //! An instruction that is not in the table is opaque: it reads and writes everything, and nothing moves across it.
 
 use super::names::Names;
-use crate::mir::{Class, Inst};
+use crate::mir::Inst;
 use isa::ia64::{Mnemonic, Operands, effects};
 use syntax::ia64::Instruction;
 
@@ -30,24 +30,15 @@ pub fn decode(text: &Instruction, names: &Names) -> (Inst, Option<Opaque>) {
                 sources: &meanings(&text.sources),
             };
             let predicate = text.predicate.as_ref().map(|one| names.meaning(one));
-            known_or_opaque(effects(mnemonic, predicate, operands))
+            match effects(mnemonic, predicate, operands) {
+                Ok(inst) => (inst, None),
+                Err(reason) => opaque(reason.to_string()),
+            }
         }
         Err(unknown) => opaque(unknown.to_string()),
     }
 }
 
-/// The effects, or those of an instruction of which nothing is known.
-pub(super) fn known_or_opaque<E: std::fmt::Display>(
-    found: Result<Inst, E>,
-) -> (Inst, Option<Opaque>) {
-    match found {
-        Ok(inst) => (inst, None),
-        Err(reason) => opaque(reason.to_string()),
-    }
-}
-
-pub(super) fn opaque(reason: String) -> (Inst, Option<Opaque>) {
-    let mut inst = Inst::new(None, Class::System);
-    inst.barrier = true;
-    (inst, Some(Opaque { reason }))
+fn opaque(reason: String) -> (Inst, Option<Opaque>) {
+    (Inst::opaque(), Some(Opaque { reason }))
 }

@@ -23,7 +23,7 @@ use super::symbols::reference;
 use crate::allocate::{self, Allocation, Limits};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::{File, Reg};
 use crate::pipeline::rows::Rows;
@@ -108,18 +108,6 @@ pub struct Emitted {
     pub text: String,
     pub lines: Vec<Line>,
     pub functions: Vec<Report>,
-}
-
-// Offsets that are known when the frame is: names in the place of numbers.
-pub(crate) fn slot(number: u32) -> SmolStr {
-    format_smolstr!(".slot{number}")
-}
-pub(crate) fn spilled(offset: u32) -> SmolStr {
-    format_smolstr!(".spill{offset}")
-}
-/// So many bytes behind the first argument that arrives in memory.
-pub(crate) fn incoming(bytes: i64) -> SmolStr {
-    format_smolstr!(".argument{bytes}")
 }
 
 /// The name of a function in the text.
@@ -424,18 +412,14 @@ impl Frame {
             alloc,
         }
     }
-    fn offset(&self, symbol: &str) -> Option<u64> {
-        let number = |rest: &str| rest.parse::<u64>().ok();
-        if let Some(rest) = symbol.strip_prefix(".argument") {
-            return u64::try_from(self.bytes as i64 + 16 + rest.parse::<i64>().ok()?).ok();
+    /// Bytes behind the stack pointer.
+    fn offset(&self, offset: FrameOffset) -> i64 {
+        match offset {
+            // Behind the scratch area of the caller.
+            FrameOffset::Argument(bytes) => self.bytes as i64 + 16 + bytes,
+            FrameOffset::Slot(number) => self.slots[number as usize] as i64,
+            FrameOffset::Spill(bytes) => (self.spills + u64::from(bytes)) as i64,
         }
-        if let Some(rest) = symbol.strip_prefix(".slot") {
-            return self.slots.get(number(rest)? as usize).copied();
-        }
-        if let Some(rest) = symbol.strip_prefix(".spill") {
-            return Some(self.spills + number(rest)?);
-        }
-        None
     }
 }
 
@@ -525,20 +509,17 @@ impl Printer {
         label: &dyn Fn(u32) -> String,
     ) {
         let mut operation = operation.clone();
-        if let [
-            Operand::Symbol(symbol),
-            Operand::Register(Name::Fixed(base)),
-        ] = &operation.sources[..]
-            && operation.mnemonic == op!("adds")
-            && let Some(offset) = frame.offset(symbol)
+        if let [Operand::Frame(offset), Operand::Register(Name::Fixed(base))] =
+            operation.sources[..]
         {
-            let base = *base;
-            if offset <= NEAR {
-                operation.sources[0] = Operand::Number(offset as i64);
+            debug_assert_eq!(operation.mnemonic, op!("adds"));
+            let offset = frame.offset(offset);
+            if offset <= NEAR as i64 {
+                operation.sources[0] = Operand::Number(offset);
             } else {
                 let mut far = operation.clone();
                 far.mnemonic = op!("movl");
-                far.sources = vec![Operand::Number(offset as i64)];
+                far.sources = vec![Operand::Number(offset)];
                 self.instruction(&operation::text(&far, register, label), operation.loc);
                 operation.mnemonic = op!("add");
                 operation.sources = vec![operation.targets[0].clone(), Operand::fixed(base)];

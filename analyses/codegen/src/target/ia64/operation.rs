@@ -1,11 +1,7 @@
-//! Operations on virtual registers as assembly text, and what they do: their unit, class and latencies are those of the
-//! table of instructions, which instructions of a text have, too.
+//! Operations on virtual registers as assembly text.
 
-use super::decode::{Opaque, known_or_opaque, opaque};
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::{File, Inst, Reg};
-use isa::ia64::{Meaning, Opcode, Operands, effects};
-use smallvec::SmallVec;
+use crate::mir::function::{Name, Operand, Operation, Virtual};
+use crate::mir::Reg;
 use std::fmt::Write;
 
 /// The operation with registers and labels as `register` and `label` say: `(p6) ld8 r14 = [r32], 8`.
@@ -30,6 +26,7 @@ pub fn text(
                 Operand::Number(number) => write!(out, "{number}"),
                 Operand::Symbol(symbol) => write!(out, "{symbol}"),
                 Operand::Block(block) => write!(out, "{}", label(*block)),
+                Operand::Frame(offset) => write!(out, "{offset}"),
             };
         }
     };
@@ -49,98 +46,15 @@ pub fn text(
     out
 }
 
-/// What an operation does, with stand-ins for its virtual registers.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Described {
-    pub inst: Inst,
-    /// The virtual register for which a register of `inst` stands.
-    pub stand_ins: Vec<(Reg, Virtual)>,
-    /// Why nothing is known of it.
-    pub opaque: Option<Opaque>,
-}
-
-impl Described {
-    /// What `inst` calls `register`.
-    #[must_use]
-    pub fn virtual_register(&self, register: Reg) -> Option<Virtual> {
-        let found = self.stand_ins.iter().find(|(reg, _)| *reg == register);
-        found.map(|(_, one)| *one)
-    }
-    /// The register of `inst` that stands for it.
-    #[must_use]
-    pub fn stand_in(&self, register: Virtual) -> Option<Reg> {
-        let found = self.stand_ins.iter().find(|(_, one)| *one == register);
-        found.map(|(reg, _)| *reg)
-    }
-}
-
-/// What the operation does.
-#[must_use]
-pub fn describe(function: &Function, operation: &Operation) -> Described {
-    let mut stand_ins: Vec<(Reg, Virtual)> = Vec::new();
-    for one in operation.virtual_registers() {
-        if stand_ins.iter().any(|(_, known)| *known == one) {
-            continue;
-        }
-        let file = function.file(one);
-        // From where no instruction means a register by itself.
-        let first = match file {
-            File::General | File::Float => 40,
-            File::Predicate => 16,
-            _ => 6,
-        };
-        let before = stand_ins.iter().filter(|(reg, _)| reg.file == file).count();
-        let number = first + before as u8;
-        stand_ins.push((Reg { file, number }, one));
-    }
-    let register = |one: Virtual| {
-        let found = stand_ins.iter().find(|(_, known)| *known == one);
-        found.map_or(Reg::R0, |(reg, _)| *reg)
-    };
-    let meaning = |operand: &Operand| {
-        let name = |name: Name| match name {
-            Name::Virtual(one) => register(one),
-            Name::Fixed(one) => one,
-        };
-        match operand {
-            Operand::Register(one) => Meaning::Register(name(*one)),
-            Operand::Address(one) => Meaning::Memory(name(*one)),
-            Operand::Number(number) => Meaning::Number(*number),
-            Operand::Symbol(_) | Operand::Block(_) => Meaning::Symbol,
-        }
-    };
-    let meanings =
-        |operands: &[Operand]| -> SmallVec<[Meaning; 4]> { operands.iter().map(meaning).collect() };
-    let predicate = operation
-        .predicate
-        .map(|one| Meaning::Register(register(one)));
-    let (inst, opaque) = match operation.opcode() {
-        Opcode::Refused => opaque("there is no code of it".to_owned()),
-        _ => known_or_opaque(effects(
-            operation.mnemonic,
-            predicate,
-            Operands {
-                targets: &meanings(&operation.targets),
-                sources: &meanings(&operation.sources),
-            },
-        )),
-    };
-    Described {
-        inst,
-        stand_ins,
-        opaque,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{Class, op};
+    use crate::mir::{File, op};
     use ir::Loc;
 
     #[test]
-    fn a_load_with_post_increment_is_described() {
-        let mut function = Function::default();
+    fn a_load_with_post_increment_is_printed() {
+        let mut function = crate::mir::function::Function::default();
         let address = function.register(File::General);
         let value = function.register(File::General);
         let guard = function.register(File::Predicate);
@@ -152,19 +66,6 @@ mod tests {
             memory: None,
             loc: Loc::NONE,
         };
-        let described = describe(&function, &load);
-        assert_eq!(described.opaque, None);
-        assert_eq!(described.inst.class, Class::Load);
-        let memory = described.inst.memory.expect("an access");
-        assert_eq!(described.virtual_register(memory.base), Some(address));
-        assert_eq!((memory.bytes, memory.step), (8, Some(8)));
-        let written: Vec<_> = described
-            .inst
-            .defs
-            .iter()
-            .filter_map(|def| described.virtual_register(def.register))
-            .collect();
-        assert_eq!(written, [address, value]);
         let register = |one: Virtual| match one {
             one if one == guard => Reg::predicate(6),
             one => Reg::general(32 + one.0 as u8),

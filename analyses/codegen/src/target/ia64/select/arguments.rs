@@ -1,8 +1,7 @@
 //! Arguments of the function itself: where the conventions have them, and those behind `...` one behind the other in memory.
 
-use super::super::emit::incoming;
 use super::{Selector, put};
-use crate::mir::function::{Object, Operand, Reference, Virtual};
+use crate::mir::function::{FrameOffset, Object, Operand, Reference, Virtual};
 use crate::mir::op;
 use crate::mir::{File, Reg};
 use ir::{Type, Value};
@@ -94,7 +93,7 @@ impl Selector<'_> {
             self,
             "adds",
             [address] = [
-                Operand::Symbol(incoming(bytes)),
+                Operand::Frame(FrameOffset::Argument(bytes)),
                 Operand::from(Reg::general(12))
             ]
         );

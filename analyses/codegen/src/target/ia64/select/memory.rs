@@ -4,7 +4,7 @@ use super::super::prepare::origin::Origin;
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
 use crate::mir::Reg;
-use crate::mir::function::{Name, Object, Operand, Reference, Slot, Virtual};
+use crate::mir::function::{FrameOffset, Name, Object, Operand, Reference, Slot, Virtual};
 use crate::mir::op;
 use crate::refusal::Refusal;
 use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
@@ -142,7 +142,7 @@ impl Selector<'_> {
             self,
             "adds",
             [to] = [
-                Operand::Symbol(super::super::emit::slot(slot)),
+                Operand::Frame(FrameOffset::Slot(slot)),
                 Operand::from(Reg::general(12))
             ]
         );
