@@ -1,7 +1,8 @@
 //! Code actions in the protocol's form.
 
-use super::backend::{ADD_TO_BASELINE, Backend};
+use super::backend::Backend;
 use super::capabilities::ClientFeatures;
+use super::commands::ADD_TO_BASELINE;
 use super::convert::{self, Text};
 use super::owner::Snapshot;
 use crate::db::{Database, File};

@@ -3,6 +3,7 @@
 //! computation.
 
 use super::capabilities;
+use super::commands;
 use super::convert::{self, Text};
 use super::outgoing::Outgoing;
 use super::owner::{Event, Owner, Request, Snapshot};
@@ -19,8 +20,6 @@ use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::ls_types::*;
 use tower_lsp::{Client, LanguageServer};
-
-pub(super) const ADD_TO_BASELINE: &str = "lockstep.addToBaseline";
 
 #[derive(Debug)]
 pub(super) struct Backend {
@@ -429,7 +428,7 @@ impl LanguageServer for Backend {
             let text = Text::of(db, file, snapshot.encoding);
             let command = match snapshot.has_views {
                 true => "lockstep.showReport",
-                false => super::pages::REPORT,
+                false => commands::REPORT,
             };
             let lens = |lens: views::lens::Lens| CodeLens {
                 range: text.range(lens.span),
@@ -618,27 +617,26 @@ impl LanguageServer for Backend {
     }
 
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
-        if params.command == super::profile::PROFILE {
+        if params.command == commands::PROFILE {
             let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
             let order = serde_json::from_value(argument)
                 .map_err(|error| Error::invalid_params(error.to_string()))?;
             return self.profile(order).await;
         }
-        if params.command == super::profile::IMPORT || params.command == super::profile::INSTRUMENT
-        {
+        if params.command == commands::IMPORT || params.command == commands::INSTRUMENT {
             let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
             let counts = serde_json::from_value(argument)
                 .map_err(|error| Error::invalid_params(error.to_string()))?;
-            return match params.command == super::profile::IMPORT {
+            return match params.command == commands::IMPORT {
                 true => self.import_counts(counts).await,
                 false => self.instrument(counts).await,
             };
         }
-        if super::pages::COMMANDS.contains(&params.command.as_str()) {
+        if commands::PAGES.contains(&params.command.as_str()) {
             let argument = params.arguments.into_iter().next().unwrap_or(Value::Null);
             return self.show(&params.command, argument).await;
         }
-        if params.command != ADD_TO_BASELINE {
+        if params.command != commands::ADD_TO_BASELINE {
             let mut error =
                 Error::invalid_params(format!("there is no command {}", params.command));
             error.code = ErrorCode::InvalidParams;

@@ -1,5 +1,6 @@
 //! What the server offers, and what it asks about the client.
 
+use super::commands;
 use crate::documents::Encoding;
 use tower_lsp::ls_types::*;
 
@@ -161,16 +162,7 @@ pub(super) fn server_capabilities(features: ClientFeatures) -> ServerCapabilitie
         }),
         workspace_symbol_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: [
-                super::backend::ADD_TO_BASELINE,
-                super::profile::PROFILE,
-                super::profile::IMPORT,
-                super::profile::INSTRUMENT,
-            ]
-            .into_iter()
-            .chain(super::pages::COMMANDS)
-            .map(str::to_owned)
-            .collect(),
+            commands: commands::ALL.map(str::to_owned).to_vec(),
             ..ExecuteCommandOptions::default()
         }),
         inlay_hint_provider: Some(OneOf::Right(InlayHintServerCapabilities::Options(

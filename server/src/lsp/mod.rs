@@ -7,6 +7,7 @@ mod backend;
 mod capabilities;
 mod client_process;
 mod code;
+mod commands;
 mod convert;
 mod editing;
 mod ordered;

@@ -3,6 +3,7 @@
 //! folder of temporary files and have the client open it, or say where it lies.
 
 use super::backend::Backend;
+use super::commands::{CODE, PAGE};
 use super::convert::Text;
 use crate::db::{self, Copy};
 use crate::host;
@@ -14,15 +15,6 @@ use std::path::Path;
 use tower_lsp::Client;
 use tower_lsp::jsonrpc::{Error, Result};
 use tower_lsp::ls_types::{Position, ShowDocumentParams, TextDocumentIdentifier, Uri};
-
-/// The command `lockstep.report { uri, item }`: opens the report of a function, or of the file.
-pub(super) const REPORT: &str = "lockstep.report";
-/// The command `lockstep.code { uri, position }`: opens the GPU or IA-64 code of the function there.
-const CODE: &str = "lockstep.code";
-/// The command `lockstep.page { code }`: opens the page of a diagnostic.
-const PAGE: &str = "lockstep.page";
-
-pub(super) const COMMANDS: [&str; 3] = [REPORT, CODE, PAGE];
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -19,9 +19,6 @@ use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::ls_types::{Position, ProgressToken, TextDocumentIdentifier};
 
-/// The command `lockstep.profile { textDocument, position, inputs }`.
-pub(super) const PROFILE: &str = "lockstep.profile";
-
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ProfileParams {
@@ -100,11 +97,6 @@ fn failed(message: String) -> Error {
         data: None,
     }
 }
-
-/// The command `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`.
-pub(super) const IMPORT: &str = "lockstep.importProfile";
-/// The command `lockstep.instrument { textDocument }`.
-pub(super) const INSTRUMENT: &str = "lockstep.instrument";
 
 #[derive(Debug, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

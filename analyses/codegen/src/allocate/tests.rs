@@ -56,7 +56,7 @@ fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_re
 
     let clear = operation(op!("mov"), None, &[a.into()], &[0.into()]);
     let add = operation(op!("add"), None, &[b.into()], &[a.into(), a.into()]);
-    let jump = operation(op!("br.cond"), Some(p), &[], &[Operand::Block(1)]);
+    let jump = operation(op!("br"), Some(p), &[], &[Operand::Block(1)]);
     let mut out = function(vec![jump, clear.clone()], &files);
     out.blocks.push(Block {
         operations: vec![add],

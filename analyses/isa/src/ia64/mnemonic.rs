@@ -168,6 +168,17 @@ const fn completers_of(text: &[u8], slots: &[u8]) -> Option<[Option<Completer>; 
     let mut slot = 0;
     while slot < slots.len() {
         let optional = slots[slot] == b'?';
+        // Nothing is left for this slot and those behind it.
+        if done == text.len() {
+            if !optional {
+                return None;
+            }
+            while slot < slots.len() && slots[slot] != b' ' {
+                slot += 1;
+            }
+            slot += 1;
+            continue;
+        }
         let mut from = slot + optional as usize;
         let mut taken = false;
         // Through the alternatives, to the blank behind the last.

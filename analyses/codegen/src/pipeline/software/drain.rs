@@ -17,6 +17,7 @@
 //! has b stages behind it then, and EC, which counts the rounds in which that predicate does not yet say anything, is b.
 
 use super::kernel::Kernel;
+use super::report::{Drain, Undrained};
 use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
 use crate::mir::File;
@@ -26,7 +27,6 @@ use crate::target::ia64::listing::listing;
 use crate::target::ia64::operation::text;
 use crate::target::ia64::rebundle::{self, Outcome};
 use rustc_hash::FxHashMap;
-use std::fmt;
 
 /// Who finishes the iterations that are under way when the last one has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,44 +36,6 @@ pub enum Epilogue {
     Kernel,
     /// Code behind it.
     Explicit,
-}
-
-/// An explicit epilogue. Cycles are estimates.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Drain {
-    pub operations: u32,
-    /// By which the code grows.
-    pub bundles: u32,
-    pub cycles: u32,
-    /// Of the rounds of the kernel in its place.
-    pub rounds: u32,
-}
-
-/// Why the kernel finishes the iterations all the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Undrained {
-    /// None is under way.
-    Finished,
-    /// A check of a speculative load goes back into the kernel where it fails.
-    Checks,
-    Large {
-        operations: u32,
-        most: u32,
-    },
-}
-
-impl fmt::Display for Undrained {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Undrained::Finished => f.write_str("nothing is under way when the kernel ends"),
-            Undrained::Checks => f.write_str(
-                "a check of a speculative load goes back into the kernel where it fails",
-            ),
-            Undrained::Large { operations, most } => {
-                write!(f, "it would be {operations} operations, of at most {most}")
-            }
-        }
-    }
 }
 
 /// Operations of an epilogue.

@@ -39,9 +39,10 @@ mod straight;
 mod sums;
 mod unroll;
 
-pub use drain::{Drain, Epilogue, Undrained};
+pub use drain::Epilogue;
 pub use report::{
-    Alias, Disambiguation, Link, LoopReport, Method, Prefetched, Reason, Registers, ResourceBound,
+    Alias, Disambiguation, Drain, Link, LoopReport, Method, Prefetched, Reason, Registers,
+    ResourceBound, Undrained,
 };
 
 use super::Limits;

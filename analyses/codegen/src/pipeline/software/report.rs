@@ -1,6 +1,5 @@
 //! What is told of a loop: its bounds with what they come from, what was reached, and why not more.
 
-use super::drain::{Drain, Undrained};
 use crate::mir::File;
 use crate::predicate::Unconvertible;
 use crate::refusal::Refused;
@@ -159,6 +158,44 @@ impl fmt::Display for Disambiguation {
             Disambiguation::RunTimeTest => "a run-time alias test",
             Disambiguation::DataSpeculation => "data speculation",
         })
+    }
+}
+
+/// An explicit epilogue. Cycles are estimates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drain {
+    pub operations: u32,
+    /// By which the code grows.
+    pub bundles: u32,
+    pub cycles: u32,
+    /// Of the rounds of the kernel in its place.
+    pub rounds: u32,
+}
+
+/// Why the kernel finishes the iterations all the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undrained {
+    /// None is under way.
+    Finished,
+    /// A check of a speculative load goes back into the kernel where it fails.
+    Checks,
+    Large {
+        operations: u32,
+        most: u32,
+    },
+}
+
+impl fmt::Display for Undrained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Undrained::Finished => f.write_str("nothing is under way when the kernel ends"),
+            Undrained::Checks => f.write_str(
+                "a check of a speculative load goes back into the kernel where it fails",
+            ),
+            Undrained::Large { operations, most } => {
+                write!(f, "it would be {operations} operations, of at most {most}")
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Operations on virtual registers as assembly text.
 
-use crate::mir::function::{Name, Operand, Operation, Virtual};
 use crate::mir::Reg;
+use crate::mir::function::{Name, Operand, Operation, Virtual};
 use std::fmt::Write;
 
 /// The operation with registers and labels as `register` and `label` say: `(p6) ld8 r14 = [r32], 8`.

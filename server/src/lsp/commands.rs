@@ -1,0 +1,29 @@
+//! The names of the commands that a client may ask for (`workspace/executeCommand`).
+
+/// `lockstep.addToBaseline { path, entry }`: accepts a finding.
+pub(super) const ADD_TO_BASELINE: &str = "lockstep.addToBaseline";
+/// `lockstep.profile { textDocument, position, inputs }`: runs a kernel and keeps what it computed.
+pub(super) const PROFILE: &str = "lockstep.profile";
+/// `lockstep.importProfile { textDocument, table } or { textDocument, counters, map }`: keeps what a device counted.
+pub(super) const IMPORT: &str = "lockstep.importProfile";
+/// `lockstep.instrument { textDocument }`: writes a copy that counts.
+pub(super) const INSTRUMENT: &str = "lockstep.instrument";
+/// `lockstep.report { uri, item }`: opens the report of a function, or of the file.
+pub(super) const REPORT: &str = "lockstep.report";
+/// `lockstep.code { uri, position }`: opens the GPU or IA-64 code of the function there.
+pub(super) const CODE: &str = "lockstep.code";
+/// `lockstep.page { code }`: opens the page of a diagnostic.
+pub(super) const PAGE: &str = "lockstep.page";
+
+/// Those that open a page.
+pub(super) const PAGES: [&str; 3] = [REPORT, CODE, PAGE];
+/// All of them.
+pub(super) const ALL: [&str; 7] = [
+    ADD_TO_BASELINE,
+    PROFILE,
+    IMPORT,
+    INSTRUMENT,
+    REPORT,
+    CODE,
+    PAGE,
+];

@@ -1,0 +1,226 @@
+//! The order of the crates and of the modules in them: what may name what.
+//!
+//! Circles of modules and the places that name a target from outside of it are at most those listed here: a list gets
+//! shorter, never longer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The Rust files of a folder, relative to it, in order.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let walked = ignore::WalkBuilder::new(folder).build();
+    let mut found: Vec<PathBuf> = walked
+        .flatten()
+        .map(|entry| entry.into_path())
+        .filter(|path| path.extension().is_some_and(|one| one == "rs"))
+        .map(|path| path.strip_prefix(folder).expect("below it").to_owned())
+        .collect();
+    found.sort();
+    found
+}
+
+/// The code of a file without comments and without the tests at its end.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("it is there");
+    let text = text
+        .split("\n#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or("");
+    let lines = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(""));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn each_crate_names_only_those_in_front_of_it() {
+    let order = ["isa", "syntax", "ir", "facts", "codegen"];
+    for (at, name) in order.iter().enumerate() {
+        let manifest = root().join("analyses").join(name).join("Cargo.toml");
+        let text = fs::read_to_string(manifest).expect("it is there");
+        let table: toml::Table = text.parse().expect("a manifest");
+        let dependencies = table["dependencies"].as_table().expect("a table");
+        for later in &order[at..] {
+            assert!(!dependencies.contains_key(*later), "{name} names {later}");
+        }
+        for never in ["salsa", "tokio", "tower-lsp", "lockstep-server"] {
+            assert!(!dependencies.contains_key(never), "{name} names {never}");
+        }
+    }
+    let isa = fs::read_to_string(root().join("analyses/isa/Cargo.toml")).expect("it is there");
+    let leaf = ["syntax", "ir", "facts"]
+        .iter()
+        .all(|one| !isa.contains(&format!("{one}.workspace")));
+    assert!(leaf, "`isa` is a leaf");
+}
+
+/// Files outside of `target` that name a target.
+const NAMES_A_TARGET: &[&str] = &["pipeline/software/drain.rs"];
+
+#[test]
+fn passes_do_not_name_a_target() {
+    let folder = root().join("analyses/codegen/src");
+    let passes = [
+        "allocate",
+        "bundle",
+        "loops",
+        "machine",
+        "mir",
+        "pipeline",
+        "predicate",
+    ];
+    let mut found = BTreeSet::new();
+    for path in sources(&folder) {
+        let is_pass = passes.iter().any(|pass| path.starts_with(pass));
+        if is_pass && code(&folder.join(&path)).contains("crate::target") {
+            found.insert(path.to_string_lossy().into_owned());
+        }
+    }
+    let listed: BTreeSet<String> = NAMES_A_TARGET.iter().map(|one| (*one).to_owned()).collect();
+    assert_eq!(found, listed);
+}
+
+/// The module that a file is: `["views", "hints"]`.
+fn module(path: &Path) -> Vec<String> {
+    let mut parts: Vec<String> = path
+        .with_extension("")
+        .iter()
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    if matches!(
+        parts.last().map(String::as_str),
+        Some("mod" | "lib" | "main")
+    ) {
+        parts.pop();
+    }
+    parts
+}
+
+/// The paths behind `crate::` and `super::` in a text, each as far as its names go.
+fn paths(text: &str, own: &[String]) -> Vec<Vec<String>> {
+    let mut found = Vec::new();
+    for (word, is_crate) in [("crate::", true), ("super::", false)] {
+        for (at, _) in text.match_indices(word) {
+            let before = text[..at].chars().next_back();
+            if before.is_some_and(|one| one.is_alphanumeric() || one == '_' || one == ':') {
+                continue;
+            }
+            let mut rest = &text[at + word.len()..];
+            let mut base: Vec<String> = match is_crate {
+                true => Vec::new(),
+                false => own[..own.len().saturating_sub(1)].to_vec(),
+            };
+            while let Some(more) = rest.strip_prefix("super::") {
+                base.pop();
+                rest = more;
+            }
+            named(rest, &base, &mut found);
+        }
+    }
+    found
+}
+
+/// `a::{b, c::d}` behind a base: every path in it.
+fn named(text: &str, base: &[String], found: &mut Vec<Vec<String>>) {
+    let mut path = base.to_vec();
+    let mut rest = text;
+    loop {
+        let end = rest
+            .find(|one: char| !one.is_alphanumeric() && one != '_')
+            .unwrap_or(rest.len());
+        if end > 0 {
+            path.push(rest[..end].to_owned());
+        }
+        rest = &rest[end..];
+        match rest.strip_prefix("::") {
+            Some(more) if more.starts_with('{') => {
+                let mut depth = 0;
+                let mut from = 1;
+                for (at, one) in more.char_indices() {
+                    match one {
+                        '{' => depth += 1,
+                        '}' => depth -= 1,
+                        _ => {}
+                    }
+                    if depth == 0 || depth == 1 && one == ',' {
+                        named(more[from..at].trim(), &path, found);
+                        from = at + 1;
+                    }
+                    if depth == 0 {
+                        break;
+                    }
+                }
+                return;
+            }
+            Some(more) => rest = more,
+            None => break,
+        }
+    }
+    found.push(path);
+}
+
+/// The largest set of modules of which each leads to each other by what they name; a module's parent does not count as named.
+fn largest_circle(folder: &Path) -> Vec<String> {
+    let files = sources(folder);
+    let modules: BTreeMap<Vec<String>, usize> =
+        files.iter().map(|path| module(path)).zip(0..).collect();
+    let mut edges: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); files.len()];
+    for (path, at) in files.iter().zip(0..) {
+        let own = module(path);
+        for mut path in paths(&code(&folder.join(path)), &own) {
+            while !path.is_empty() && !modules.contains_key(&path) {
+                path.pop();
+            }
+            if let Some(&to) = modules.get(&path)
+                && to != at
+                && !own.starts_with(&path)
+            {
+                edges[at].insert(to);
+            }
+        }
+    }
+    let reached = |from: usize| {
+        let mut seen: BTreeSet<usize> = BTreeSet::new();
+        let mut work: Vec<usize> = edges[from].iter().copied().collect();
+        while let Some(at) = work.pop() {
+            if seen.insert(at) {
+                work.extend(&edges[at]);
+            }
+        }
+        seen
+    };
+    let all: Vec<BTreeSet<usize>> = (0..files.len()).map(reached).collect();
+    let circle = |at: usize| {
+        let own = all[at].iter().filter(|&&to| all[to].contains(&at));
+        own.map(|&to| files[to].to_string_lossy().into_owned())
+            .collect::<Vec<String>>()
+    };
+    (0..files.len())
+        .map(circle)
+        .max_by_key(Vec::len)
+        .unwrap_or_default()
+}
+
+/// Files of the largest circle of each crate, at most.
+const CIRCLES: &[(&str, usize)] = &[
+    ("analyses/isa/src", 8),
+    ("analyses/codegen/src", 8),
+    ("server/src", 8),
+];
+
+#[test]
+fn circles_of_modules_are_small() {
+    for &(folder, most) in CIRCLES {
+        let found = largest_circle(&root().join(folder));
+        assert!(
+            found.len() <= most,
+            "{folder}: {} files: {found:#?}",
+            found.len()
+        );
+    }
+}
