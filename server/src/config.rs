@@ -37,7 +37,7 @@
 //! zeros = true                              # how often values are zero for a whole warp, where there is a profile
 //! zero_percent = 10                         # at least so often
 //! branch_cycles = 8                         # branches that cost less have no hint
-//! costs = "hot"                             # estimated cycles: off, hot (the dearest lines), all
+//! costs = "hot"                             # estimated cycles: off, hot (a line that hides them), all
 //! [server]
 //! debounce_ms = 150                         # idle time before diagnostics are published
 //! ```

@@ -552,22 +552,26 @@ __global__ void told(float* out, const int* list, const float* in, int* count, i
 }
 ";
 
-#[test]
-fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
+/// Lines and labels of the hints, but for costs.
+fn told(source: &str) -> Vec<(u32, String)> {
     let mut db = Database::default();
     let text = Source::Text {
-        text: Arc::from(QUIET),
+        text: Arc::from(source),
         lossy: false,
     };
     let file = db.file_with_text(Path::new("/project/k.cu"), text);
-    let lines = LineIndex::new(QUIET);
+    let lines = LineIndex::new(source);
     let whole = Span::new(0, u32::MAX);
     let all = views::hints::hints(&db, file, whole, &HintConfig::default());
-    let told: Vec<(u32, &str)> = all
-        .iter()
+    all.into_iter()
         .filter(|hint| hint.category < views::hints::Category::Cost)
-        .map(|hint| (lines.line_column(hint.offset).0 + 1, hint.label.as_str()))
-        .collect();
+        .map(|hint| (lines.line_column(hint.offset).0 + 1, hint.label))
+        .collect()
+}
+
+#[test]
+fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
+    let told = told(QUIET);
     let starts = |at: usize, line: u32, label: &str| {
         let found = told.get(at);
         assert!(
@@ -575,8 +579,41 @@ fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
             "{told:?}"
         );
     };
-    starts(0, 19, "lanes diverge, ~");
-    starts(1, 25, "gather: ≤ 32 sectors");
-    starts(2, 26, "scatter: ≤ 32 sectors");
-    assert_eq!(told.len(), 3, "{told:?}");
+    starts(0, 12, "atomic: one address");
+    starts(1, 19, "lanes diverge, ~");
+    starts(2, 25, "gather: ≤ 32 sectors");
+    starts(3, 26, "scatter: ≤ 32 sectors");
+    assert_eq!(told.len(), 4, "{told:?}");
+}
+
+/// A structure that is copied takes all between lanes; one member of it does not. Banks are another matter: both words of a
+/// pair lie in every second bank.
+const TOGETHER: &str = "struct P { float x, y, z, w; };
+__global__ void together(P* out, const P* in, float* sum) {
+  __shared__ float pairs[512];
+  int t = threadIdx.x;
+  int i = blockIdx.x * 256 + t;
+  out[i] = in[i];
+  sum[i] = in[i].y;
+  pairs[2 * t] = 1.0f; pairs[2 * t + 1] = sum[i];
+  __syncthreads();
+  sum[i] = pairs[2 * t] * pairs[2 * t + 1];
+}
+";
+
+#[test]
+fn members_that_take_all_between_lanes_are_no_waste() {
+    let told = told(TOGETHER);
+    let lines: Vec<u32> = told.iter().map(|(line, _)| *line).collect();
+    assert_eq!(lines, [7, 8, 10], "{told:?}");
+    assert!(
+        told[0].1.starts_with("stride 16 B: 16 sectors, ideal 4"),
+        "{told:?}"
+    );
+    assert!(
+        told[1..]
+            .iter()
+            .all(|(_, label)| label == "2-way bank conflict"),
+        "{told:?}"
+    );
 }

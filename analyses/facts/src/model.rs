@@ -125,9 +125,6 @@ pub struct ValueFact {
     pub uniform_at: Option<Scope>,
     /// `4*tid.x + 256*ctaid.x + n`, `?` for a part that is uniform but has no name; empty when there is no form.
     pub form: SmolStr,
-    /// Of an affine form what neighbouring lanes are apart, where that is not one at most: `4` of `4*tid.x + 32*tid.y`;
-    /// empty of `tid.x + 32*tid.y + 256*ctaid.x`, and where it has no name.
-    pub stride: SmolStr,
     /// What the paper's methods say, as the paper writes it: `U`, `D`, `(1,⊥)`, `(0,1,⊥)`; empty for the full one.
     pub state: SmolStr,
     /// Why the value is not uniform over the dispatch: the next value or branch on the way to the source.

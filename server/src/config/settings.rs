@@ -273,7 +273,7 @@ pub(super) struct HintSettings {
     /// Branches that cost fewer cycles have no hint.
     #[schemars(extend("default" = 8))]
     branch_cycles: Setting<Within<0, 1_000_000>>,
-    /// Estimated cycles a warp: off, the lines and loops that hold most of a kernel (hot), or all.
+    /// Estimated cycles a warp: off, of the dearest line of a kernel that does not show what it costs (hot), or of all lines and loops.
     #[schemars(extend("default" = CostHints::default()))]
     costs: Setting<CostHints>,
 }

@@ -14,7 +14,7 @@ use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
 use codegen::machine::estimate::ItemCost;
 use facts::{AccessClass, AccessFact, Class};
-use ir::{BindingKind, FunctionKind, VariableKind};
+use ir::{BindingKind, FunctionKind, Space, VariableKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 use syntax::{ItemKey, LineIndex, Span};
 
@@ -304,11 +304,11 @@ impl News {
 }
 
 /// What is told of a place: by the kernels that come there, else by the function itself.
-fn told<'a, T, News: Copy>(
-    own: impl Iterator<Item = (&'a T, News)> + 'a,
-    kernels: &'a [(&'a T, News)],
+fn told<'a, T, N: Copy>(
+    own: impl Iterator<Item = (&'a T, N)> + 'a,
+    kernels: &'a [(&'a T, N)],
     span: impl Fn(&T) -> Span,
-) -> Vec<(&'a T, News)> {
+) -> Vec<(&'a T, N)> {
     let known: FxHashSet<Span> = kernels.iter().map(|(fact, _)| span(fact)).collect();
     own.filter(|(fact, _)| !known.contains(&span(fact)))
         .chain(kernels.iter().copied())
@@ -495,16 +495,20 @@ impl Remarks<'_> {
         let own = own.map(|fact| (fact, known.binary_search(&fact.inst).is_ok()));
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.accesses);
         let all = told(own, kernels, |fact| fact.loc.span);
+        let taken = match self.page.brief {
+            true => taken_between_lanes(&all),
+            false => FxHashMap::default(),
+        };
         // Of an array that is gathered from, or whose words share banks, it is told once.
         let mut known: FxHashSet<(&str, facts::AccessKind, Option<u32>)> = FxHashSet::default();
         for (access, expected) in &all {
-            let is_one = (access.class == AccessClass::Gather || access.bank_ways.is_some())
+            let has_array = (access.class == AccessClass::Gather || access.bank_ways.is_some())
                 && !access.base.is_empty();
             let key = (&*access.base, access.kind, access.bank_ways);
-            let again = is_one && known.contains(&key);
-            let quiet = *expected
-                || self.page.brief && (again || is_innermost(access) || takes_most(access, &all));
-            if self.access(access, access.loc.span, quiet, out) && is_one {
+            let again = has_array && known.contains(&key);
+            let wastes_little = || is_innermost(access) || takes_most(access, &taken);
+            let quiet = *expected || self.page.brief && (again || wastes_little());
+            if self.access(access, access.loc.span, quiet, out) && has_array {
                 known.insert(key);
             }
         }
@@ -539,25 +543,40 @@ impl Remarks<'_> {
 /// element as a rule: `in.strides[0]`.
 fn is_innermost(access: &AccessFact) -> bool {
     let text = access.stride_text.strip_suffix("[0]");
-    let factor = format!("{}*", access.bytes);
-    text.and_then(|text| text.strip_prefix(&*factor))
-        .is_some_and(|name| name.ends_with("stride") || name.ends_with("strides"))
+    let factor = text.and_then(|text| text.split_once('*'));
+    factor.is_some_and(|(by, name)| {
+        by.parse() == Ok(access.bytes) && (name.ends_with("stride") || name.ends_with("strides"))
+    })
 }
 
-/// Whether the accesses of an expression, as of the members of a structure that is copied, take most of what lies between lanes.
-fn takes_most(access: &AccessFact, all: &[(&AccessFact, bool)]) -> bool {
-    let Some(stride) = access.stride_bytes else {
-        return false;
-    };
-    let with = all.iter().filter(|(other, _)| {
-        other.loc.span == access.loc.span
-            && other.loc.site == access.loc.site
-            && (other.kind, &other.base, other.stride_bytes)
-                == (access.kind, &access.base, Some(stride))
-    });
-    let taken: u64 = with.map(|(other, _)| u64::from(other.bytes)).sum();
-    // Three of four components waste little.
-    3 * taken >= 2 * stride.unsigned_abs()
+/// Accesses of one kind that an expression makes to one array, at one stride.
+type Together<'a> = (Span, ir::Site, facts::AccessKind, &'a str, i64);
+
+/// The key of an access of global memory whose lanes are apart; atomic operations are executed one by one.
+fn together(access: &AccessFact) -> Option<Together<'_>> {
+    let strides = access.class == AccessClass::Strided
+        && access.space != Space::Shared
+        && !matches!(access.kind, facts::AccessKind::Atomic(_));
+    let stride = access.stride_bytes.filter(|_| strides)?;
+    let loc = access.loc;
+    Some((loc.span, loc.site, access.kind, &access.base, stride))
+}
+
+/// The bytes that the accesses of an expression take of those from one lane to the next: of all members of a structure that
+/// is copied.
+fn taken_between_lanes<'a>(all: &[(&'a AccessFact, bool)]) -> FxHashMap<Together<'a>, u64> {
+    let mut taken = FxHashMap::default();
+    for (access, _) in all {
+        if let Some(key) = together(access) {
+            *taken.entry(key).or_default() += u64::from(access.bytes);
+        }
+    }
+    taken
+}
+
+/// Whether what lies between lanes is mostly used: three of four components waste little.
+fn takes_most(access: &AccessFact, taken: &FxHashMap<Together<'_>, u64>) -> bool {
+    together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.4.unsigned_abs())
 }
 
 /// The remark about a value that a reader would not expect: a reduction has given all lanes the same. What else it is, colour

@@ -4,13 +4,10 @@
 
 use super::text;
 use facts::{
-    AccessFact, BarrierFact, BranchFact, Cause, Class, Expected, Finding, FunctionFacts, LoopFact,
-    Scope,
+    AccessFact, BarrierFact, BranchFact, Class, Expected, Finding, FunctionFacts, LoopFact, Scope,
 };
-use ir::{
-    Binding, BindingKind, Block, Function, FunctionKind, Site, Value, ValueDef, VariableKind,
-};
-use rustc_hash::{FxHashMap, FxHashSet};
+use ir::{Binding, BindingKind, Block, Function, FunctionKind, Site, Value, VariableKind};
+use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::{ItemKey, Span};
 
@@ -99,10 +96,6 @@ pub struct Occurrence {
     /// The least precise of the components.
     pub class: Class,
     pub form: SmolStr,
-    /// What neighbouring lanes are apart; empty: one at most.
-    pub stride: SmolStr,
-    /// The control flow that makes it differ, where without it lanes would hold the same.
-    pub control: Option<Control>,
     /// The variable's class when it was listed last, in the order of execution.
     pub before: Option<Class>,
     /// As the paper writes it, of its methods only.
@@ -116,74 +109,6 @@ pub struct Occurrence {
     pub block: Block,
     /// Rests on what was assumed of the function.
     pub assumed: bool,
-}
-
-/// Why lanes hold different values that are each computed from the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Control {
-    /// They come by different sides of a branch.
-    Branch,
-    /// They left a loop in different iterations.
-    Loop,
-    /// They read what others of the warp write at that time.
-    Race,
-}
-
-/// The causes of a value's class end at what is not understood.
-fn rests_on_unknown(function: &Function, facts: &FunctionFacts, value: Value) -> bool {
-    let mut seen = FxHashSet::default();
-    let mut at = value;
-    while seen.insert(at) {
-        if matches!(
-            function.defining(at).map(|data| &data.op),
-            Some(ir::Op::Unknown(_) | ir::Op::CallUnknown { .. })
-        ) {
-            return true;
-        }
-        let block = match facts.values[at].cause {
-            Cause::Operand(next) => {
-                at = next;
-                continue;
-            }
-            Cause::Branch(block) | Cause::LeavesLoop { exit: block, .. } => block,
-            Cause::None | Cause::Source | Cause::Memory(_) | Cause::Race(_) => return false,
-        };
-        match function.blocks[block].terminator.selector() {
-            Some(selector) => at = selector,
-            None => return false,
-        }
-    }
-    false
-}
-
-/// The control flow that a value's class comes from, if nothing else does.
-fn control(
-    function: &Function,
-    facts: &FunctionFacts,
-    value: Value,
-    cause: Cause,
-) -> Option<Control> {
-    match cause {
-        Cause::Branch(_) => {
-            let ValueDef::Param(block, number) = function.values[value].def else {
-                return None;
-            };
-            let same = |&from: &Block| {
-                let edges = function.blocks[from].terminator.edges();
-                let mut here = edges.iter().filter(|edge| edge.block == block);
-                here.all(|edge| {
-                    let arg = edge.args.get(number as usize);
-                    arg.is_some_and(|&arg| facts.at(arg, from).class == Class::Uniform)
-                })
-            };
-            function.layout.iter().all(same).then_some(Control::Branch)
-        }
-        Cause::LeavesLoop { value: inner, .. } => {
-            (facts.values[inner].class == Class::Uniform).then_some(Control::Loop)
-        }
-        Cause::Race(_) => Some(Control::Race),
-        Cause::None | Cause::Source | Cause::Operand(_) | Cause::Memory(_) => None,
-    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -466,9 +391,6 @@ fn occurrence(function: &Function, facts: &FunctionFacts, binding: &Binding) -> 
         part: binding.part.clone(),
         class,
         form: shown.form.clone(),
-        stride: shown.stride.clone(),
-        control: control(function, facts, value, shown.cause)
-            .filter(|_| !rests_on_unknown(function, facts, value)),
         before: None,
         state: shown.state.clone(),
         uniform_at,

@@ -133,7 +133,6 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
-            stride: SmolStr::default(),
             state,
             cause: if level == DISPATCH {
                 Cause::None

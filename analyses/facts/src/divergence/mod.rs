@@ -153,10 +153,6 @@ impl Engine<'_> {
             class,
             uniform_at: scope_of(level),
             form,
-            stride: match (class, block) {
-                (Class::Affine, Some(b)) => self.stride(&self.cells[value].form, b, wanted),
-                _ => SmolStr::default(),
-            },
             state: SmolStr::default(),
             cause: if level == DISPATCH {
                 Cause::None
@@ -180,33 +176,6 @@ impl Engine<'_> {
         form.terms
             .iter()
             .all(|t| self.is_affine_term(t, block, wanted))
-    }
-    /// What neighbouring lanes are apart, whatever rows of the workgroup add; empty: one at most, or without a name.
-    fn stride(&self, form: &Form, block: Block, wanted: Level) -> SmolStr {
-        let along = |term: &&Term| {
-            term.factors.iter().any(|&atom| {
-                !matches!(
-                    self.special_of(atom),
-                    Some(Special::ThreadId(1 | 2) | Special::BlockId(_))
-                ) && self.atom_level_at(atom, block) < wanted
-            })
-        };
-        let is_one = |term: &Term| term.coefficient == 1 && term.factors.len() == 1;
-        let mut terms = form.terms.iter().filter(along);
-        if terms.clone().all(is_one) {
-            return SmolStr::default();
-        }
-        let varying = Form {
-            terms: terms.by_ref().cloned().collect(),
-            exact: false,
-            assumed: false,
-        };
-        let text = crate::memory::stride_text(self, &varying, block, wanted);
-        match text.as_str() {
-            // It has no name.
-            "?" => SmolStr::default(),
-            _ => text,
-        }
     }
     fn is_affine_term(&self, term: &Term, block: Block, wanted: Level) -> bool {
         let mut coordinates = 0;

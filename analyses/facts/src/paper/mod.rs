@@ -72,7 +72,6 @@ fn fact(options: &Options, class: Class, form: String, state: String) -> ValueFa
         class,
         uniform_at: (class == Class::Uniform).then_some(options.scope),
         form: form.into(),
-        stride: SmolStr::default(),
         state: state.into(),
         // The chain is that of the values.
         cause: Cause::None,
