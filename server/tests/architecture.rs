@@ -52,11 +52,6 @@ fn each_crate_names_only_those_in_front_of_it() {
             assert!(!dependencies.contains_key(never), "{name} names {never}");
         }
     }
-    let isa = fs::read_to_string(root().join("analyses/isa/Cargo.toml")).expect("it is there");
-    let leaf = ["syntax", "ir", "facts"]
-        .iter()
-        .all(|one| !isa.contains(&format!("{one}.workspace")));
-    assert!(leaf, "`isa` is a leaf");
 }
 
 /// Files outside of `target` that name a target.

@@ -3,22 +3,9 @@
 #[path = "support/command.rs"]
 mod command;
 
-use command::{Place, errors, json, lockstep, text};
+use command::{KERNEL, Place, errors, json, lockstep, text};
 use serde_json::Value;
 use std::path::Path;
-
-const KERNEL: &str = r#"#include "shapes.cuh"
-__global__ void scale(float* out, const float* in, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    int block = blockIdx.x;
-    if (i < n) {
-        out[i] = in[4 * i] * 2.0f;
-    }
-    for (int k = 0; k < threadIdx.x; ++k) {
-        out[k] += block;
-    }
-}
-"#;
 
 #[test]
 fn analyze_prints_the_documented_keys() {

@@ -3,20 +3,7 @@
 #[path = "support/command.rs"]
 mod command;
 
-use command::{Place, errors, lockstep, text};
-
-const KERNEL: &str = r#"#include "shapes.cuh"
-__global__ void scale(float* out, const float* in, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    int block = blockIdx.x;
-    if (i < n) {
-        out[i] = in[4 * i] * 2.0f;
-    }
-    for (int k = 0; k < threadIdx.x; ++k) {
-        out[k] += block;
-    }
-}
-"#;
+use command::{KERNEL, Place, errors, lockstep, text};
 
 /// Findings of a function that say the same are one; silencing or accepting the first leaves the others.
 #[test]

@@ -7,13 +7,14 @@ use isa::ia64::Opcode;
 
 /// Whether it does something beside writing its targets.
 fn has_effect(operation: &Operation) -> bool {
-    let base = operation.opcode();
-    use Class::{Branch, Check, FloatStore, Prefetch, Semaphore, Store};
-    let class = operation.class();
-    matches!(
-        class,
-        Store | FloatStore | Semaphore | Prefetch | Check | Branch
-    ) || matches!(base, Opcode::Mf | Opcode::Break | Opcode::Alloc | Opcode::Nop | Opcode::Clrrrb | Opcode::Invala)
+    use Class::{Alloc, Branch, Check, FloatStore, Nop, Prefetch, Semaphore, Store, System};
+    // What is refused is missed only where something needs it.
+    let acts = operation.opcode() != Opcode::Refused
+        && matches!(
+            operation.class(),
+            Store | FloatStore | Semaphore | Prefetch | Check | Branch | Alloc | Nop | System
+        );
+    acts
         || operation.memory.as_ref().is_some_and(|memory| memory.volatile)
         || operation.targets.is_empty()
         || operation.targets.iter().any(|one| {

@@ -341,12 +341,16 @@ impl Operation {
             .into_iter()
             .chain(operands.filter_map(Operand::virtual_register))
     }
+    /// Whether it writes two predicates of a relation.
+    #[must_use]
+    pub fn is_compare(&self) -> bool {
+        matches!(self.class(), Class::Compare | Class::FloatCompare)
+    }
     /// A compare that only ever sets or clears its targets.
     #[must_use]
     pub fn is_parallel(&self) -> bool {
         use Completer::{And, Andcm, Or, Orcm};
-        let compares = matches!(self.class(), Class::Compare | Class::FloatCompare);
-        compares && self.mnemonic.has_any(&[And, Or, Andcm, Orcm])
+        self.is_compare() && self.mnemonic.has_any(&[And, Or, Andcm, Orcm])
     }
     /// Whether it writes its targets whatever its predicate is: else old values may stay in them.
     #[must_use]

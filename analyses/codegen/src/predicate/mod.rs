@@ -27,7 +27,7 @@ use crate::mir::liveness::Liveness;
 use crate::mir::op;
 use crate::mir::register::Reg;
 use ir::Loc;
-use isa::ia64::{Completer, Mnemonic, Opcode};
+use isa::ia64::{Completer, Mnemonic};
 use loops::{Next, Piece, Region, pieces};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -340,15 +340,6 @@ fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
     }
 }
 
-/// Whether it compares: writes two predicates of a relation.
-#[must_use]
-pub fn is_compare(operation: &Operation) -> bool {
-    matches!(
-        operation.opcode(),
-        Opcode::Cmp | Opcode::Cmp4 | Opcode::Tbit | Opcode::Tnat | Opcode::Fcmp | Opcode::Fclass
-    )
-}
-
 /// The compare that writes its targets even where it does not execute.
 #[must_use]
 pub fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
@@ -402,7 +393,7 @@ impl Converter<'_> {
             return None;
         };
         let compare = self.operation(from, at);
-        let fits = is_compare(compare)
+        let fits = compare.is_compare()
             && !compare.is_parallel()
             && compare.predicate.is_none()
             && self.conditions[from] == self.conditions[piece]
@@ -552,7 +543,7 @@ impl Converter<'_> {
         });
         let Some(own) = operation.predicate else {
             operation.predicate = Some(guard);
-            if is_compare(operation) && certain && fresh {
+            if operation.is_compare() && certain && fresh {
                 operation.mnemonic = unconditional(operation.mnemonic);
             }
             return Ok(());

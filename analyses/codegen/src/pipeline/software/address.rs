@@ -17,8 +17,7 @@ use crate::mir::describe::Described;
 use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::predicate::loops::{Region, dominators};
 use crate::predicate::{Body, Set};
-use isa::ia64::Mnemonic;
-use isa::ia64::Opcode;
+use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

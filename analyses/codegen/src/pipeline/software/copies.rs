@@ -19,8 +19,7 @@ use super::body::{Item, Loop};
 use crate::mir::File;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::op;
-use isa::ia64::Class;
-use isa::ia64::Opcode;
+use isa::ia64::{Class, Opcode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 

@@ -19,8 +19,7 @@ use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::register::Reg;
 use ir::Loc;
-use isa::ia64::Completer;
-use isa::ia64::{Mnemonic, Opcode};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Width {

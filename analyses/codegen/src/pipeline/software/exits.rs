@@ -24,10 +24,9 @@ use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::register::Reg;
 use crate::predicate::Set;
-use crate::predicate::{constant_compare, is_compare, unconditional};
+use crate::predicate::{constant_compare, unconditional};
 use ir::Loc;
-use isa::ia64::Opcode;
-use isa::ia64::{Completer, Mnemonic};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
 
 /// How the block behind the loop knows which exit was taken.
@@ -288,7 +287,7 @@ impl Planner<'_> {
         let at = found?;
         let item = &self.given.items[at];
         let fits = item.operation.predicate.is_none()
-            && is_compare(&item.operation)
+            && item.operation.is_compare()
             && item.operation.is_certain()
             && item.operation.targets.len() == 2;
         let until = self
@@ -631,7 +630,7 @@ impl Planner<'_> {
 
     /// In a counted loop the predicates of iterations that don't happen are false.
     fn under_valid(&mut self, item: &mut Item) {
-        let compare = is_compare(&item.operation);
+        let compare = item.operation.is_compare();
         let own = item.operation.predicate;
         let guarded = own.is_none_or(|own| self.safe.contains(&own));
         if compare && own.is_none() && item.operation.is_certain() {
@@ -679,7 +678,7 @@ impl Planner<'_> {
                 changed |= later.operation.writes().any(|one| sources.contains(&one));
             }
             let compare = &compare.operation;
-            compare.predicate.is_none() && is_compare(compare) && compare.is_certain() && !changed
+            compare.predicate.is_none() && compare.is_compare() && compare.is_certain() && !changed
         });
         let from_before = reached == self.valid && passed == 0;
         match again {

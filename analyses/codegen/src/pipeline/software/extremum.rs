@@ -12,8 +12,7 @@
 use crate::mir::function::{Name, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::predicate::Body;
-use isa::ia64::Completer;
-use isa::ia64::Opcode;
+use isa::ia64::{Completer, Opcode};
 
 /// Puts maxima and minima in the place of moves.
 pub(super) fn extrema(body: &mut Body) {

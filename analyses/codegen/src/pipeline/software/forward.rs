@@ -19,8 +19,7 @@ use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::op;
 use crate::predicate::Body;
-use isa::ia64::Mnemonic;
-use isa::ia64::Opcode;
+use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The loop without such loads, and how many there were; `touches` are those of its accesses in their order.

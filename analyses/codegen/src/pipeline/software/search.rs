@@ -32,7 +32,7 @@ use crate::pipeline::graph::{Graph, Packing, Schedule};
 use crate::pipeline::iterative::varied;
 use crate::pipeline::lifetime::{aligned, shorten};
 use crate::predicate::loops::Region;
-use crate::predicate::{Body, constant_compare, is_compare, unconditional};
+use crate::predicate::{Body, constant_compare, unconditional};
 use ir::Loc;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -451,7 +451,7 @@ fn start(function: &mut Function, plan: &mut Plan, view: &View) -> Virtual {
         if !item.free || operation.predicate.is_some() {
             continue;
         }
-        let compare = is_compare(operation);
+        let compare = operation.is_compare();
         if compare || operation.writes().any(|one| kept.contains(&one)) {
             if compare && operation.is_certain() {
                 operation.mnemonic = unconditional(operation.mnemonic);

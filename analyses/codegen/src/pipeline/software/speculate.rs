@@ -35,8 +35,7 @@ use crate::mir::describe::Described;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::op;
 use crate::mir::{Class, File};
-use isa::ia64::Completer;
-use isa::ia64::Opcode;
+use isa::ia64::{Completer, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a check does where it fails.

@@ -49,28 +49,18 @@ pub fn text(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{File, op};
-    use ir::Loc;
+    use crate::mir::op;
 
     #[test]
     fn a_load_with_post_increment_is_printed() {
-        let mut function = crate::mir::function::Function::default();
-        let address = function.register(File::General);
-        let value = function.register(File::General);
-        let guard = function.register(File::Predicate);
-        let load = Operation {
-            mnemonic: op!("ld8"),
-            predicate: Some(guard),
-            targets: vec![Operand::register(value)],
-            sources: vec![Operand::Address(Name::Virtual(address)), Operand::Number(8)],
-            memory: None,
-            loc: Loc::NONE,
-        };
-        let register = |one: Virtual| match one {
-            one if one == guard => Reg::predicate(6),
-            one => Reg::general(32 + one.0 as u8),
-        };
-        let printed = text(&load, &register, &|block| format!(".b{block}"));
+        let address = Operand::Address(Name::Fixed(Reg::general(32)));
+        let mut load = Operation::plain(
+            op!("ld8"),
+            vec![Operand::fixed(Reg::general(33))],
+            vec![address, Operand::Number(8)],
+        );
+        load.predicate = Some(Virtual(0));
+        let printed = text(&load, &|_| Reg::predicate(6), &|block| format!(".b{block}"));
         assert_eq!(printed, "(p6) ld8 r33 = [r32], 8");
     }
 }

@@ -16,8 +16,7 @@ use crate::mir::Reg;
 use crate::mir::function::{Name, Virtual};
 use crate::mir::op;
 use ir::{BinaryOp, Type, Value};
-use isa::ia64::Mnemonic;
-use isa::ia64::{Completer, Opcode};
+use isa::ia64::{Completer, Mnemonic, Opcode};
 
 const ONE: Reg = Reg::float(1);
 
