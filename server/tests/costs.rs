@@ -586,6 +586,20 @@ fn hints_leave_out_what_the_line_says_and_what_happens_at_a_border() {
     assert_eq!(told.len(), 4, "{told:?}");
 }
 
+/// What lies one element apart, whatever its size, and one that does not.
+const ELEMENTS: &str = "template <typename V> __global__ void move(typename V::Type* out, const typename V::Type* in) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  out[i] = in[2 * i];
+}
+";
+
+#[test]
+fn neighbouring_elements_of_an_unknown_size_are_no_waste() {
+    let told = told(ELEMENTS);
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].1.starts_with("stride 2*sizeof("), "{told:?}");
+}
+
 /// A structure that is copied takes all between lanes; one member of it does not. Banks are another matter: both words of a
 /// pair lie in every second bank.
 const TOGETHER: &str = "struct P { float x, y, z, w; };

@@ -506,7 +506,7 @@ impl Remarks<'_> {
                 && !access.base.is_empty();
             let key = (&*access.base, access.kind, access.bank_ways);
             let again = has_array && known.contains(&key);
-            let wastes_little = || is_innermost(access) || takes_most(access, &taken);
+            let wastes_little = || is_one_element_apart(access) || takes_most(access, &taken);
             let quiet = *expected || self.page.brief && (again || wastes_little());
             if self.access(access, access.loc.span, quiet, out) && has_array {
                 known.insert(key);
@@ -539,14 +539,21 @@ impl Remarks<'_> {
     }
 }
 
-/// Whether neighbouring lanes are as many bytes apart as the stride of the first dimension of a tensor says, which is an
-/// element as a rule: `in.strides[0]`.
-fn is_innermost(access: &AccessFact) -> bool {
-    let text = access.stride_text.strip_suffix("[0]");
-    let factor = text.and_then(|text| text.split_once('*'));
-    factor.is_some_and(|(by, name)| {
-        by.parse() == Ok(access.bytes) && (name.ends_with("stride") || name.ends_with("strides"))
-    })
+/// Whether neighbouring lanes are one element apart as far as names tell: by the stride of a tensor's first dimension
+/// (`in.strides[0]`), by the size of a type that is not known (`sizeof(T)`).
+fn is_one_element_apart(access: &AccessFact) -> bool {
+    let text = access.stride_text.as_str();
+    let is_size = text
+        .strip_prefix("sizeof(")
+        .is_some_and(|rest| rest.find(')') == Some(rest.len() - 1));
+    let factor = text
+        .strip_suffix("[0]")
+        .and_then(|text| text.split_once('*'));
+    is_size
+        || factor.is_some_and(|(by, name)| {
+            by.parse() == Ok(access.bytes)
+                && (name.ends_with("stride") || name.ends_with("strides"))
+        })
 }
 
 /// Accesses of one kind that an expression makes to one array, at one stride.

@@ -77,3 +77,9 @@ fn alternatives_stand_before_those_that_they_begin_with() {
         }
     }
 }
+
+/// Operations hold one each, and are copied often.
+#[test]
+fn a_mnemonic_is_small() {
+    assert_eq!(size_of::<Mnemonic>(), 6);
+}
