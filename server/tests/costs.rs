@@ -6,7 +6,7 @@ mod command;
 
 use command::{Place, errors, json, lockstep, text};
 use lockstep_server::config::{CostHints, Detail, HintConfig};
-use lockstep_server::db::{Database, Source};
+use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views;
 use serde_json::Value;
 use std::fmt::Write;
@@ -289,11 +289,7 @@ fn printed_products_multiply_and_printed_lines_add_up() {
             }
             let source = std::fs::read_to_string(&path).expect("a fixture");
             let mut db = Database::default();
-            let given = Source::Text {
-                text: Arc::from(source.as_str()),
-                lossy: false,
-            };
-            let file = db.file_with_text(&path, given);
+            let file = db.file_with_text(&path, given(&source));
             for head in ["for (", "while (", "do "] {
                 for (at, _) in source.match_indices(head) {
                     if let Some(hover) = views::hover::hover(&db, file, at as u32) {
@@ -424,18 +420,30 @@ fn hints(source: &str, costs: CostHints) -> Vec<(u32, String)> {
 
 fn hints_in(source: &str, costs: CostHints, detail: Detail) -> Vec<(u32, String)> {
     let mut db = Database::default();
-    let text = Source::Text {
-        text: Arc::from(source),
-        lossy: false,
-    };
-    let file = db.file_with_text(Path::new("/project/k.cu"), text);
+    let file = db.file_with_text(Path::new("/project/k.cu"), given(source));
     let switches = HintConfig {
         costs,
         detail,
         ..HintConfig::default()
     };
+    costs_told(&db, file, source, &switches)
+}
+
+fn given(source: &str) -> Source {
+    Source::Text {
+        text: Arc::from(source),
+        lossy: false,
+    }
+}
+
+fn costs_told(
+    db: &Database,
+    file: File,
+    source: &str,
+    switches: &HintConfig,
+) -> Vec<(u32, String)> {
     let lines = LineIndex::new(source);
-    let all = views::hints::hints(&db, file, Span::new(0, u32::MAX), &switches);
+    let all = views::hints::hints(db, file, Span::new(0, u32::MAX), switches);
     all.into_iter()
         .filter(|hint| hint.category == views::hints::Category::Cost)
         .map(|hint| (lines.line_column(hint.offset).0 + 1, hint.label))
@@ -492,11 +500,7 @@ fn hot_lines_are_few_and_all_lines_can_be_had() {
 #[test]
 fn hovers_and_the_lens_say_what_is_estimated_and_for_what() {
     let mut db = Database::default();
-    let text = Source::Text {
-        text: Arc::from(WALK),
-        lossy: false,
-    };
-    let file = db.file_with_text(Path::new("/project/k.cu"), text);
+    let file = db.file_with_text(Path::new("/project/k.cu"), given(WALK));
     let hover = |what: &str| {
         let at = WALK.find(what).expect("in the text") as u32;
         views::hover::hover(&db, file, at).map_or_else(String::new, |hover| hover.markdown)
@@ -555,11 +559,7 @@ __global__ void told(float* out, const int* list, const float* in, int* count, i
 /// Lines and labels of the hints, but for costs.
 fn told(source: &str) -> Vec<(u32, String)> {
     let mut db = Database::default();
-    let text = Source::Text {
-        text: Arc::from(source),
-        lossy: false,
-    };
-    let file = db.file_with_text(Path::new("/project/k.cu"), text);
+    let file = db.file_with_text(Path::new("/project/k.cu"), given(source));
     let lines = LineIndex::new(source);
     let whole = Span::new(0, u32::MAX);
     let all = views::hints::hints(&db, file, whole, &HintConfig::default());
@@ -600,18 +600,29 @@ fn neighbouring_elements_of_an_unknown_size_are_no_waste() {
     assert!(told[0].1.starts_with("stride 2*sizeof("), "{told:?}");
 }
 
-/// A structure that is copied takes all between lanes; one member of it does not. Banks are another matter: both words of a
-/// pair lie in every second bank.
+/// A structure that is copied takes all between lanes, and so do both components of a pair, each by its own expression; one
+/// member does not, however often it is read. Banks are another matter: both words of a pair lie in every second bank.
 const TOGETHER: &str = "struct P { float x, y, z, w; };
 __global__ void together(P* out, const P* in, float* sum) {
   __shared__ float pairs[512];
   int t = threadIdx.x;
   int i = blockIdx.x * 256 + t;
   out[i] = in[i];
-  sum[i] = in[i].y;
   pairs[2 * t] = 1.0f; pairs[2 * t + 1] = sum[i];
   __syncthreads();
   sum[i] = pairs[2 * t] * pairs[2 * t + 1];
+}
+__global__ void components(float* out, const float* in) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  float x = in[2 * i];
+  float y = in[2 * i + 1];
+  out[i] = x * y;
+}
+__global__ void member(float* out, const P* in) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  float y = in[i].y;
+  out[i] = y;
+  if (y > 0) out[i + 1] = in[i].y;
 }
 ";
 
@@ -619,15 +630,63 @@ __global__ void together(P* out, const P* in, float* sum) {
 fn members_that_take_all_between_lanes_are_no_waste() {
     let told = told(TOGETHER);
     let lines: Vec<u32> = told.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [7, 8, 10], "{told:?}");
+    assert_eq!(lines, [7, 9, 19, 21], "{told:?}");
+    let conflict = |(_, label): &(u32, String)| label == "2-way bank conflict";
+    assert!(told[..2].iter().all(conflict), "{told:?}");
+    let strided = |(_, label): &(u32, String)| label.contains("stride 16 B: 16 sectors, ideal 4");
+    assert!(told[2..].iter().all(strided), "{told:?}");
+}
+
+/// What a traversal costs is not known: no line has a share, and the function's cycles say what they leave out.
+#[test]
+fn beside_rays_no_line_has_a_share() {
+    let source = |trace: &str| {
+        format!(
+            "RaytracingAccelerationStructure scene;
+RWTexture2D<float4> image;
+struct [raypayload] P {{ float4 colour; }};
+float heavy(float x) {{ for (int i = 0; i < 8; ++i) x = pow(sin(x), 1.5f); return x; }}
+[shader(\"raygeneration\")]
+void rays() {{
+  uint2 at = DispatchRaysIndex().xy;
+  RayDesc ray = (RayDesc)0;
+  ray.TMax = at.x;
+  P p = (P)0;
+  {trace}
+  float a = at.x;
+  float b = at.y;
+  a = a * b + 1;
+  b = exp(a);
+  b = b + heavy(a);
+  b = exp(b);
+  a = sin(b) * 2;
+  a = a + b;
+  a = a * a;
+  image[at] = p.colour + a;
+}}
+"
+        )
+    };
+    let traced = source("TraceRay(scene, 0, 255, 0, 1, 0, ray, p);");
+    let plain = source("p.colour = ray.TMax;");
+    let path = Path::new("/project/rays.hlsl");
+    let hot = |source: &str| {
+        let mut db = Database::default();
+        let file = db.file_with_text(path, given(source));
+        !costs_told(&db, file, source, &HintConfig::default()).is_empty()
+    };
+    assert!(hot(&plain));
+    assert!(!hot(&traced));
+    let mut db = Database::default();
+    let file = db.file_with_text(path, given(&traced));
+    let lens = views::lens::lenses(&db, file);
+    let costs = lens[0].costs.clone().unwrap_or_default();
+    assert!(costs.contains("without its rays"), "{costs}");
+    let at = traced.find("rays()").expect("in the text") as u32;
+    let hover = views::hover::hover(&db, file, at).expect("of the function");
     assert!(
-        told[0].1.starts_with("stride 16 B: 16 sectors, ideal 4"),
-        "{told:?}"
-    );
-    assert!(
-        told[1..]
-            .iter()
-            .all(|(_, label)| label == "2-way bank conflict"),
-        "{told:?}"
+        hover.markdown.contains("the traversal of rays"),
+        "{}",
+        hover.markdown
     );
 }

@@ -549,6 +549,8 @@ pub enum TextureOp {
     /// What the whole workgroup of an amplification or mesh shader must call together; no handle.
     DispatchMesh,
     SetMeshOutputCounts,
+    /// Traverses the scene and runs the shaders of what a ray hits, or runs a callable shader.
+    Trace,
     /// Ray tracing, feedback and other operations on handles.
     Other,
 }
@@ -558,7 +560,10 @@ impl TextureOp {
     pub const fn is_opaque(self) -> bool {
         matches!(
             self,
-            TextureOp::Other | TextureOp::DispatchMesh | TextureOp::SetMeshOutputCounts
+            TextureOp::Other
+                | TextureOp::Trace
+                | TextureOp::DispatchMesh
+                | TextureOp::SetMeshOutputCounts
         )
     }
     /// Needs the other lanes of its quad.

@@ -341,7 +341,8 @@ fn hot_line(
     guessed: &dyn Fn(&PlaceCost) -> bool,
     called: &dyn Fn(u32, &PlaceCost) -> bool,
 ) -> Option<(u32, PlaceCost)> {
-    if all.len() < FEW_LINES {
+    // Beside a traversal, which has no number, every share is wrong.
+    if all.len() < FEW_LINES || cost.rays > 0 {
         return None;
     }
     let cycles = |one: &PlaceCost| one.total.cycles;
@@ -489,6 +490,9 @@ pub fn lens(costs: &Costs) -> String {
             (false, _) => ", loops guessed",
         }
     );
+    if costs.cost.rays > 0 {
+        text += " without its rays";
+    }
     if let Some(fit) = &costs.fit {
         text += &format!(" · {}", occupied(fit, "estimate"));
     }
@@ -571,6 +575,9 @@ pub fn item_hover(costs: &Costs) -> String {
             text += ", the others as their constants say";
         }
         text += "\n";
+    }
+    if cost.rays > 0 {
+        text += "\nthe traversal of rays and the shaders of what they hit are not counted\n";
     }
     if cost.profiled {
         text += "\nblocks as often as the profile has them\n";

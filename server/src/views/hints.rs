@@ -496,7 +496,11 @@ impl Remarks<'_> {
         let kernels = self.in_kernels.map_or(&[][..], |of| &of.accesses);
         let all = told(own, kernels, |fact| fact.loc.span);
         let taken = match self.page.brief {
-            true => taken_between_lanes(&all),
+            true => taken_between_lanes(&all, &|span| {
+                let at = span.shifted(self.place.start);
+                let range = at.start as usize..at.end as usize;
+                self.page.source.get(range).unwrap_or_default()
+            }),
             false => FxHashMap::default(),
         };
         // Of an array that is gathered from, or whose words share banks, it is told once.
@@ -525,7 +529,7 @@ impl Remarks<'_> {
     /// Returns whether something is told of the access, in the range or elsewhere.
     fn access(&self, access: &AccessFact, span: Span, expected: bool, out: &mut Vec<Hint>) -> bool {
         let label = match self.page.brief {
-            true if expected => None,
+            true if expected || access.stride_text == "?" => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
             true if access.class == AccessClass::Gather && self.share(span) < GATHER => None,
             true => text::access_remark(access, self.is_entry() || self.in_kernels.is_some()),
@@ -556,8 +560,8 @@ fn is_one_element_apart(access: &AccessFact) -> bool {
         })
 }
 
-/// Accesses of one kind that an expression makes to one array, at one stride.
-type Together<'a> = (Span, ir::Site, facts::AccessKind, &'a str, i64);
+/// Accesses of one kind to one array, at one stride.
+type Together<'a> = (ir::Site, facts::AccessKind, &'a str, i64);
 
 /// The key of an access of global memory whose lanes are apart; atomic operations are executed one by one.
 fn together(access: &AccessFact) -> Option<Together<'_>> {
@@ -566,15 +570,23 @@ fn together(access: &AccessFact) -> Option<Together<'_>> {
         && !matches!(access.kind, facts::AccessKind::Atomic(_));
     let stride = access.stride_bytes.filter(|_| strides)?;
     let loc = access.loc;
-    Some((loc.span, loc.site, access.kind, &access.base, stride))
+    Some((loc.site, access.kind, &access.base, stride))
 }
 
-/// The bytes that the accesses of an expression take of those from one lane to the next: of all members of a structure that
-/// is copied.
-fn taken_between_lanes<'a>(all: &[(&'a AccessFact, bool)]) -> FxHashMap<Together<'a>, u64> {
+/// The bytes that a function takes of those from one lane to the next, by all expressions that are written differently: a
+/// structure's members, a group's components.
+fn taken_between_lanes<'a>(
+    all: &[(&'a AccessFact, bool)],
+    text: &dyn Fn(Span) -> &'a str,
+) -> FxHashMap<Together<'a>, u64> {
     let mut taken = FxHashMap::default();
+    // The first place of each text; repeats read the same again.
+    let mut places: FxHashMap<(Together<'a>, &str), Span> = FxHashMap::default();
     for (access, _) in all {
-        if let Some(key) = together(access) {
+        let span = access.loc.span;
+        if let Some(key) = together(access)
+            && *places.entry((key, text(span))).or_insert(span) == span
+        {
             *taken.entry(key).or_default() += u64::from(access.bytes);
         }
     }
@@ -583,7 +595,7 @@ fn taken_between_lanes<'a>(all: &[(&'a AccessFact, bool)]) -> FxHashMap<Together
 
 /// Whether what lies between lanes is mostly used: three of four components waste little.
 fn takes_most(access: &AccessFact, taken: &FxHashMap<Together<'_>, u64>) -> bool {
-    together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.4.unsigned_abs())
+    together(access).is_some_and(|key| 3 * taken[&key] >= 2 * key.3.unsigned_abs())
 }
 
 /// The remark about a value that a reader would not expect: a reduction has given all lanes the same. What else it is, colour

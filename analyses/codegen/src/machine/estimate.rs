@@ -18,7 +18,7 @@ use facts::cost::{Charge, Machine, Unit, Work, work};
 use facts::{AccessClass, AccessFact, Class, FunctionFacts, LoopFact};
 use ir::cfg::ControlFlow;
 use ir::loops::{LoopForest, LoopId};
-use ir::{Block, BranchKind, EntityVec, Function, Inst, Loc, Site, Space};
+use ir::{Block, BranchKind, EntityVec, Function, Inst, Loc, Op, Site, Space, TextureOp};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
@@ -136,6 +136,8 @@ pub struct ItemCost {
     pub profiled: bool,
     /// Loops whose iterations are the heuristic's.
     pub guessed_loops: usize,
+    /// Places that trace rays: traversal and the shaders of what is hit are in no number here.
+    pub rays: usize,
 }
 
 #[must_use]
@@ -158,6 +160,7 @@ pub fn estimate(
         .collect();
     let lanes = f64::from(function.launch.warp_size.unwrap_or(facts.options.warp_size));
     let mut total = Cost::default();
+    let mut rays = 0;
     let mut places: BTreeMap<(u32, u32), PlaceCost> = BTreeMap::new();
     let mut calls: BTreeMap<u32, (Cost, f64)> = BTreeMap::new();
     let mut in_loops = EntityVec::with_len(Cost::default(), forest.loops.len());
@@ -197,6 +200,8 @@ pub fn estimate(
             if !data.op.has_effect() && !data.results.iter().any(|one| needed.contains(one)) {
                 continue;
             }
+            let traces = matches!(&data.op, Op::Texture(access) if access.op == TextureOp::Trace);
+            rays += usize::from(traces);
             let work = work(function, data);
             let mut charge = machine.charge(work);
             if work != Work::Free
@@ -277,6 +282,7 @@ pub fn estimate(
             .values()
             .filter(|(_, from)| *from == Origin::Heuristic)
             .count(),
+        rays,
         loops,
         calls,
         profiled: profiled.is_some_and(|known| known.values().any(Option::is_some)),

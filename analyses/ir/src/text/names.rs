@@ -239,7 +239,7 @@ pub(super) fn barrier_of(name: &str) -> Option<Barrier> {
     .find(|&b| barrier_name(b) == name)
 }
 
-pub(super) const TEXTURE_OPS: [TextureOp; 16] = [
+pub(super) const TEXTURE_OPS: [TextureOp; 17] = [
     TextureOp::Sample,
     TextureOp::SampleBias,
     TextureOp::SampleCompare,
@@ -255,6 +255,7 @@ pub(super) const TEXTURE_OPS: [TextureOp; 16] = [
     TextureOp::CalculateLevelUnclamped,
     TextureOp::DispatchMesh,
     TextureOp::SetMeshOutputCounts,
+    TextureOp::Trace,
     TextureOp::Other,
 ];
 
@@ -275,6 +276,7 @@ pub(super) fn texture_name(op: TextureOp) -> String {
         TextureOp::CalculateLevelUnclamped => "level_unclamped".into(),
         TextureOp::DispatchMesh => "dispatch_mesh".into(),
         TextureOp::SetMeshOutputCounts => "set_mesh_output_counts".into(),
+        TextureOp::Trace => "trace".into(),
         TextureOp::Other => "other".into(),
         TextureOp::Atomic(op) => format!("atomic_{}", op.name()),
     }

@@ -243,19 +243,24 @@ fn figures(found: &Costs) -> Vec<Figure> {
         target: target.clone(),
         note,
     };
-    let loops = match (cost.profiled, cost.guessed_loops) {
+    let mut origin = match (cost.profiled, cost.guessed_loops) {
         (true, _) => "executions by the profile".to_owned(),
         (false, 0) => String::new(),
         (false, 1) => "1 loop's iterations are guessed".to_owned(),
         (false, more) => format!("iterations of {more} loops are guessed"),
     };
+    if cost.rays > 0 {
+        let comma = if origin.is_empty() { "" } else { ", " };
+        origin += comma;
+        origin += "rays are not counted";
+    }
     let (unit, busy) = cost.total.limit();
     let mut out = vec![
         figure(
             "cycles a warp",
             format!("~{}", number(cost.total.cycles)),
             Worth::Estimate,
-            loops,
+            origin,
         ),
         figure(
             "issue slots",

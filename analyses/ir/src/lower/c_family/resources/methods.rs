@@ -118,7 +118,10 @@ fn ray_query_method(
         }
     };
     // An uninitialised query is a handle without a value; traversal makes it one.
-    Some(other(cx, &args, &ty, false))
+    Some(match name {
+        "Proceed" => hlsl::trace(cx, &args, &ty),
+        _ => other(cx, &args, &ty, false),
+    })
 }
 
 /// Records of work graphs, hit objects and other opaque objects.
@@ -168,7 +171,7 @@ fn node_method(
         && let Some(payload) = arguments.last()
     {
         let ty = payload.value.ty.clone();
-        let after = hlsl::other(cx, &args, &ty, false);
+        let after = hlsl::trace(cx, &args, &ty);
         write(cx, payload, after);
     }
     let _ = span;

@@ -113,7 +113,7 @@ pub(super) fn call(
             let args = all_parts(cx, arguments);
             let ty = payload.value.ty.clone();
             cx.here(span);
-            let result = other(cx, &args, &ty, false);
+            let result = trace(cx, &args, &ty);
             write(cx, payload, result);
             RValue::void()
         }
@@ -152,7 +152,7 @@ pub(super) fn call(
             let result = other(cx, &args, &CType::Void, false);
             if let ("HitObject::Invoke", [_, payload]) = (name, arguments) {
                 let ty = payload.value.ty.clone();
-                let after = other(cx, &args, &ty, false);
+                let after = trace(cx, &args, &ty);
                 write(cx, payload, after);
             }
             result
@@ -169,7 +169,7 @@ pub(super) fn call(
             let object = other(cx, &args, &ty, false);
             if let ("HitObject::TraceRay", [.., payload]) = (name, arguments) {
                 let ty = payload.value.ty.clone();
-                let after = other(cx, &args, &ty, false);
+                let after = trace(cx, &args, &ty);
                 write(cx, payload, after);
             }
             object
