@@ -240,6 +240,7 @@ pub(super) fn scan(
     // By file: those that have a register now, and when registers were free again.
     let mut active: [Vec<(Interval, u8)>; 3] = Default::default();
     let mut freed = [[0u32; 256]; 3];
+    let mut taken = [[false; 256]; 3];
     // Where parameters arrive.
     let inputs = function.inputs() as u8;
     let own = |register: Virtual| {
@@ -259,10 +260,12 @@ pub(super) fn scan(
             });
         };
         let (active, freed) = (&mut active[class], &mut freed[class]);
+        let taken = &mut taken[class];
         active.retain(|(other, number)| {
             let stays = other.end >= interval.start;
             if !stays {
                 freed[*number as usize] = other.end;
+                taken[*number as usize] = false;
             }
             stays
         });
@@ -271,10 +274,10 @@ pub(super) fn scan(
         let parameter = interval.start == 0;
         let usable = |number: u8| {
             // Another argument is still there when this one is moved.
-            let taken = parameter && file == File::General && (32..32 + inputs).contains(&number);
-            !taken || arrives == Some(number)
+            let arrived = parameter && file == File::General && (32..32 + inputs).contains(&number);
+            !arrived || arrives == Some(number)
         };
-        let free = |number: u8| active.iter().all(|(_, taken)| *taken != number);
+        let free = |number: u8| !taken[number as usize];
         let chosen = arrives
             .filter(|&number| free(number) && pool.clone().any(|one| one == number))
             .or_else(|| {
@@ -295,6 +298,7 @@ pub(super) fn scan(
         if let Some(number) = chosen {
             places[interval.register.0 as usize] = Place::Register(Reg { file, number });
             active.push((interval, number));
+            taken[number as usize] = true;
             continue;
         }
         // The one that is used least for as long as it lasts goes to memory.

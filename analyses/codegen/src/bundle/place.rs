@@ -11,7 +11,8 @@
 use super::block::Type;
 use super::cost::Edge;
 use super::template::{Shape, Slot};
-use std::collections::HashSet;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// Part of a bundle that belongs to the group: `slots[k]` is what stands in slot `from + k`; a long instruction stands in
 /// slot 1 and 2 stays empty.
@@ -91,12 +92,19 @@ fn search(
         Edge::AfterM => frames.push(Frame::Fixed(Shape::Mmi, 0, 1)),
         Edge::AfterMi => frames.push(Frame::Fixed(Shape::Mii, 0, 2)),
     }
+    let later = (0..types.len()).map(|index| {
+        let behind = earlier.iter().zip(0..);
+        behind.fold(0, |all, (earlier, other)| {
+            all | (earlier >> index & 1) << other
+        })
+    });
     let mut search = Search {
         types,
         alike,
+        later: later.collect(),
         earlier,
         frames,
-        failed: HashSet::new(),
+        failed: FxHashSet::default(),
         states: STATES,
         accept,
         chosen: Vec::new(),
@@ -117,8 +125,10 @@ struct Search<'a> {
     alike: &'a [u8],
     /// By instruction: those that stand in front of it.
     earlier: Vec<u64>,
+    /// By instruction: those that it stands in front of.
+    later: Vec<u64>,
     frames: Vec<Frame>,
-    failed: HashSet<(u64, usize)>,
+    failed: FxHashSet<(u64, usize)>,
     states: usize,
     accept: Option<Accept<'a>>,
     /// Bundles so far.
@@ -136,6 +146,12 @@ const fn fits(ty: Type, slot: Slot) -> bool {
             | (Type::L, Slot::L)
     )
 }
+
+/// What stands in the slots of a bundle, or of a part of one.
+type Slots = SmallVec<[Option<u32>; 3]>;
+
+/// A bundle, and what is placed with it.
+type Way = (Shape, u64, Slots);
 
 impl Search<'_> {
     /// Fills `chosen` from this bundle on.
@@ -166,19 +182,26 @@ impl Search<'_> {
             Frame::Any => (&Shape::ALL, 0, 3),
             Frame::Fixed(shape, from, to) => (&[*shape], *from, *to),
         };
-        let shapes: Vec<Shape> = shapes.to_vec();
+        // Those that the bundles behind this one have no room for.
+        let left = self.types.len() - placed.count_ones() as usize;
+        let least = left.saturating_sub(3 * (self.frames.len() - frame - 1));
         // Fullest bundles first.
-        let mut ways: Vec<(Shape, u64, Vec<Option<u32>>)> = Vec::new();
-        for shape in shapes {
-            let mut slots = Vec::new();
-            self.ways(shape, from, to, placed, &mut slots, &mut ways);
+        let mut ways: Vec<Way> = Vec::new();
+        for &shape in shapes {
+            self.ways(
+                shape,
+                (from, to, least),
+                placed,
+                &mut Slots::new(),
+                &mut ways,
+            );
         }
         ways.sort_by_key(|(_, after, _)| std::cmp::Reverse(after.count_ones()));
         for (shape, after, slots) in ways {
             self.chosen.push(Part {
                 shape,
                 from: from as u32,
-                slots,
+                slots: slots.to_vec(),
             });
             if self.run(after, frame + 1) {
                 return true;
@@ -188,49 +211,44 @@ impl Search<'_> {
         false
     }
 
-    /// All ways to fill the slots from `slots.len()` on.
+    /// All ways to fill the slots from `slots.len()` on with `least` instructions at least.
     fn ways(
         &self,
         shape: Shape,
-        from: usize,
-        to: usize,
+        (from, to, least): (usize, usize, usize),
         placed: u64,
-        slots: &mut Vec<Option<u32>>,
-        out: &mut Vec<(Shape, u64, Vec<Option<u32>>)>,
+        slots: &mut Slots,
+        out: &mut Vec<Way>,
     ) {
         let at = from + slots.len();
+        if least > to - at {
+            return;
+        }
         if at >= to {
             out.push((shape, placed, slots.clone()));
             return;
         }
-        let mut tried: Vec<(Type, u8, u64)> = Vec::new();
+        let mut tried: SmallVec<[(Type, u8, u64); 8]> = SmallVec::new();
         for (index, &ty) in self.types.iter().enumerate() {
             let ready = placed & 1 << index == 0 && self.earlier[index] & !placed == 0;
             if !ready || !fits(ty, shape.slots()[at]) {
                 continue;
             }
             // Of instructions that nothing tells apart one is enough.
-            let after = self.later(index);
+            let after = self.later[index];
             let alike = self.alike.get(index).copied().unwrap_or(0);
             if tried.contains(&(ty, alike, after)) {
                 continue;
             }
             tried.push((ty, alike, after));
             slots.push(Some(index as u32));
-            self.ways(shape, from, to, placed | 1 << index, slots, out);
+            let least = least.saturating_sub(1);
+            self.ways(shape, (from, to, least), placed | 1 << index, slots, out);
             slots.pop();
         }
         slots.push(None);
-        self.ways(shape, from, to, placed, slots, out);
+        self.ways(shape, (from, to, least), placed, slots, out);
         slots.pop();
-    }
-
-    fn later(&self, index: usize) -> u64 {
-        let mut out = 0;
-        for (other, earlier) in self.earlier.iter().enumerate() {
-            out |= u64::from(earlier >> index & 1 != 0) << other;
-        }
-        out
     }
 }
 

@@ -73,7 +73,7 @@ struct History {
 }
 
 struct Builder<'a> {
-    block: &'a [Inst],
+    block: &'a [&'a Inst],
     registers: FxHashMap<Reg, History>,
     addresses: FxHashMap<Reg, Address>,
     roots: u32,
@@ -87,7 +87,7 @@ struct Builder<'a> {
 /// are not implied by a write that happens for certain between the two. Sorted by `to`, then `from`; one pair may depend
 /// in several ways. `exclusions` are those that the author promises, by place.
 #[must_use]
-pub fn data_dependences(block: &[Inst], promises: &[Promise]) -> Vec<Dependence> {
+pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence> {
     let mut promises = promises.iter().peekable();
     let mut builder = Builder {
         block,
@@ -99,7 +99,7 @@ pub fn data_dependences(block: &[Inst], promises: &[Promise]) -> Vec<Dependence>
         out: Vec::new(),
     };
     let mut accesses: Vec<(u32, Option<Address>)> = Vec::new();
-    for (at, inst) in block.iter().enumerate() {
+    for (at, &inst) in block.iter().enumerate() {
         let at = at as u32;
         while let Some(promise) = promises.next_if(|one| one.at <= at) {
             builder.relations.promised(promise);
@@ -134,26 +134,32 @@ pub fn data_dependences(block: &[Inst], promises: &[Promise]) -> Vec<Dependence>
 
 /// Branches stand behind everything, in their order; what begins a group, in front of what follows.
 #[must_use]
-pub fn control_dependences(block: &[Inst]) -> Vec<Dependence> {
+pub fn control_dependences(block: &[&Inst]) -> Vec<Dependence> {
+    let orders = |inst: &Inst| inst.ends_block() || inst.first;
     let mut out = Vec::new();
-    for (at, inst) in block.iter().enumerate() {
-        for (before, other) in block[..at].iter().enumerate() {
+    // Those so far that order all others.
+    let mut ordering: Vec<u32> = Vec::new();
+    for (at, &inst) in block.iter().enumerate() {
+        let mut push = |before: u32| {
+            let other = block[before as usize];
             // What follows a branch is another block, except a further branch.
-            let together = if inst.ends_block() || other.ends_block() {
-                !(inst.barrier || other.barrier)
-            } else if inst.first {
-                false
-            } else if other.first {
-                true
-            } else {
-                continue;
+            let together = match inst.ends_block() || other.ends_block() {
+                true => !(inst.barrier || other.barrier),
+                false => !inst.first,
             };
             out.push(Dependence {
-                from: before as u32,
+                from: before,
                 to: at as u32,
                 kind: Kind::Control,
                 together,
             });
+        };
+        match orders(inst) {
+            true => {
+                (0..at as u32).for_each(push);
+                ordering.push(at as u32);
+            }
+            false => ordering.iter().copied().for_each(&mut push),
         }
     }
     out
@@ -177,7 +183,7 @@ impl Builder<'_> {
 
     fn reads(&mut self, at: u32) {
         let block = self.block;
-        let inst = &block[at as usize];
+        let inst = block[at as usize];
         for &register in &inst.uses {
             let guard = qualifies(inst, register);
             let history = self.registers.entry(register).or_default();
@@ -188,7 +194,7 @@ impl Builder<'_> {
                 if !guard && self.apart(from, at) {
                     continue;
                 }
-                let together = read_in_group(&block[from as usize], inst, register);
+                let together = read_in_group(block[from as usize], inst, register);
                 self.push(from, at, Kind::Flow(register), together);
             }
         }
@@ -196,7 +202,7 @@ impl Builder<'_> {
 
     fn writes(&mut self, at: u32) {
         let block = self.block;
-        let inst = &block[at as usize];
+        let inst = block[at as usize];
         for def in &inst.defs {
             let history = self.registers.entry(def.register).or_default();
             let certain = (inst.predicate == 0 || def.always) && def.parallel == Parallel::Alone;

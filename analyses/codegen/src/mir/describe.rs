@@ -54,6 +54,25 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
         let found = stand_ins.iter().find(|(_, known)| *known == one);
         found.map_or(Reg::R0, |(reg, _)| *reg)
     };
+    let (inst, opaque) = match executed(operation, &register) {
+        Ok(inst) => (inst, None),
+        Err(reason) => (Inst::opaque(), Some(reason)),
+    };
+    Described {
+        inst,
+        stand_ins,
+        opaque,
+    }
+}
+
+/// Returns what the operation does with the registers that its virtual ones have.
+///
+/// # Errors
+/// Nothing is known of it.
+pub fn executed(
+    operation: &Operation,
+    register: &dyn Fn(Virtual) -> Reg,
+) -> Result<Inst, Undescribed> {
     let meaning = |operand: &Operand| {
         let name = |name: Name| match name {
             Name::Virtual(one) => register(one),
@@ -71,23 +90,14 @@ pub fn describe(function: &Function, operation: &Operation) -> Described {
     let predicate = operation
         .predicate
         .map(|one| Meaning::Register(register(one)));
-    let found = effects(
+    effects(
         operation.mnemonic,
         predicate,
         Operands {
             targets: &meanings(&operation.targets),
             sources: &meanings(&operation.sources),
         },
-    );
-    let (inst, opaque) = match found {
-        Ok(inst) => (inst, None),
-        Err(reason) => (Inst::opaque(), Some(reason)),
-    };
-    Described {
-        inst,
-        stand_ins,
-        opaque,
-    }
+    )
 }
 
 #[cfg(test)]

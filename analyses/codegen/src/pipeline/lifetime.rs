@@ -30,7 +30,11 @@ impl Value {
     #[must_use]
     pub fn life(&self, schedule: &Schedule, stages: u32) -> (i64, i64) {
         let at = |one: u32| i64::from(schedule.start[one as usize]);
-        let ii = i64::from(schedule.ii);
+        self.life_at(&at, i64::from(schedule.ii), stages)
+    }
+
+    /// The same with operations that start at these cycles.
+    fn life_at(&self, at: &dyn Fn(u32) -> i64, ii: i64, stages: u32) -> (i64, i64) {
         let first = self.writers.iter().map(|&one| at(one)).min().unwrap_or(0);
         let written = self.writers.iter().map(|&one| at(one));
         let read = self
@@ -90,6 +94,7 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
                     to = to.min(i64::from(start[edge.to as usize]) - way);
                 }
             }
+            let others = Others::of(start, operation);
             for at in from..=to {
                 if at == own {
                     continue;
@@ -98,7 +103,7 @@ pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32
                     return now.schedule;
                 };
                 left = less;
-                if now.try_move(graph, values, operation, at, branch) {
+                if now.try_move(graph, values, operation, at, branch, others) {
                     changed = true;
                     break;
                 }
@@ -119,6 +124,28 @@ fn least(start: &[u32]) -> u32 {
     }
 }
 
+/// The first and the last cycle in which one of the operations but one starts.
+#[derive(Clone, Copy)]
+struct Others {
+    first: i64,
+    last: i64,
+}
+
+impl Others {
+    fn of(start: &[u32], operation: u32) -> Others {
+        let (before, behind) = start.split_at(operation as usize);
+        let mut out = Others {
+            first: i64::MAX,
+            last: 0,
+        };
+        for &at in before.iter().chain(&behind[1..]) {
+            out.first = out.first.min(at.into());
+            out.last = out.last.max(at.into());
+        }
+        out
+    }
+}
+
 /// A schedule, and what its cost and its rows are made of.
 struct State {
     schedule: Schedule,
@@ -127,8 +154,6 @@ struct State {
     cost: i64,
     /// By slot of the interval.
     rows: Vec<Load>,
-    /// Room for the start cycles of a schedule that is tried.
-    tried: Vec<u32>,
 }
 
 impl State {
@@ -146,7 +171,6 @@ impl State {
         let mut out = State {
             cost: cost(&schedule, values),
             rows: Vec::new(),
-            tried: Vec::new(),
             schedule,
             of,
         };
@@ -173,6 +197,7 @@ impl State {
         operation: u32,
         at: i64,
         branch: u32,
+        others: Others,
     ) -> bool {
         let (ii, own) = (self.schedule.ii, operation as usize);
         let before = self.schedule.start[own];
@@ -188,60 +213,69 @@ impl State {
             }
         }
         let stages = self.schedule.stages();
-        let lives = |schedule: &Schedule, stages: u32| -> i64 {
+        let cycles = i64::from(ii);
+        // Of the operation's values, with all others later by `delta` and the operation at `own_at`.
+        let lives = |delta: i64, own_at: i64, stages: u32| -> i64 {
+            let start = |one: u32| match one == operation {
+                true => own_at,
+                false => i64::from(self.schedule.start[one as usize]) + delta,
+            };
             let lives = self.of[own].iter().map(|&value| {
-                let (first, last) = values[value as usize].life(schedule, stages);
+                let (first, last) = values[value as usize].life_at(&start, cycles, stages);
                 last - first
             });
             lives.sum()
         };
-        let with = lives(&self.schedule, stages);
-        if operation != branch && at >= 0 {
+        let with = lives(0, before.into(), stages);
+        let (first, last) = (others.first.min(at), others.last.max(at));
+        // Where the stages stay as they are, other values do too.
+        if operation != branch && at >= 0 && first < cycles && last / cycles + 1 == stages.into() {
+            let cost = self.cost - with + lives(0, at, stages);
+            if cost >= self.cost {
+                return false;
+            }
             self.schedule.start[own] = at as u32;
-            let first = least(&self.schedule.start) < ii;
-            // Where the stages stay as they are, other values do too.
-            if first && self.schedule.stages() == stages {
-                let cost = self.cost - with + lives(&self.schedule, stages);
-                if cost < self.cost && self.schedule.check(graph).is_ok() {
+            let moved = self.schedule.check(graph).is_ok();
+            match moved {
+                true => {
                     self.cost = cost;
                     self.fill(graph);
-                    return true;
                 }
-                self.schedule.start[own] = before;
-                return false;
+                false => self.schedule.start[own] = before,
             }
-            self.schedule.start[own] = before;
+            return moved;
         }
-        // Shifted so that all stay at or behind 0.
-        let shift = if at < 0 { i64::from(ii) * 2 } else { 0 };
-        let mut start = std::mem::take(&mut self.tried);
-        start.clear();
-        start.extend(self.schedule.start.iter().map(|one| one + shift as u32));
-        start[own] = (at + shift) as u32;
-        // Aligned, as `aligned` does it.
-        let by = ii - 1 - start[branch as usize] % ii;
-        let empty = (least(&start) + by) / ii * ii;
-        start.iter_mut().for_each(|at| *at = *at + by - empty);
-        let mut moved = Schedule { ii, start };
+        // Shifted so that all stay at or behind 0, and aligned as `aligned` does it.
+        let shift = if at < 0 { cycles * 2 } else { 0 };
+        let last_slot = match operation == branch {
+            true => at,
+            false => self.schedule.start[branch as usize].into(),
+        };
+        let by = cycles - 1 - (last_slot + shift) % cycles;
+        let delta = shift + by - (first + shift + by) / cycles * cycles;
         // Where all others stay or move up by whole stages, of which there are no fewer, no other value lives shorter.
-        let other = usize::from(own == 0);
-        let up = moved.start.get(other) >= self.schedule.start.get(other);
-        let more = i64::from(moved.stages()) - i64::from(stages);
+        let up = delta >= 0 || self.schedule.start.len() == 1;
+        let moved_stages = (last + delta) / cycles + 1;
+        let more = moved_stages - i64::from(stages);
         if operation != branch && up && more >= 0 {
-            let least = lives(&moved, moved.stages()) - with + 4 * i64::from(ii) * more;
+            let least = lives(delta, at + delta, moved_stages as u32) - with + 4 * cycles * more;
             if least >= 0 {
-                self.tried = moved.start;
                 return false;
             }
         }
+        let start = self.schedule.start.iter();
+        let mut moved = Schedule {
+            ii,
+            start: start.map(|&one| (i64::from(one) + delta) as u32).collect(),
+        };
+        moved.start[own] = (at + delta) as u32;
         let cost = cost(&moved, values);
         let better = cost < self.cost && moved.check(graph).is_ok();
         if better {
-            std::mem::swap(&mut self.schedule, &mut moved);
+            self.schedule = moved;
             self.cost = cost;
             self.fill(graph);
         }
-        self.tried = moved.start;
         better
     }
 }

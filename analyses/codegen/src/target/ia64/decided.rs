@@ -8,22 +8,14 @@
 //! The fewest slots for the three places where a group may end, kept from group to group. What no bundles hold is written
 //! without them, for the assembler.
 
-use super::decode::decode;
-use super::names::Names;
+use super::assembly::Instruction;
+use super::rebundle::nop;
 use crate::bundle::cost::Edge;
 use crate::bundle::place::Part;
 use crate::bundle::template::{Slot, Template};
 use crate::mir::Inst;
 use crate::mir::dependence::data_dependences;
 use crate::pipeline::rows::{Kind, Rows};
-use std::fmt::Write;
-use syntax::ia64::StatementKind;
-
-/// An instruction and the mark that stands behind it.
-pub(super) struct Written {
-    pub(super) text: String,
-    pub(super) mark: usize,
-}
 
 /// Where a group ends at best.
 #[derive(Clone)]
@@ -34,22 +26,32 @@ struct Way {
     parts: Option<Vec<Part>>,
 }
 
-pub(super) fn print(groups: &[Vec<Written>], rows: Option<&Rows>, out: &mut String) {
+/// Prints instructions, a group for each of `counts`, by lines with the instruction on each.
+pub(super) fn print(
+    instructions: &[Instruction],
+    counts: &[usize],
+    rows: &Rows,
+    out: &mut dyn FnMut(String, Option<usize>),
+) {
     // By group: the best way to each of its ends.
     let mut ways: Vec<[Option<Way>; 3]> = Vec::new();
-    for group in groups {
-        let own = rows.and_then(|rows| Some((rows, needs(group)?)));
+    let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+    for &count in counts {
+        let first = groups.last().map_or(0, |before| before.end);
+        let group = first..first + count;
+        let (kinds, order) = needs(&instructions[group.clone()]);
+        groups.push(group.clone());
         let mut next = [const { None::<Way> }; 3];
         for start in Edge::ALL {
             let before = match ways.last() {
                 Some(ends) => ends[start as usize].as_ref().map(|way| way.slots),
                 None => (start == Edge::Whole).then_some(0),
             };
-            let (Some(before), Some((rows, (kinds, order)))) = (before, &own) else {
+            let Some(before) = before else {
                 continue;
             };
             for end in Edge::ALL {
-                let Some(parts) = rows.placed_between(kinds, order, start, end) else {
+                let Some(parts) = rows.placed_between(&kinds, &order, start, end) else {
                     continue;
                 };
                 let own: usize = parts.iter().map(|part| part.slots.len()).sum();
@@ -90,20 +92,22 @@ pub(super) fn print(groups: &[Vec<Written>], rows: Option<&Rows>, out: &mut Stri
         ends[0] = Some(way);
     }
     chosen.reverse();
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines: Vec<(String, Option<usize>)> = Vec::new();
     let mut stop = 0;
-    for ((group, ends), end) in groups.iter().zip(ways).zip(chosen) {
+    for ((group, ends), end) in groups.into_iter().zip(ways).zip(chosen) {
         match ends.into_iter().next().flatten().and_then(|way| way.parts) {
             Some(parts) => {
                 for (at, part) in parts.iter().enumerate() {
-                    let last = at + 1 == parts.len();
-                    bundle(group, part, last.then_some(end), &mut lines, &mut stop, out);
+                    let end = (at + 1 == parts.len()).then_some(end);
+                    let text = |one: usize| (instructions[one].text.clone(), Some(one));
+                    let own = |one: u32| text(group.start + one as usize);
+                    bundle(&own, part, end, &mut lines, &mut stop, out);
                 }
             }
             None => {
-                for (at, one) in group.iter().enumerate() {
-                    let stop = if at + 1 == group.len() { " ;;" } else { "" };
-                    let _ = writeln!(out, "\t{}{stop}\t// #{}", one.text, one.mark);
+                for at in group.clone() {
+                    let stop = if at + 1 == group.end { " ;;" } else { "" };
+                    out(format!("\t{}{stop}", instructions[at].text), Some(at));
                 }
             }
         }
@@ -112,68 +116,45 @@ pub(super) fn print(groups: &[Vec<Written>], rows: Option<&Rows>, out: &mut Stri
 
 /// Adds a part of a bundle, and writes the bundle when it is full. `end`: of its group, where that ends here.
 fn bundle(
-    group: &[Written],
+    instruction: &dyn Fn(u32) -> (String, Option<usize>),
     part: &Part,
     end: Option<Edge>,
-    lines: &mut Vec<String>,
+    lines: &mut Vec<(String, Option<usize>)>,
     stop: &mut u8,
-    out: &mut String,
+    out: &mut dyn FnMut(String, Option<usize>),
 ) {
-    for (filler, kind) in part
+    for (filler, &kind) in part
         .slots
         .iter()
         .zip(&part.shape.slots()[part.from as usize..])
     {
-        let nop = match kind {
-            Slot::M => "nop.m 0",
-            Slot::I => "nop.i 0",
-            Slot::F => "nop.f 0",
-            Slot::B => "nop.b 0",
-            Slot::L => "nop.x 0",
-            Slot::X => continue,
-        };
-        lines.push(match filler.and_then(|one| group.get(one as usize)) {
-            Some(one) => format!("{}\t// #{}", one.text, one.mark),
-            None => nop.to_owned(),
-        });
+        match filler {
+            Some(one) => lines.push(instruction(*one)),
+            None if kind == Slot::X => {}
+            None => lines.push((nop(kind).to_owned(), None)),
+        }
     }
     let reached = part.from as usize + part.slots.len();
     if reached < 3 {
         *stop = reached as u8;
-        lines.push(";;".to_owned());
+        lines.push((";;".to_owned(), None));
         return;
     }
     let name = Template::with(part.shape, *stop, end.is_some()).map_or("", Template::name);
-    let _ = writeln!(out, "\t{{ {name}");
-    for line in lines.drain(..) {
-        let _ = writeln!(out, "\t{line}");
+    out(format!("\t{{ {name}"), None);
+    for (line, instruction) in lines.drain(..) {
+        out(format!("\t{line}"), instruction);
     }
     if end.is_some() {
-        out.push_str("\t;;\n");
+        out("\t;;".to_owned(), None);
     }
-    out.push_str("\t}\n");
+    out("\t}".to_owned(), None);
     *stop = 0;
 }
 
-/// Units of a group, and which instructions stand in front of which.
-type Needs = (Vec<Kind>, Vec<(u32, u32)>);
-
-fn needs(group: &[Written]) -> Option<Needs> {
-    let insts: Vec<Inst> = group
-        .iter()
-        .filter_map(|one| {
-            let document = syntax::ia64::parse(&one.text);
-            document.statements.iter().find_map(|one| match &one.kind {
-                StatementKind::Instruction(instruction) => {
-                    Some(decode(instruction, &Names::default()).0)
-                }
-                _ => None,
-            })
-        })
-        .collect();
-    if insts.len() != group.len() {
-        return None;
-    }
+/// The units of a group, and which instructions stand in front of which.
+fn needs(group: &[Instruction]) -> (Vec<Kind>, Vec<(u32, u32)>) {
+    let insts: Vec<&Inst> = group.iter().map(|one| &one.inst).collect();
     let mut before: Vec<(u32, u32)> = data_dependences(&insts, &[])
         .iter()
         .map(|one| (one.from, one.to))
@@ -185,5 +166,5 @@ fn needs(group: &[Written]) -> Option<Needs> {
             before.extend((to as u32 + 1..insts.len() as u32).map(|behind| (to as u32, behind)));
         }
     }
-    Some((insts.iter().map(Kind::of).collect(), before))
+    (insts.iter().map(|inst| Kind::of(inst)).collect(), before)
 }

@@ -6,37 +6,33 @@
 //!                                           br.ret.sptk.many b0
 //! ```
 //!
-//! Selection, pipelining of innermost loops where asked for, allocation, frames; then one instruction a group as text, which
-//! `rebundle` packs. Blocks whose cycles a pipeliner decided are packed as they are, one group a cycle. The prologue says
-//! where it saves general, branch and application registers for the unwinder; preserved floating-point registers are saved
-//! without such directives, and inside an epilogue the unwinder is not told how far it came.
+//! Selection, pipelining of innermost loops where asked for, allocation, frames; then instructions on the machine's
+//! registers, which `assembly` packs and prints. The prologue says where it saves general, branch and application registers
+//! for the unwinder; preserved floating-point registers are saved without such directives, and inside an epilogue the
+//! unwinder is not told how far it came.
 //!
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
 
-use super::decided::{self, Written};
+use super::assembly::{Assembly, Instruction};
+use super::frame::Frame;
 pub use super::merge::merged;
 use super::operation;
-use super::rebundle::{self, Outcome};
 use super::requested::request;
 use super::select::select;
 use super::symbols::reference;
 use crate::allocate::{self, Allocation, Limits};
-use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
-use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
+use crate::mir::describe::executed;
+use crate::mir::function::{Function, Operand, Operation, Virtual};
+use crate::mir::{Inst, Reg};
 use crate::pipeline::rows::Rows;
 use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
 use ir::{Loc, Module};
-use isa::ia64::{Branch, Completer, Opcode};
+use isa::ia64::Branch;
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
-use std::fmt::Write;
 
-/// Offsets that one addition reaches.
-const NEAR: u64 = 8191;
 /// Bytes of a frame.
 const MOST: u64 = 1 << 24;
 
@@ -147,13 +143,10 @@ pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitted, Vec<Refused>> {
-    let mut printer = Printer {
-        rows: Some(Rows::new(machine)),
-        ..Printer::default()
-    };
+    let mut writer = Writer::default();
     let mut refused = Vec::new();
     let mut functions = Vec::new();
-    printer.line("\t.text");
+    writer.assembly.line("\t.text");
     for (number, function) in module.functions.iter().enumerate() {
         // Data alone.
         if function.layout.is_empty() {
@@ -166,11 +159,14 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
         };
         let name = function_name(module, number);
         match lowered(module, function, name, machine, &own) {
-            Ok(lowered) => functions.push(printer.function(lowered)),
+            Ok(lowered) => functions.push(writer.function(lowered)),
             Err(mut reasons) => refused.append(&mut reasons),
         }
     }
-    printer.text.push_str(&super::data::data(module));
+    let data = super::data::data(module);
+    if !data.is_empty() {
+        writer.assembly.line(data.trim_end_matches('\n'));
+    }
     refused.extend(
         functions
             .iter()
@@ -186,10 +182,13 @@ pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitte
     if !refused.is_empty() {
         return Err(refused);
     }
-    if options.bundles {
-        printer.pack(machine, options);
-    }
-    Ok(printer.finish(functions))
+    let packed = match options.bundles {
+        true => writer.assembly.pack(machine, options.decisions),
+        false => FxHashMap::default(),
+    };
+    Ok(writer
+        .assembly
+        .print(&packed, &Rows::new(machine), functions))
 }
 
 /// What a function comes to, without its text.
@@ -310,134 +309,15 @@ fn lowered(
     })
 }
 
-/// The text with a mark behind every instruction, `// #3`: the place and cycle that it comes from.
+/// Functions as the instructions of a file.
 #[derive(Default)]
-struct Printer {
-    text: String,
-    marks: Vec<(Loc, Option<u32>, u32)>,
-    /// By mark of a prologue's instruction: what the unwinder is told of it.
-    prologue: FxHashMap<usize, String>,
-    /// The function that is printed.
+struct Writer {
+    assembly: Assembly,
+    /// The function that is written.
     now: u32,
-    /// Parts of the text that stay as they are.
-    decided: Vec<std::ops::Range<usize>>,
-    /// What issues in a cycle.
-    rows: Option<Rows>,
 }
 
-/// Registers and offsets of a function's frame.
-struct Frame {
-    bytes: u64,
-    slots: Vec<u64>,
-    spills: u64,
-    floats: Vec<(u8, u64)>,
-    /// `ar.pfs`, return address, predicates, loop count, NaT bits.
-    pfs: Option<u32>,
-    link: Option<u32>,
-    predicates: Option<u32>,
-    count: Option<u32>,
-    nats: Option<u32>,
-    alloc: [u32; 4],
-}
-
-impl Frame {
-    fn of(function: &Function, allocation: &Allocation) -> Frame {
-        let mut bytes = if function.calls { 16 } else { 0 } + u64::from(function.outgoing);
-        let mut slots = Vec::new();
-        for slot in &function.slots {
-            bytes = bytes.next_multiple_of(u64::from(slot.align.clamp(1, 16).next_power_of_two()));
-            slots.push(bytes);
-            bytes += u64::from(slot.bytes);
-        }
-        bytes = bytes.next_multiple_of(16);
-        let spills = bytes;
-        bytes += u64::from(allocation.spilled);
-        let mut floats = Vec::new();
-        for number in allocation.used(function, File::Float) {
-            if matches!(number, 2..=5 | 16..=31) {
-                floats.push((number, bytes));
-                bytes += 16;
-            }
-        }
-        // Below the scratch area: what arrives in registers behind the arguments that have names.
-        bytes += match function.variadic {
-            true => 48,
-            false => 0,
-        };
-        let mut next = allocation.stacked;
-        let mut give = |wanted: bool| {
-            wanted.then(|| {
-                next += 1;
-                next - 1
-            })
-        };
-        let preserved = |number: &u8| matches!(number, 1..=5 | 16..=63);
-        let predicates = allocation
-            .used(function, File::Predicate)
-            .iter()
-            .any(preserved)
-            || function.rotating.predicate > 0;
-        let operations = || function.blocks.iter().flat_map(|block| &block.operations);
-        let counted = operations().any(|one| {
-            one.targets.contains(&Operand::fixed(Reg::LC)) || one.branch() == Some(Branch::Counted)
-        });
-        let spilled = operations()
-            .any(|one| one.opcode() == Opcode::St8 && one.mnemonic.has(Completer::Spill));
-        let pfs = give(function.calls);
-        let link = give(function.calls);
-        let predicates = give(predicates);
-        let count = give(counted);
-        let nats = give(spilled);
-        let inputs = function.inputs();
-        // What passes arguments on has its place behind all that may be saved.
-        let last = function.outputs.first().map_or(next, |one| {
-            u32::from(allocation.registers[one.0 as usize].number)
-        });
-        let alloc = [
-            inputs,
-            last - 32 - inputs,
-            function.outputs.len() as u32,
-            function.rotating.general,
-        ];
-        Frame {
-            bytes,
-            slots,
-            spills,
-            floats,
-            pfs,
-            link,
-            predicates,
-            count,
-            nats,
-            alloc,
-        }
-    }
-    /// Bytes behind the stack pointer.
-    fn offset(&self, offset: FrameOffset) -> i64 {
-        match offset {
-            // Behind the scratch area of the caller.
-            FrameOffset::Argument(bytes) => self.bytes as i64 + 16 + bytes,
-            FrameOffset::Slot(number) => self.slots[number as usize] as i64,
-            FrameOffset::Spill(bytes) => (self.spills + u64::from(bytes)) as i64,
-        }
-    }
-}
-
-impl Printer {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-    fn mark(&mut self, loc: Loc, cycle: Option<u32>) -> usize {
-        self.marks.push((loc, cycle, self.now));
-        self.marks.len() - 1
-    }
-    /// An instruction in a group of its own.
-    fn instruction(&mut self, text: &str, loc: Loc) {
-        let mark = self.mark(loc, None);
-        let _ = writeln!(self.text, "\t{text} ;;\t// #{mark}");
-    }
-
+impl Writer {
     fn function(&mut self, lowered: Lowered) -> Report {
         let Lowered {
             function,
@@ -450,19 +330,34 @@ impl Printer {
         let frame = Frame::of(function, allocation);
         let name = &function.name;
         let own = reference(name);
-        self.line("\t.align 32");
+        self.assembly.line("\t.align 32");
         // What is not global is the file's own.
         if !internal {
-            self.line(&format!("\t.global {own}"));
+            self.assembly.line(format!("\t.global {own}"));
         }
-        self.line(&format!("\t.type {own}, @function"));
-        self.line(&format!("\t.proc {own}"));
-        self.line(&format!("{name}:"));
-        self.prologue(&frame);
+        self.assembly.line(format!("\t.type {own}, @function"));
+        self.assembly.line(format!("\t.proc {own}"));
+        self.assembly.label(name);
+        self.assembly.line("\t.prologue");
         let register = |one: Virtual| allocation.registers[one.0 as usize];
         let label = |block: u32| format!(".L{name}_{block}");
+        let print = Print {
+            register: &register,
+            label: &label,
+            function: self.now,
+        };
+        let (prologue, floats) = frame.prologue();
+        for (operation, directives) in &prologue {
+            let mut instruction = print.instruction(operation, Loc::NONE, None);
+            instruction.prologue = Some(directives.clone());
+            self.assembly.instruction(instruction);
+        }
+        for operation in &floats {
+            let instruction = print.instruction(operation, Loc::NONE, None);
+            self.assembly.instruction(instruction);
+        }
         for operation in &allocation.arrivals {
-            self.operation(operation, &frame, &register, &label);
+            self.placed(operation, &frame, &print);
         }
         let mut targets = vec![false; function.blocks.len()];
         for operand in function
@@ -477,20 +372,29 @@ impl Printer {
         }
         for (at, block) in function.blocks.iter().enumerate() {
             if targets[at] {
-                self.line(&format!("{}:", label(at as u32)));
+                self.assembly.label(&label(at as u32));
             }
             if !block.cycles.is_empty() && block.cycles.len() == block.operations.len() {
-                self.decided(&block.operations, &block.cycles, &register, &label);
+                let mut operations = block.operations.iter();
+                let groups = block.cycles.chunk_by(|one, other| one == other);
+                self.assembly.decided(groups.map(|group| {
+                    let own = operations.by_ref().take(group.len());
+                    own.map(|one| print.instruction(one, one.loc, Some(group[0])))
+                        .collect()
+                }));
                 continue;
             }
             for operation in &block.operations {
                 if operation.branch() == Some(Branch::Return) {
-                    self.epilogue(&frame, operation.loc);
+                    for one in &frame.epilogue() {
+                        let instruction = print.instruction(one, operation.loc, None);
+                        self.assembly.instruction(instruction);
+                    }
                 }
-                self.operation(operation, &frame, &register, &label);
+                self.placed(operation, &frame, &print);
             }
         }
-        self.line(&format!("\t.endp {own}"));
+        self.assembly.line(format!("\t.endp {own}"));
         self.now += 1;
         Report {
             name: name.clone(),
@@ -501,201 +405,32 @@ impl Printer {
         }
     }
 
-    fn operation(
-        &mut self,
-        operation: &Operation,
-        frame: &Frame,
-        register: &dyn Fn(Virtual) -> Reg,
-        label: &dyn Fn(u32) -> String,
-    ) {
-        let mut operation = operation.clone();
-        if let [Operand::Frame(offset), Operand::Register(Name::Fixed(base))] =
-            operation.sources[..]
-        {
-            debug_assert_eq!(operation.mnemonic, op!("adds"));
-            let offset = frame.offset(offset);
-            if offset <= NEAR as i64 {
-                operation.sources[0] = Operand::Number(offset);
-            } else {
-                let mut far = operation.clone();
-                far.mnemonic = op!("movl");
-                far.sources = vec![Operand::Number(offset)];
-                self.instruction(&operation::text(&far, register, label), operation.loc);
-                operation.mnemonic = op!("add");
-                operation.sources = vec![operation.targets[0].clone(), Operand::fixed(base)];
-            }
+    fn placed(&mut self, operation: &Operation, frame: &Frame, print: &Print<'_>) {
+        for one in frame.placed(operation).operations() {
+            let instruction = print.instruction(one, one.loc, None);
+            self.assembly.instruction(instruction);
         }
-        self.instruction(&operation::text(&operation, register, label), operation.loc);
     }
+}
 
-    /// An instruction of the prologue. What is told of it stands in front of it wherever it goes.
-    fn told(&mut self, directives: String, text: &str) {
-        self.prologue.insert(self.marks.len(), directives);
-        self.instruction(text, Loc::NONE);
-    }
+/// Makes instructions of a function's operations.
+struct Print<'a> {
+    register: &'a dyn Fn(Virtual) -> Reg,
+    label: &'a dyn Fn(u32) -> String,
+    function: u32,
+}
 
-    fn prologue(&mut self, frame: &Frame) {
-        let [inputs, locals, outputs, rotating] = frame.alloc;
-        self.line("\t.prologue");
-        let kept = frame.pfs.unwrap_or(2);
-        let told = frame.pfs.map(|pfs| format!("\t.save ar.pfs, r{pfs}\n"));
-        self.told(
-            told.unwrap_or_default(),
-            &format!("alloc r{kept} = ar.pfs, {inputs}, {locals}, {outputs}, {rotating}"),
-        );
-        let bytes = frame.bytes.next_multiple_of(16);
-        if bytes > 8192 {
-            self.told(String::new(), &format!("movl r2 = -{bytes}"));
-            self.told(format!("\t.fframe {bytes}\n"), "add r12 = r2, r12");
-        } else if bytes > 0 {
-            let text = format!("adds r12 = -{bytes}, r12");
-            self.told(format!("\t.fframe {bytes}\n"), &text);
-        }
-        for (place, name, directive) in [
-            (frame.link, "b0", "rp"),
-            (frame.predicates, "pr", "pr"),
-            (frame.count, "ar.lc", "ar.lc"),
-            (frame.nats, "ar.unat", "ar.unat"),
-        ] {
-            if let Some(place) = place {
-                let told = format!("\t.save {directive}, r{place}\n");
-                self.told(told, &format!("mov r{place} = {name}"));
-            }
-        }
-        for &(number, offset) in &frame.floats {
-            self.address(offset);
-            self.instruction(&format!("stf.spill [r2] = f{number}"), Loc::NONE);
-        }
-    }
-    fn address(&mut self, offset: u64) {
-        if offset <= NEAR {
-            self.instruction(&format!("adds r2 = {offset}, r12"), Loc::NONE);
-        } else {
-            self.instruction(&format!("movl r2 = {offset}"), Loc::NONE);
-            self.instruction("add r2 = r2, r12", Loc::NONE);
-        }
-    }
-
-    fn epilogue(&mut self, frame: &Frame, loc: Loc) {
-        for &(number, offset) in &frame.floats {
-            self.address(offset);
-            self.instruction(&format!("ldf.fill f{number} = [r2]"), loc);
-        }
-        if let Some(place) = frame.predicates {
-            self.instruction(&format!("mov pr = r{place}, -2"), loc);
-        }
-        for (place, name) in [
-            (frame.count, "ar.lc"),
-            (frame.nats, "ar.unat"),
-            (frame.pfs, "ar.pfs"),
-            (frame.link, "b0"),
-        ] {
-            if let Some(place) = place {
-                self.instruction(&format!("mov {name} = r{place}"), loc);
-            }
-        }
-        let bytes = frame.bytes.next_multiple_of(16);
-        if bytes > NEAR {
-            self.instruction(&format!("movl r2 = {bytes}"), loc);
-            self.instruction("add r12 = r2, r12", loc);
-        } else if bytes > 0 {
-            self.instruction(&format!("adds r12 = {bytes}, r12"), loc);
-        }
-    }
-
-    /// One group a cycle, as the block's author decided.
-    fn decided(
-        &mut self,
-        operations: &[Operation],
-        cycles: &[u32],
-        register: &dyn Fn(Virtual) -> Reg,
-        label: &dyn Fn(u32) -> String,
-    ) {
-        let start = self.text.len();
-        let mut groups: Vec<Vec<Written>> = Vec::new();
-        let mut at = 0;
-        for group in cycles.chunk_by(|one, other| one == other) {
-            let end = at + group.len();
-            let lines = operations[at..end].iter().map(|one| Written {
-                text: operation::text(one, register, label),
-                mark: self.mark(one.loc, Some(group[0])),
-            });
-            groups.push(lines.collect());
-            at = end;
-        }
-        decided::print(&groups, self.rows.as_ref(), &mut self.text);
-        self.decided.push(start..self.text.len());
-    }
-
-    /// Explicit bundles for everything that nobody decided.
-    fn pack(&mut self, machine: &Epic, options: &Options) {
-        let document = syntax::ia64::parse(&self.text);
-        let listing = super::listing::listing(&document, &self.text);
-        let how = rebundle::Options {
-            choice: Choice::EagerLazy,
-            decisions: options.decisions,
-            all: true,
-        };
-        let blocks = rebundle::rebundle(&document, &self.text, &listing, machine, &how, None);
-        for block in blocks.iter().rev() {
-            let range = block.span.start as usize..block.span.end as usize;
-            let decided = self
-                .decided
-                .iter()
-                .any(|one| one.start < range.end && range.start < one.end);
-            if let (Outcome::Rewritten { text, .. }, false) = (&block.outcome, decided) {
-                self.text.replace_range(range, text);
-            }
-        }
-    }
-
-    /// Takes the marks out.
-    fn finish(self, functions: Vec<Report>) -> Emitted {
-        let mut text = String::with_capacity(self.text.len());
-        let mut lines = Vec::new();
-        let marked: Vec<(&str, Option<usize>)> = self
-            .text
-            .lines()
-            .map(|line| match line.rsplit_once("// #") {
-                Some((own, mark)) => (own.trim_end(), mark.trim().parse().ok()),
-                None => (line, None),
-            })
-            .collect();
-        // The body begins behind the last instruction of the prologue, by function.
-        let mut ends: FxHashMap<u32, usize> = FxHashMap::default();
-        for (at, (_, mark)) in marked.iter().enumerate() {
-            if let Some(mark) = mark.filter(|mark| self.prologue.contains_key(mark)) {
-                ends.insert(self.marks[mark].2, at);
-            }
-        }
-        let mut number = 0;
-        for (at, &(own, mark)) in marked.iter().enumerate() {
-            if let Some(directives) = mark.and_then(|mark| self.prologue.get(&mark)) {
-                text.push_str(directives);
-                number += directives.lines().count() as u32;
-            }
-            text.push_str(own);
-            text.push('\n');
-            if let Some(&(loc, cycle, function)) = mark.and_then(|mark| self.marks.get(mark)) {
-                if loc != Loc::NONE || cycle.is_some() {
-                    lines.push(Line {
-                        line: number,
-                        loc,
-                        function,
-                        cycle,
-                    });
-                }
-                if ends.get(&function) == Some(&at) {
-                    text.push_str("\t.body\n");
-                    number += 1;
-                }
-            }
-            number += 1;
-        }
-        Emitted {
-            text,
-            lines,
-            functions,
+impl Print<'_> {
+    fn instruction(&self, operation: &Operation, loc: Loc, cycle: Option<u32>) -> Instruction {
+        let inst = executed(operation, self.register);
+        Instruction {
+            text: operation::text(operation, self.register, self.label),
+            is_opaque: inst.is_err(),
+            inst: inst.unwrap_or_else(|_| Inst::opaque()),
+            loc,
+            cycle,
+            function: self.function,
+            prologue: None,
         }
     }
 }

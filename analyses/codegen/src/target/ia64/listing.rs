@@ -295,7 +295,7 @@ impl Listing {
     #[must_use]
     pub fn region_dependences(&self, region: &Range<u32>) -> Vec<Dependence> {
         let items = &self.items[region.start as usize..region.end as usize];
-        let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
+        let insts: Vec<&Inst> = items.iter().map(|item| &item.inst).collect();
         let promises: Vec<Promise> = self
             .promises
             .iter()

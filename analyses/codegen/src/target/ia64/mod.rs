@@ -1,11 +1,13 @@
 //! IA-64: what its assembly means, how it executes, and how it is packed better.
 
+mod assembly;
 pub mod check;
 pub mod contract;
 mod data;
 mod decided;
 pub mod decode;
 pub mod emit;
+mod frame;
 pub mod groups;
 pub mod listing;
 mod merge;

@@ -55,7 +55,7 @@ impl Listing {
                     continue;
                 };
                 let items = &self.items[block.start as usize..block.end as usize];
-                let found = of_block(found, region.start, block, items);
+                let found = of_block(found, region.start, block, &insts_of(items));
                 let mut groups = as_written(items, &found, machine);
                 for group in &mut groups {
                     group.needless_stop &=
@@ -96,6 +96,7 @@ impl Listing {
 /// The groups of a block with these dependences, items counted within it.
 pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -> Vec<Group> {
     let width = machine.width();
+    let insts = insts_of(items);
     let mut issued = vec![0u32; items.len()];
     let mut incoming = found.iter().peekable();
     let mut out: Vec<Group> = Vec::new();
@@ -113,7 +114,7 @@ pub(super) fn as_written(items: &[Item], found: &[Dependence], machine: &Epic) -
                 continue;
             }
             bound |= one.from >= first_before && !one.together && !one.kind.shares_group();
-            let there = issued[one.from as usize] + wait(one, items, machine);
+            let there = issued[one.from as usize] + wait(one, &insts, machine);
             if there > ready {
                 ready = there;
                 waits_for = match one.kind {
@@ -158,19 +159,23 @@ fn absorbed(groups: &[Group]) -> bool {
 /// Cycles that a group takes to issue, and slots that stay empty.
 fn counted(group: &[Item], width: Width) -> (u32, u32) {
     let units = group.iter().filter(|item| item.inst.class != Class::Nop);
-    let counts = count(units.map(unit));
+    let counts = count(units.map(|item| unit(&item.inst)));
     let wanted = slots(counts, Edge::Whole, Edge::Whole).unwrap_or(0);
     (width.least(counts, wanted).max(1), wanted - counts.filled())
 }
 
+pub(super) fn insts_of(items: &[Item]) -> Vec<&Inst> {
+    items.iter().map(|item| &item.inst).collect()
+}
+
 /// The slots that an instruction fits into.
-pub(super) fn unit(item: &Item) -> Type {
-    item.inst.unit.unwrap_or(Type::A)
+pub(super) fn unit(inst: &Inst) -> Type {
+    inst.unit.unwrap_or(Type::A)
 }
 
 /// Cycles that a dependence asks for.
-pub(super) fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
-    let (from, to) = (&items[one.from as usize].inst, &items[one.to as usize].inst);
+pub(super) fn wait(one: &Dependence, block: &[&Inst], machine: &Epic) -> u32 {
+    let (from, to) = (block[one.from as usize], block[one.to as usize]);
     match one.kind {
         Kind::Flow(register) if one.together => match from.class {
             Class::Compare
@@ -189,20 +194,22 @@ pub(super) fn wait(one: &Dependence, items: &[Item], machine: &Epic) -> u32 {
     }
 }
 
-/// Dependences between the instructions of a block, by `to`; `found` counts from item `first` on.
+/// Dependences between the instructions of a block, by `to`; `found` counts from item `first` on and is sorted by `to`.
 pub(super) fn of_block(
     found: &[Dependence],
     first: u32,
     block: &Range<u32>,
-    items: &[Item],
+    insts: &[&Inst],
 ) -> Vec<Dependence> {
     let inside = |item: u32| {
         let at = (item + first).checked_sub(block.start)?;
         (at < block.len() as u32).then_some(at)
     };
-    let insts: Vec<Inst> = items.iter().map(|item| item.inst.clone()).collect();
-    let mut out = control_dependences(&insts);
-    out.extend(found.iter().filter_map(|one| {
+    let mut out = control_dependences(insts);
+    let start = found.partition_point(|one| one.to + first < block.start);
+    let own = found[start..].iter();
+    let own = own.take_while(|one| one.to + first < block.end);
+    out.extend(own.filter_map(|one| {
         Some(Dependence {
             from: inside(one.from)?,
             to: inside(one.to)?,

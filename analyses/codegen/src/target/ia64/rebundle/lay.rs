@@ -28,10 +28,7 @@ pub(super) fn lay(
     order: &[(u32, u32)],
     width: Width,
 ) -> Option<Vec<Laid>> {
-    let own: Vec<Ordered> = groups
-        .iter()
-        .map(|group| Ordered::of(block, &group.instructions, order))
-        .collect();
+    let own = Ordered::all(block, groups, order);
     let counted = groups
         .iter()
         .zip(&own)
@@ -105,15 +102,27 @@ struct Ordered {
 }
 
 impl Ordered {
-    fn of(block: &Block, group: &[u32], order: &[(u32, u32)]) -> Ordered {
-        let inside = |one: u32| group.binary_search(&one).ok().map(|at| at as u32);
-        Ordered {
-            types: group.iter().map(|&one| block.types[one as usize]).collect(),
-            before: order
-                .iter()
-                .filter_map(|&(from, to)| Some((inside(from)?, inside(to)?)))
-                .collect(),
+    fn all(block: &Block, groups: &[block::Group], order: &[(u32, u32)]) -> Vec<Ordered> {
+        // By instruction: its group and its number there.
+        let mut place = vec![(u32::MAX, 0); block.types.len()];
+        let mut out: Vec<Ordered> = Vec::with_capacity(groups.len());
+        for (number, group) in (0..).zip(groups) {
+            for (at, &one) in (0..).zip(&group.instructions) {
+                place[one as usize] = (number, at);
+            }
+            let types = group.instructions.iter();
+            out.push(Ordered {
+                types: types.map(|&one| block.types[one as usize]).collect(),
+                before: Vec::new(),
+            });
         }
+        for &(from, to) in order {
+            let ((of, from), (group, to)) = (place[from as usize], place[to as usize]);
+            if of == group && group != u32::MAX {
+                out[group as usize].before.push((from, to));
+            }
+        }
+        out
     }
 
     /// In the slots that its types take, or up to so many bundles more less one.

@@ -16,19 +16,18 @@
 //! latencies.
 
 mod lay;
+mod pack;
 mod print;
 mod ways;
 
 use super::listing::{Item, LARGEST, Listing};
 use super::sim::Timing;
-use super::stand::{as_written, of_block, unit, wait};
-use crate::bundle::block::{self, Block, Choice, Wait, count};
-use crate::bundle::cost::Edge;
-use crate::bundle::place::Part;
+use super::stand::{as_written, insts_of, of_block};
+use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
 use crate::mir::Class;
 use crate::mir::dependence::Dependence;
-use lay::lay;
+pub(super) use pack::{Group, Written, bundles, nop, pack};
 use print::print;
 use std::ops::Range;
 use syntax::Span;
@@ -127,7 +126,7 @@ pub fn rebundle(
         };
         if region.len() <= LARGEST {
             let found = found.get_or_insert_with(|| listing.region_dependences(&region));
-            let found = of_block(found, region.start, range, items);
+            let found = of_block(found, region.start, range, &insts_of(items));
             next.before = before(items, &found, machine, next.explicit);
             let part = Stretch {
                 file,
@@ -202,13 +201,6 @@ struct Stretch<'a> {
     statements: &'a [Statement],
 }
 
-/// The bundles of a group: what they hold is counted within `instructions`, items of the block.
-struct Group {
-    parts: Vec<Part>,
-    instructions: Vec<usize>,
-    end: Edge,
-}
-
 impl Stretch<'_> {
     /// Why it can't be rewritten, whatever would be gained.
     fn refused(&self) -> Option<String> {
@@ -239,74 +231,26 @@ impl Stretch<'_> {
         if let Some(reason) = self.refused() {
             return Err(reason);
         }
-        // Nops go; the others are numbered anew.
-        let kept: Vec<usize> = (0..self.items.len())
-            .filter(|&at| self.items[at].inst.class != Class::Nop)
-            .collect();
-        if kept.is_empty() {
-            return Err("it holds nothing but nops".into());
-        }
-        let number = |item: u32| {
-            kept.binary_search(&(item as usize))
-                .ok()
-                .map(|at| at as u32)
-        };
-        let mut block = Block {
-            types: kept.iter().map(|&at| unit(&self.items[at])).collect(),
-            edges: Vec::new(),
-        };
-        let mut order = Vec::new();
-        for one in found {
-            let (Some(from), Some(to)) = (number(one.from), number(one.to)) else {
-                continue;
-            };
-            let cycles = wait(one, self.items, machine);
-            block.edges.push(Wait { from, to, cycles });
-            if cycles == 0 {
-                order.push((from, to));
-            }
-        }
-        let packing = block::pack(
-            &block,
-            &block::Options {
-                choice: options.choice,
-                width: machine.width(),
-                decisions: options.decisions,
-                ..block::Options::default()
-            },
-        );
-        let laid = lay(&block, &packing.groups, &order, machine.width())
-            .ok_or("no order of its instructions fits into the templates")?;
-        let parts = laid.iter().flat_map(|(parts, _)| parts);
-        let bundles = parts.filter(|part| part.from == 0).count() as u32;
-        let groups: Vec<Group> = packing
-            .groups
-            .iter()
-            .zip(laid)
-            .map(|(group, (parts, end))| Group {
-                parts,
-                instructions: group
-                    .instructions
-                    .iter()
-                    .map(|&one| kept[one as usize])
-                    .collect(),
-                end,
-            })
-            .collect();
+        let packed = pack(
+            &insts_of(self.items),
+            found,
+            machine,
+            options.choice,
+            options.decisions,
+        )?;
         let after = Measure {
-            cycles: packing.cycles,
-            nops: 3 * bundles - count(block.types.iter().copied()).filled(),
-            bundles,
+            cycles: packed.cycles,
+            nops: packed.nops,
+            bundles: packed.bundles,
         };
         let better = (after.cycles, after.nops) < (before.cycles, before.nops);
         if !better && !options.all {
             return Err("nothing is gained".into());
         }
         Ok(Outcome::Rewritten {
-            text: print(self, &groups),
+            text: print(self, &packed.groups),
             after,
-            // Where the order within a group asked for another bundle, the bound is not reached.
-            proved: packing.proved && 3 * bundles == packing.slots,
+            proved: packed.proved,
         })
     }
 }

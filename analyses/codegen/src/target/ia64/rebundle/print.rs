@@ -1,8 +1,6 @@
 //! Explicit bundles with the instructions' own text and comments.
 
-use super::{Group, Stretch};
-use crate::bundle::cost::Edge;
-use crate::bundle::template::{Slot, Template};
+use super::{Group, Stretch, Written, bundles, nop};
 use crate::mir::Class;
 use std::fmt::Write;
 use syntax::Span;
@@ -21,70 +19,36 @@ pub(super) fn print(block: &Stretch<'_>, groups: &[Group]) -> String {
         indent.push('\t');
     }
     let mut out = String::new();
-    // Of the bundle that is open: its lines, and the slots in front of a stop inside.
-    let (mut lines, mut stop): (Vec<String>, u8) = (Vec::new(), 0);
-    for group in groups {
-        for (index, part) in group.parts.iter().enumerate() {
-            let last = index + 1 == group.parts.len();
-            if part.from == 0 {
-                lines.clear();
-                stop = 0;
-            }
-            let kinds = &part.shape.slots()[part.from as usize..];
-            let stops = part.slots.len() - 1;
-            for (at, (filler, &kind)) in part.slots.iter().zip(kinds).enumerate() {
-                // A long instruction ends its bundle.
-                let mark = if last && (at == stops || kind == Slot::L) {
-                    " ;;"
-                } else {
-                    ""
-                };
-                match filler {
-                    Some(one) => {
-                        let item = group.instructions[*one as usize];
-                        let notes = &comments[item];
-                        lines.extend(notes.above.iter().cloned());
-                        let beside = notes
-                            .beside
-                            .as_ref()
-                            .map_or(String::new(), |note| format!("\t{note}"));
-                        let span = place(block, item);
-                        let own = &text[span.start as usize..span.end as usize];
-                        lines.push(format!("{}{mark}{beside}", own.trim()));
+    let mark = |stop: bool| if stop { " ;;" } else { "" };
+    for (name, slots) in bundles(groups) {
+        let _ = writeln!(out, "{indent}{{ {name}");
+        for slot in slots {
+            match slot {
+                Written::Instruction(item, stop) => {
+                    let notes = &comments[item];
+                    for note in &notes.above {
+                        let _ = writeln!(out, "{indent}{note}");
                     }
-                    None if kind == Slot::X => {}
-                    None => lines.push(format!("{} 0{mark}", nop(kind))),
+                    let span = place(block, item);
+                    let own = text[span.start as usize..span.end as usize].trim();
+                    let _ = write!(out, "{indent}{own}{}", mark(stop));
+                    if let Some(note) = &notes.beside {
+                        let _ = write!(out, "\t{note}");
+                    }
+                    out.push('\n');
+                }
+                Written::Nop(kind, stop) => {
+                    let _ = writeln!(out, "{indent}{}{}", nop(kind), mark(stop));
                 }
             }
-            let reached = part.from as usize + part.slots.len();
-            if reached < 3 {
-                stop = reached as u8;
-                continue;
-            }
-            let ends = last && group.end == Edge::Whole;
-            let name = Template::with(part.shape, stop, ends).map_or("", Template::name);
-            let _ = writeln!(out, "{indent}{{ {name}");
-            for line in &lines {
-                let _ = writeln!(out, "{indent}{line}");
-            }
-            let _ = writeln!(out, "{indent}}}");
         }
+        let _ = writeln!(out, "{indent}}}");
     }
     for note in comments.iter().flat_map(|one| &one.below) {
         let _ = writeln!(out, "{indent}{note}");
     }
     let whole = out.strip_prefix(indent.as_str()).unwrap_or(&out);
     whole.trim_end_matches('\n').to_owned()
-}
-
-const fn nop(kind: Slot) -> &'static str {
-    match kind {
-        Slot::M => "nop.m",
-        Slot::I => "nop.i",
-        Slot::F => "nop.f",
-        Slot::B => "nop.b",
-        Slot::L | Slot::X => "nop.x",
-    }
 }
 
 fn place(block: &Stretch<'_>, item: usize) -> Span {
