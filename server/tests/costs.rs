@@ -690,3 +690,23 @@ void rays() {{
         hover.markdown
     );
 }
+
+/// A table that lies in two sectors at most is no gather; a larger one is, where it is written and where the call begins.
+const TABLES: &str = "__device__ float few[4] = { 1, 2, 3, 4 };
+__device__ float many[4096];
+__device__ __forceinline__ float looked_up(const int* at, float by) { return many[*at & 4095] * by; }
+__global__ void tables(float* out, const int* list, const float* in) {
+  int i = blockIdx.x * 256 + threadIdx.x;
+  out[i] = few[list[i] & 3];
+  out[i] += looked_up(
+    list + i,
+    in[i]);
+}
+";
+
+#[test]
+fn gathers_are_bounded_by_the_object_and_told_where_a_call_begins() {
+    let told = told(TABLES);
+    let gather = |line: u32| (line, "gather: ≤ 32 sectors".to_owned());
+    assert_eq!(told, [gather(3), gather(7)]);
+}

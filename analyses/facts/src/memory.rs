@@ -85,6 +85,7 @@ pub(crate) fn accesses(engine: &Engine<'_>) -> Vec<AccessFact> {
             stride_text: SmolStr::default(),
             sectors: None,
             ideal_sectors: (engine.shape.warp * moved).div_ceil(SECTOR as u32).max(1),
+            most_sectors: most_sectors(function, address, lanes, moved),
             bank_ways: None,
             wide_ways: None,
             granule: None,
@@ -677,30 +678,48 @@ pub(crate) fn stride_text(
 }
 
 /// The array or pointer that an address is computed from.
-fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
-    let function = engine.function;
+/// Returns the pointer that an address is an offset from.
+fn pointer(function: &Function, address: Value) -> Value {
     let mut at = address;
     for _ in 0..64 {
-        match function.defining(at) {
-            Some(data) => match &data.op {
-                Op::PtrAdd | Op::Convert(_) => match data.args.first() {
-                    Some(&next) => at = next,
-                    None => break,
-                },
-                Op::SymbolAddress(symbol) => {
-                    let symbol = &function.symbols[*symbol];
-                    if matches!(symbol.kind, SymbolKind::Memory | SymbolKind::Buffer) {
-                        return symbol.name.clone();
-                    }
-                    break;
-                }
-                _ => break,
-            },
+        let data = function
+            .defining(at)
+            .filter(|data| matches!(data.op, Op::PtrAdd | Op::Convert(_)));
+        match data.and_then(|data| data.args.first()) {
+            Some(&next) => at = next,
             None => break,
         }
         if !matches!(function.ty(at), Type::Ptr(_)) {
             break;
         }
+    }
+    at
+}
+
+/// Returns the object that a pointer is the address of.
+fn object(function: &Function, pointer: Value) -> Option<&ir::SymbolData> {
+    match function.defining(pointer)?.op {
+        Op::SymbolAddress(symbol) => Some(&function.symbols[symbol]),
+        _ => None,
+    }
+}
+
+/// Each lane touches sectors of its own at most, one more where its bytes need not be aligned to their size, and none outside
+/// of the object, wherever in a sector that begins.
+fn most_sectors(function: &Function, address: Value, lanes: u32, bytes: u32) -> u32 {
+    let sector = SECTOR as u32;
+    let all = lanes * (bytes.div_ceil(sector).max(1) + u32::from(!bytes.is_power_of_two()));
+    let size = object(function, pointer(function, address)).and_then(|object| object.size);
+    size.map_or(all, |size| all.min((size + sector - 2) / sector + 1))
+}
+
+fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
+    let function = engine.function;
+    let at = pointer(function, address);
+    let named = object(function, at)
+        .filter(|object| matches!(object.kind, SymbolKind::Memory | SymbolKind::Buffer));
+    if let Some(object) = named {
+        return object.name.clone();
     }
     if let Some(name) = engine.atom_name(at.0) {
         return name;

@@ -240,6 +240,8 @@ pub struct AccessFact {
     pub stride_text: SmolStr,
     pub sectors: Option<u32>,
     pub ideal_sectors: u32,
+    /// The most sectors of 32 bytes: those of every lane that takes part, and no more than the object has.
+    pub most_sectors: u32,
     pub bank_ways: Option<u32>,
     /// The same of an access of 16 bytes in the place of a narrower one, where each lane can make one of its own.
     pub wide_ways: Option<u32>,

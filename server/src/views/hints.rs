@@ -512,7 +512,8 @@ impl Remarks<'_> {
             let again = has_array && known.contains(&key);
             let wastes_little = || is_one_element_apart(access) || takes_most(access, &taken);
             let quiet = *expected || self.page.brief && (again || wastes_little());
-            if self.access(access, access.loc.span, quiet, out) && has_array {
+            let span = access.loc.span;
+            if self.access(access, span, span.end.saturating_sub(1), quiet, out) && has_array {
                 known.insert(key);
             }
         }
@@ -520,14 +521,21 @@ impl Remarks<'_> {
         if self.page.brief {
             for (call, item, access) in &self.rows.through_calls {
                 if !self.own.contains(item) {
-                    self.access(access, *call, false, out);
+                    self.access(access, *call, call.start, false, out);
                 }
             }
         }
     }
 
-    /// Returns whether something is told of the access, in the range or elsewhere.
-    fn access(&self, access: &AccessFact, span: Span, expected: bool, out: &mut Vec<Hint>) -> bool {
+    /// Returns whether something is told of the access, in the range or elsewhere: of the text at `span`, on the line of `at`.
+    fn access(
+        &self,
+        access: &AccessFact,
+        span: Span,
+        at: u32,
+        expected: bool,
+        out: &mut Vec<Hint>,
+    ) -> bool {
         let label = match self.page.brief {
             true if expected || access.stride_text == "?" => None,
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
@@ -536,7 +544,6 @@ impl Remarks<'_> {
             false => text::is_wasteful(access).then(|| text::access_short(access)),
         };
         if let Some(label) = label.as_ref().filter(|_| self.is_wanted(span)) {
-            let at = span.end.saturating_sub(1);
             out.push(self.remark(at, label.clone(), Category::Access, span.start));
         }
         label.is_some()

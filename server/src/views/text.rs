@@ -82,7 +82,8 @@ pub fn access_short(access: &AccessFact) -> String {
 pub fn is_wasteful(access: &AccessFact) -> bool {
     access.bank_ways.is_some_and(|ways| ways > 1)
         || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
-            && matches!(access.space, Space::Global | Space::Generic))
+            && matches!(access.space, Space::Global | Space::Generic)
+            && access.most_sectors > access.ideal_sectors)
 }
 
 /// What is worth a word at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: nothing.
@@ -106,11 +107,11 @@ pub fn access_remark(access: &AccessFact, kernel: bool) -> Option<String> {
         _ if gathers => match access.sectors {
             Some(sectors) if sectors <= access.ideal_sectors => None,
             Some(sectors) => Some(format!("{}: {sectors} sectors", scattering(access))),
-            // Each lane touches sectors of its own at most.
-            None => {
-                let most = access.lanes * access.bytes.div_ceil(32).max(1);
-                Some(format!("{}: ≤ {most} sectors", scattering(access)))
-            }
+            None => Some(format!(
+                "{}: ≤ {} sectors",
+                scattering(access),
+                access.most_sectors
+            )),
         },
         _ => Some(access_short(access)),
     }
@@ -156,7 +157,12 @@ pub fn access_long(access: &AccessFact, warp_size: u32) -> String {
                     access.ideal_sectors
                 );
             }
-            None => text += &format!("; sectors not known, ideal {}", access.ideal_sectors),
+            None => {
+                text += &format!(
+                    "; at most {} sectors *(bound)*, ideal {}",
+                    access.most_sectors, access.ideal_sectors
+                );
+            }
         }
     }
     if let Some(ways) = access.bank_ways {

@@ -156,6 +156,7 @@ fn lines_and_banks_that_a_warp_touches_count() {
         stride_text: SmolStr::default(),
         sectors,
         ideal_sectors: 4,
+        most_sectors: 32,
         bank_ways: ways,
         wide_ways: None,
         granule: None,
