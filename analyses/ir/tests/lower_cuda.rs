@@ -3,7 +3,7 @@
 use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
-use lockstep_ir::{BindingKind, FunctionKind, Language, Op};
+use lockstep_ir::{BindingKind, FunctionKind, Language, Op, Space};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -720,4 +720,55 @@ fn a_barrier_of_the_library_is_waited_at() {
     let insts = kernel.module.functions[0].insts.values();
     let waits = insts.filter(|data| matches!(data.op, Op::Barrier(_)));
     assert_eq!(waits.count(), 2);
+}
+
+/// The spaces of a kernel's loads and stores, in order.
+fn spaces(source: &str) -> Vec<Space> {
+    let lowered = kernel(source);
+    let function = &lowered.module.functions[0];
+    let insts = function.layout.iter();
+    let insts = insts.flat_map(|&block| &function.blocks[block].insts);
+    insts
+        .filter_map(|&inst| match &function.insts[inst].op {
+            Op::Load(access) | Op::Store(access) => Some(access.space),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn accesses_through_generic_pointers_have_the_space_of_what_they_lead_to() {
+    use Space::{Generic, Global, Local, Shared};
+    let view = "struct View { int* data; int stride;
+        __device__ View(int* d, int s) : data(d), stride(s) {}
+        __device__ int& operator[](int i) { return data[i * stride]; } };\n";
+    let of = |body: &str| {
+        let text =
+            format!("{view}__global__ void k(int* p, int* q, int** table, int n) {{ {body} }}");
+        spaces(&text)
+    };
+    assert_eq!(of("View v(p, n); v[1] = v[2];"), [Global, Global]);
+    assert_eq!(
+        of("int* at = n > 3 ? p : q; View v(at, 1); v[0] = 1;"),
+        [Global]
+    );
+    let shared = "__shared__ int s[32]; ";
+    assert_eq!(
+        of(&format!("{shared} View v(s, 1); v[threadIdx.x] = 1;")),
+        [Shared]
+    );
+    let either = format!("{shared} int* at = n > 3 ? p : s; View v(at, 1); v[0] = 1;");
+    assert_eq!(of(&either), [Generic]);
+    // What is loaded may lead anywhere.
+    assert_eq!(of("View v(table[0], 1); v[0] = 1;"), [Global, Generic]);
+    // A loop that merges only what it began with.
+    let walk = "for (int* at = p; at != p + n; ++at) { View v(at, 1); v[0] = 1; }";
+    assert_eq!(of(walk), [Global]);
+    // What a kernel is given by value, and large, lies in constant memory; what it points to does not.
+    let large = format!(
+        "{view}struct Large {{ int* of[400]; }}; __global__ void k(Large l, int i) {{ View v(l.of[i], 1); v[0] = 1; }}"
+    );
+    assert_eq!(spaces(&large), [Space::Constant, Global]);
+    let own = "int own[64]; own[n] = 1; View v(own, 1); v[n] = 2; p[0] = own[n & 3];";
+    assert!(of(own).iter().all(|space| matches!(space, Local | Global)));
 }

@@ -48,6 +48,7 @@ pub mod resources;
 pub mod returns;
 pub mod root;
 pub mod skipped;
+mod spaces;
 pub mod speculate;
 pub mod stages;
 pub mod static_addresses;

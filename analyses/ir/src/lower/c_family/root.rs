@@ -274,6 +274,9 @@ fn attempts(
         if options.language == Language::Hlsl {
             resources::mark_non_uniform(&mut function);
         }
+        if options.language == Language::Cuda {
+            super::spaces::infer(&mut function);
+        }
         let said = Said {
             problems: cx.problems,
             assumed: cx.assumed,
