@@ -7,7 +7,7 @@ use crate::program;
 use crate::views::report::line_column;
 use codegen::machine;
 use codegen::pipeline::software::{self, Epilogue};
-use codegen::target::ia64::emit::{Emitted, Options, emit as emit_ia64, merged};
+use codegen::target::ia64::emit::{Emitted, Options, emit_items};
 use ir::lower::c_family::Lowered;
 use ir::{Loc, Module};
 use serde_json::{Value, json};
@@ -78,8 +78,9 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         true => "functions and variables",
         false => "functions",
     };
-    for (item, module) in &all {
-        let reasons = emit_ia64(module, epic, &options).err().unwrap_or_default();
+    let modules: Vec<&Module> = all.iter().map(|(_, module)| *module).collect();
+    let (refused, emitted) = emit_items(&modules, epic, &options);
+    for ((item, module), reasons) in all.iter().zip(refused) {
         if reasons.is_empty() {
             emitted_items.push((*item, *module));
         } else {
@@ -115,16 +116,6 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
             args.file.display(),
         );
     }
-    let module = merged(chosen.iter().map(|(_, module)| *module));
-    let emitted = match emit_ia64(&module, epic, &options) {
-        Ok(emitted) => emitted,
-        Err(reasons) => {
-            for reason in reasons {
-                eprintln!("{}: {}", args.file.display(), reason.reason);
-            }
-            return Ok(1);
-        }
-    };
     let text = match args.format {
         DataFormat::Text => emitted.text,
         DataFormat::Json => {

@@ -8,7 +8,8 @@
 
 use super::symbols::{plain, reference};
 use crate::refusal::{Refusal, Refused};
-use ir::{Function, Linkage, Loc, Module, Site, Space, SymbolData, SymbolKind};
+use ir::{Function, Linkage, Loc, Site, Space, SymbolData, SymbolKind};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use std::fmt::Write;
 
@@ -44,11 +45,11 @@ pub(super) fn unknown(function: &Function) -> Vec<Refused> {
         .collect()
 }
 
-/// The directives of everything that the functions of a module name and that this file defines.
-pub(super) fn data(module: &Module) -> String {
+/// The directives of everything that functions name and that this file defines.
+pub(super) fn data<'f>(functions: impl IntoIterator<Item = &'f Function>) -> String {
     let mut out = String::new();
-    let mut known: Vec<&SmolStr> = Vec::new();
-    for function in &module.functions {
+    let mut known: FxHashSet<&SmolStr> = FxHashSet::default();
+    for function in functions {
         for symbol in function.symbols.values() {
             let memory = symbol.kind == SymbolKind::Memory
                 && matches!(
@@ -61,8 +62,7 @@ pub(super) fn data(module: &Module) -> String {
                 continue;
             };
             // One of its names has its contents in every function.
-            if !known.contains(&&symbol.name) {
-                known.push(&symbol.name);
+            if known.insert(&symbol.name) {
                 object(function, symbol, size, &mut out);
             }
         }

@@ -106,36 +106,30 @@ pub struct Emitted {
     pub functions: Vec<Report>,
 }
 
-/// The name of a function in the text.
-pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
+/// The names of a module's functions in the text, each another.
+pub(super) fn names(module: &Module) -> Vec<SmolStr> {
     let plain = |name: &str| -> String {
+        let fits = |one: char| one.is_ascii_alphanumeric() || one == '_';
         let mut out: String = name
             .chars()
-            .map(|one| {
-                if one.is_ascii_alphanumeric() || one == '_' {
-                    one
-                } else {
-                    '_'
-                }
-            })
+            .map(|one| if fits(one) { one } else { '_' })
             .collect();
         if !out.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_') {
             out.insert(0, '_');
         }
         out
     };
-    let Some(function) = module.functions.get(number) else {
-        return "_".into();
+    let mut known: FxHashMap<String, usize> = FxHashMap::default();
+    let mut name = |function: &ir::Function| {
+        let name = plain(&function.name);
+        let before = known.entry(name.clone()).or_default();
+        *before += 1;
+        match *before - 1 {
+            0 => name.into(),
+            more => format_smolstr!("{name}_{more}"),
+        }
     };
-    let name = plain(&function.name);
-    let before = module.functions[..number]
-        .iter()
-        .filter(|one| plain(&one.name) == name)
-        .count();
-    match before {
-        0 => name.into(),
-        more => format_smolstr!("{name}_{more}"),
-    }
+    module.functions.iter().map(&mut name).collect()
 }
 
 /// The assembly of a verified module.
@@ -143,52 +137,97 @@ pub(crate) fn function_name(module: &Module, number: usize) -> SmolStr {
 /// # Errors
 /// Everything that has no form, with its place; nothing is emitted then.
 pub fn emit(module: &Module, machine: &Epic, options: &Options) -> Result<Emitted, Vec<Refused>> {
-    let mut writer = Writer::default();
-    let mut refused = Vec::new();
-    let mut functions = Vec::new();
-    writer.assembly.line("\t.text");
-    for (number, function) in module.functions.iter().enumerate() {
+    let whole = (0..module.functions.len()).collect();
+    let (mut refused, emitted) = emit_parts(module, &[whole], machine, options);
+    match refused.pop() {
+        Some(reasons) if !reasons.is_empty() => Err(reasons),
+        _ => Ok(emitted),
+    }
+}
+
+/// The assembly of several modules, the items of a file, as one text: functions that are the same are there once. Returns the
+/// reasons why a module is left out besides, by module: everything in it that has no form.
+pub fn emit_items(
+    modules: &[&Module],
+    machine: &Epic,
+    options: &Options,
+) -> (Vec<Vec<Refused>>, Emitted) {
+    let (module, parts) = super::merge::merge(modules.iter().copied());
+    emit_parts(&module, &parts, machine, options)
+}
+
+/// Emits those `parts` of a module that have a form, each some of its functions by number.
+fn emit_parts(
+    module: &Module,
+    parts: &[Vec<usize>],
+    machine: &Epic,
+    options: &Options,
+) -> (Vec<Vec<Refused>>, Emitted) {
+    let names = names(module);
+    let lower = |number: usize| {
+        let function = &module.functions[number];
         // Data alone.
         if function.layout.is_empty() {
-            refused.extend(super::data::unknown(function));
-            continue;
+            let unknown = super::data::unknown(function);
+            return match unknown.is_empty() {
+                true => Ok(None),
+                false => Err(unknown),
+            };
         }
         let own = Options {
             weights: options.weights.clone().filter(|_| number == 0),
             ..options.clone()
         };
-        let name = function_name(module, number);
-        match lowered(module, function, name, machine, &own) {
-            Ok(lowered) => functions.push(writer.function(lowered)),
-            Err(mut reasons) => refused.append(&mut reasons),
+        let lowered = lowered(module, number, &names, machine, &own)?;
+        match too_large(&lowered) {
+            Some(refused) => Err(vec![refused]),
+            None => Ok(Some(lowered)),
+        }
+    };
+    let mut all: Vec<_> = (0..module.functions.len()).map(lower).collect();
+    let refused: Vec<Vec<Refused>> = parts
+        .iter()
+        .map(|part| {
+            let reasons = part.iter().filter_map(|&number| all[number].as_ref().err());
+            reasons.flatten().cloned().collect()
+        })
+        .collect();
+    let mut chosen = Vec::new();
+    let mut known = vec![false; module.functions.len()];
+    for (part, reasons) in parts.iter().zip(&refused) {
+        for &number in part.iter().filter(|_| reasons.is_empty()) {
+            if !std::mem::replace(&mut known[number], true) {
+                chosen.push(number);
+            }
         }
     }
-    let data = super::data::data(module);
+    let mut writer = Writer::default();
+    writer.assembly.line("\t.text");
+    let mut functions = Vec::new();
+    for &number in &chosen {
+        if let Ok(Some(lowered)) = std::mem::replace(&mut all[number], Ok(None)) {
+            functions.push(writer.function(lowered));
+        }
+    }
+    let data = super::data::data(chosen.iter().map(|&number| &module.functions[number]));
     if !data.is_empty() {
         writer.assembly.line(data.trim_end_matches('\n'));
-    }
-    refused.extend(
-        functions
-            .iter()
-            .filter(|one| one.frame > MOST)
-            .map(|one| Refused {
-                reason: Refusal::Frame {
-                    bytes: one.frame,
-                    most: MOST,
-                },
-                loc: Loc::NONE,
-            }),
-    );
-    if !refused.is_empty() {
-        return Err(refused);
     }
     let packed = match options.bundles {
         true => writer.assembly.pack(machine, options.decisions),
         false => FxHashMap::default(),
     };
-    Ok(writer
-        .assembly
-        .print(&packed, &Rows::new(machine), functions))
+    let rows = Rows::new(machine);
+    (refused, writer.assembly.print(&packed, &rows, functions))
+}
+
+/// The reason why the frame of a function is no frame.
+fn too_large(lowered: &Lowered) -> Option<Refused> {
+    let bytes = Frame::of(&lowered.function, &lowered.allocation).bytes;
+    (bytes > MOST).then_some(Refused {
+        reason: Refusal::Frame { bytes, most: MOST },
+        loc: Loc::NONE,
+    })
 }
 
 /// What a function comes to, without its text.
@@ -206,25 +245,18 @@ pub struct Examined {
 /// so; the others are scheduled.
 #[must_use]
 pub fn examine(module: &Module, machine: &Epic, options: &Options) -> Examined {
-    let Some(source) = module.functions.first() else {
+    if module.functions.is_empty() {
         return Examined::default();
-    };
-    let name = function_name(module, 0);
-    match lowered(module, source, name, machine, options) {
-        Ok(lowered) => {
-            let bytes = Frame::of(&lowered.function, &lowered.allocation).bytes;
-            let refused = (bytes > MOST).then_some(Refused {
-                reason: Refusal::Frame { bytes, most: MOST },
-                loc: Loc::NONE,
-            });
-            Examined {
-                loops: lowered.loops,
-                fallen_back: lowered.fallen_back,
-                refused: refused.into_iter().collect(),
-            }
-        }
+    }
+    let names = names(module);
+    match lowered(module, 0, &names, machine, options) {
+        Ok(lowered) => Examined {
+            refused: too_large(&lowered).into_iter().collect(),
+            loops: lowered.loops,
+            fallen_back: lowered.fallen_back,
+        },
         Err(refused) => Examined {
-            loops: bounds(module, source, machine, options),
+            loops: bounds(module, &names, machine, options),
             fallen_back: None,
             refused,
         },
@@ -233,7 +265,7 @@ pub fn examine(module: &Module, machine: &Epic, options: &Options) -> Examined {
 
 fn bounds(
     module: &Module,
-    source: &ir::Function,
+    names: &[SmolStr],
     machine: &Epic,
     options: &Options,
 ) -> Vec<LoopReport> {
@@ -241,17 +273,23 @@ fn bounds(
         bounds: true,
         ..options.clone()
     };
-    let mut source = source.clone();
-    if options.contract {
-        super::contract::contract(&mut source);
-    }
-    super::prepare::prepare(&mut source, options.wraps);
-    let Ok(mut function) = select(module, &source, function_name(module, 0), &options) else {
+    let source = prepared(&module.functions[0], &options);
+    let Ok(mut function) = select(module, &source, (0, names), &options) else {
         return Vec::new();
     };
     allocate::simplify(&mut function);
     let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);
     pipeline_each(&mut function, machine, &wanted)
+}
+
+/// A function as selection takes it.
+fn prepared(source: &ir::Function, options: &Options) -> ir::Function {
+    let mut source = source.clone();
+    if options.contract {
+        super::contract::contract(&mut source);
+    }
+    super::prepare::prepare(&mut source, options.wraps);
+    source
 }
 
 /// One function on the machine's registers.
@@ -266,17 +304,13 @@ struct Lowered {
 
 fn lowered(
     module: &Module,
-    source: &ir::Function,
-    name: SmolStr,
+    number: usize,
+    names: &[SmolStr],
     machine: &Epic,
     options: &Options,
 ) -> Result<Lowered, Vec<Refused>> {
-    let mut source = source.clone();
-    if options.contract {
-        super::contract::contract(&mut source);
-    }
-    super::prepare::prepare(&mut source, options.wraps);
-    let mut function = select(module, &source, name, options)?;
+    let source = prepared(&module.functions[number], options);
+    let mut function = select(module, &source, (number, names), options)?;
     allocate::simplify(&mut function);
     let plain = function.clone();
     let wanted = |places: &[Loc]| request(&source.loops, places, options.pipeline);

@@ -5,7 +5,15 @@ use ir::Module;
 /// Several modules as one: functions that are the same are there once.
 #[must_use]
 pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
+    merge(modules).0
+}
+
+/// Returns the module, and for each given one the numbers that its functions have there.
+pub(super) fn merge<'m>(
+    modules: impl IntoIterator<Item = &'m Module>,
+) -> (Module, Vec<Vec<usize>>) {
     let mut out = Module::default();
+    let mut parts = Vec::new();
     for module in modules {
         let numbers: Vec<(u32, bool)> = module
             .functions
@@ -42,6 +50,7 @@ pub fn merged<'m>(modules: impl IntoIterator<Item = &'m Module>) -> Module {
                 }
             }
         }
+        parts.push(numbers.iter().map(|&(number, _)| number as usize).collect());
     }
-    out
+    (out, parts)
 }

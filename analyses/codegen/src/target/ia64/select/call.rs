@@ -21,7 +21,7 @@ enum Callee {
 
 impl Selector<'_> {
     pub(super) fn call_own(&mut self, data: &InstData, callee: u32) {
-        let name = super::super::emit::function_name(self.module, callee as usize);
+        let name = self.names[callee as usize].clone();
         let convention = &self.module.functions[callee as usize].convention;
         self.call_to(Callee::Name(name), &data.args, &data.results, convention);
     }

@@ -93,6 +93,8 @@ pub(super) struct Draft {
 
 pub(super) struct Selector<'m> {
     pub(super) module: &'m ir::Module,
+    /// The names of its functions in the text.
+    pub(super) names: &'m [SmolStr],
     pub(super) source: &'m ir::Function,
     pub(super) options: &'m Options,
     pub(super) out: Function,
@@ -125,24 +127,25 @@ pub(super) struct Selector<'m> {
     pub(super) refused: Vec<Refused>,
 }
 
-/// The function in machine operations.
+/// The function in machine operations. The pair: its number in the module, and the names of the module's functions.
 ///
 /// # Errors
 /// All operations without a form, with their places.
 pub fn select(
     module: &ir::Module,
     source: &ir::Function,
-    name: SmolStr,
+    (number, names): (usize, &[SmolStr]),
     options: &Options,
 ) -> Result<Function, Vec<Refused>> {
     let flow = ir::cfg::ControlFlow::new(source);
     let forest = ir::loops::LoopForest::new(&flow);
     let mut selector = Selector {
         module,
+        names,
         source,
         options,
         out: Function {
-            name,
+            name: names[number].clone(),
             ..Function::default()
         },
         drafts: Vec::new(),
