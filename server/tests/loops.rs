@@ -404,3 +404,40 @@ __INT64_TYPE__ f(size n, const half *a) {
     assert!(run.status.success(), "{}", errors(&run));
     assert_eq!(interval(&json(&run), "f").0, Some(1));
 }
+
+#[test]
+fn code_is_emitted_for_the_processor_that_is_named() {
+    let place = Place::new("processors");
+    let file = place.file("sums.c", SUMS);
+    let first = |more: &[&str]| {
+        let mut arguments = vec!["emit", file.as_str(), "--pipeline"];
+        arguments.extend(more);
+        let out = lockstep(&arguments);
+        assert!(out.status.success(), "{more:?}: {}", errors(&out));
+        let code = text(&out);
+        let (head, rest) = code.split_once('\n').expect("a first line");
+        (head.to_owned(), rest.to_owned())
+    };
+    let (head, usual) = first(&[]);
+    assert_eq!(head, "// ia64:itanium2, by default");
+    let (head, older) = first(&["--target", "ia64:itanium"]);
+    assert_eq!(head, "// ia64:itanium, by --target");
+    assert_ne!(usual, older);
+    let table = "kind = \"epic\"\nname = \"slow\"\nbase = \"itanium2\"\n[latency]\nload = 9\n";
+    let path = place.file("slow.machine.toml", table);
+    let (head, slow) = first(&["--machine", &path]);
+    assert_eq!(head, format!("// ia64:slow, by --machine {path}"));
+    assert_ne!(usual, slow);
+    // The project's settings count where nothing is named, and give way where something is.
+    place.file(
+        "lockstep.toml",
+        "processor = \"itanium\"\nmachine_file = \"slow.machine.toml\"\n",
+    );
+    let (head, own) = first(&[]);
+    assert!(head.starts_with("// ia64:slow, by the table "), "{head}");
+    assert_eq!(own, slow);
+    let (head, named) = first(&["--machine", "itanium2"]);
+    assert_eq!(head, "// ia64:itanium2, by --machine itanium2");
+    assert_eq!(named, usual);
+    assert_eq!(first(&["--target", "ia64:itanium"]).1, older);
+}

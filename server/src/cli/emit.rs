@@ -1,6 +1,8 @@
-//! `lockstep emit`: IA-64 assembly of functions, for `--target ia64:itanium2` or another of its processors.
+//! `lockstep emit`: IA-64 assembly of functions, for the processor that `--machine`, `--target`, a table of one's own or
+//! `lockstep.toml` names, in this order; the first line of the text says which.
 
 use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
+use crate::config::AnalysisConfig;
 use crate::db::{self, Database, File, Item};
 use crate::host;
 use crate::program;
@@ -18,23 +20,25 @@ use syntax::{FileId, ProblemKind};
 const DEFAULT: &str = "ia64:itanium2";
 
 pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
-    let target = args.analysis.target.as_deref().unwrap_or(DEFAULT);
-    let (architecture, name) = target.split_once(':').unwrap_or((target, "itanium2"));
-    let table = machine::named(name).filter(|_| architecture == "ia64");
-    let Some((table, epic)) = table
-        .as_ref()
-        .and_then(|table| Some((table, table.epic()?)))
-    else {
+    let named = args.analysis.target.as_deref().map(full);
+    if let Some(target) = named.as_deref().filter(|one| !is_processor(one)) {
         return Err(CliError::Usage(format!(
             "`{target}` is nothing that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are"
         )));
-    };
+    }
     let mut db = Database::default();
     let analysis = AnalysisArgs {
-        target: None,
+        target: named,
         ..args.analysis.clone()
     };
     let file = input::open(&mut db, &args.file, &analysis)?;
+    let table = db::processor(&db, file.settings(&db)).clone();
+    let Some(epic) = table.epic() else {
+        return Err(CliError::Usage(format!(
+            "`{}` is no processor that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are",
+            table.name
+        )));
+    };
     let chosen = chosen(&db, file, args.item.as_deref());
     let data = match args.item {
         Some(_) => Vec::new(),
@@ -117,7 +121,10 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         );
     }
     let text = match args.format {
-        DataFormat::Text => emitted.text,
+        DataFormat::Text => {
+            let origin = origin(args, file.settings(&db).analysis(&db));
+            format!("// ia64:{}, {origin}\n{}", table.name, emitted.text)
+        }
         DataFormat::Json => {
             let lines = lines(&db, file, &chosen, &emitted);
             let functions: Vec<Value> = emitted
@@ -141,6 +148,32 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         host::write(&args.output, text.as_bytes())?;
     }
     Ok(complete)
+}
+
+/// `ia64` alone is the usual processor.
+fn full(target: &str) -> String {
+    match target {
+        "ia64" => DEFAULT.to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+fn is_processor(target: &str) -> bool {
+    let name = target.strip_prefix("ia64:").unwrap_or(target);
+    machine::named(name).is_some_and(|table| table.epic().is_some())
+}
+
+/// Says who chose the processor.
+fn origin(args: &EmitArgs, analysis: &AnalysisConfig) -> String {
+    match (&args.analysis.machine, &args.analysis.target) {
+        (Some(machine), _) => format!("by --machine {machine}"),
+        (None, Some(_)) => "by --target".to_owned(),
+        (None, None) => match (&analysis.machine_file, &analysis.processor) {
+            (Some(path), _) => format!("by the table {}", path.display()),
+            (None, Some(_)) => "by `processor` in lockstep.toml".to_owned(),
+            (None, None) => "by default".to_owned(),
+        },
+    }
 }
 
 /// Says what breaks the grammar where code is wanted: in the chosen functions, and without a choice anywhere in the file,

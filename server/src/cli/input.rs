@@ -232,6 +232,9 @@ pub(crate) fn config_for(
     }
     if let Some(target) = &args.target {
         config::set_target(analysis, target).map_err(CliError::Usage)?;
+        if target.starts_with("ia64") {
+            analysis.machine_file = None;
+        }
     }
     if let Some(machine) = &args.machine {
         machine_named(analysis, machine)?;
@@ -251,6 +254,7 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
     }
     if codegen::machine::named(machine).is_some() {
         analysis.processor = Some(machine.into());
+        analysis.machine_file = None;
         return Ok(());
     }
     let path = std::path::absolute(machine)?;
