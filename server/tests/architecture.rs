@@ -72,7 +72,9 @@ fn passes_do_not_name_a_target() {
     let mut found = BTreeSet::new();
     for path in sources(&folder) {
         let is_pass = passes.iter().any(|pass| path.starts_with(pass));
-        if is_pass && code(&folder.join(&path)).contains("crate::target") {
+        // Tests beside a pass are no part of it, wherever they stand.
+        let is_test = path.to_string_lossy().ends_with("tests.rs");
+        if is_pass && !is_test && code(&folder.join(&path)).contains("crate::target") {
             found.insert(path.to_string_lossy().into_owned());
         }
     }

@@ -15,6 +15,7 @@
 //! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Intel, *Itanium Software Conventions and Runtime
 //! Architecture Guide*, chapter 5, for who preserves what.
 
+pub mod check;
 mod coalesce;
 mod hoist;
 mod jumps;
@@ -95,14 +96,23 @@ pub use jumps::jumps;
 ///
 /// # Errors
 /// Where a block whose cycles are decided needs more than there are, and where the frame is too large.
+///
+/// # Panics
+/// In debug builds, where `check` finds a violation.
 pub fn allocate(
     function: &mut Function,
     machine: &Epic,
     limits: &Limits,
 ) -> Result<Allocation, Refusal> {
+    let before = cfg!(debug_assertions).then(|| function.clone());
     let live = Liveness::of(function);
     let places = scan::scan(function, &live, machine, limits)?;
-    Ok(spill::rewrite(function, &places))
+    let allocation = spill::rewrite(function, &places);
+    if let Some(before) = before {
+        let verdict = check::check(&before, function, &allocation);
+        assert_eq!(verdict, Ok(()), "{}", function.name);
+    }
+    Ok(allocation)
 }
 
 #[cfg(test)]

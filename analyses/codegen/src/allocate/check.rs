@@ -1,0 +1,470 @@
+//! A checker of register allocation that shares no code with it: each read of the rewritten function finds, on every path,
+//! the value that the function on virtual registers reads there.
+//!
+//! ```text
+//! v1 = ld8 [v0]      r14 = ld8 [r32]                  r14 holds v1
+//! br.call f          adds r2 = .spill0, r12           r2 holds an address
+//!                    st8 [r2] = r14                   r14 and slot 0 hold v1
+//!                    br.call f                        slot 0 holds v1, r14 nothing any more
+//! v2 = add v1, v0    ...; r3 = ld8 [r2]; add r3, ..   r3 holds v1: the read is right
+//! ```
+//!
+//! A state says which values each location holds: virtual registers, and what the function itself put into a register
+//! that it names. A value that was never written is held everywhere. An operation under a predicate makes its location
+//! hold the value for certain where the old one was there, else under that predicate alone. States are intersected where
+//! paths meet. Stops: states only lose values, and a block is walked again when its state has lost some.
+//!
+//! Does not compare memory of the program, speculation or the cycles of pipelined loops, and takes the prologue's word that
+//! preserved registers are saved.
+//!
+//! Source: Fallin, *Cranelift, Part 3: Correctness in Register Allocation*, on regalloc2's checker; Intel, *Itanium Software
+//! Conventions and Runtime Architecture Guide*, chapter 5, for what a call preserves.
+
+mod align;
+mod insert;
+mod state;
+mod step;
+
+use super::Allocation;
+use crate::mir::describe::executed;
+use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
+use crate::mir::{Branch, Def, File, Reg};
+use align::Alignment;
+use insert::Fault;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use state::{CERTAIN, Entry, Held, State};
+use std::collections::BTreeSet;
+use std::fmt;
+use step::Step;
+
+/// Where a value can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Location {
+    Register(Reg),
+    /// So many bytes behind the first spilled value.
+    Spill(u32),
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Register(register) => write!(f, "{register}"),
+            Location::Spill(bytes) => write!(f, ".spill{bytes}"),
+        }
+    }
+}
+
+/// A difference between a function and what allocation made of it. Operations are counted in the function as it was given,
+/// where nothing else is said.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Violation {
+    #[error("{before} blocks became {after}")]
+    Blocks { before: u32, after: u32 },
+    /// The operation has no counterpart, or one in front of it has found a wrong one. The number of operations: there is a
+    /// branch too many, or one of any kind between cycles that are decided.
+    #[error("block {block}: operation {operation} cannot be found in the rewritten block")]
+    Unaligned { block: u32, operation: u32 },
+    #[error("block {block}, operation {operation}: v{} is not in {expected}", .register.0)]
+    Lost {
+        block: u32,
+        operation: u32,
+        register: Virtual,
+        expected: Location,
+    },
+    /// What the function itself put into a register was overwritten.
+    #[error("block {block}, operation {operation}: {register} does not hold what was put there")]
+    Overwritten {
+        block: u32,
+        operation: u32,
+        register: Reg,
+    },
+    /// Counted in the rewritten block.
+    #[error("block {block}, rewritten operation {operation}: stores to what is no spill slot")]
+    Store { block: u32, operation: u32 },
+    #[error("arrival {operation} is no move of an argument")]
+    Arrival { operation: u32 },
+    /// Outside the bytes of the frame for spilled registers, or misaligned.
+    #[error("a slot of {bytes} bytes at {offset} in {spilled} bytes of spilled registers")]
+    Slot {
+        offset: u32,
+        bytes: u32,
+        spilled: u32,
+    },
+    /// Of another file than the virtual register, of those that are never given, behind all that are given, or not where
+    /// it is pinned or passed on.
+    #[error("v{} cannot have {given}", .register.0)]
+    Given { register: Virtual, given: Reg },
+}
+
+/// Checks in the manner of regalloc2's checker that `after`, with the registers of `allocation`, computes what `before` does.
+///
+/// # Errors
+/// The first violation that is found.
+pub fn check(
+    before: &Function,
+    after: &Function,
+    allocation: &Allocation,
+) -> Result<(), Violation> {
+    let checker = Checker::new(before, after, allocation)?;
+    checker.given()?;
+    checker.run()
+}
+
+/// Places for every register, by file.
+const REGISTERS: usize = 7 * 128;
+/// The forms in which a slot holds a value: as `st8`, `st8.spill` and `stf.spill` write it.
+const FORMS: usize = 3;
+/// Registers that belong to the caller, and that no prologue saves.
+const PRESERVED: [Reg; 11] = [
+    Reg::general(4),
+    Reg::general(5),
+    Reg::general(6),
+    Reg::general(7),
+    Reg::general(12),
+    Reg::general(13),
+    Reg::branch(1),
+    Reg::branch(2),
+    Reg::branch(3),
+    Reg::branch(4),
+    Reg::branch(5),
+];
+fn index(register: Reg) -> usize {
+    register.file as usize * 128 + usize::from(register.number)
+}
+
+struct Checker<'a> {
+    before: &'a Function,
+    after: &'a Function,
+    allocation: &'a Allocation,
+    /// How many virtual registers were given.
+    virtuals: u32,
+    /// By register: it has a value of its own.
+    watched: Vec<bool>,
+    /// By virtual register: a block may read it before it writes it.
+    exposed: Vec<bool>,
+    /// Of spill slots, ascending.
+    offsets: Vec<u32>,
+    /// Registers that a call may change, that are renamed by a rotation.
+    scratch: Vec<Reg>,
+    rotating: Vec<Reg>,
+}
+
+impl<'a> Checker<'a> {
+    fn new(
+        before: &'a Function,
+        after: &'a Function,
+        allocation: &'a Allocation,
+    ) -> Result<Checker<'a>, Violation> {
+        let virtuals = before.registers.len() as u32;
+        let (old, new) = (before.blocks.len() as u32, after.blocks.len() as u32);
+        if old != new {
+            return Err(Violation::Blocks {
+                before: old,
+                after: new,
+            });
+        }
+        let mut watched = vec![false; REGISTERS];
+        let named = |function: &'a Function| function.blocks.iter().flat_map(|it| &it.operations);
+        let pinned = before.pinned.iter().map(|it| it.1);
+        let fixed = named(before)
+            .flat_map(|it| it.targets.iter().chain(&it.sources))
+            .filter_map(|operand| match operand.name() {
+                Some(Name::Fixed(register)) => Some(register),
+                _ => None,
+            });
+        for register in fixed
+            .chain(pinned)
+            .chain([Reg::general(1), Reg::branch(0)])
+            .chain(PRESERVED)
+        {
+            watched[index(register)] = !register.is_constant();
+        }
+        let offsets: BTreeSet<u32> = named(after)
+            .chain(&allocation.arrivals)
+            .flat_map(|it| &it.sources)
+            .filter_map(|operand| match operand {
+                Operand::Frame(FrameOffset::Spill(offset)) => Some(*offset),
+                _ => None,
+            })
+            .collect();
+        // The callee may change its arguments.
+        let outputs = before.outputs.first().map_or(128, |output| {
+            allocation.registers[output.0 as usize].number.max(32)
+        });
+        let scratch = [1..4, 8..12, 14..32, outputs..128]
+            .into_iter()
+            .flatten()
+            .map(Reg::general)
+            .chain([6..16, 32..128].into_iter().flatten().map(Reg::float))
+            .chain((6..16).map(Reg::predicate))
+            .chain([0, 6, 7].map(Reg::branch));
+        let rotating = (32 + before.rotating.general).min(128) as u8;
+        let rotating = (32..rotating)
+            .map(Reg::general)
+            .chain((32..128).map(Reg::float))
+            .chain((16..64).map(Reg::predicate));
+        Ok(Checker {
+            before,
+            after,
+            allocation,
+            virtuals,
+            watched,
+            exposed: exposed(before),
+            offsets: offsets.into_iter().collect(),
+            scratch: scratch.collect(),
+            rotating: rotating.collect(),
+        })
+    }
+
+    /// The registers that were given are ones that may be.
+    fn given(&self) -> Result<(), Violation> {
+        let (after, allocation) = (self.after, self.allocation);
+        let given = |register: Virtual| allocation.registers[register.0 as usize];
+        let outputs: Vec<Virtual> = self.before.outputs.clone();
+        let behind = outputs.first().map(|&first| given(first));
+        for (&register, slot) in outputs.iter().zip(0..) {
+            let first = behind.map_or(0, |first| first.number);
+            let is_next = given(register) == Reg::general(first + slot);
+            if !is_next || u32::from(first) < allocation.stacked {
+                let given = given(register);
+                return Err(Violation::Given { register, given });
+            }
+        }
+        let operations = after.blocks.iter().flat_map(|it| &it.operations);
+        for register in operations.flat_map(Operation::virtual_registers) {
+            let (place, file) = (given(register), after.file(register));
+            let number = place.number;
+            let may = match file {
+                _ if outputs.contains(&register) => true,
+                _ if place.file != file => false,
+                _ if place.is_constant() => true,
+                File::General => {
+                    !matches!(number, 1 | 4..=7 | 12 | 13)
+                        && (number < 32 || u32::from(number) < allocation.stacked)
+                }
+                File::Branch => !matches!(number, 1..=5),
+                _ => true,
+            };
+            if !may || self.before.place(register).is_some_and(|pin| pin != place) {
+                let given = place;
+                return Err(Violation::Given { register, given });
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&self) -> Result<(), Violation> {
+        let count = self.before.blocks.len();
+        let values = self.virtuals as usize + REGISTERS;
+        let mut state = State {
+            virtuals: self.virtuals,
+            contents: vec![SmallVec::new(); REGISTERS + FORMS * self.offsets.len()],
+            places: vec![SmallVec::new(); values],
+            written: vec![0; (self.virtuals as usize).div_ceil(64)],
+            known: FxHashMap::default(),
+            guarded: FxHashMap::default(),
+        };
+        let mut entries: Vec<Option<Entry>> = vec![None; count];
+        let mut alignments: Vec<Option<Alignment>> = vec![None; count];
+        let mut work = BTreeSet::new();
+        self.arrive(&mut state)?;
+        if count > 0 {
+            entries[0] = Some(self.leave(&state));
+            work.insert(0);
+        }
+        while let Some(block) = work.pop_first() {
+            let at = block as usize;
+            let Some(entry) = &entries[at] else {
+                continue;
+            };
+            state.load(entry);
+            let alignment = match alignments[at].take() {
+                Some(alignment) => alignment,
+                None => self.align(block)?,
+            };
+            for (target, leaving) in self.walk(block, &alignment, &mut state)? {
+                let there = &mut entries[target as usize];
+                let changed = match there {
+                    Some(there) => there.meet(&leaving, self.virtuals),
+                    None => {
+                        *there = Some(leaving);
+                        true
+                    }
+                };
+                if changed {
+                    work.insert(target);
+                }
+            }
+            alignments[at] = Some(alignment);
+        }
+        Ok(())
+    }
+
+    /// The start of the function: arguments arrive and are moved.
+    fn arrive(&self, state: &mut State) -> Result<(), Violation> {
+        for register in (0..REGISTERS).filter(|&it| self.watched[it]) {
+            let value = self.virtuals + register as u32;
+            let guard = CERTAIN;
+            state.put(register, Held { value, guard });
+        }
+        for (parameter, place) in self.before.arriving() {
+            state.mark(parameter.0);
+            if let Some(place) = place {
+                let (value, guard) = (parameter.0, CERTAIN);
+                state.put(index(place), Held { value, guard });
+            }
+        }
+        for (number, operation) in (0..).zip(&self.allocation.arrivals) {
+            self.insert(state, operation).map_err(|fault| match fault {
+                Fault::Slot(violation) => violation,
+                Fault::Store | Fault::Branch => Violation::Arrival { operation: number },
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What a block leaves to the next.
+    fn leave(&self, state: &State) -> Entry {
+        let mut held = Vec::new();
+        for (location, contents) in (0..).zip(&state.contents) {
+            let from = held.len();
+            for one in contents {
+                let own = one.value < self.virtuals && !self.exposed[one.value as usize];
+                if !own {
+                    held.push((location, one.value, one.guard));
+                }
+            }
+            held[from..].sort_unstable();
+        }
+        Entry {
+            held,
+            written: state.written.clone(),
+        }
+    }
+
+    /// Goes through a block; what it leaves to which others.
+    fn walk(
+        &self,
+        block: u32,
+        alignment: &Alignment,
+        state: &mut State,
+    ) -> Result<Vec<(u32, Entry)>, Violation> {
+        let (old, new) = (
+            &self.before.blocks[block as usize].operations,
+            &self.after.blocks[block as usize].operations,
+        );
+        let mut out = Vec::new();
+        // Registers that the function wrote by name since the last call.
+        let mut by_name: Vec<Reg> = Vec::new();
+        for (now, counterpart) in (0..).zip(alignment) {
+            let operation = &new[now as usize];
+            let Some(number) = *counterpart else {
+                self.insert(state, operation).map_err(|fault| match fault {
+                    Fault::Slot(violation) => violation,
+                    Fault::Store => Violation::Store {
+                        block,
+                        operation: now,
+                    },
+                    Fault::Branch => Violation::Unaligned {
+                        block,
+                        operation: old.len() as u32,
+                    },
+                })?;
+                continue;
+            };
+            let step = Step {
+                checker: self,
+                block,
+                number,
+                before: &old[number as usize],
+                after: operation,
+            };
+            step.reads(state)?;
+            step.passes_on(state, &mut by_name)?;
+            step.writes(state);
+            step.leaves_frame(state);
+            let targets = operation
+                .sources
+                .iter()
+                .filter_map(|operand| match operand {
+                    Operand::Block(target) => Some(*target),
+                    _ => None,
+                });
+            out.extend(targets.map(|target| (target, self.leave(state))));
+        }
+        let goes_on = !old.last().is_some_and(|last| {
+            last.predicate.is_none() && matches!(last.branch(), Some(Branch::Jump | Branch::Return))
+        });
+        let next = block + 1;
+        if goes_on && (next as usize) < self.before.blocks.len() {
+            out.push((next, self.leave(state)));
+        }
+        Ok(out)
+    }
+
+    fn register(&self, name: Name) -> Reg {
+        match name {
+            Name::Virtual(register) => self.allocation.registers[register.0 as usize],
+            Name::Fixed(register) => register,
+        }
+    }
+    fn register_of(&self, operand: &Operand) -> Option<Reg> {
+        operand.name().map(|name| self.register(name))
+    }
+    /// The value of a register of `before`; none of constants.
+    fn value(&self, name: Name) -> Option<u32> {
+        let fixed = |register: Reg| {
+            let watched = self.watched[index(register)];
+            watched.then(|| self.virtuals + index(register) as u32)
+        };
+        match name {
+            Name::Virtual(register) => match self.before.place(register) {
+                Some(place) => fixed(place),
+                None => Some(register.0),
+            },
+            Name::Fixed(register) => fixed(register),
+        }
+    }
+    fn written(&self, operation: &Operation) -> Option<Vec<Def>> {
+        let register = |register: Virtual| self.allocation.registers[register.0 as usize];
+        executed(operation, &register).ok().map(|inst| inst.defs)
+    }
+    /// A register changes by what `before` does, too.
+    fn changed(&self, state: &mut State, register: Reg) {
+        let location = index(register);
+        state.clear(location);
+        if self.watched[location] {
+            let (value, guard) = (self.virtuals + location as u32, CERTAIN);
+            state.define(location, Held { value, guard });
+        }
+    }
+}
+
+/// Virtual registers that some block may read, or keep in part, before it writes them for certain.
+fn exposed(function: &Function) -> Vec<bool> {
+    let mut out = vec![false; function.registers.len()];
+    // The last block that wrote it for certain, counted from 1.
+    let mut certain = vec![0u32; function.registers.len()];
+    for (number, block) in (1..).zip(&function.blocks) {
+        for operation in &block.operations {
+            let kept = operation.writes().filter(|_| !operation.is_certain());
+            for register in operation.reads().chain(kept) {
+                out[register.0 as usize] |= certain[register.0 as usize] != number;
+            }
+            if operation.is_certain() {
+                for register in operation.writes() {
+                    certain[register.0 as usize] = number;
+                }
+            }
+        }
+    }
+    for output in &function.outputs {
+        out[output.0 as usize] = true;
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

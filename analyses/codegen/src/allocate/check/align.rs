@@ -1,0 +1,99 @@
+//! Finds the operations of a block in its rewritten form; the others were inserted.
+//!
+//! ```text
+//! v2 = add v1, v0        adds r2 = .spill0, r12         inserted
+//!                        ld8 r3 = [r2]                  inserted
+//!                        v2 = add r3, v0                operation 0
+//! ```
+//!
+//! In order, each by the first that has its shape; one pass. What stands between the address of a spill slot and the access
+//! to it is no candidate.
+
+use super::{Checker, Violation};
+use crate::mir::function::{FrameOffset, Name, Operand, Operation, Virtual};
+
+/// The counterpart of an operation of the rewritten block, `None`: it was inserted.
+pub(super) type Alignment = Vec<Option<u32>>;
+
+impl Checker<'_> {
+    /// Finds the operations of a block in its rewritten form, in order. What stands between the address of a spill slot and
+    /// the access to it is no candidate.
+    pub(super) fn align(&self, block: u32) -> Result<Alignment, Violation> {
+        let (old, new) = (
+            &self.before.blocks[block as usize].operations,
+            &self.after.blocks[block as usize].operations,
+        );
+        let decided = !self.after.blocks[block as usize].cycles.is_empty();
+        let mut out = Vec::with_capacity(new.len());
+        let mut next = 0;
+        let mut skipped = 0;
+        for (at, operation) in new.iter().enumerate() {
+            if at >= skipped && is_slot_address(operation) {
+                skipped = at + self.stretch(&new[at..]);
+            }
+            let counterpart = old
+                .get(next)
+                .filter(|given| at >= skipped && self.is_counterpart(given, operation));
+            out.push(counterpart.map(|_| next as u32));
+            next += usize::from(counterpart.is_some());
+        }
+        if next < old.len() || (decided && new.len() != old.len()) {
+            let operation = next as u32;
+            return Err(Violation::Unaligned { block, operation });
+        }
+        Ok(out)
+    }
+
+    /// How many operations belong to an access to a spill slot, beginning with its address.
+    fn stretch(&self, operations: &[Operation]) -> usize {
+        let register = self.register_of(&operations[0].targets[0]);
+        for (at, operation) in operations.iter().enumerate().skip(1) {
+            let mut operands = operation.targets.iter().chain(&operation.sources);
+            let accesses = operands
+                .any(|it| matches!(it, Operand::Address(_)) && self.register_of(it) == register);
+            if accesses {
+                return at + 1;
+            }
+            let mut targets = operation.targets.iter();
+            let mut named = operation.virtual_registers();
+            if targets.any(|it| self.register_of(it) == register)
+                || named.any(|it| it.0 < self.virtuals)
+            {
+                return 1;
+            }
+        }
+        1
+    }
+
+    fn is_counterpart(&self, given: &Operation, now: &Operation) -> bool {
+        let is_new = |register: Virtual| register.0 >= self.virtuals;
+        let name = |one: Name, other: Name| match (one, other) {
+            (Name::Virtual(one), Name::Virtual(other)) => one == other || is_new(other),
+            (Name::Virtual(one), Name::Fixed(other)) => self.before.file(one) == other.file,
+            (one, other) => one == other,
+        };
+        let operand = |(one, other): (&Operand, &Operand)| match (one, other) {
+            (Operand::Register(one), Operand::Register(other))
+            | (Operand::Address(one), Operand::Address(other)) => name(*one, *other),
+            (one, other) => one == other,
+        };
+        let predicate = match (given.predicate, now.predicate) {
+            (Some(one), Some(other)) => one == other || is_new(other),
+            (one, other) => one == other,
+        };
+        predicate
+            && given.mnemonic == now.mnemonic
+            && given.memory == now.memory
+            && given.targets.len() == now.targets.len()
+            && given.sources.len() == now.sources.len()
+            && given.targets.iter().zip(&now.targets).all(operand)
+            && given.sources.iter().zip(&now.sources).all(operand)
+    }
+}
+
+pub(super) fn is_slot_address(operation: &Operation) -> bool {
+    matches!(
+        operation.sources.first(),
+        Some(Operand::Frame(FrameOffset::Spill(_)))
+    ) && matches!(operation.targets[..], [Operand::Register(_)])
+}

@@ -1,0 +1,177 @@
+//! The values that locations hold, at the start of a block and inside one.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The guard of what is held whatever any predicate is.
+pub(super) const CERTAIN: u32 = u32::MAX;
+
+/// A value in a location. Values are numbers: of virtual registers, behind them of registers that the function names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Held {
+    pub(super) value: u32,
+    /// The value of the predicate under which it is there, or `CERTAIN`.
+    pub(super) guard: u32,
+}
+
+/// What the checker itself knows of a register, inside a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    Spill(u32),
+    Argument(i64),
+    Zero,
+}
+
+/// The state at the start of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    /// Location, value and guard, ascending.
+    pub(super) held: Vec<(u32, u32, u32)>,
+    /// Virtual registers that are written on some path from the start.
+    pub(super) written: Vec<u64>,
+}
+
+pub(super) fn has(set: &[u64], one: u32) -> bool {
+    set[one as usize / 64] >> (one % 64) & 1 != 0
+}
+
+impl Entry {
+    /// Whether anything can be in the place of this value.
+    pub(super) fn is_undefined(&self, value: u32, virtuals: u32) -> bool {
+        value < virtuals && !has(&self.written, value)
+    }
+
+    /// Keeps what both hold; whether that is less than before.
+    pub(super) fn meet(&mut self, other: &Entry, virtuals: u32) -> bool {
+        let mut held = Vec::with_capacity(self.held.len());
+        let (mut left, mut right) = (
+            self.held.iter().copied().peekable(),
+            other.held.iter().copied().peekable(),
+        );
+        loop {
+            let key = |one: Option<&(u32, u32, u32)>| one.map(|one| (one.0, one.1));
+            let only_left = match (key(left.peek()), key(right.peek())) {
+                (None, None) => break,
+                (Some(one), Some(two)) if one == two => {
+                    let (one, two) = (left.next(), right.next());
+                    let Some(((location, value, guard), (.., second))) = one.zip(two) else {
+                        break;
+                    };
+                    match (guard, second) {
+                        (one, two) if one == two => held.push((location, value, one)),
+                        (CERTAIN, one) | (one, CERTAIN) => held.push((location, value, one)),
+                        _ => {}
+                    }
+                    continue;
+                }
+                (Some(one), Some(two)) => one < two,
+                (one, _) => one.is_some(),
+            };
+            let (side, absent) = match only_left {
+                true => (left.next(), other),
+                false => (right.next(), &*self),
+            };
+            held.extend(side.filter(|one| absent.is_undefined(one.1, virtuals)));
+        }
+        let mut written = self.written.clone();
+        for (word, more) in written.iter_mut().zip(&other.written) {
+            *word |= more;
+        }
+        let changed = held != self.held || written != self.written;
+        (self.held, self.written) = (held, written);
+        changed
+    }
+}
+
+/// The state inside a block.
+pub(super) struct State {
+    pub(super) virtuals: u32,
+    /// By location.
+    pub(super) contents: Vec<SmallVec<[Held; 2]>>,
+    /// By value: the locations that hold it.
+    pub(super) places: Vec<SmallVec<[u32; 2]>>,
+    pub(super) written: Vec<u64>,
+    pub(super) known: FxHashMap<usize, Known>,
+    /// By predicate: locations that may hold something under it.
+    pub(super) guarded: FxHashMap<u32, Vec<u32>>,
+}
+
+impl State {
+    pub(super) fn clear(&mut self, location: usize) {
+        for held in std::mem::take(&mut self.contents[location]) {
+            self.places[held.value as usize].retain(|place| *place != location as u32);
+        }
+        self.known.remove(&location);
+    }
+    pub(super) fn forget(&mut self, value: u32) {
+        for place in std::mem::take(&mut self.places[value as usize]) {
+            self.contents[place as usize].retain(|held| held.value != value);
+        }
+    }
+    pub(super) fn put(&mut self, location: usize, held: Held) {
+        self.contents[location].push(held);
+        self.places[held.value as usize].push(location as u32);
+        if held.guard != CERTAIN {
+            let guarded = self.guarded.entry(held.guard).or_default();
+            guarded.push(location as u32);
+        }
+    }
+    /// A predicate is written: what was held under its old value is lost.
+    pub(super) fn reguard(&mut self, predicate: u32) {
+        for place in self.guarded.remove(&predicate).unwrap_or_default() {
+            let places = &mut self.places;
+            self.contents[place as usize].retain(|held| {
+                let stays = held.guard != predicate;
+                if !stays {
+                    places[held.value as usize].retain(|one| *one != place);
+                }
+                stays
+            });
+        }
+    }
+    /// Puts this and nothing else into a location.
+    pub(super) fn fill(&mut self, location: usize, contents: SmallVec<[Held; 2]>) {
+        self.clear(location);
+        for held in contents {
+            self.put(location, held);
+        }
+    }
+    /// A value is written anew, and only there.
+    pub(super) fn define(&mut self, location: usize, held: Held) {
+        self.forget(held.value);
+        self.reguard(held.value);
+        self.put(location, held);
+        self.mark(held.value);
+    }
+    pub(super) fn mark(&mut self, value: u32) {
+        if value < self.virtuals {
+            self.written[value as usize / 64] |= 1 << (value % 64);
+        }
+    }
+    pub(super) fn is_undefined(&self, value: u32) -> bool {
+        value < self.virtuals && !has(&self.written, value)
+    }
+    pub(super) fn guard_of(&self, location: usize, value: u32) -> Option<u32> {
+        let mut held = self.contents[location].iter();
+        held.find(|held| held.value == value).map(|held| held.guard)
+    }
+    pub(super) fn holds(&self, location: usize, value: u32, guard: Option<u32>) -> bool {
+        self.is_undefined(value)
+            || self
+                .guard_of(location, value)
+                .is_some_and(|under| under == CERTAIN || Some(under) == guard)
+    }
+    pub(super) fn load(&mut self, entry: &Entry) {
+        for location in 0..self.contents.len() {
+            if !self.contents[location].is_empty() {
+                self.clear(location);
+            }
+        }
+        self.known.clear();
+        self.guarded.clear();
+        self.written.clone_from(&entry.written);
+        for &(location, value, guard) in &entry.held {
+            self.put(location as usize, Held { value, guard });
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! An operation of the function as it was given: its reads find their values, and its writes change the state.
+
+use super::state::{CERTAIN, Held, State};
+use super::{Checker, Location, PRESERVED, Violation, index};
+use crate::mir::function::{Name, Operand, Operation};
+use crate::mir::{Branch, File, Parallel, Reg};
+use isa::ia64::Opcode;
+use smallvec::SmallVec;
+
+/// An operation of `before` and its counterpart.
+pub(super) struct Step<'a> {
+    pub(super) checker: &'a Checker<'a>,
+    pub(super) block: u32,
+    pub(super) number: u32,
+    pub(super) before: &'a Operation,
+    pub(super) after: &'a Operation,
+}
+
+impl Step<'_> {
+    /// A value of `before` is in the register that `after` reads.
+    pub(super) fn expect(
+        &self,
+        state: &State,
+        name: Name,
+        register: Reg,
+        guard: Option<u32>,
+    ) -> Result<(), Violation> {
+        let Some(value) = self.checker.value(name) else {
+            return Ok(());
+        };
+        if state.holds(index(register), value, guard) {
+            return Ok(());
+        }
+        let (block, operation) = (self.block, self.number);
+        Err(match name {
+            Name::Virtual(name) => Violation::Lost {
+                block,
+                operation,
+                register: name,
+                expected: Location::Register(register),
+            },
+            Name::Fixed(register) => Violation::Overwritten {
+                block,
+                operation,
+                register,
+            },
+        })
+    }
+
+    pub(super) fn guard(&self) -> Option<u32> {
+        let predicate = self.before.predicate?;
+        self.checker.value(Name::Virtual(predicate))
+    }
+
+    pub(super) fn reads(&self, state: &State) -> Result<(), Violation> {
+        let register = |name| self.checker.register(name);
+        if let (Some(given), Some(now)) = (self.before.predicate, self.after.predicate) {
+            let (given, now) = (Name::Virtual(given), Name::Virtual(now));
+            self.expect(state, given, register(now), None)?;
+        }
+        let addresses = |it: &&Operand| matches!(it, Operand::Address(_));
+        let given = self.before.sources.iter();
+        let given = given.chain(self.before.targets.iter().filter(addresses));
+        let now = self.after.sources.iter();
+        let now = now.chain(self.after.targets.iter().filter(addresses));
+        for (given, now) in given.zip(now) {
+            if let (Some(given), Some(now)) = (given.name(), now.name()) {
+                self.expect(state, given, register(now), self.guard())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Arguments and results are where the function put them when control goes to another.
+    pub(super) fn passes_on(
+        &self,
+        state: &mut State,
+        by_name: &mut Vec<Reg>,
+    ) -> Result<(), Violation> {
+        let kind = self.before.branch();
+        if matches!(kind, Some(Branch::Call | Branch::Return)) {
+            let passed = |it: &Reg| match it.file {
+                File::General => matches!(it.number, 8..=11),
+                File::Float => matches!(it.number, 8..=15),
+                _ => false,
+            };
+            // The global pointer is the caller's again when it goes on.
+            let pointer = (kind == Some(Branch::Call)).then_some(Reg::general(1));
+            let always = PRESERVED.iter().chain(&pointer);
+            for &register in by_name.iter().filter(|it| passed(it)).chain(always) {
+                self.expect(state, Name::Fixed(register), register, self.guard())?;
+            }
+            by_name.clear();
+        }
+        if kind == Some(Branch::Call) {
+            for &output in &self.checker.before.outputs {
+                let name = Name::Virtual(output);
+                let register = self.checker.register(name);
+                self.expect(state, name, register, self.guard())?;
+            }
+        }
+        let targets = self.before.targets.iter();
+        by_name.extend(targets.filter_map(|target| match target {
+            Operand::Register(Name::Fixed(register)) => Some(*register),
+            _ => None,
+        }));
+        Ok(())
+    }
+
+    pub(super) fn writes(&self, state: &mut State) {
+        let checker = self.checker;
+        let defs = checker.written(self.after);
+        let guard = self.guard();
+        let base = self.before.stepped().zip(self.after.stepped());
+        let targets = self.before.targets.iter().zip(&self.after.targets);
+        let targets = targets.filter_map(|(given, now)| match (given, now) {
+            (Operand::Register(given), Operand::Register(now)) => Some((*given, *now)),
+            _ => None,
+        });
+        let mut written: SmallVec<[(usize, Option<Held>); 3]> = SmallVec::new();
+        let mut values: SmallVec<[u32; 3]> = SmallVec::new();
+        for (given, now) in targets.chain(base) {
+            let register = checker.register(now);
+            let location = index(register);
+            let Some(value) = checker.value(given) else {
+                continue;
+            };
+            values.push(value);
+            if register.is_constant() {
+                continue;
+            }
+            let def = defs.iter().flatten().find(|def| def.register == register);
+            let parallel = def.is_some_and(|def| def.parallel != Parallel::Alone);
+            let always = def.is_some_and(|def| def.always) || guard.is_none();
+            let old = match state.is_undefined(value) {
+                true => Some(CERTAIN),
+                false => state.guard_of(location, value),
+            };
+            let under = match (parallel, always, old) {
+                (false, true, _) | (_, _, Some(CERTAIN)) => Some(CERTAIN),
+                (false, false, _) => guard,
+                (true, false, Some(under)) if Some(under) == guard => guard,
+                (true, ..) => None,
+            };
+            let held = under.map(|guard| Held { value, guard });
+            written.push((location, held));
+        }
+        for def in defs.iter().flatten() {
+            if !written.iter().any(|it| it.0 == index(def.register)) {
+                checker.changed(state, def.register);
+            }
+        }
+        for &(location, _) in &written {
+            state.clear(location);
+        }
+        for &value in &values {
+            state.forget(value);
+            state.reguard(value);
+            state.mark(value);
+        }
+        for &(location, held) in &written {
+            // The predicate is another one from here on.
+            let held = held.filter(|held| !values.contains(&held.guard));
+            state.clear(location);
+            if let Some(held) = held {
+                state.define(location, held);
+            }
+        }
+    }
+
+    /// A call and a rotation change registers that they do not name.
+    pub(super) fn leaves_frame(&self, state: &mut State) {
+        let checker = self.checker;
+        let registers = match self.before.branch() {
+            Some(Branch::Call) => &checker.scratch,
+            Some(Branch::CountedRotating | Branch::WhileRotating) => &checker.rotating,
+            _ if self.before.opcode() == Opcode::Clrrrb => &checker.rotating,
+            _ => return,
+        };
+        for &register in registers {
+            checker.changed(state, register);
+        }
+        if self.before.branch() == Some(Branch::Call) {
+            // The next call may have fewer arguments.
+            for output in &checker.before.outputs {
+                state.forget(output.0);
+                state.written[output.0 as usize / 64] &= !(1 << (output.0 % 64));
+            }
+        }
+    }
+}
