@@ -114,6 +114,7 @@ fn names_that_do_not_exist_are_errors_that_list_the_others() {
             &["itanium", "ia64:itanium2"],
         ),
         (&["emit", &c, "--target", "sm_80"], &["ia64:itanium2"]),
+        (&["emit", &c, "--machine", "sm_80"], &["ia64:itanium2"]),
         (&["check", &cuda, "--target", "sm_81"], &targets),
         (&["check", &cuda, "--machine", "sm_81"], &["machine list"]),
         (&["code", &cuda, "--target", "ia64:sm_80"], &targets),

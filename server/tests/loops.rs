@@ -440,4 +440,5 @@ fn code_is_emitted_for_the_processor_that_is_named() {
     assert_eq!(head, "// ia64:itanium2, by --machine itanium2");
     assert_eq!(named, usual);
     assert_eq!(first(&["--target", "ia64:itanium"]).1, older);
+    assert_eq!(first(&["--target", "itanium2"]).1, usual);
 }

@@ -677,7 +677,6 @@ pub(crate) fn stride_text(
     engine.form_text(&coefficient, block, wanted)
 }
 
-/// The array or pointer that an address is computed from.
 /// Returns the pointer that an address is an offset from.
 fn pointer(function: &Function, address: Value) -> Value {
     let mut at = address;
@@ -708,11 +707,15 @@ fn object(function: &Function, pointer: Value) -> Option<&ir::SymbolData> {
 /// of the object, wherever in a sector that begins.
 fn most_sectors(function: &Function, address: Value, lanes: u32, bytes: u32) -> u32 {
     let sector = SECTOR as u32;
-    let all = lanes * (bytes.div_ceil(sector).max(1) + u32::from(!bytes.is_power_of_two()));
-    let size = object(function, pointer(function, address)).and_then(|object| object.size);
-    size.map_or(all, |size| all.min((size + sector - 2) / sector + 1))
+    let each = bytes.div_ceil(sector).max(1) + u32::from(!bytes.is_power_of_two());
+    let all = lanes.saturating_mul(each);
+    let object = object(function, pointer(function, address));
+    // An array of no size is declared without one.
+    let size = object.and_then(|object| object.size.filter(|&size| size > 0));
+    size.map_or(all, |size| all.min((size - 1).div_ceil(sector) + 1))
 }
 
+/// The array or pointer that an address is computed from.
 fn base(engine: &Engine<'_>, address: Value) -> SmolStr {
     let function = engine.function;
     let at = pointer(function, address);

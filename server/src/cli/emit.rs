@@ -2,12 +2,10 @@
 //! `lockstep.toml` names, in this order; the first line of the text says which.
 
 use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
-use crate::config::AnalysisConfig;
-use crate::db::{self, Database, File, Item};
+use crate::db::{self, Database, Db, File, Item};
 use crate::host;
 use crate::program;
 use crate::views::report::line_column;
-use codegen::machine;
 use codegen::pipeline::software::{self, Epilogue};
 use codegen::target::ia64::emit::{Emitted, Options, emit_items};
 use ir::lower::c_family::Lowered;
@@ -21,10 +19,8 @@ const DEFAULT: &str = "ia64:itanium2";
 
 pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let named = args.analysis.target.as_deref().map(full);
-    if let Some(target) = named.as_deref().filter(|one| !is_processor(one)) {
-        return Err(CliError::Usage(format!(
-            "`{target}` is nothing that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are"
-        )));
+    if let Some(target) = named.as_deref().filter(|one| !input::is_processor(one)) {
+        return Err(nothing(target));
     }
     let mut db = Database::default();
     let analysis = AnalysisArgs {
@@ -34,11 +30,9 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let file = input::open(&mut db, &args.file, &analysis)?;
     let table = db::processor(&db, file.settings(&db)).clone();
     let Some(epic) = table.epic() else {
-        return Err(CliError::Usage(format!(
-            "`{}` is no processor that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are",
-            table.name
-        )));
+        return Err(nothing(&table.name));
     };
+    let origin = origin(&db, file, args)?;
     let chosen = chosen(&db, file, args.item.as_deref());
     let data = match args.item {
         Some(_) => Vec::new(),
@@ -122,7 +116,6 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let text = match args.format {
         DataFormat::Text => {
-            let origin = origin(args, file.settings(&db).analysis(&db));
             format!("// ia64:{}, {origin}\n{}", table.name, emitted.text)
         }
         DataFormat::Json => {
@@ -158,22 +151,31 @@ fn full(target: &str) -> String {
     }
 }
 
-fn is_processor(target: &str) -> bool {
-    let name = target.strip_prefix("ia64:").unwrap_or(target);
-    machine::named(name).is_some_and(|table| table.epic().is_some())
+/// Says who chose the processor, or that what `--machine` names is none.
+fn origin(db: &Database, file: File, args: &EmitArgs) -> Result<String, CliError> {
+    let analysis = file.settings(db).analysis(db);
+    let own = analysis.machine_file.as_ref().filter(|path| {
+        let table = &db::machine_text(db, db.file(path)).table;
+        table.as_ref().is_some_and(|table| table.epic().is_some())
+    });
+    if let Some(machine) = &args.analysis.machine {
+        return match own.is_some() || input::is_processor(machine) {
+            true => Ok(format!("by --machine {machine}")),
+            false => Err(nothing(machine)),
+        };
+    }
+    Ok(match (&args.analysis.target, own, &analysis.processor) {
+        (Some(_), ..) => "by --target".to_owned(),
+        (None, Some(path), _) => format!("by the table {}", path.display()),
+        (None, None, Some(_)) => "by `processor` in lockstep.toml".to_owned(),
+        (None, None, None) => "by default".to_owned(),
+    })
 }
 
-/// Says who chose the processor.
-fn origin(args: &EmitArgs, analysis: &AnalysisConfig) -> String {
-    match (&args.analysis.machine, &args.analysis.target) {
-        (Some(machine), _) => format!("by --machine {machine}"),
-        (None, Some(_)) => "by --target".to_owned(),
-        (None, None) => match (&analysis.machine_file, &analysis.processor) {
-            (Some(path), _) => format!("by the table {}", path.display()),
-            (None, Some(_)) => "by `processor` in lockstep.toml".to_owned(),
-            (None, None) => "by default".to_owned(),
-        },
-    }
+fn nothing(name: &str) -> CliError {
+    CliError::Usage(format!(
+        "`{name}` is nothing that assembly is emitted for; `ia64:itanium` and `{DEFAULT}` are"
+    ))
 }
 
 /// Says what breaks the grammar where code is wanted: in the chosen functions, and without a choice anywhere in the file,

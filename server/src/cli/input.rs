@@ -232,7 +232,7 @@ pub(crate) fn config_for(
     }
     if let Some(target) = &args.target {
         config::set_target(analysis, target).map_err(CliError::Usage)?;
-        if target.starts_with("ia64") {
+        if is_processor(target) {
             analysis.machine_file = None;
         }
     }
@@ -243,6 +243,12 @@ pub(crate) fn config_for(
         config::apply_command(analysis, db.commands().of(path));
     }
     Ok(config)
+}
+
+/// Whether a target or machine of that name has explicit groups.
+pub(super) fn is_processor(name: &str) -> bool {
+    let name = name.strip_prefix("ia64:").unwrap_or(name);
+    codegen::machine::named(name).is_some_and(|table| table.epic().is_some())
 }
 
 /// A name of a table, or the path of one.

@@ -83,7 +83,8 @@ pub fn is_wasteful(access: &AccessFact) -> bool {
     access.bank_ways.is_some_and(|ways| ways > 1)
         || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
             && matches!(access.space, Space::Global | Space::Generic)
-            && access.most_sectors > access.ideal_sectors)
+            // One more is what a shift by less than a sector costs.
+            && access.most_sectors > access.ideal_sectors + 1)
 }
 
 /// What is worth a word at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: nothing.
