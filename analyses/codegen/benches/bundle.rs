@@ -13,8 +13,10 @@ mod judge;
 mod loops;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lockstep_codegen::bundle::block::{Block, Choice, Options, Type, Wait, Width, list, pack};
 use lockstep_codegen::machine;
+use lockstep_codegen::target::ia64::bundle::block::{
+    Block, Choice, Options, Type, Wait, Width, list, pack,
+};
 use lockstep_codegen::target::ia64::emit::{self, emit};
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::rebundle::{self, rebundle};

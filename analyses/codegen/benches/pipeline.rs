@@ -9,21 +9,21 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::machine;
 use lockstep_codegen::pipeline::bounds::bounds;
-use lockstep_codegen::pipeline::graph::{Edge, Graph, Operation, Packing, Resource};
-use lockstep_codegen::pipeline::rows::{Kind, Port, Rows};
-use lockstep_codegen::pipeline::software::Options as Pipelining;
+use lockstep_codegen::pipeline::graph::{Edge, Graph, Operation, Resource};
 use lockstep_codegen::pipeline::{Limits, schedule};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::Options as Pipelining;
+use lockstep_codegen::target::ia64::rows::{Kind, Packing, Port, Rows};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::hint::black_box;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
-use lockstep_codegen::bundle::block::Type;
+use lockstep_codegen::target::ia64::bundle::block::Type;
 
 /// A random loop: mostly chains forward, a few recurrences.
-fn graph(rng: &mut StdRng, count: u32) -> Graph {
+fn graph(rng: &mut StdRng, count: u32) -> Graph<Packing> {
     let epic = machine::named("itanium2").expect("a table");
     let epic = epic.epic().expect("explicit groups");
     let mut edges = Vec::new();
@@ -96,7 +96,7 @@ fn module() -> Module {
 
 fn graphs(c: &mut Criterion) {
     let mut rng = StdRng::seed_from_u64(3);
-    let graphs: Vec<Graph> = (0..20).map(|_| graph(&mut rng, 60)).collect();
+    let graphs: Vec<Graph<Packing>> = (0..20).map(|_| graph(&mut rng, 60)).collect();
     let mut group = c.benchmark_group("20-loops-of-60-instructions");
     group.bench_function("bounds", |b| {
         b.iter(|| {

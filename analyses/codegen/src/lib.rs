@@ -3,7 +3,6 @@
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
 pub mod allocate;
-pub mod bundle;
 pub mod instrument;
 pub mod loops;
 pub mod machine;
@@ -14,4 +13,5 @@ pub mod refusal;
 pub mod specialize;
 pub mod target;
 
+pub use isa;
 pub use refusal::Refusal;

@@ -20,10 +20,10 @@ mod versions;
 use ir::random::c::{kernel, wide};
 use ir::random::{Shape, program};
 use judge::module_of;
-use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Epilogue};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
+use lockstep_codegen::target::ia64::target::Limits;
 use lockstep_codegen::target::ptx;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -167,10 +167,10 @@ fn ways() -> Vec<(&'static str, Options)> {
     let pipelined = |epilogue, unroll| Options {
         decisions: 60,
         contract: true,
-        pipeline: Some(software::Options {
+        pipeline: Some(pipeline::Options {
             epilogue,
             unroll,
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };
@@ -237,7 +237,7 @@ fn loops_for_ia64() {
     for one in loops::loops() {
         let options = Options {
             decisions: 60,
-            pipeline: Some(software::Options::default()),
+            pipeline: Some(pipeline::Options::default()),
             ..Options::default()
         };
         let Ok(emitted) = emit(&one.module, epic, &options) else {
@@ -282,10 +282,10 @@ fn loops_for_ia64() {
 /// A line a loop and a way of pipelining: intervals, stages, what the code is made of.
 #[test]
 fn loops_by_every_option_for_ia64() {
-    use software::{Disambiguation, Method};
-    let base = software::Options {
+    use pipeline::{Disambiguation, Method};
+    let base = pipeline::Options {
         always: true,
-        ..software::Options::default()
+        ..pipeline::Options::default()
     };
     let few = lockstep_codegen::pipeline::Limits {
         placements: 3,
@@ -296,7 +296,7 @@ fn loops_by_every_option_for_ia64() {
         ("every loop", base),
         (
             "explicit epilogue, twice",
-            software::Options {
+            pipeline::Options {
                 epilogue: Epilogue::Explicit,
                 unroll: Some(2),
                 ..base
@@ -304,7 +304,7 @@ fn loops_by_every_option_for_ia64() {
         ),
         (
             "without speculation, by a short search",
-            software::Options {
+            pipeline::Options {
                 speculation: false,
                 limits: few,
                 epilogue: Epilogue::Explicit,
@@ -313,7 +313,7 @@ fn loops_by_every_option_for_ia64() {
         ),
         (
             "reassociated, fetched ahead, in pairs",
-            software::Options {
+            pipeline::Options {
                 reassociate: true,
                 prefetch: true,
                 pairs: true,
@@ -322,7 +322,7 @@ fn loops_by_every_option_for_ia64() {
         ),
         (
             "advanced loads",
-            software::Options {
+            pipeline::Options {
                 disambiguation: Some(Disambiguation::DataSpeculation),
                 method: Some(Method::PredicateRegisters),
                 ..base
@@ -330,7 +330,7 @@ fn loops_by_every_option_for_ia64() {
         ),
         (
             "independent, of few stages",
-            software::Options {
+            pipeline::Options {
                 independent: true,
                 stages: 3,
                 method: Some(Method::Tirumalai),

@@ -7,7 +7,7 @@
 mod emitted;
 
 use emitted::emitted;
-use lockstep_codegen::pipeline::software::{self, LoopReport};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
 
 /// A function `f` of `double *p`, `float *q`, `int *k` and of a number of elements; it leaves its sums in `p`.
@@ -101,11 +101,11 @@ fn sums_that_take_turns_are_the_same_sooner() {
     for machine in ["itanium", "itanium2"] {
         for &(name, source) in CASES {
             for unroll in [Some(1), Some(2), Some(3), None] {
-                let ordered = software::Options {
+                let ordered = pipeline::Options {
                     unroll,
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 };
-                let permitted = software::Options {
+                let permitted = pipeline::Options {
                     reassociate: true,
                     ..ordered
                 };
@@ -144,11 +144,11 @@ fn sums_that_take_turns_are_the_same_sooner() {
 fn the_sparse_row_has_an_interval_of_three_on_itanium() {
     let (_, source) = CASES[1];
     for (prefetch, interval) in [(false, 2), (true, 3)] {
-        let options = software::Options {
+        let options = pipeline::Options {
             reassociate: true,
             prefetch,
             unroll: Some(1),
-            ..software::Options::default()
+            ..pipeline::Options::default()
         };
         let (text, reports) = emitted(source, "itanium", Some(options));
         assert_eq!(reports[0].ii, Some(interval), "{text}");
@@ -167,10 +167,10 @@ fn streams_fetched_ahead_leave_the_same() {
     for machine in ["itanium", "itanium2"] {
         for &(name, source) in CASES {
             for unroll in [Some(1), Some(2), None] {
-                let options = software::Options {
+                let options = pipeline::Options {
                     prefetch: true,
                     unroll,
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 };
                 let (plain, _) = emitted(source, machine, None);
                 let (text, reports) = emitted(source, machine, Some(options));
@@ -241,11 +241,11 @@ fn pairs_of_neighbours_are_loaded_at_once() {
     for machine in ["itanium", "itanium2"] {
         for &(name, source) in NEIGHBOURS {
             for reassociate in [false, true] {
-                let single = software::Options {
+                let single = pipeline::Options {
                     reassociate,
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 };
-                let asked = software::Options {
+                let asked = pipeline::Options {
                     pairs: true,
                     ..single
                 };

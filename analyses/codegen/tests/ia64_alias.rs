@@ -7,7 +7,7 @@
 mod emitted;
 
 use emitted::emitted;
-use lockstep_codegen::pipeline::software::{self, Disambiguation};
+use lockstep_codegen::target::ia64::pipeline::{self, Disambiguation};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 
 /// A function `f` of pointers `p`, `q`, `r` into one piece of memory and of a number of elements.
@@ -249,9 +249,9 @@ fn wherever_pointers_lead_all_ways_compute_the_same() {
         for case in CASES {
             let (plain, _) = emitted(case.source, machine, None);
             for way in all_ways() {
-                let options = software::Options {
+                let options = pipeline::Options {
                     disambiguation: way,
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 };
                 let (text, loops) = emitted(case.source, machine, Some(options));
                 let way = loops[0].disambiguation();
@@ -287,9 +287,9 @@ fn wherever_pointers_lead_all_ways_compute_the_same() {
 fn an_iteration_takes_the_predicted_interval() {
     for case in CASES {
         for way in all_ways() {
-            let options = software::Options {
+            let options = pipeline::Options {
                 disambiguation: way,
-                ..software::Options::default()
+                ..pipeline::Options::default()
             };
             let (text, loops) = emitted(case.source, "itanium2", Some(options));
             let report = &loops[0];

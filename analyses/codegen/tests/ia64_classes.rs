@@ -6,8 +6,8 @@
 //! what the two files say.
 #![allow(clippy::disallowed_methods)]
 
+use isa::ia64::Reg;
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::Reg;
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 
@@ -340,7 +340,7 @@ fn latencies_are_those_of_their_source() {
 
 #[test]
 fn units_are_those_of_their_source() {
-    use lockstep_codegen::pipeline::rows::{Kind, Load, Rows};
+    use lockstep_codegen::target::ia64::rows::{Kind, Load, Rows};
     for (at, processor) in PROCESSORS.iter().enumerate() {
         let table = machine::named(processor).expect("a table");
         let rows = Rows::new(table.epic().expect("groups"));

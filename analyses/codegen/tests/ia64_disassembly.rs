@@ -16,13 +16,13 @@ mod loops;
 use assembler::assembler;
 use disassembler::{Listed, disassembled};
 use ir::Module;
-use lockstep_codegen::bundle::block::Type;
+use isa::ia64::Class;
+use isa::ia64::Inst;
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::Class;
-use lockstep_codegen::mir::Inst;
-use lockstep_codegen::pipeline::software;
+use lockstep_codegen::target::ia64::bundle::block::Type;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
+use lockstep_codegen::target::ia64::pipeline;
 use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -229,7 +229,7 @@ fn emitted(module: &Module, machine: &str, pipelined: bool) -> Option<String> {
     let table = machine::named(machine).expect("a table");
     let options = Options {
         decisions: 60,
-        pipeline: pipelined.then(software::Options::default),
+        pipeline: pipelined.then(pipeline::Options::default),
         ..Options::default()
     };
     let emitted = emit(module, table.epic().expect("explicit groups"), &options);

@@ -15,12 +15,12 @@ use ir::random::c::{Kernel, kernel};
 use ir::random::{self, Flavour, Shape};
 use ir::{Module, Op, Special, Value};
 use judge::{agrees, interpreted, module_of};
-use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Epilogue};
 use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
+use lockstep_codegen::target::ia64::target::Limits;
 use std::path::PathBuf;
 
 /// Values of the launch as constants: one lane is alone.
@@ -323,12 +323,12 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     let table = machine::named(["itanium", "itanium2"][seed as usize % 2]).expect("a table");
     let epic = table.epic().expect("explicit groups");
     // Every method, and the choice among them as often as all of them together.
-    let methods = &software::Method::EXITS;
+    let methods = &pipeline::Method::EXITS;
     let options = Options {
         limits: limits(seed),
         decisions: 60,
         contract,
-        pipeline: pipelined.then(|| software::Options {
+        pipeline: pipelined.then(|| pipeline::Options {
             method: methods
                 .get((seed / 12) as usize % (2 * methods.len()))
                 .copied(),
@@ -337,7 +337,7 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
                 0 => Epilogue::Explicit,
                 _ => Epilogue::Kernel,
             },
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

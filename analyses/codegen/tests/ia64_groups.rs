@@ -10,8 +10,8 @@
 mod assembler;
 
 use assembler::{assembled, assembler};
+use isa::ia64::{File, Reg};
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::{File, Reg};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};

@@ -5,8 +5,8 @@
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, LoopReport, Reason};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport, Reason};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn judge(source: &str, n: usize, expected: i32, after: &[i32]) -> Vec<LoopReport
     let table = machine::named("itanium2").expect("a table");
     let machine = table.epic().expect("explicit groups");
     let mut loops = Vec::new();
-    for pipeline in [None, Some(software::Options::default())] {
+    for pipeline in [None, Some(pipeline::Options::default())] {
         let options = Options {
             pipeline,
             ..Options::default()

@@ -18,8 +18,8 @@ mod loops;
 mod table;
 
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Method};
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Method};
 
 const MACHINES: [&str; 2] = ["itanium", "itanium2"];
 
@@ -28,10 +28,10 @@ const MACHINES: [&str; 2] = ["itanium", "itanium2"];
 fn emitted(one: &loops::Loop, machine: &str, pipelined: Option<Option<Method>>) -> Emitted {
     let table = machine::named(machine).expect("a table");
     let options = Options {
-        pipeline: pipelined.map(|method| software::Options {
+        pipeline: pipelined.map(|method| pipeline::Options {
             method,
             always: true,
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

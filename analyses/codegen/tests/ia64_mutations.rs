@@ -3,9 +3,9 @@
 //! that were there are there. `LOCKSTEP_IA64_MUTATIONS` says how many.
 #![allow(clippy::disallowed_methods)]
 
-use lockstep_codegen::bundle::block::Choice;
+use isa::ia64::Class;
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::Class;
+use lockstep_codegen::target::ia64::bundle::block::Choice;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};

@@ -22,11 +22,13 @@ mod packed;
 use assembler::assembler;
 use automatic::automatic;
 use disassembler::{disassembled, nops};
-use lockstep_codegen::bundle::block::{self, Block, Choice, Packing, Type, Wait, count, pack};
 use lockstep_codegen::machine::{self, Table, load};
-use lockstep_codegen::pipeline::software;
+use lockstep_codegen::target::ia64::bundle::block::{
+    self, Block, Choice, Packing, Type, Wait, count, pack,
+};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::listing::listing;
+use lockstep_codegen::target::ia64::pipeline;
 use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
 use packed::as_packed;
 use rand::rngs::StdRng;
@@ -36,7 +38,7 @@ use std::sync::Arc;
 fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
     let table = table(machine);
     let options = Options {
-        pipeline: pipelined.then(software::Options::default),
+        pipeline: pipelined.then(pipeline::Options::default),
         bundles,
         ..Options::default()
     };

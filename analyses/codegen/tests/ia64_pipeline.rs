@@ -17,9 +17,11 @@ mod print;
 use assembler::{assembled, assembler};
 use generate::generate;
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::function::Function;
-use lockstep_codegen::pipeline::software::{Epilogue, LoopReport, Method, Options, pipeline_loops};
+use lockstep_codegen::target::ia64::code::Function;
 use lockstep_codegen::target::ia64::listing::listing;
+use lockstep_codegen::target::ia64::pipeline::{
+    Epilogue, LoopReport, Method, Options, pipeline_loops,
+};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use print::print;
 

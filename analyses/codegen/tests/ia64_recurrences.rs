@@ -15,8 +15,8 @@ mod judge;
 use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline;
 use lockstep_codegen::target::ia64::sim::Limits;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -159,10 +159,10 @@ fn recurrences_are_as_long_as_their_arithmetic() {
         for (name, latency) in [("itanium", 5), ("itanium2", 4)] {
             let table = machine::named(name).expect("a table");
             let options = Options {
-                pipeline: Some(software::Options {
+                pipeline: Some(pipeline::Options {
                     always: true,
                     unroll: Some(1),
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 }),
                 ..Options::default()
             };
@@ -259,10 +259,10 @@ fn chains_of_integers_are_as_long_as_their_arithmetic() {
         for (machine, back, more) in machines {
             let table = machine::named(machine).expect("a table");
             let options = Options {
-                pipeline: Some(software::Options {
+                pipeline: Some(pipeline::Options {
                     always: true,
                     unroll: Some(1),
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 }),
                 ..Options::default()
             };

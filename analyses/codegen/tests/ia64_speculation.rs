@@ -5,13 +5,13 @@
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, LoopReport};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
-fn emitted(source: &str, how: software::Options) -> (String, LoopReport) {
+fn emitted(source: &str, how: pipeline::Options) -> (String, LoopReport) {
     let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
         .into_iter()
         .map(Arc::new)
@@ -50,13 +50,13 @@ fn executed(text: &str, arguments: &[Arg], memory: &Memory, deferred: Option<u64
 
 /// With and without speculation; the intervals must be these.
 fn judge(source: &str, intervals: (u32, u32), arguments: &[Arg], memory: &Memory, expected: u64) {
-    let plain = software::Options {
+    let plain = pipeline::Options {
         speculation: false,
         unroll: Some(1),
         always: true,
-        ..software::Options::default()
+        ..pipeline::Options::default()
     };
-    let ahead = software::Options {
+    let ahead = pipeline::Options {
         speculation: true,
         ..plain
     };
@@ -121,9 +121,9 @@ fn a_number_in_front_of_a_bound() {
     let place = memory.place(&bytes).expect("room");
     let source = "long f(const int *a, long n, int key) {\
         long i = 0; for (;;) { if (i >= n) break; if (a[i] == key) break; i++; } return i; }";
-    let options = software::Options {
+    let options = pipeline::Options {
         unroll: Some(1),
-        ..software::Options::default()
+        ..pipeline::Options::default()
     };
     let (text, report) = emitted(source, options);
     assert_eq!((report.ii, report.speculative), (Some(2), 0), "{text}");

@@ -4,8 +4,8 @@
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, LoopReport};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
@@ -24,9 +24,9 @@ fn emitted(source: &str, unroll: Option<u32>) -> (String, LoopReport) {
     let (_, lowered) = all.into_iter().next().expect("f");
     let table = machine::named("itanium").expect("a table");
     let options = Options {
-        pipeline: Some(software::Options {
+        pipeline: Some(pipeline::Options {
             unroll,
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

@@ -16,12 +16,12 @@ use assembler::{assembled, assembler};
 use ir::Module;
 use ir::random::c::{self, Argument, Buffer, Kernel, Parameter, Scalar, Wide, wide};
 use judge::{attempted, module_of, words};
-use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Epilogue, Method};
 use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Epilogue, Method};
 use lockstep_codegen::target::ia64::sim;
+use lockstep_codegen::target::ia64::target::Limits;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -101,7 +101,7 @@ fn judged(seeds: std::ops::Range<u64>, all: bool) -> Vec<Judged> {
 }
 
 /// How the code of a kernel is made: unpipelined first.
-fn ways(seed: u64, every: bool) -> Vec<Option<software::Options>> {
+fn ways(seed: u64, every: bool) -> Vec<Option<pipeline::Options>> {
     let methods: Vec<Option<Method>> = Method::EXITS
         .iter()
         .copied()
@@ -109,7 +109,7 @@ fn ways(seed: u64, every: bool) -> Vec<Option<software::Options>> {
         .chain([None])
         .collect();
     let with = |at: usize, method: Option<Method>| {
-        Some(software::Options {
+        Some(pipeline::Options {
             method,
             unroll: [None, None, None, Some(2), Some(3), Some(4)][(seed as usize / 2 + at) % 6],
             epilogue: match (seed as usize + at).is_multiple_of(3) {
@@ -118,7 +118,7 @@ fn ways(seed: u64, every: bool) -> Vec<Option<software::Options>> {
             },
             // What gains nothing can be wrong, too.
             always: (seed as usize / 7 + at).is_multiple_of(2),
-            ..software::Options::default()
+            ..pipeline::Options::default()
         })
     };
     let mut all = vec![None];
@@ -145,7 +145,7 @@ struct Tally {
 fn judge(
     one: &Judged,
     at: usize,
-    way: Option<&software::Options>,
+    way: Option<&pipeline::Options>,
     tally: &mut Tally,
     texts: &mut String,
 ) -> Result<(), String> {

@@ -14,11 +14,11 @@ use ir::interp::{self, Argument, Buffer, Launch};
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{FunctionKind, Language, Module};
 use judge::module_of;
-use lockstep_codegen::allocate::Limits;
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Epilogue};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program};
+use lockstep_codegen::target::ia64::target::Limits;
 use lockstep_codegen::target::ptx;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
@@ -43,10 +43,10 @@ fn expected<'a>(source: &'a str, head: &str) -> Vec<(&'a str, Vec<i32>)> {
 fn ways() -> Vec<(&'static str, Options)> {
     let pipelined = |epilogue, unroll| Options {
         decisions: 60,
-        pipeline: Some(software::Options {
+        pipeline: Some(pipeline::Options {
             epilogue,
             unroll,
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

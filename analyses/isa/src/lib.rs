@@ -10,3 +10,6 @@
 //! ```
 
 pub mod ia64;
+mod set;
+
+pub use set::{Branch, InstructionSet};

@@ -3,8 +3,8 @@
 use super::{BundleArgs, BundleChoice, CliError, DataFormat};
 use crate::host;
 use crate::views::report::line_column;
-use codegen::bundle::block::Choice;
 use codegen::machine;
+use codegen::target::ia64::bundle::block::Choice;
 use codegen::target::ia64::listing::listing;
 use codegen::target::ia64::rebundle::{Measure, Options, Outcome, Rebundled, rebundle};
 use codegen::target::ia64::sim::Program;

@@ -6,8 +6,8 @@ use crate::db::{self, Database, Db, File, Item};
 use crate::host;
 use crate::program;
 use crate::views::report::line_column;
-use codegen::pipeline::software::{self, Epilogue};
 use codegen::target::ia64::emit::{Emitted, Options, emit_items};
+use codegen::target::ia64::pipeline::{self, Epilogue};
 use ir::lower::c_family::Lowered;
 use ir::{Loc, Module};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     let options = Options {
         bundles: !args.no_bundles,
         contract: !args.no_contract && *db::contracts(&db, file),
-        pipeline: args.pipeline.then(|| software::Options {
+        pipeline: args.pipeline.then(|| pipeline::Options {
             unroll: args.unroll,
             prefetch: args.prefetch,
             pairs: args.load_pairs,
@@ -59,7 +59,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
                 EpilogueChoice::Kernel => Epilogue::Kernel,
                 EpilogueChoice::Explicit => Epilogue::Explicit,
             },
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

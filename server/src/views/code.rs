@@ -8,7 +8,7 @@ use super::costs::{self, Fit};
 use super::items_to_show;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
-use codegen::mir::Branch;
+use codegen::isa::Branch;
 use codegen::target::ia64::listing::listing;
 use codegen::target::ptx::{self, Target};
 use ir::{FunctionKind, Loc, Module};

@@ -18,9 +18,11 @@ use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language};
-use codegen::pipeline::software::{self, Disambiguation, LoopReport, Method, Prefetched, Reason};
 use codegen::refusal::{Refusal, Refused};
 use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
+use codegen::target::ia64::pipeline::{
+    self, Disambiguation, LoopReport, Method, Prefetched, Reason,
+};
 use codegen::target::ia64::requested::Asked;
 use ir::{Function, Loc, Module, Site};
 use smol_str::SmolStr;
@@ -60,9 +62,9 @@ fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
 fn options(db: &dyn Db, file: File) -> Options {
     Options {
         contract: *db::contracts(db, file),
-        pipeline: Some(software::Options {
+        pipeline: Some(pipeline::Options {
             reassociate: file.settings(db).analysis(db).fast_math.unwrap_or(false),
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     }

@@ -26,9 +26,7 @@ mod state;
 mod step;
 
 use super::Allocation;
-use crate::mir::describe::executed;
-use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
-use crate::mir::{Branch, Def, File, Reg};
+use crate::mir::{Definition, FrameOffset, Function, Name, Operand, Operation, Target, Virtual};
 use align::Alignment;
 use insert::Fault;
 use rustc_hash::FxHashMap;
@@ -40,13 +38,13 @@ use step::Step;
 
 /// Where a value can be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Location {
-    Register(Reg),
+pub enum Location<R> {
+    Register(R),
     /// So many bytes behind the first spilled value.
     Spill(u32),
 }
 
-impl fmt::Display for Location {
+impl<R: fmt::Display> fmt::Display for Location<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Location::Register(register) => write!(f, "{register}"),
@@ -58,7 +56,7 @@ impl fmt::Display for Location {
 /// A difference between a function and what allocation made of it. Operations are counted in the function as it was given,
 /// where nothing else is said.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Violation {
+pub enum Violation<R: fmt::Display> {
     #[error("{before} blocks became {after}")]
     Blocks { before: u32, after: u32 },
     /// The operation has no counterpart, or one in front of it has found a wrong one. The number of operations: there is a
@@ -70,14 +68,14 @@ pub enum Violation {
         block: u32,
         operation: u32,
         register: Virtual,
-        expected: Location,
+        expected: Location<R>,
     },
     /// What the function itself put into a register was overwritten.
     #[error("block {block}, operation {operation}: {register} does not hold what was put there")]
     Overwritten {
         block: u32,
         operation: u32,
-        register: Reg,
+        register: R,
     },
     /// Counted in the rewritten block.
     #[error("block {block}, rewritten operation {operation}: stores to what is no spill slot")]
@@ -94,49 +92,27 @@ pub enum Violation {
     /// Of another file than the virtual register, of those that are never given, behind all that are given, or not where
     /// it is pinned or passed on.
     #[error("v{} cannot have {given}", .register.0)]
-    Given { register: Virtual, given: Reg },
+    Given { register: Virtual, given: R },
 }
 
 /// Checks in the manner of regalloc2's checker that `after`, with the registers of `allocation`, computes what `before` does.
 ///
 /// # Errors
 /// The first violation that is found.
-pub fn check(
-    before: &Function,
-    after: &Function,
-    allocation: &Allocation,
-) -> Result<(), Violation> {
+pub fn check<T: Target>(
+    before: &Function<T>,
+    after: &Function<T>,
+    allocation: &Allocation<T>,
+) -> Result<(), Violation<T::Register>> {
     let checker = Checker::new(before, after, allocation)?;
     checker.given()?;
     checker.run()
 }
 
-/// Places for every register, by file.
-const REGISTERS: usize = 7 * 128;
-/// The forms in which a slot holds a value: as `st8`, `st8.spill` and `stf.spill` write it.
-const FORMS: usize = 3;
-/// Registers that belong to the caller, and that no prologue saves.
-const PRESERVED: [Reg; 11] = [
-    Reg::general(4),
-    Reg::general(5),
-    Reg::general(6),
-    Reg::general(7),
-    Reg::general(12),
-    Reg::general(13),
-    Reg::branch(1),
-    Reg::branch(2),
-    Reg::branch(3),
-    Reg::branch(4),
-    Reg::branch(5),
-];
-fn index(register: Reg) -> usize {
-    register.file as usize * 128 + usize::from(register.number)
-}
-
-struct Checker<'a> {
-    before: &'a Function,
-    after: &'a Function,
-    allocation: &'a Allocation,
+struct Checker<'a, T: Target> {
+    before: &'a Function<T>,
+    after: &'a Function<T>,
+    allocation: &'a Allocation<T>,
     /// How many virtual registers were given.
     virtuals: u32,
     /// By register: it has a value of its own.
@@ -146,16 +122,18 @@ struct Checker<'a> {
     /// Of spill slots, ascending.
     offsets: Vec<u32>,
     /// Registers that a call may change, that are renamed by a rotation.
-    scratch: Vec<Reg>,
-    rotating: Vec<Reg>,
+    scratch: Vec<T::Register>,
+    rotating: Vec<T::Register>,
+    /// Those that belong to the caller, and that no prologue saves.
+    preserved: Vec<T::Register>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a, T: Target> Checker<'a, T> {
     fn new(
-        before: &'a Function,
-        after: &'a Function,
-        allocation: &'a Allocation,
-    ) -> Result<Checker<'a>, Violation> {
+        before: &'a Function<T>,
+        after: &'a Function<T>,
+        allocation: &'a Allocation<T>,
+    ) -> Result<Checker<'a, T>, Violation<T::Register>> {
         let virtuals = before.registers.len() as u32;
         let (old, new) = (before.blocks.len() as u32, after.blocks.len() as u32);
         if old != new {
@@ -164,8 +142,9 @@ impl<'a> Checker<'a> {
                 after: new,
             });
         }
-        let mut watched = vec![false; REGISTERS];
-        let named = |function: &'a Function| function.blocks.iter().flat_map(|it| &it.operations);
+        let mut watched = vec![false; T::REGISTERS];
+        let named =
+            |function: &'a Function<T>| function.blocks.iter().flat_map(|it| &it.operations);
         let pinned = before.pinned.iter().map(|it| it.1);
         let fixed = named(before)
             .flat_map(|it| it.targets.iter().chain(&it.sources))
@@ -173,12 +152,10 @@ impl<'a> Checker<'a> {
                 Some(Name::Fixed(register)) => Some(register),
                 _ => None,
             });
-        for register in fixed
-            .chain(pinned)
-            .chain([Reg::general(1), Reg::branch(0)])
-            .chain(PRESERVED)
-        {
-            watched[index(register)] = !register.is_constant();
+        let preserved = T::preserved();
+        let kept = T::implied().into_iter().chain(preserved.iter().copied());
+        for register in fixed.chain(pinned).chain(kept) {
+            watched[T::index(register)] = !T::is_constant(register);
         }
         let offsets: BTreeSet<u32> = named(after)
             .chain(&allocation.arrivals)
@@ -188,22 +165,11 @@ impl<'a> Checker<'a> {
                 _ => None,
             })
             .collect();
-        // The callee may change its arguments.
-        let outputs = before.outputs.first().map_or(128, |output| {
-            allocation.registers[output.0 as usize].number.max(32)
-        });
-        let scratch = [1..4, 8..12, 14..32, outputs..128]
-            .into_iter()
-            .flatten()
-            .map(Reg::general)
-            .chain([6..16, 32..128].into_iter().flatten().map(Reg::float))
-            .chain((6..16).map(Reg::predicate))
-            .chain([0, 6, 7].map(Reg::branch));
-        let rotating = (32 + before.rotating.general).min(128) as u8;
-        let rotating = (32..rotating)
-            .map(Reg::general)
-            .chain((32..128).map(Reg::float))
-            .chain((16..64).map(Reg::predicate));
+        let outputs: Vec<T::Register> = before
+            .outputs
+            .iter()
+            .map(|&output| allocation.register(output))
+            .collect();
         Ok(Checker {
             before,
             after,
@@ -212,54 +178,51 @@ impl<'a> Checker<'a> {
             watched,
             exposed: exposed(before),
             offsets: offsets.into_iter().collect(),
-            scratch: scratch.collect(),
-            rotating: rotating.collect(),
+            scratch: T::clobbered(before, &outputs),
+            rotating: T::rotating(before),
+            preserved,
         })
     }
 
     /// The registers that were given are ones that may be.
-    fn given(&self) -> Result<(), Violation> {
-        let (after, allocation) = (self.after, self.allocation);
-        let given = |register: Virtual| allocation.registers[register.0 as usize];
-        let outputs: Vec<Virtual> = self.before.outputs.clone();
-        let behind = outputs.first().map(|&first| given(first));
-        for (&register, slot) in outputs.iter().zip(0..) {
-            let first = behind.map_or(0, |first| first.number);
-            let is_next = given(register) == Reg::general(first + slot);
-            if !is_next || u32::from(first) < allocation.stacked {
-                let given = given(register);
-                return Err(Violation::Given { register, given });
+    fn given(&self) -> Result<(), Violation<T::Register>> {
+        let given = |register: Virtual| self.allocation.register(register);
+        let outputs = &self.before.outputs;
+        let passed: Vec<T::Register> = outputs.iter().map(|&one| given(one)).collect();
+        let operations = || self.after.blocks.iter().flat_map(|it| &it.operations);
+        let named = || operations().flat_map(Operation::virtual_registers);
+        let apart = |one: T::Register| {
+            let other = |register: Virtual| !outputs.contains(&register) && given(register) == one;
+            !named().any(other)
+        };
+        for (&register, &place) in outputs.iter().zip(&passed) {
+            if !T::are_outputs(&passed) || !apart(place) {
+                return Err(Violation::Given {
+                    register,
+                    given: place,
+                });
             }
         }
-        let operations = after.blocks.iter().flat_map(|it| &it.operations);
-        for register in operations.flat_map(Operation::virtual_registers) {
-            let (place, file) = (given(register), after.file(register));
-            let number = place.number;
-            let may = match file {
-                _ if outputs.contains(&register) => true,
-                _ if place.file != file => false,
-                _ if place.is_constant() => true,
-                File::General => {
-                    !matches!(number, 1 | 4..=7 | 12 | 13)
-                        && (number < 32 || u32::from(number) < allocation.stacked)
-                }
-                File::Branch => !matches!(number, 1..=5),
-                _ => true,
-            };
+        for register in named() {
+            let (place, class) = (given(register), self.after.class(register));
+            let may = outputs.contains(&register)
+                || T::class(place) == class && (T::is_constant(place) || T::may_have(place));
             if !may || self.before.place(register).is_some_and(|pin| pin != place) {
-                let given = place;
-                return Err(Violation::Given { register, given });
+                return Err(Violation::Given {
+                    register,
+                    given: place,
+                });
             }
         }
         Ok(())
     }
 
-    fn run(&self) -> Result<(), Violation> {
+    fn run(&self) -> Result<(), Violation<T::Register>> {
         let count = self.before.blocks.len();
-        let values = self.virtuals as usize + REGISTERS;
+        let values = self.virtuals as usize + T::REGISTERS;
         let mut state = State {
             virtuals: self.virtuals,
-            contents: vec![SmallVec::new(); REGISTERS + FORMS * self.offsets.len()],
+            contents: vec![SmallVec::new(); T::REGISTERS + T::FORMS * self.offsets.len()],
             places: vec![SmallVec::new(); values],
             written: vec![0; (self.virtuals as usize).div_ceil(64)],
             known: FxHashMap::default(),
@@ -302,8 +265,8 @@ impl<'a> Checker<'a> {
     }
 
     /// The start of the function: arguments arrive and are moved.
-    fn arrive(&self, state: &mut State) -> Result<(), Violation> {
-        for register in (0..REGISTERS).filter(|&it| self.watched[it]) {
+    fn arrive(&self, state: &mut State) -> Result<(), Violation<T::Register>> {
+        for register in (0..T::REGISTERS).filter(|&it| self.watched[it]) {
             let value = self.virtuals + register as u32;
             let guard = CERTAIN;
             state.put(register, Held { value, guard });
@@ -312,7 +275,7 @@ impl<'a> Checker<'a> {
             state.mark(parameter.0);
             if let Some(place) = place {
                 let (value, guard) = (parameter.0, CERTAIN);
-                state.put(index(place), Held { value, guard });
+                state.put(T::index(place), Held { value, guard });
             }
         }
         for (number, operation) in (0..).zip(&self.allocation.arrivals) {
@@ -349,14 +312,14 @@ impl<'a> Checker<'a> {
         block: u32,
         alignment: &Alignment,
         state: &mut State,
-    ) -> Result<Vec<(u32, Entry)>, Violation> {
+    ) -> Result<Vec<(u32, Entry)>, Violation<T::Register>> {
         let (old, new) = (
             &self.before.blocks[block as usize].operations,
             &self.after.blocks[block as usize].operations,
         );
         let mut out = Vec::new();
         // Registers that the function wrote by name since the last call.
-        let mut by_name: Vec<Reg> = Vec::new();
+        let mut by_name: Vec<T::Register> = Vec::new();
         for (now, counterpart) in (0..).zip(alignment) {
             let operation = &new[now as usize];
             let Some(number) = *counterpart else {
@@ -393,9 +356,7 @@ impl<'a> Checker<'a> {
                 });
             out.extend(targets.map(|target| (target, self.leave(state))));
         }
-        let goes_on = !old.last().is_some_and(|last| {
-            last.predicate.is_none() && matches!(last.branch(), Some(Branch::Jump | Branch::Return))
-        });
+        let goes_on = !old.last().is_some_and(Operation::leaves);
         let next = block + 1;
         if goes_on && (next as usize) < self.before.blocks.len() {
             out.push((next, self.leave(state)));
@@ -403,20 +364,20 @@ impl<'a> Checker<'a> {
         Ok(out)
     }
 
-    fn register(&self, name: Name) -> Reg {
+    fn register(&self, name: Name<T>) -> T::Register {
         match name {
-            Name::Virtual(register) => self.allocation.registers[register.0 as usize],
+            Name::Virtual(register) => self.allocation.register(register),
             Name::Fixed(register) => register,
         }
     }
-    fn register_of(&self, operand: &Operand) -> Option<Reg> {
+    fn register_of(&self, operand: &Operand<T>) -> Option<T::Register> {
         operand.name().map(|name| self.register(name))
     }
     /// The value of a register of `before`; none of constants.
-    fn value(&self, name: Name) -> Option<u32> {
-        let fixed = |register: Reg| {
-            let watched = self.watched[index(register)];
-            watched.then(|| self.virtuals + index(register) as u32)
+    fn value(&self, name: Name<T>) -> Option<u32> {
+        let fixed = |register: T::Register| {
+            let watched = self.watched[T::index(register)];
+            watched.then(|| self.virtuals + T::index(register) as u32)
         };
         match name {
             Name::Virtual(register) => match self.before.place(register) {
@@ -426,14 +387,19 @@ impl<'a> Checker<'a> {
             Name::Fixed(register) => fixed(register),
         }
     }
-    fn written(&self, operation: &Operation) -> Option<Vec<Def>> {
-        let register = |register: Virtual| self.allocation.registers[register.0 as usize];
-        executed(operation, &register).ok().map(|inst| inst.defs)
+    fn written(&self, operation: &Operation<T>) -> Vec<Definition<T>> {
+        T::definitions(operation, &|register| self.allocation.register(register))
+    }
+    /// What a register and those that share its storage hold is lost.
+    fn clear(&self, state: &mut State, register: T::Register) {
+        for other in T::overlapping(register) {
+            state.clear(T::index(other));
+        }
     }
     /// A register changes by what `before` does, too.
-    fn changed(&self, state: &mut State, register: Reg) {
-        let location = index(register);
-        state.clear(location);
+    fn changed(&self, state: &mut State, register: T::Register) {
+        self.clear(state, register);
+        let location = T::index(register);
         if self.watched[location] {
             let (value, guard) = (self.virtuals + location as u32, CERTAIN);
             state.define(location, Held { value, guard });
@@ -442,7 +408,7 @@ impl<'a> Checker<'a> {
 }
 
 /// Virtual registers that some block may read, or keep in part, before it writes them for certain.
-fn exposed(function: &Function) -> Vec<bool> {
+fn exposed<T: Target>(function: &Function<T>) -> Vec<bool> {
     let mut out = vec![false; function.registers.len()];
     // The last block that wrote it for certain, counted from 1.
     let mut certain = vec![0u32; function.registers.len()];

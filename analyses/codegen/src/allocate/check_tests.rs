@@ -1,19 +1,22 @@
 //! Right allocations pass, of functions by hand and of C; the same with one change each are caught.
 
 use super::align::is_slot_address;
-use super::insert::form;
 use super::*;
-use crate::allocate::{Limits, allocate, simplify};
+use crate::allocate::{allocate, simplify};
 use crate::machine;
-use crate::mir::function::Block;
+use crate::mir::SpillCode;
 use crate::mir::liveness::Liveness;
-use crate::mir::op;
-use crate::pipeline::software::{self, pipeline_each};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Allocation, Block, Function, Name, Operand, Operation, Virtual};
 use crate::target::ia64::emit::Options;
+use crate::target::ia64::pipeline::{self, pipeline_each};
 use crate::target::ia64::select::select;
+use crate::target::ia64::target::Limits;
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
-use isa::ia64::Mnemonic;
+use isa::ia64::{Branch, File, Ia64, Mnemonic, Reg};
+
+type Violation = super::Violation<Reg>;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -62,7 +65,11 @@ impl Made {
         for (number, block) in self.after.blocks.iter().enumerate() {
             let operations = &block.operations;
             for at in (0..operations.len()).filter(|&at| is_slot_address(&operations[at])) {
-                let access = |it: &&Operation| form(it).is_some();
+                let access = |it: &&Operation| {
+                    Ia64::spill_code(it).is_some_and(|it| {
+                        matches!(it, SpillCode::Load { .. } | SpillCode::Store { .. })
+                    })
+                };
                 let access = operations[at..].iter().position(|it| access(&it));
                 let access = at + access.expect("an access behind its address");
                 let is_load = !matches!(operations[access].targets[0], Operand::Address(_));
@@ -160,7 +167,7 @@ fn registers_are_of_their_file_and_no_others_than_may_be_given() {
     for given in [
         Reg::general(4),
         Reg::general(12),
-        Reg::general(99),
+        Reg::general(1),
         Reg::float(9),
     ] {
         let mut made = Made::of(sums(), &Limits::default());
@@ -276,7 +283,11 @@ fn accesses_to_spill_slots_are_all_there_and_to_the_right_ones() {
         let verdict = made.with(block, access..access + 1, &[]);
         let load = loads.contains(&(block, address, access));
         let again = made.after.blocks[block].operations[..address].last();
-        let stored = again.is_some_and(|it| form(it).is_some() && !it.targets.is_empty());
+        let stored = again.is_some_and(|it| {
+            Ia64::spill_code(it)
+                .is_some_and(|it| matches!(it, SpillCode::Load { .. } | SpillCode::Store { .. }))
+                && !it.targets.is_empty()
+        });
         assert!(is_lost(verdict) || (load && stored), "{access}");
         let verdict = made.with(block, address..access + 1, &[]);
         assert!(verdict.is_err() || (load && stored), "{access}");
@@ -354,8 +365,8 @@ fn compiled(text: &str, pipelined: bool) -> Function {
         let table = machine::named("itanium2").expect("a table");
         let epic = table.epic().expect("groups");
         let wanted = |_: &[ir::Loc]| {
-            Some(software::Request {
-                options: software::Options::default(),
+            Some(pipeline::Request {
+                options: pipeline::Options::default(),
                 head: ir::Loc::NONE,
                 unknown: None,
             })

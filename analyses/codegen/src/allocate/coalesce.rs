@@ -1,31 +1,9 @@
 //! Moves between registers that may be one.
 
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::Target;
+use crate::mir::function::{Function, Name, Operand, Virtual};
 use crate::mir::liveness::{Liveness, Set};
-use crate::mir::{Reg, op};
-use isa::ia64::Opcode;
 use rustc_hash::FxHashSet;
-
-/// `to = from` of two virtual registers, if the operation is nothing else.
-pub(super) fn moved(operation: &Operation) -> Option<(Virtual, Virtual)> {
-    let to = match operation.targets.first()? {
-        Operand::Register(Name::Virtual(to)) => *to,
-        _ => return None,
-    };
-    let zero = Operand::fixed(Reg::R0);
-    match (operation.opcode(), operation.predicate) {
-        (Opcode::Mov, None) => match operation.sources[..] {
-            [Operand::Register(Name::Virtual(from))] => Some((to, from)),
-            _ => None,
-        },
-        (Opcode::Cmp, Some(from)) if operation.mnemonic == op!("cmp.eq.unc") => {
-            let plain = operation.targets.get(1) == Some(&Operand::fixed(Reg::P0))
-                && operation.sources[..] == [zero.clone(), zero];
-            plain.then_some((to, from))
-        }
-        _ => None,
-    }
-}
 
 /// How much more a copy at a loop's end counts.
 const LATCH: f64 = 1.5;
@@ -51,7 +29,7 @@ impl Graph {
     }
 }
 
-pub(super) fn coalesce(function: &mut Function) {
+pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
     let live = Liveness::of(function);
     let count = function.registers.len();
     let mut graph = Graph {
@@ -63,7 +41,7 @@ pub(super) fn coalesce(function: &mut Function) {
     let undecided = function.blocks.iter().filter(|one| one.cycles.is_empty());
     for (to, from) in undecided
         .flat_map(|block| &block.operations)
-        .filter_map(moved)
+        .filter_map(T::copied)
     {
         related.insert(to);
         related.insert(from);
@@ -79,16 +57,17 @@ pub(super) fn coalesce(function: &mut Function) {
         let weight = block.weight * if latch { LATCH } else { 1.0 };
         for (index, operation) in block.operations.iter().enumerate().rev() {
             walk.branch(operation);
-            let copy = moved(operation);
+            let copy = T::copied(operation);
             for to in operation.writes().filter(|&to| related.has(to)) {
-                let file = function.file(to);
+                let class = function.class(to);
                 for other in walk.live.common(&related) {
-                    if function.file(other) == file && copy.is_none_or(|(_, from)| from != other) {
+                    if function.class(other) == class && copy.is_none_or(|(_, from)| from != other)
+                    {
                         graph.meet(to, other);
                     }
                 }
                 for other in operation.writes() {
-                    if function.file(other) == file {
+                    if function.class(other) == class {
                         graph.meet(to, other);
                     }
                 }
@@ -106,7 +85,7 @@ pub(super) fn coalesce(function: &mut Function) {
             let parameters = function.parameters.iter();
             for &param in parameters.filter(|&&one| related.has(one)) {
                 for &other in entering.iter().chain(&function.parameters) {
-                    if function.file(other) == function.file(param) {
+                    if function.class(other) == function.class(param) {
                         graph.meet(param, other);
                     }
                 }
@@ -127,7 +106,7 @@ pub(super) fn coalesce(function: &mut Function) {
         let apart = a == b
             || pinned.contains(&a)
             || pinned.contains(&b)
-            || function.file(Virtual(a)) != function.file(Virtual(b))
+            || function.class(Virtual(a)) != function.class(Virtual(b))
             || graph.meets[a as usize].contains(&b);
         if apart {
             continue;
@@ -140,7 +119,7 @@ pub(super) fn coalesce(function: &mut Function) {
         }
         graph.meets[a as usize].extend(more);
     }
-    let rename = |operand: &mut Operand| {
+    let rename = |operand: &mut Operand<T>| {
         if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
             operand
         {
@@ -161,7 +140,7 @@ pub(super) fn coalesce(function: &mut Function) {
         if block.cycles.is_empty() {
             block
                 .operations
-                .retain(|one| moved(one).is_none_or(|(to, from)| to != from));
+                .retain(|one| T::copied(one).is_none_or(|(to, from)| to != from));
         }
     }
     for param in &mut function.parameters {

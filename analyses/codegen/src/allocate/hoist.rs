@@ -8,17 +8,16 @@
 //! Innermost loops that are entered from one block. Only operations that neither fail nor set flags, whose result is written
 //! nowhere else: they may execute where the loop does not.
 
-use crate::mir::File;
+use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
 use crate::predicate::loops::innermost;
-use isa::ia64::{Branch, Opcode};
+use isa::Branch;
 use rustc_hash::FxHashSet;
 
 /// Registers that are held through a loop for this, at most.
 const MOST: usize = 16;
 
-pub(super) fn hoist(function: &mut Function) {
+pub(super) fn hoist<T: Target>(function: &mut Function<T>) {
     let regions = innermost(function);
     if regions.is_empty() {
         return;
@@ -61,7 +60,7 @@ pub(super) fn hoist(function: &mut Function) {
                 varies.extend(operation.writes());
             }
         }
-        let mut moved: Vec<Operation> = Vec::new();
+        let mut moved: Vec<Operation<T>> = Vec::new();
         let mut again = true;
         while std::mem::take(&mut again) {
             for &block in &region.blocks {
@@ -84,8 +83,7 @@ pub(super) fn hoist(function: &mut Function) {
             }
         }
         let operations = &mut function.blocks[entry as usize].operations;
-        let leaves =
-            |one: &Operation| one.opcode() == Opcode::Br && one.branch() != Some(Branch::Call);
+        let leaves = |one: &Operation<T>| one.branch().is_some_and(|kind| kind != Branch::Call);
         let at = operations
             .iter()
             .rposition(|one| !leaves(one))
@@ -95,44 +93,16 @@ pub(super) fn hoist(function: &mut Function) {
 }
 
 /// The register that an operation computes, if it does nothing else.
-fn pure(function: &Function, operation: &Operation) -> Option<Virtual> {
-    let known = matches!(
-        operation.opcode(),
-        Opcode::Setf
-            | Opcode::Getf
-            | Opcode::Mov
-            | Opcode::Movl
-            | Opcode::Add
-            | Opcode::Adds
-            | Opcode::Addl
-            | Opcode::Sub
-            | Opcode::Shladd
-            | Opcode::Shl
-            | Opcode::Shr
-            | Opcode::And
-            | Opcode::Or
-            | Opcode::Xor
-            | Opcode::Andcm
-            | Opcode::Extr
-            | Opcode::Dep
-            | Opcode::Shrp
-            | Opcode::Zxt1
-            | Opcode::Zxt2
-            | Opcode::Zxt4
-            | Opcode::Sxt1
-            | Opcode::Sxt2
-            | Opcode::Sxt4
-            | Opcode::Popcnt
-            | Opcode::Mux1
-    ) || operation.mnemonic == op!("fcvt.xf");
+fn pure<T: Target>(function: &Function<T>, operation: &Operation<T>) -> Option<Virtual> {
     let [Operand::Register(Name::Virtual(target))] = operation.targets[..] else {
         return None;
     };
     let plain = operation.sources.iter().all(|one| match one {
         Operand::Number(_) | Operand::Register(Name::Virtual(_)) => true,
-        Operand::Register(Name::Fixed(reg)) => reg.is_constant(),
+        Operand::Register(Name::Fixed(register)) => T::is_constant(*register),
         _ => false,
     });
-    let file = function.file(target) != File::Predicate;
-    (known && plain && file && operation.predicate.is_none()).then_some(target)
+    let value = !T::is_guard(function.class(target));
+    let pure = plain && value && operation.is_certain() && operation.predicate.is_none();
+    (pure && T::is_pure(operation)).then_some(target)
 }

@@ -7,11 +7,12 @@
 //!
 //! One pass over the blocks for each step; chains of jumps are followed as far as there are blocks.
 
-use crate::mir::Branch;
+use crate::mir::Target;
 use crate::mir::function::{Function, Operand, Operation};
+use isa::Branch;
 
 /// Where an unconditional jump goes.
-fn jump(operation: &Operation) -> Option<u32> {
+fn jump<T: Target>(operation: &Operation<T>) -> Option<u32> {
     match (
         operation.branch(),
         operation.predicate,
@@ -23,7 +24,7 @@ fn jump(operation: &Operation) -> Option<u32> {
 }
 
 /// The first block from this one on where something is done.
-fn behind(function: &Function, mut block: u32) -> u32 {
+fn behind<T: Target>(function: &Function<T>, mut block: u32) -> u32 {
     for _ in 0..=function.blocks.len() {
         let Some(at) = function.blocks.get(block as usize) else {
             break;
@@ -41,13 +42,13 @@ fn behind(function: &Function, mut block: u32) -> u32 {
 }
 
 /// The block that control falls into behind this one.
-fn below(function: &Function, block: usize) -> usize {
+fn below<T: Target>(function: &Function<T>, block: usize) -> usize {
     let rest = &function.blocks[block + 1..];
     let empty = rest.iter().take_while(|one| one.operations.is_empty());
     block + 1 + empty.count()
 }
 
-pub fn jumps(function: &mut Function) {
+pub fn jumps<T: Target>(function: &mut Function<T>) {
     let ends: Vec<u32> = (0..function.blocks.len() as u32)
         .map(|block| behind(function, block))
         .collect();
@@ -91,9 +92,8 @@ pub fn jumps(function: &mut Function) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::File;
-    use crate::mir::function::Block;
-    use crate::mir::op;
+    use crate::target::ia64::code::{Block, Function, Operation, op};
+    use isa::ia64::File;
 
     #[test]
     fn jumps_to_jumps_are_one() {

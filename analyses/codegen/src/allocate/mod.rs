@@ -23,35 +23,37 @@ mod scan;
 mod simplify;
 mod spill;
 
-pub(crate) use scan::SAVES;
-pub use scan::{Limits, Place};
+pub use scan::Place;
 
-use crate::machine::epic::Epic;
-use crate::mir::function::{Function, Operation};
+use crate::mir::function::{Function, Name, Operation};
 use crate::mir::liveness::Liveness;
-use crate::mir::{File, Reg};
+use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 
-/// Where everything is.
+/// The registers of a function's values.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Allocation {
-    /// By virtual register. Those in memory have `r0` here, and no operation names them any more.
-    pub registers: Vec<Reg>,
+pub struct Allocation<T: Target> {
+    /// By virtual register. Of those that live in memory no operation names any.
+    pub registers: Vec<T::Register>,
     /// Bytes of the frame for spilled registers.
     pub spilled: u32,
     /// Registers that live in memory.
     pub in_memory: u32,
     /// Argument slot and what takes it at the entry, to be put in front of everything, in this order.
-    pub arrivals: Vec<Operation>,
-    /// The first general register behind those that were given.
-    pub stacked: u32,
+    pub arrivals: Vec<Operation<T>>,
 }
 
-impl Allocation {
-    /// Registers of a file that are named, ascending.
+impl<T: Target> Allocation<T> {
+    /// The register of a virtual register.
     #[must_use]
-    pub fn used(&self, function: &Function, file: File) -> Vec<u8> {
-        let mut out: Vec<u8> = Vec::new();
+    pub fn register(&self, register: Virtual) -> T::Register {
+        self.registers[register.0 as usize]
+    }
+
+    /// Registers of a class that are named, ascending.
+    #[must_use]
+    pub fn used(&self, function: &Function<T>, class: T::Class) -> Vec<T::Register> {
+        let mut out: Vec<T::Register> = Vec::new();
         for operation in function
             .blocks
             .iter()
@@ -63,14 +65,14 @@ impl Allocation {
                 .iter()
                 .chain(&operation.sources)
                 .filter_map(|one| one.name());
-            let predicate = operation.predicate.map(crate::mir::function::Name::Virtual);
+            let predicate = operation.predicate.map(Name::Virtual);
             for name in named.chain(predicate) {
                 let register = match name {
-                    crate::mir::function::Name::Virtual(one) => self.registers[one.0 as usize],
-                    crate::mir::function::Name::Fixed(one) => one,
+                    Name::Virtual(one) => self.register(one),
+                    Name::Fixed(one) => one,
                 };
-                if register.file == file {
-                    out.push(register.number);
+                if T::class(register) == class {
+                    out.push(register);
                 }
             }
         }
@@ -81,7 +83,7 @@ impl Allocation {
 }
 
 /// What can be done without knowing registers: dead operations, moves, addresses that step.
-pub fn simplify(function: &mut Function) {
+pub fn simplify<T: Target>(function: &mut Function<T>) {
     simplify::dead(function);
     simplify::sink(function);
     coalesce::coalesce(function);
@@ -99,14 +101,15 @@ pub use jumps::jumps;
 ///
 /// # Panics
 /// In debug builds, where `check` finds a violation.
-pub fn allocate(
-    function: &mut Function,
-    machine: &Epic,
-    limits: &Limits,
-) -> Result<Allocation, Refusal> {
+pub fn allocate<T: Target>(
+    function: &mut Function<T>,
+    processor: &T::Processor,
+    limits: &T::Limits,
+) -> Result<Allocation<T>, Refusal> {
     let before = cfg!(debug_assertions).then(|| function.clone());
     let live = Liveness::of(function);
-    let places = scan::scan(function, &live, machine, limits)?;
+    let files = T::files(function, processor, limits);
+    let places = scan::scan(function, &live, &files)?;
     let allocation = spill::rewrite(function, &places);
     if let Some(before) = before {
         let verdict = check::check(&before, function, &allocation);

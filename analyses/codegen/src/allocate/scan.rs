@@ -1,37 +1,17 @@
 //! Intervals and the scan that gives them registers.
 
-use crate::machine::epic::Epic;
-use crate::machine::schema::Issue;
 use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::{File, Reg};
+use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
-use isa::ia64::{Branch, Opcode};
-
-/// Registers that may be used at most, of each file; for trying out what happens when they run out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
-    pub general: u32,
-    pub float: u32,
-    pub predicate: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            general: 128,
-            float: 128,
-            predicate: 64,
-        }
-    }
-}
+use isa::Branch;
 
 /// Where a virtual register lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Place<R> {
     /// Nothing names it.
     Nowhere,
-    Register(Reg),
+    Register(R),
     Memory,
 }
 
@@ -49,102 +29,30 @@ struct Interval {
     turns: bool,
 }
 
-/// Registers kept back for values that live in memory, while an operation uses them.
-pub(super) const GENERAL_AWAY: [u8; 4] = [3, 9, 10, 11];
-pub(super) const FLOAT_AWAY: [u8; 5] = [6, 7, 14, 15, 13];
-pub(super) const PREDICATE_AWAY: [u8; 3] = [13, 14, 15];
-/// The address of such a value.
-pub(super) const ADDRESS_AWAY: Reg = Reg::general(2);
-/// Stacked registers that the prologue may need.
-pub(crate) const SAVES: u32 = 8;
-
-/// Registers of each file that take turns: those that cost nothing to use.
-const TURN: [usize; 3] = [34, 96, 7];
 /// Positions for which a register that was just free is left alone.
 const RECENT: u32 = 48;
 
-/// Registers of one file in the order in which they are tried: for what no call happens to, and for what one does.
-struct Pool {
-    free: Vec<u8>,
-    preserved: Vec<u8>,
-    /// The first that is renamed by rotation although nothing rotates it on purpose.
-    renamed: u8,
-}
-
-impl Pool {
-    fn of(&self, interval: &Interval) -> impl Iterator<Item = u8> + Clone + '_ {
-        let list = if interval.crosses {
-            &self.preserved
-        } else {
-            &self.free
-        };
-        // What stays where it is takes registers that a callee would preserve, too.
-        let more: &[u8] = match interval.turns && !interval.crosses && self.renamed == 32 {
-            true => &self.preserved,
-            false => &[],
-        };
-        let turns = interval.turns;
-        let all = list.iter().chain(more).copied();
-        all.filter(move |&one| !turns || one < self.renamed)
-    }
-}
-
-fn pools(function: &Function, machine: &Epic, limits: &Limits) -> [Pool; 3] {
-    let rotating = function.rotating;
-    let inputs = function.inputs();
-    let first = 32
-        + rotating
-            .general
-            .max(if rotating.general > 0 { inputs } else { 0 });
-    let frame = machine.of(Issue::GeneralStacked);
-    let last = (32 + frame).saturating_sub(function.outputs.len() as u32 + SAVES);
-    let stacked: Vec<u8> = (first..last.max(first)).map(|one| one as u8).collect();
-    let general = Pool {
-        free: (14..32)
-            .chain(stacked.iter().copied())
-            .take(limits.general as usize)
-            .collect(),
-        renamed: u8::MAX,
-        preserved: stacked
-            .iter()
-            .copied()
-            .take(limits.general as usize)
-            .collect(),
+/// The registers of a file that an interval may have, in the order in which they are tried.
+fn pool<'f, T: Target>(
+    file: &'f RegisterFile<T>,
+    interval: &Interval,
+) -> impl Iterator<Item = T::Register> + Clone + 'f {
+    let list = if interval.crosses {
+        &file.preserved
+    } else {
+        &file.free
     };
-    let floats = 32 + machine.of(Issue::FloatRotating);
-    let float = Pool {
-        free: (32 + rotating.float..floats)
-            .map(|one| one as u8)
-            .take(limits.float as usize)
-            .collect(),
-        renamed: 32,
-        preserved: (16..32).chain(2..6).take(limits.float as usize).collect(),
+    // What stays where it is takes registers that a callee would preserve, too.
+    let more: &[T::Register] = match interval.turns && !interval.crosses && file.lends {
+        true => &file.preserved,
+        false => &[],
     };
-    let predicates = 16 + machine.of(Issue::PredicateRotating);
-    let kept: Vec<u8> = (1..6)
-        .chain((16 + rotating.predicate..predicates).map(|one| one as u8))
-        .collect();
-    let predicate = Pool {
-        free: (6..13)
-            .chain(kept.iter().copied())
-            .take(limits.predicate as usize)
-            .collect(),
-        renamed: 16,
-        preserved: kept.into_iter().take(limits.predicate as usize).collect(),
-    };
-    [general, float, predicate]
+    let renamed = file.renamed.filter(|_| interval.turns);
+    let all = list.iter().chain(more).copied();
+    all.filter(move |&one| renamed.is_none_or(|first| one < first))
 }
 
-const fn index(file: File) -> Option<usize> {
-    match file {
-        File::General => Some(0),
-        File::Float => Some(1),
-        File::Predicate => Some(2),
-        _ => None,
-    }
-}
-
-fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
+fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval> {
     let mut out: Vec<Interval> = (0..function.registers.len() as u32)
         .map(|one| Interval {
             register: Virtual(one),
@@ -192,11 +100,7 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
             if operation.branch() == Some(Branch::Call) {
                 calls.push(position);
             }
-            let rotates = matches!(
-                operation.branch(),
-                Some(Branch::CountedRotating | Branch::WhileRotating)
-            );
-            if rotates || operation.opcode() == Opcode::Clrrrb {
+            if T::rotates(operation) {
                 rotations.push(position);
             }
         }
@@ -225,138 +129,143 @@ fn intervals(function: &Function, live: &Liveness) -> Vec<Interval> {
     out
 }
 
+/// An interval that has a register.
+struct Active<R> {
+    interval: Interval,
+    register: R,
+    /// By file.
+    file: usize,
+}
+
 /// The place of every virtual register.
-pub(super) fn scan(
-    function: &Function,
+pub(super) fn scan<T: Target>(
+    function: &Function<T>,
     live: &Liveness,
-    machine: &Epic,
-    limits: &Limits,
-) -> Result<Vec<Place>, Refusal> {
-    let pools = pools(function, machine, limits);
+    files: &[RegisterFile<T>],
+) -> Result<Vec<Place<T::Register>>, Refusal> {
     let mut places = vec![Place::Nowhere; function.registers.len()];
     for &(register, place) in &function.pinned {
         places[register.0 as usize] = Place::Register(place);
     }
-    // By file: those that have a register now, and when registers were free again.
-    let mut active: [Vec<(Interval, u8)>; 3] = Default::default();
-    let mut freed = [[0u32; 256]; 3];
-    let mut taken = [[false; 256]; 3];
+    // Those that have a register now, and by unit when it was free again.
+    let mut active: Vec<Active<T::Register>> = Vec::new();
+    let mut freed = vec![0u32; T::UNITS];
+    let mut taken = vec![false; T::UNITS];
     // Where parameters arrive.
-    let inputs = function.inputs() as u8;
+    let arriving: Vec<(Virtual, Option<T::Register>)> = function.arriving().collect();
     let own = |register: Virtual| {
-        let (_, at) = function.arriving().find(|(one, _)| *one == register)?;
-        let stays = |at: &Reg| {
-            at.file == File::General && at.number >= 32 && function.rotating.general == 0
-        };
-        at.filter(stays).map(|at| at.number)
+        let (_, at) = arriving.iter().find(|(one, _)| *one == register)?;
+        at.filter(|&at| T::stays(function, at))
     };
     for interval in intervals(function, live) {
-        let file = function.file(interval.register);
-        let Some(class) = index(file) else {
+        let class = function.class(interval.register);
+        let Some(number) = files.iter().position(|file| file.class == class) else {
             return Err(Refusal::NoForm {
                 operation: "virtual register".into(),
-                ty: smol_str::format_smolstr!("{file:?}"),
-                target: "IA-64",
+                ty: smol_str::format_smolstr!("{class:?}"),
+                target: T::NAME,
             });
         };
-        let (active, freed) = (&mut active[class], &mut freed[class]);
-        let taken = &mut taken[class];
-        active.retain(|(other, number)| {
-            let stays = other.end >= interval.start;
+        let file = &files[number];
+        active.retain(|other| {
+            let stays = other.interval.end >= interval.start;
             if !stays {
-                freed[*number as usize] = other.end;
-                taken[*number as usize] = false;
+                for unit in T::units(other.register) {
+                    freed[unit] = other.interval.end;
+                    taken[unit] = false;
+                }
             }
             stays
         });
-        let pool = pools[class].of(&interval);
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
-        let usable = |number: u8| {
+        let usable = |register: T::Register| {
             // Another argument is still there when this one is moved.
-            let arrived = parameter && file == File::General && (32..32 + inputs).contains(&number);
-            !arrived || arrives == Some(number)
+            let arrived = parameter && file.arrivals.contains(&register);
+            !arrived || arrives == Some(register)
         };
-        let free = |number: u8| !taken[number as usize];
+        let free = |register: T::Register| T::units(register).all(|unit| !taken[unit]);
+        let since = |register: T::Register| T::units(register).map(|unit| freed[unit]).max();
         let chosen = arrives
-            .filter(|&number| free(number) && pool.clone().any(|one| one == number))
+            .filter(|&register| free(register) && pool(file, &interval).any(|one| one == register))
             .or_else(|| {
-                let mut open = pool
-                    .clone()
-                    .filter(|&number| usable(number) && free(number));
+                let open = |register: &T::Register| usable(*register) && free(*register);
                 // What was free for long makes nothing wait that is moved up.
-                let rested = |number: &u8| match freed[*number as usize] {
-                    0 => true,
-                    since => since + RECENT <= interval.start,
+                let rested = |register: &T::Register| match since(*register) {
+                    None | Some(0) => true,
+                    Some(since) => since + RECENT <= interval.start,
                 };
-                let early = pool.clone().take(TURN[class]);
-                let early = early.filter(|&number| usable(number) && free(number));
+                let early = pool(file, &interval).take(file.turn).filter(open);
                 let found = early.clone().find(rested);
-                let oldest = || early.clone().min_by_key(|&number| freed[number as usize]);
-                found.or_else(oldest).or_else(|| open.next())
+                let oldest = || early.clone().min_by_key(|&register| since(register));
+                let any = || pool(file, &interval).find(open);
+                found.or_else(oldest).or_else(any)
             });
-        if let Some(number) = chosen {
-            places[interval.register.0 as usize] = Place::Register(Reg { file, number });
-            active.push((interval, number));
-            taken[number as usize] = true;
-            continue;
-        }
-        // The one that is used least for as long as it lasts goes to memory.
+        // Those that are used least for as long as they last go to memory.
         let cost = |one: &Interval| match one.fixed {
             true => f64::INFINITY,
             false => one.weight / f64::from(one.end - one.start + 1),
         };
-        let victim = (0..active.len())
-            .filter(|&at| pool.clone().any(|one| one == active[at].1) && usable(active[at].1))
-            .min_by(|&one, &other| cost(&active[one].0).total_cmp(&cost(&active[other].0)));
-        let victim = victim.filter(|&at| cost(&active[at].0) < cost(&interval));
-        match victim {
-            Some(at) => {
-                let (away, number) = active.swap_remove(at);
-                places[away.register.0 as usize] = Place::Memory;
-                places[interval.register.0 as usize] = Place::Register(Reg { file, number });
-                active.push((interval, number));
-            }
+        let away = |register: T::Register| {
+            let units = T::units(register);
+            let meets = move |one: &&Active<T::Register>| {
+                let other = T::units(one.register);
+                other.start < units.end && units.start < other.end
+            };
+            active.iter().filter(meets)
+        };
+        let costs =
+            |register: T::Register| away(register).map(|one| cost(&one.interval)).sum::<f64>();
+        // Registers of its own class in the order in which they were given, then those that others take a part of.
+        let alike = active
+            .iter()
+            .filter(|one| one.file == number)
+            .map(|one| one.register);
+        let alike = alike.filter(|&register| pool(file, &interval).any(|one| one == register));
+        let mixed =
+            pool(file, &interval).filter(|&register| away(register).any(|one| one.file != number));
+        let victim = || {
+            let others = alike.chain(mixed).filter(|&register| usable(register));
+            let least = others.min_by(|&one, &other| costs(one).total_cmp(&costs(other)));
+            least.filter(|&register| costs(register) < cost(&interval))
+        };
+        let register = match chosen.or_else(victim) {
+            Some(register) => register,
             None if interval.fixed => {
                 return Err(Refusal::Registers {
-                    file: smol_str::format_smolstr!("{file:?}"),
-                    available: pool.clone().count() as u32,
+                    file: smol_str::format_smolstr!("{class:?}"),
+                    available: pool(file, &interval).count() as u32,
                 });
             }
-            None => places[interval.register.0 as usize] = Place::Memory,
+            None => {
+                places[interval.register.0 as usize] = Place::Memory;
+                continue;
+            }
+        };
+        let gone: Vec<Virtual> = away(register).map(|one| one.interval.register).collect();
+        for one in gone {
+            places[one.0 as usize] = Place::Memory;
+            let at = active.iter().position(|it| it.interval.register == one);
+            if let Some(at) = at {
+                let gone = active.swap_remove(at);
+                T::units(gone.register).for_each(|unit| taken[unit] = false);
+            }
         }
+        places[interval.register.0 as usize] = Place::Register(register);
+        T::units(register).for_each(|unit| taken[unit] = true);
+        active.push(Active {
+            interval,
+            register,
+            file: number,
+        });
     }
-    // What passes arguments on lies behind all others.
-    let mut next = 32 + function.rotating.general.max(inputs.into());
-    for place in &places {
-        if let Place::Register(Reg {
-            file: File::General,
-            number: number @ 32..,
-        }) = place
-        {
-            next = next.max(u32::from(*number) + 1);
-        }
-    }
-    for (at, output) in function.outputs.iter().enumerate() {
-        let number = next + SAVES + at as u32;
-        places[output.0 as usize] = Place::Register(Reg::general(number as u8));
+    let mut given = places.iter().filter_map(|place| match place {
+        Place::Register(register) => Some(*register),
+        _ => None,
+    });
+    let outputs = T::outputs(function, &mut given);
+    for (output, register) in function.outputs.iter().zip(outputs) {
+        places[output.0 as usize] = Place::Register(register);
     }
     Ok(places)
-}
-
-/// The first stacked register that nothing but the prologue may take.
-pub(super) fn behind(function: &Function, places: &[Place]) -> u32 {
-    let mut next = 32 + function.rotating.general.max(function.inputs());
-    for (at, place) in places.iter().enumerate() {
-        let output = function.outputs.contains(&Virtual(at as u32));
-        if let Place::Register(Reg {
-            file: File::General,
-            number: number @ 32..,
-        }) = place
-            && !output
-        {
-            next = next.max(u32::from(*number) + 1);
-        }
-    }
-    next
 }

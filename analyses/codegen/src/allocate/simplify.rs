@@ -1,29 +1,20 @@
 //! Operations that nothing reads, sums that belong to a loop's end, loads and stores that step their address.
 
-use super::coalesce::moved;
+use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::{Class, File, Reg};
-use isa::ia64::Opcode;
 
-/// Whether it does something beside writing its targets.
-fn has_effect(operation: &Operation) -> bool {
-    use Class::{Alloc, Branch, Check, FloatStore, Nop, Prefetch, Semaphore, Store, System};
-    // What is refused is missed only where something needs it.
-    let acts = operation.opcode() != Opcode::Refused
-        && matches!(
-            operation.class(),
-            Store | FloatStore | Semaphore | Prefetch | Check | Branch | Alloc | Nop | System
-        );
-    acts
+/// Whether it does something beside writing virtual registers.
+fn has_effect<T: Target>(operation: &Operation<T>) -> bool {
+    T::acts(operation)
         || operation.memory.as_ref().is_some_and(|memory| memory.volatile)
         || operation.targets.is_empty()
         || operation.targets.iter().any(|one| {
-            matches!(one, Operand::Register(Name::Fixed(register)) if !register.is_constant())
+            matches!(one, Operand::Register(Name::Fixed(register)) if !T::is_constant(*register))
         })
 }
 
 /// Keeps what an effect depends on: a sum that only feeds itself goes, too.
-pub(super) fn dead(function: &mut Function) {
+pub(super) fn dead<T: Target>(function: &mut Function<T>) {
     let count = function.registers.len();
     let mut writers: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
     let mut alive: Vec<Vec<bool>> = Vec::new();
@@ -75,16 +66,16 @@ pub(super) fn dead(function: &mut Function) {
         for target in block.operations.iter_mut().flat_map(|one| &mut one.targets) {
             if let Operand::Register(Name::Virtual(one)) = *target
                 && !used[one.0 as usize]
-                && function.registers[one.0 as usize] == File::Predicate
+                && let Some(unread) = T::unread(function.registers[one.0 as usize])
             {
-                *target = Operand::fixed(Reg::P0);
+                *target = Operand::fixed(unread);
             }
         }
     }
 }
 
 /// `t = i + 1` whose only use is the move `i = t` behind: one sum at the place of the move.
-pub(super) fn sink(function: &mut Function) {
+pub(super) fn sink<T: Target>(function: &mut Function<T>) {
     let mut uses = vec![0u32; function.registers.len()];
     let mut writes = vec![0u32; function.registers.len()];
     for operation in function.blocks.iter().flat_map(|block| &block.operations) {
@@ -102,7 +93,7 @@ pub(super) fn sink(function: &mut Function) {
     {
         let mut at = 0;
         while at < block.operations.len() {
-            let copy = moved(&block.operations[at])
+            let copy = T::copied(&block.operations[at])
                 .filter(|(_, from)| uses[from.0 as usize] == 1 && writes[from.0 as usize] == 1);
             let Some((to, from)) = copy else {
                 at += 1;
@@ -111,10 +102,7 @@ pub(super) fn sink(function: &mut Function) {
             let made = block.operations[..at].iter().rposition(|one| {
                 one.targets[..] == [Operand::register(from)]
                     && one.predicate.is_none()
-                    && matches!(
-                        one.opcode(),
-                        Opcode::Adds | Opcode::Add | Opcode::Shladd | Opcode::Sub
-                    )
+                    && T::is_sum(one)
             });
             let free = made.filter(|&made| {
                 let sources: Vec<Virtual> = block.operations[made].reads().collect();
@@ -133,7 +121,7 @@ pub(super) fn sink(function: &mut Function) {
 }
 
 /// `ld8 v = [a]` with `a = a + 8` behind it and nothing between that reads or writes `a`: `ld8 v = [a], 8`.
-pub(super) fn post_increment(function: &mut Function) {
+pub(super) fn post_increment<T: Target>(function: &mut Function<T>) {
     for block in function
         .blocks
         .iter_mut()
@@ -141,9 +129,8 @@ pub(super) fn post_increment(function: &mut Function) {
     {
         let mut at = 0;
         while at < block.operations.len() {
-            if let Some(access) = stepping(&block.operations, at) {
-                let by = block.operations[at].sources[0].clone();
-                block.operations[access].sources.push(by);
+            if let Some((access, by)) = stepping(&block.operations, at) {
+                block.operations[access].sources.push(by.into());
                 block.operations.remove(at);
             } else {
                 at += 1;
@@ -152,45 +139,29 @@ pub(super) fn post_increment(function: &mut Function) {
     }
 }
 
-/// The access that may take the step at `at` over.
-fn stepping(operations: &[Operation], at: usize) -> Option<usize> {
+/// The access that may take the step at `at` over, and the step.
+fn stepping<T: Target>(operations: &[Operation<T>], at: usize) -> Option<(usize, i64)> {
     let step = &operations[at];
-    if step.predicate.is_some() || step.opcode() != Opcode::Adds {
+    if step.predicate.is_some() {
         return None;
     }
-    let (
-        Operand::Register(Name::Virtual(base)),
-        [
-            Operand::Number(-256..256),
-            Operand::Register(Name::Virtual(from)),
-        ],
-    ) = (step.targets.first()?, &step.sources[..])
-    else {
-        return None;
-    };
-    if base != from {
-        return None;
-    }
+    let (base, by) = T::increment(step)?;
     for before in (0..at).rev() {
         let operation = &operations[before];
-        let writes = operation.writes().any(|one| one == *base);
-        let reads = operation.reads().filter(|one| one == base).count();
+        let writes = operation.writes().any(|one| one == base);
+        let reads = operation.reads().filter(|&one| one == base).count();
         if !writes && reads == 0 {
             continue;
         }
-        let plain = matches!(
-            operation.class(),
-            Class::Load | Class::FloatLoad | Class::Store | Class::FloatStore
-        ) && !matches!(operation.opcode(), Opcode::Ld16 | Opcode::St16);
         let address = operation.targets.iter().chain(&operation.sources);
         let once = reads == 1
             && address
-                .filter(|one| **one == Operand::Address(Name::Virtual(*base)))
+                .filter(|one| **one == Operand::Address(Name::Virtual(base)))
                 .count()
                 == 1
             && !writes;
-        let fits = plain && once && operation.predicate.is_none() && operation.sources.len() == 1;
-        return fits.then_some(before);
+        let fits = once && operation.predicate.is_none() && T::takes_step(operation, by);
+        return fits.then_some((before, by));
     }
     None
 }

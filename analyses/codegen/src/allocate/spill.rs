@@ -1,148 +1,80 @@
 //! Values that live in the frame are loaded in front of the operations that read them and stored behind those that write
-//! them. A predicate is kept as 0 or 1.
+//! them.
 
 use super::Allocation;
-use super::scan::{ADDRESS_AWAY, FLOAT_AWAY, GENERAL_AWAY, PREDICATE_AWAY, Place, behind};
-use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
-use isa::ia64::{Class, Completer, Mnemonic};
+use super::scan::Place;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::{SpillSlot, Target};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
-struct Writer {
-    out: Vec<Operation>,
+/// Spill code of one function.
+struct Writer<T: Target> {
+    out: Vec<Operation<T>>,
     loc: ir::Loc,
-    /// Speculative loads leave bits that plain stores trap on.
-    speculative: bool,
+    marked: bool,
 }
 
-impl Writer {
-    fn push(
-        &mut self,
-        predicate: Option<Virtual>,
-        mnemonic: Mnemonic,
-        targets: Vec<Operand>,
-        sources: Vec<Operand>,
-    ) {
-        self.out.push(Operation {
-            mnemonic,
-            predicate,
-            targets,
-            sources,
-            memory: None,
-            loc: self.loc,
-        });
+impl<T: Target> Writer<T> {
+    fn extend(&mut self, operations: Vec<Operation<T>>) {
+        let loc = self.loc;
+        let operations = operations.into_iter();
+        self.out
+            .extend(operations.map(|operation| Operation { loc, ..operation }));
     }
-    fn address(&mut self, offset: u32) {
-        let place = Operand::Frame(FrameOffset::Spill(offset));
-        self.push(
-            None,
-            op!("adds"),
-            vec![ADDRESS_AWAY.into()],
-            vec![place, Reg::general(12).into()],
-        );
+    fn load(&mut self, to: T::Register, offset: u32) {
+        let marked = self.marked;
+        self.extend(T::reload(to, SpillSlot { offset, marked }));
     }
-    fn load(&mut self, to: Reg, offset: u32) {
-        self.address(offset);
-        let at = Operand::Address(Name::Fixed(ADDRESS_AWAY));
-        match to.file {
-            File::Float => self.push(None, op!("ldf.fill"), vec![to.into()], vec![at]),
-            File::Predicate => {
-                let word = Reg::general(GENERAL_AWAY[0]);
-                self.push(None, op!("ld8"), vec![word.into()], vec![at]);
-                self.push(
-                    None,
-                    op!("cmp.ne"),
-                    vec![to.into(), Reg::P0.into()],
-                    vec![Reg::R0.into(), word.into()],
-                );
-            }
-            _ => {
-                let mnemonic = if self.speculative {
-                    op!("ld8.fill")
-                } else {
-                    op!("ld8")
-                };
-                self.push(None, mnemonic, vec![to.into()], vec![at]);
-            }
-        }
-    }
-    /// A predicate is read by the virtual register that stands for `from`.
-    fn store(&mut self, from: Reg, offset: u32, predicate: Option<Virtual>) {
-        self.address(offset);
-        let at = Operand::Address(Name::Fixed(ADDRESS_AWAY));
-        match from.file {
-            File::Float => self.push(None, op!("stf.spill"), vec![at], vec![from.into()]),
-            File::Predicate => {
-                let word = Reg::general(GENERAL_AWAY[0]);
-                self.push(None, op!("mov"), vec![word.into()], vec![Reg::R0.into()]);
-                self.push(predicate, op!("mov"), vec![word.into()], vec![1.into()]);
-                self.push(None, op!("st8"), vec![at], vec![word.into()]);
-            }
-            _ => {
-                let mnemonic = if self.speculative {
-                    op!("st8.spill")
-                } else {
-                    op!("st8")
-                };
-                self.push(None, mnemonic, vec![at], vec![from.into()]);
-            }
-        }
+    /// A guard is read by the virtual register that stands for `from`.
+    fn store(&mut self, from: T::Register, offset: u32, guard: Option<Virtual>) {
+        let marked = self.marked;
+        self.extend(T::spill(from, SpillSlot { offset, marked }, guard));
     }
 }
 
-pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
+/// Writes the code of spilled registers into the function.
+pub(super) fn rewrite<T: Target>(
+    function: &mut Function<T>,
+    places: &[Place<T::Register>],
+) -> Allocation<T> {
     let mut offsets: FxHashMap<Virtual, u32> = FxHashMap::default();
     let mut bytes = 0u32;
     for (at, place) in places.iter().enumerate() {
         if *place == Place::Memory {
             let register = Virtual(at as u32);
-            let size = if function.file(register) == File::Float {
-                16
-            } else {
-                8
-            };
+            let size = T::slot(function.class(register));
             bytes = bytes.next_multiple_of(size);
             offsets.insert(register, bytes);
             bytes += size;
         }
     }
-    let mut registers: Vec<Reg> = places
+    let mut registers: Vec<T::Register> = places
         .iter()
         .map(|place| match place {
             Place::Register(register) => *register,
-            _ => Reg::R0,
+            _ => T::NONE,
         })
         .collect();
-    let stacked = behind(function, places);
-    // Stand-ins for predicates in memory: a qualifying predicate is a virtual register.
-    let stand_ins: Vec<Virtual> = PREDICATE_AWAY
-        .iter()
-        .map(|&number| {
-            registers.push(Reg::predicate(number));
-            function.register(File::Predicate)
-        })
-        .collect();
-    let speculative = function
-        .blocks
-        .iter()
-        .flat_map(|block| &block.operations)
-        .any(|one| {
-            matches!(one.class(), Class::Load | Class::FloatLoad)
-                && one.mnemonic.has_any(&[Completer::S, Completer::Sa])
-        });
+    // Stand-ins for guards in memory: a guard is named by a virtual register.
+    let mut stand_ins: Vec<(T::Register, Virtual)> = Vec::new();
+    let classes: BTreeSet<T::Class> = function.registers.iter().copied().collect();
+    for class in classes.into_iter().filter(|&class| T::is_guard(class)) {
+        for &register in T::scratch(class) {
+            registers.push(register);
+            stand_ins.push((register, function.register(class)));
+        }
+    }
     let mut writer = Writer {
         out: Vec::new(),
         loc: ir::Loc::NONE,
-        speculative,
+        marked: T::marks(function),
     };
     // Arguments come from where they arrive.
     for (param, from) in function.arriving() {
         let Some(from) = from else { continue };
         match places[param.0 as usize] {
-            Place::Register(to) if to != from => {
-                writer.push(None, op!("mov"), vec![to.into()], vec![from.into()]);
-            }
+            Place::Register(to) if to != from => writer.extend(vec![T::copy(to, from)]),
             Place::Memory => writer.store(from, offsets[&param], None),
             _ => {}
         }
@@ -161,31 +93,21 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
             let reads: Vec<Virtual> = operation.reads().collect();
             let writes: Vec<Virtual> = operation.writes().collect();
             let keeps = !operation.is_certain();
-            let mut given: Vec<(Virtual, Reg)> = Vec::new();
-            let mut counts = [0usize; 3];
+            let mut given: Vec<(Virtual, T::Register)> = Vec::new();
             for one in operation.virtual_registers() {
                 if !offsets.contains_key(&one) || given.iter().any(|(known, _)| *known == one) {
                     continue;
                 }
-                let register = match function.registers[one.0 as usize] {
-                    File::Float => {
-                        counts[1] += 1;
-                        Reg::float(FLOAT_AWAY[(counts[1] - 1) % FLOAT_AWAY.len()])
-                    }
-                    File::Predicate => {
-                        counts[2] += 1;
-                        Reg::predicate(PREDICATE_AWAY[(counts[2] - 1) % PREDICATE_AWAY.len()])
-                    }
-                    _ => {
-                        counts[0] += 1;
-                        Reg::general(GENERAL_AWAY[(counts[0] - 1) % GENERAL_AWAY.len()])
-                    }
-                };
-                given.push((one, register));
+                let scratch = T::scratch(function.registers[one.0 as usize]);
+                let free = |register: &T::Register| given.iter().all(|(_, it)| it != register);
+                let register = scratch.iter().copied().find(free);
+                debug_assert!(register.is_some(), "one for each operand of an operation");
+                given.extend(register.map(|register| (one, register)));
             }
             let written = |one: Virtual| writes.contains(&one);
-            // Predicates first: their loads use a general register of the others.
-            given.sort_by_key(|(_, register)| register.file != File::Predicate);
+            // Guards first: their loads use a register that another value has behind them.
+            let guards = |register: T::Register| T::is_guard(T::class(register));
+            given.sort_by_key(|&(_, register)| !guards(register));
             for &(one, register) in &given {
                 if reads.contains(&one) || (written(one) && keeps) {
                     writer.load(register, offsets[&one]);
@@ -199,11 +121,9 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
                     *name = Name::Fixed(*register);
                 }
             }
-            let stand_in = |register: Reg| {
-                let at = PREDICATE_AWAY
-                    .iter()
-                    .position(|&number| number == register.number);
-                at.map(|at| stand_ins[at])
+            let stand_in = |register: T::Register| {
+                let found = stand_ins.iter().find(|(it, _)| *it == register);
+                found.map(|(_, stand_in)| *stand_in)
             };
             if let Some(predicate) = operation.predicate
                 && let Some((_, register)) = given.iter().find(|(known, _)| *known == predicate)
@@ -211,15 +131,11 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
                 operation.predicate = stand_in(*register);
             }
             writer.out.push(operation);
-            // General registers first: the stores of predicates use one of them.
-            given.sort_by_key(|(_, register)| register.file == File::Predicate);
+            // Guards last: their stores use a register of another value, too.
+            given.sort_by_key(|&(_, register)| guards(register));
             for &(one, register) in &given {
                 if written(one) {
-                    writer.store(
-                        register,
-                        offsets[&one],
-                        stand_in(register).filter(|_| register.file == File::Predicate),
-                    );
+                    writer.store(register, offsets[&one], stand_in(register));
                 }
             }
         }
@@ -230,6 +146,5 @@ pub(super) fn rewrite(function: &mut Function, places: &[Place]) -> Allocation {
         spilled: bytes.next_multiple_of(16),
         in_memory: offsets.len() as u32,
         arrivals,
-        stacked,
     }
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::machine;
-use crate::mir::function::{Block, Function, Operand, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::{Block, Function, Operand, Operation, Virtual, op};
+use crate::target::ia64::target::Limits;
 use ir::Loc;
-use isa::ia64::Mnemonic;
+use isa::ia64::{File, Mnemonic, Reg};
 
 fn operation(
     mnemonic: Mnemonic,

@@ -3,8 +3,8 @@
 
 use super::Quantity;
 use super::schema::Issue;
-use crate::bundle::block::{Type, Width};
-use crate::mir::{Branch, Class, File, Inst, Reg};
+use crate::target::ia64::bundle::block::{Type, Width};
+use isa::ia64::{Branch, Class, File, Inst, Reg};
 
 /// The values of a processor with explicit groups.
 #[derive(Clone, PartialEq, Debug)]

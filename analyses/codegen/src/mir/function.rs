@@ -11,9 +11,9 @@
 //! enters a block at its start only, and leaves it by its branches; a block whose last operation always branches does not
 //! fall through to the next one in the layout.
 
-use super::{File, Reg};
+use super::Target;
 use crate::refusal::Refused;
-use isa::ia64::{Branch, Class, Completer, Mnemonic, Opcode};
+use isa::{Branch, InstructionSet};
 use smol_str::SmolStr;
 use std::fmt;
 
@@ -22,17 +22,17 @@ use std::fmt;
 pub struct Virtual(pub u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub enum Name {
+pub enum Name<T: InstructionSet> {
     Virtual(Virtual),
     /// One that the calling convention or an instruction asks for, and constants: `r0`, `f1`, `p0`, `ar.lc`.
-    Fixed(Reg),
+    Fixed(T::Register),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Operand {
-    Register(Name),
+pub enum Operand<T: InstructionSet> {
+    Register(Name<T>),
     /// `[r5]`
-    Address(Name),
+    Address(Name<T>),
     Number(i64),
     /// As the assembler takes it: `@ltoff(table)`, a function to call.
     Symbol(SmolStr),
@@ -108,22 +108,22 @@ pub struct Reference {
 
 /// One machine operation: `(predicate) targets = mnemonic sources`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Operation {
-    pub mnemonic: Mnemonic,
+pub struct Operation<T: InstructionSet> {
+    pub mnemonic: T::Mnemonic,
     /// `None`: always.
     pub predicate: Option<Virtual>,
     /// In front of `=`.
-    pub targets: Vec<Operand>,
+    pub targets: Vec<Operand<T>>,
     /// Behind `=`; all operands where there is none.
-    pub sources: Vec<Operand>,
+    pub sources: Vec<Operand<T>>,
     pub memory: Option<Reference>,
     /// In the source.
     pub loc: ir::Loc,
 }
 
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Block {
-    pub operations: Vec<Operation>,
+#[derive(Clone, PartialEq, Debug)]
+pub struct Block<T: InstructionSet> {
+    pub operations: Vec<Operation<T>>,
     /// How often an execution of the function comes here, as far as is known or estimated.
     pub weight: f64,
     /// The cycle of every operation, not descending, where a pipelined loop has decided: operations of a cycle are one
@@ -131,13 +131,14 @@ pub struct Block {
     pub cycles: Vec<u32>,
 }
 
-/// Registers that rotate, from `r32`, `f32` and `p16`. A pipelined loop names them as fixed ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Rotating {
-    /// A multiple of 8.
-    pub general: u32,
-    pub float: u32,
-    pub predicate: u32,
+impl<T: InstructionSet> Default for Block<T> {
+    fn default() -> Block<T> {
+        Block {
+            operations: Vec::new(),
+            weight: 0.0,
+            cycles: Vec::new(),
+        }
+    }
 }
 
 /// Memory of the frame.
@@ -147,107 +148,96 @@ pub struct Slot {
     pub align: u32,
 }
 
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Function {
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function<T: Target> {
     pub name: SmolStr,
-    /// The file of every virtual register.
-    pub registers: Vec<File>,
+    /// The class of every virtual register.
+    pub registers: Vec<T::Class>,
     /// The registers that have the arguments at the start.
     pub parameters: Vec<Virtual>,
-    /// Where each of them arrives, and `None` where the code itself takes it from memory. What this says nothing of: a slot
-    /// of the calling convention each, in order.
-    pub arrivals: Vec<Option<Reg>>,
-    /// General registers in which arguments arrive, where they are not as many as parameters.
-    pub inputs: Option<u32>,
-    /// Arguments behind those that have names lie in memory, one behind the other: from registers, too.
-    pub variadic: bool,
+    /// Where each of them arrives, and `None` where the code itself takes it from memory. What this says nothing of: the
+    /// place of the calling convention.
+    pub arrivals: Vec<Option<T::Register>>,
     /// In layout order; the first is the entry, to which nothing branches.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Block<T>>,
     pub slots: Vec<Slot>,
-    /// As many as its hungriest pipelined loop needs.
-    pub rotating: Rotating,
     /// Virtual registers that have their place already, ascending: the rotating predicates of pipelined loops, which
     /// qualify operations. They live in no block but that of the loop.
-    pub pinned: Vec<(Virtual, Reg)>,
-    /// By slot: the registers in which arguments are passed on, behind all others of the frame.
+    pub pinned: Vec<(Virtual, T::Register)>,
+    /// The registers in which arguments are passed on, in their order, where the convention places them behind all others.
     pub outputs: Vec<Virtual>,
     /// Bytes of arguments that are passed on in memory.
     pub outgoing: u32,
-    /// Whether it calls: the return address and `gp` do not stay where they are.
+    /// Whether it calls: the return address does not stay where it is.
     pub calls: bool,
-    /// What has no code and is there as a pseudo-operation `refused`, whose source is the number in this list. There is no code of
+    /// What the target's frame depends on besides.
+    pub frame: T::Frame,
+    /// What has no code and is there as a pseudo-operation, whose source is the number in this list. There is no code of
     /// such a function, but bounds of the loops that hold none of them.
     pub refused: Vec<Refused>,
 }
 
-impl Function {
-    /// Why an operation has no code.
-    #[must_use]
-    pub fn refusal(&self, operation: &Operation) -> Option<&Refused> {
-        match operation.sources.first() {
-            Some(&Operand::Number(number)) if operation.opcode() == Opcode::Refused => {
-                self.refused.get(usize::try_from(number).ok()?)
-            }
-            _ => None,
+impl<T: Target> Default for Function<T> {
+    fn default() -> Function<T> {
+        Function {
+            name: SmolStr::default(),
+            registers: Vec::new(),
+            parameters: Vec::new(),
+            arrivals: Vec::new(),
+            blocks: Vec::new(),
+            slots: Vec::new(),
+            pinned: Vec::new(),
+            outputs: Vec::new(),
+            outgoing: 0,
+            calls: false,
+            frame: T::Frame::default(),
+            refused: Vec::new(),
         }
     }
+}
 
-    /// General registers in which arguments arrive.
-    #[must_use]
-    pub fn inputs(&self) -> u32 {
-        let slots = self.parameters.len().min(8) as u32;
-        self.inputs.unwrap_or(slots)
-    }
-
+impl<T: Target> Function<T> {
     /// Where each parameter arrives.
-    pub fn arriving(&self) -> impl Iterator<Item = (Virtual, Option<Reg>)> + '_ {
-        let mut floats = 0u8;
+    pub fn arriving(&self) -> impl Iterator<Item = (Virtual, Option<T::Register>)> + '_ {
+        let plain = T::arrivals(self);
         self.parameters.iter().enumerate().map(move |(at, &param)| {
-            let float = self.file(param) == File::Float;
-            floats += u8::from(float);
-            let plain = match (float, at) {
-                (true, _) if floats <= 8 => Some(Reg::float(7 + floats)),
-                (false, 0..8) => Some(Reg::general(32 + at as u8)),
-                _ => None,
-            };
-            (param, self.arrivals.get(at).copied().unwrap_or(plain))
+            let known = self.arrivals.get(at).copied();
+            (
+                param,
+                known.unwrap_or_else(|| plain.get(at).copied().flatten()),
+            )
         })
     }
 }
 
-impl From<Virtual> for Operand {
-    fn from(register: Virtual) -> Operand {
+impl<T: InstructionSet> From<Virtual> for Operand<T> {
+    fn from(register: Virtual) -> Operand<T> {
         Operand::register(register)
     }
 }
-impl From<Reg> for Operand {
-    fn from(register: Reg) -> Operand {
-        Operand::fixed(register)
-    }
-}
-impl From<Name> for Operand {
-    fn from(name: Name) -> Operand {
+impl<T: InstructionSet> From<Name<T>> for Operand<T> {
+    fn from(name: Name<T>) -> Operand<T> {
         Operand::Register(name)
     }
 }
-impl From<i64> for Operand {
-    fn from(number: i64) -> Operand {
+impl<T: InstructionSet> From<i64> for Operand<T> {
+    fn from(number: i64) -> Operand<T> {
         Operand::Number(number)
     }
 }
 
-impl Operand {
+impl<T: InstructionSet> Operand<T> {
     #[must_use]
-    pub const fn register(register: Virtual) -> Operand {
+    pub const fn register(register: Virtual) -> Operand<T> {
         Operand::Register(Name::Virtual(register))
     }
     #[must_use]
-    pub const fn fixed(register: Reg) -> Operand {
+    pub const fn fixed(register: T::Register) -> Operand<T> {
         Operand::Register(Name::Fixed(register))
     }
     /// The register that it names, as a value or as an address.
     #[must_use]
-    pub const fn name(&self) -> Option<Name> {
+    pub const fn name(&self) -> Option<Name<T>> {
         match self {
             Operand::Register(name) | Operand::Address(name) => Some(*name),
             _ => None,
@@ -263,10 +253,14 @@ impl Operand {
     }
 }
 
-impl Operation {
+impl<T: InstructionSet> Operation<T> {
     /// One that always executes, touches no memory of the source, and stands nowhere in it.
     #[must_use]
-    pub fn plain(mnemonic: Mnemonic, targets: Vec<Operand>, sources: Vec<Operand>) -> Operation {
+    pub fn plain(
+        mnemonic: T::Mnemonic,
+        targets: Vec<Operand<T>>,
+        sources: Vec<Operand<T>>,
+    ) -> Operation<T> {
         Operation {
             mnemonic,
             predicate: None,
@@ -276,20 +270,15 @@ impl Operation {
             loc: ir::Loc::NONE,
         }
     }
-    /// The opcode without its completers.
-    #[must_use]
-    pub const fn opcode(&self) -> Opcode {
-        self.mnemonic.opcode()
-    }
-    /// The class of the opcode; that of `mov` and of shifts depends on the operands besides.
-    #[must_use]
-    pub fn class(&self) -> Class {
-        self.mnemonic.row().class
-    }
     /// The way in which it leaves its block, if it is a branch.
     #[must_use]
     pub fn branch(&self) -> Option<Branch> {
-        self.mnemonic.branch()
+        T::branch(self.mnemonic)
+    }
+    /// Whether control never goes on behind it.
+    #[must_use]
+    pub fn leaves(&self) -> bool {
+        self.predicate.is_none() && matches!(self.branch(), Some(Branch::Jump | Branch::Return))
     }
     /// Virtual registers of operands and the predicate, in the order of the text, repetitions included.
     pub fn virtual_registers(&self) -> impl Iterator<Item = Virtual> + '_ {
@@ -298,21 +287,14 @@ impl Operation {
             .into_iter()
             .chain(operands.filter_map(Operand::virtual_register))
     }
-}
-
-impl Operation {
     /// The base that a load, store or prefetch steps behind its access.
     #[must_use]
-    pub fn stepped(&self) -> Option<Name> {
-        if self.sources.len() < 2 {
+    pub fn stepped(&self) -> Option<Name<T>> {
+        if !T::steps(self.mnemonic, self.sources.len()) {
             return None;
         }
-        let operands = match self.class() {
-            Class::Store | Class::FloatStore => &self.targets,
-            Class::Load | Class::FloatLoad | Class::Prefetch => &self.sources,
-            _ => return None,
-        };
-        let mut addresses = operands.iter().filter_map(|one| match one {
+        let operands = self.targets.iter().chain(&self.sources);
+        let mut addresses = operands.filter_map(|one| match one {
             Operand::Address(name) => Some(*name),
             _ => None,
         });
@@ -330,54 +312,44 @@ impl Operation {
         };
         targets.chain(base)
     }
-    /// Virtual registers that it reads: sources, addresses, the predicate.
+    /// Virtual registers that it reads: sources, addresses, the predicate, targets to which it adds.
     pub fn reads(&self) -> impl Iterator<Item = Virtual> + '_ {
-        let addresses = self
+        let accumulates = T::accumulates(self.mnemonic);
+        let targets = self
             .targets
             .iter()
-            .filter(|target| matches!(target, Operand::Address(_)));
-        let operands = self.sources.iter().chain(addresses);
+            .filter(move |target| accumulates || matches!(target, Operand::Address(_)));
+        let operands = self.sources.iter().chain(targets);
         self.predicate
             .into_iter()
             .chain(operands.filter_map(Operand::virtual_register))
     }
-    /// Whether it writes two predicates of a relation.
-    #[must_use]
-    pub fn is_compare(&self) -> bool {
-        matches!(self.class(), Class::Compare | Class::FloatCompare)
-    }
-    /// A compare that only ever sets or clears its targets.
-    #[must_use]
-    pub fn is_parallel(&self) -> bool {
-        use Completer::{And, Andcm, Or, Orcm};
-        self.is_compare() && self.mnemonic.has_any(&[And, Or, Andcm, Orcm])
-    }
     /// Whether it writes its targets whatever its predicate is: else old values may stay in them.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        !self.is_parallel() && (self.predicate.is_none() || self.mnemonic.has(Completer::Unc))
+        T::overwrites(self.mnemonic, self.predicate.is_some())
     }
 }
 
-impl Function {
-    /// A new register of this file.
-    pub fn register(&mut self, file: File) -> Virtual {
-        self.registers.push(file);
+impl<T: Target> Function<T> {
+    /// A new register of this class.
+    pub fn register(&mut self, class: T::Class) -> Virtual {
+        self.registers.push(class);
         Virtual(self.registers.len() as u32 - 1)
     }
     #[must_use]
-    pub fn file(&self, register: Virtual) -> File {
+    pub fn class(&self, register: Virtual) -> T::Class {
         self.registers[register.0 as usize]
     }
     /// The virtual register that stands for a place that is decided.
-    pub fn pin(&mut self, place: Reg) -> Virtual {
-        let one = self.register(place.file);
+    pub fn pin(&mut self, place: T::Register) -> Virtual {
+        let one = self.register(T::class(place));
         self.pinned.push((one, place));
         one
     }
     /// Where it is, if that is decided.
     #[must_use]
-    pub fn place(&self, register: Virtual) -> Option<Reg> {
+    pub fn place(&self, register: Virtual) -> Option<T::Register> {
         let found = self.pinned.binary_search_by_key(&register, |one| one.0);
         found.ok().map(|at| self.pinned[at].1)
     }
@@ -394,9 +366,7 @@ impl Function {
                 _ => None,
             })
             .collect();
-        let leaves = operations.last().is_some_and(|last| {
-            last.predicate.is_none() && matches!(last.branch(), Some(Branch::Jump | Branch::Return))
-        });
+        let leaves = operations.last().is_some_and(Operation::leaves);
         if !leaves && (block as usize) + 1 < self.blocks.len() {
             out.push(block + 1);
         }

@@ -7,8 +7,8 @@
 //!
 //! Backward over blocks; sets only grow, a block is walked again when one behind it has grown.
 
-use crate::mir::File;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
+use super::Target;
+use super::function::{Function, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;
 
 /// A set of virtual registers of one function.
@@ -70,17 +70,17 @@ pub struct Liveness {
 }
 
 /// Live registers while a block is walked backwards.
-pub(crate) struct Walk<'a> {
+pub(crate) struct Walk<'a, T: Target> {
     pub(crate) live: Set,
     /// Those that are read under this predicate only.
     under: FxHashMap<Virtual, Virtual>,
-    function: &'a Function,
+    function: &'a Function<T>,
     /// By block, at its start.
     enter: &'a [Set],
 }
 
-impl<'a> Walk<'a> {
-    fn new(function: &'a Function, enter: &'a [Set], live: Set) -> Walk<'a> {
+impl<'a, T: Target> Walk<'a, T> {
+    fn new(function: &'a Function<T>, enter: &'a [Set], live: Set) -> Walk<'a, T> {
         Walk {
             live,
             under: FxHashMap::default(),
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
         }
     }
     /// Comes in front of a branch: what its targets read is live there.
-    pub(crate) fn branch(&mut self, operation: &Operation) {
+    pub(crate) fn branch(&mut self, operation: &Operation<T>) {
         for source in &operation.sources {
             let Operand::Block(target) = source else {
                 continue;
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
         }
     }
     /// Comes in front of what an operation writes.
-    pub(crate) fn write(&mut self, operation: &Operation) {
+    pub(crate) fn write(&mut self, operation: &Operation<T>) {
         let certain = operation.is_certain();
         for one in operation.writes() {
             let ends = certain
@@ -116,13 +116,13 @@ impl<'a> Walk<'a> {
             }
         }
         for one in operation.writes() {
-            if self.function.file(one) == File::Predicate {
+            if T::is_guard(self.function.class(one)) {
                 self.under.retain(|_, under| *under != one);
             }
         }
     }
     /// Comes in front of what it reads.
-    pub(crate) fn read(&mut self, operation: &Operation) {
+    pub(crate) fn read(&mut self, operation: &Operation<T>) {
         for one in operation.reads() {
             let new = self.live.insert(one);
             let guard = operation.predicate.filter(|&predicate| predicate != one);
@@ -147,7 +147,7 @@ impl<'a> Walk<'a> {
 
 impl Liveness {
     #[must_use]
-    pub fn of(function: &Function) -> Liveness {
+    pub fn of<T: Target>(function: &Function<T>) -> Liveness {
         let (blocks, count) = (function.blocks.len(), function.registers.len());
         let mut out = Liveness {
             enter: vec![Set::with(count); blocks],
@@ -183,13 +183,17 @@ impl Liveness {
         out
     }
     /// From the end of a block backwards.
-    pub(crate) fn walk<'a>(&'a self, function: &'a Function, block: u32) -> Walk<'a> {
+    pub(crate) fn walk<'a, T: Target>(
+        &'a self,
+        function: &'a Function<T>,
+        block: u32,
+    ) -> Walk<'a, T> {
         let leave = self.leave[block as usize].clone();
         Walk::new(function, &self.enter, leave)
     }
     /// In front of an operation of a block.
     #[must_use]
-    pub fn inside(&self, function: &Function, block: u32, operation: usize) -> Set {
+    pub fn inside<T: Target>(&self, function: &Function<T>, block: u32, operation: usize) -> Set {
         let mut walk = self.walk(function, block);
         let operations = &function.blocks[block as usize].operations;
         for one in operations[operation.min(operations.len())..].iter().rev() {

@@ -1,19 +1,13 @@
-//! Machine code between the analyses and a target's text: registers, what an instruction reads and writes, which units
-//! serve it, and how instructions of a block depend on each other.
+//! Machine code between the analyses and a target's text, of any instruction set: functions on virtual registers, and what
+//! passes ask of their target.
 
-pub mod dependence;
-pub mod describe;
 pub mod function;
 pub mod liveness;
-pub(crate) mod relations;
+mod target;
 
-pub use isa::ia64::{Access, Branch, Class, Def, File, Inst, Memory, Parallel, Reg, register};
-pub use relations::{Promise, PromiseKind};
-
-/// A mnemonic that stands in the source: the compiler checks it.
-macro_rules! op {
-    ($text:literal) => {
-        const { ::isa::ia64::Mnemonic::literal($text) }
-    };
-}
-pub(crate) use op;
+pub use function::{
+    Block, FrameOffset, Function, Name, Object, Operand, Operation, Reference, Slot, Virtual,
+};
+pub use target::{
+    Definition, FrameAccess, FrameAddress, RegisterFile, SpillCode, SpillSlot, Target,
+};

@@ -9,7 +9,7 @@
 //! distance`; found by halving, each step a search for a positive cycle (Bellman and Ford) in each strongly connected
 //! component. Source: Rau, *Iterative Modulo Scheduling*, 1996, sections 2.1 and 2.2.
 
-use super::graph::{Edge, Graph};
+use super::graph::{Edge, Graph, Packer};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounds {
@@ -39,7 +39,7 @@ pub enum Impossible {
     Cycle(Vec<u32>),
 }
 
-pub fn bounds(graph: &Graph) -> Result<Bounds, Impossible> {
+pub fn bounds<P: Packer>(graph: &Graph<P>) -> Result<Bounds, Impossible> {
     let mut wanted = vec![0u32; graph.resources.len()];
     for operation in &graph.operations {
         wanted[operation.resource as usize] += 1;
@@ -114,7 +114,7 @@ impl Components {
 }
 
 /// Tarjan's algorithm with a stack of its own.
-pub(super) fn components(graph: &Graph) -> Components {
+pub(super) fn components<P: Packer>(graph: &Graph<P>) -> Components {
     let count = graph.operations.len();
     let mut next: Vec<Vec<u32>> = vec![Vec::new(); count];
     for edge in &graph.edges {
@@ -169,7 +169,11 @@ pub(super) fn components(graph: &Graph) -> Components {
 }
 
 /// The edges inside of a component; `None` where there are none.
-fn inner_edges(graph: &Graph, components: &Components, component: &[u32]) -> Option<Vec<u32>> {
+fn inner_edges<P: Packer>(
+    graph: &Graph<P>,
+    components: &Components,
+    component: &[u32],
+) -> Option<Vec<u32>> {
     let number = components.of[*component.first()? as usize];
     let inside = |edge: &Edge| {
         components.of[edge.from as usize] == number && components.of[edge.to as usize] == number
@@ -186,7 +190,7 @@ fn inner_edges(graph: &Graph, components: &Components, component: &[u32]) -> Opt
 const EARLY: usize = 64;
 
 /// Whether the walk backwards from an operation of the component comes to no end.
-fn winds(graph: &Graph, place: &[u32], through: &[Option<u32>], from: u32) -> bool {
+fn winds<P: Packer>(graph: &Graph<P>, place: &[u32], through: &[Option<u32>], from: u32) -> bool {
     let mut at = from;
     for _ in 0..=through.len() {
         let Some(edge) = through[at as usize] else {
@@ -198,7 +202,12 @@ fn winds(graph: &Graph, place: &[u32], through: &[Option<u32>], from: u32) -> bo
 }
 
 /// Edges of a cycle that is longer than `ii` allows.
-fn positive_cycle(graph: &Graph, component: &[u32], edges: &[u32], ii: u32) -> Option<Vec<u32>> {
+fn positive_cycle<P: Packer>(
+    graph: &Graph<P>,
+    component: &[u32],
+    edges: &[u32],
+    ii: u32,
+) -> Option<Vec<u32>> {
     let mut place = vec![u32::MAX; graph.operations.len()];
     for (at, &operation) in (0..).zip(component) {
         place[operation as usize] = at;

@@ -8,7 +8,7 @@
 //! `nodes` decisions, undecided.
 
 use super::bounds::{Components, components};
-use super::graph::{Graph, Schedule};
+use super::graph::{Graph, Packer, Schedule};
 use super::iterative::length;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ const NEVER: i64 = i64::MIN / 4;
 /// Operations of one recurrence; its ways are a square matrix.
 const LARGEST: usize = 512;
 
-pub fn exact(graph: &Graph, ii: u32, nodes: usize) -> Answer {
+pub fn exact<P: Packer>(graph: &Graph<P>, ii: u32, nodes: usize) -> Answer {
     // The slots of operations whose units stand in for each other are not searched.
     if graph.packing.is_some() {
         return Answer::Undecided;
@@ -94,8 +94,8 @@ struct Group {
     ways: Vec<Vec<i64>>,
 }
 
-struct Search<'g> {
-    graph: &'g Graph,
+struct Search<'g, P: Packer> {
+    graph: &'g Graph<P>,
     ii: i64,
     /// Decisions.
     left: usize,
@@ -103,7 +103,7 @@ struct Search<'g> {
     best: Option<Vec<Vec<Option<i64>>>>,
 }
 
-impl Search<'_> {
+impl<P: Packer> Search<'_, P> {
     /// `None`: the decisions are used up.
     fn decide(
         &mut self,
@@ -243,7 +243,12 @@ fn tighten(ways: &mut [Vec<i64>], slots: &[Option<i64>], new: usize, ii: i64) ->
 }
 
 /// Longest ways between the wanted members of a component; `None`: a cycle is positive.
-fn ways(graph: &Graph, members: &[u32], wanted: &[u32], ii: u32) -> Option<Vec<Vec<i64>>> {
+fn ways<P: Packer>(
+    graph: &Graph<P>,
+    members: &[u32],
+    wanted: &[u32],
+    ii: u32,
+) -> Option<Vec<Vec<i64>>> {
     let count = members.len();
     let mut place = vec![usize::MAX; graph.operations.len()];
     for (at, &member) in members.iter().enumerate() {
@@ -281,8 +286,8 @@ fn ways(graph: &Graph, members: &[u32], wanted: &[u32], ii: u32) -> Option<Vec<V
 
 /// Start times with the slots that were decided: components in the order of the dependences, each as early as its slots
 /// permit.
-fn build(
-    graph: &Graph,
+fn build<P: Packer>(
+    graph: &Graph<P>,
     components: &Components,
     groups: &[Group],
     slots: &[Vec<Option<i64>>],

@@ -2,40 +2,50 @@
 //!
 //! `t(to) >= t(from) + latency - distance * II`, and in every slot `t mod II` a resource serves at most its units.
 
-use super::rows::{Kind, Load, Rows};
-use std::fmt;
+use std::fmt::{self, Debug};
 
 /// The body of a loop.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Graph {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Graph<P: Packer = Unlimited> {
     pub operations: Vec<Operation>,
     pub edges: Vec<Edge>,
     pub resources: Vec<Resource>,
     /// Where units stand in for each other: what issues in one cycle, beside the resources.
-    pub packing: Option<Packing>,
+    pub packing: Option<P>,
 }
 
-/// What a machine issues in one cycle, and what each operation asks of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Packing {
-    pub rows: Rows,
-    /// By operation.
-    pub kinds: Vec<Kind>,
-}
+/// What a processor issues in one cycle, and what each operation of a graph asks of it.
+pub trait Packer: Clone + PartialEq + Debug {
+    /// The demand of some operations, summed up.
+    type Demand: Copy + Default + Debug;
 
-impl Packing {
-    /// Whether these operations issue in one cycle.
-    #[must_use]
-    pub fn fits(&self, operations: impl IntoIterator<Item = u32>) -> bool {
-        let kinds = operations.into_iter().map(|one| self.kinds[one as usize]);
-        self.rows.fits(&Load::of(kinds))
-    }
+    fn add(&self, demand: &mut Self::Demand, operation: u32);
+    fn remove(&self, demand: &mut Self::Demand, operation: u32);
+    /// Whether all issue in one cycle.
+    fn fits(&self, demand: &Self::Demand) -> bool;
     /// The least interval that all operations together permit, in cycles.
-    #[must_use]
-    pub fn res_mii(&self) -> u32 {
-        let all = Load::of(self.kinds.iter().copied());
-        let short = self.rows.shortages(&all);
-        short.first().map_or(0, |first| first.cycles())
+    fn res_mii(&self) -> u32;
+    /// By operation: how much of the units that may serve it all of them together take, in thousandths of a cycle.
+    fn scarcity(&self) -> Vec<u32>;
+}
+
+/// As many operations as resources permit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unlimited;
+
+impl Packer for Unlimited {
+    type Demand = ();
+
+    fn add(&self, (): &mut (), _: u32) {}
+    fn remove(&self, (): &mut (), _: u32) {}
+    fn fits(&self, (): &()) -> bool {
+        true
+    }
+    fn res_mii(&self) -> u32 {
+        0
+    }
+    fn scarcity(&self) -> Vec<u32> {
+        Vec::new()
     }
 }
 
@@ -131,7 +141,7 @@ impl Schedule {
     }
 
     /// Judges by the definition alone.
-    pub fn check(&self, graph: &Graph) -> Result<(), Violation> {
+    pub fn check<P: Packer>(&self, graph: &Graph<P>) -> Result<(), Violation> {
         if self.start.len() != graph.operations.len() {
             return Err(Violation::Length {
                 operations: graph.operations.len(),
@@ -167,12 +177,12 @@ impl Schedule {
             }
         }
         if let Some(packing) = &graph.packing {
-            let mut rows = vec![Vec::new(); self.ii as usize];
+            let mut rows = vec![P::Demand::default(); self.ii as usize];
             for (operation, &start) in (0..).zip(&self.start) {
-                rows[(start % self.ii) as usize].push(operation);
+                packing.add(&mut rows[(start % self.ii) as usize], operation);
             }
             for (slot, row) in (0..).zip(rows) {
-                if !packing.fits(row) {
+                if !packing.fits(&row) {
                     return Err(Violation::Row { slot });
                 }
             }

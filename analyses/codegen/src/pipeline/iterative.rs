@@ -9,16 +9,20 @@
 //!
 //! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 3 (figures 2 to 5).
 
-use super::graph::{Graph, Schedule};
-use super::rows::Load;
+use super::graph::{Graph, Packer, Schedule};
 
 /// A schedule at this interval, `budget` placements at most. The interval is no less than the recurrences ask for.
-pub fn iterative(graph: &Graph, ii: u32, budget: usize) -> Option<Schedule> {
+pub fn iterative<P: Packer>(graph: &Graph<P>, ii: u32, budget: usize) -> Option<Schedule> {
     varied(graph, ii, budget, 0)
 }
 
 /// The same with another order among operations of about the same height.
-pub fn varied(graph: &Graph, ii: u32, budget: usize, variant: u32) -> Option<Schedule> {
+pub fn varied<P: Packer>(
+    graph: &Graph<P>,
+    ii: u32,
+    budget: usize,
+    variant: u32,
+) -> Option<Schedule> {
     let count = graph.operations.len();
     let height = heights(graph, ii)?;
     let (incoming, outgoing) = neighbours(graph);
@@ -93,7 +97,7 @@ pub(super) fn length(edge: &super::graph::Edge, ii: u32) -> i64 {
 }
 
 /// Edges by their ends: into an operation, and out of it.
-fn neighbours(graph: &Graph) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+fn neighbours<P: Packer>(graph: &Graph<P>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     let count = graph.operations.len();
     let (mut incoming, mut outgoing) = (vec![Vec::new(); count], vec![Vec::new(); count]);
     for (number, edge) in (0..).zip(&graph.edges) {
@@ -104,7 +108,7 @@ fn neighbours(graph: &Graph) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
 }
 
 /// The longest way from each operation; `None`: a cycle is too long for the interval.
-fn heights(graph: &Graph, ii: u32) -> Option<Vec<i64>> {
+fn heights<P: Packer>(graph: &Graph<P>, ii: u32) -> Option<Vec<i64>> {
     let mut height = vec![0i64; graph.operations.len()];
     for _ in 0..=graph.operations.len() {
         let mut changed = false;
@@ -124,28 +128,28 @@ fn heights(graph: &Graph, ii: u32) -> Option<Vec<i64>> {
 }
 
 /// Who is served in which slot.
-struct Table<'g> {
-    graph: &'g Graph,
+struct Table<'g, P: Packer> {
+    graph: &'g Graph<P>,
     ii: u32,
     /// By resource and slot; empty where there are units for all.
     served: Vec<Vec<Vec<u32>>>,
     /// By slot, where units stand in for each other.
     rows: Vec<Vec<u32>>,
     /// By slot, there: what its row asks for.
-    loads: Vec<Load>,
+    demands: Vec<P::Demand>,
     /// By operation, there: how scarce its units are.
     scarce: Vec<u32>,
 }
 
-impl<'g> Table<'g> {
-    fn new(graph: &'g Graph, ii: u32) -> Self {
+impl<'g, P: Packer> Table<'g, P> {
+    fn new(graph: &'g Graph<P>, ii: u32) -> Self {
         let slots = |limited: bool| vec![Vec::new(); if limited { ii as usize } else { 0 }];
         let served = graph
             .resources
             .iter()
             .map(|resource| slots(resource.units.is_some()));
         let packing = graph.packing.as_ref();
-        let scarce = packing.map_or_else(Vec::new, |one| one.rows.scarcity(&one.kinds));
+        let scarce = packing.map_or_else(Vec::new, P::scarcity);
         let slots = packing.map_or(0, |_| ii as usize);
         Table {
             graph,
@@ -153,7 +157,7 @@ impl<'g> Table<'g> {
             scarce,
             served: served.collect(),
             rows: vec![Vec::new(); slots],
-            loads: vec![Load::default(); slots],
+            demands: vec![P::Demand::default(); slots],
         }
     }
     fn slot(&self, at: i64) -> usize {
@@ -167,9 +171,9 @@ impl<'g> Table<'g> {
         };
         served
             && self.graph.packing.as_ref().is_none_or(|packing| {
-                let mut load = self.loads[self.slot(at)];
-                load.add(packing.kinds[operation]);
-                packing.rows.fits(&load)
+                let mut demand = self.demands[self.slot(at)];
+                packing.add(&mut demand, operation as u32);
+                packing.fits(&demand)
             })
     }
     fn least(&self, operation: usize, at: i64, rank: &[u32]) -> Option<usize> {
@@ -178,10 +182,10 @@ impl<'g> Table<'g> {
         if let Some(packing) = &self.graph.packing {
             let row = &self.rows[slot];
             let alone = |gone: u32| {
-                let mut load = self.loads[slot];
-                load.remove(packing.kinds[gone as usize]);
-                load.add(packing.kinds[operation]);
-                packing.rows.fits(&load)
+                let mut demand = self.demands[slot];
+                packing.remove(&mut demand, gone);
+                packing.add(&mut demand, operation as u32);
+                packing.fits(&demand)
             };
             // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
             let by_rank = |one: &&u32| {
@@ -205,7 +209,7 @@ impl<'g> Table<'g> {
         }
         if let Some(packing) = &self.graph.packing {
             self.rows[slot].push(operation as u32);
-            self.loads[slot].add(packing.kinds[operation]);
+            packing.add(&mut self.demands[slot], operation as u32);
         }
     }
     fn remove(&mut self, operation: usize, at: i64) {
@@ -215,7 +219,7 @@ impl<'g> Table<'g> {
         }
         if let Some(packing) = &self.graph.packing {
             self.rows[slot].retain(|&one| one as usize != operation);
-            self.loads[slot].remove(packing.kinds[operation]);
+            packing.remove(&mut self.demands[slot], operation as u32);
         }
     }
 }

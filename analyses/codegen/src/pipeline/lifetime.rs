@@ -4,9 +4,8 @@
 //! The cost is the sum of all lifetimes in cycles and of the stages; every move makes it smaller, so it ends, and `SWEEPS`
 //! bounds it. It finds no best schedule: each operation moves alone.
 
-use super::graph::{Edge, Graph, Schedule};
+use super::graph::{Edge, Graph, Packer, Schedule};
 use super::iterative::length;
-use super::rows::Load;
 
 /// Passes over all operations.
 const SWEEPS: usize = 8;
@@ -68,7 +67,12 @@ pub fn aligned(schedule: &Schedule, branch: u32) -> Schedule {
 
 /// Aligned to the branch, with shorter lives.
 #[must_use]
-pub fn shorten(graph: &Graph, schedule: &Schedule, values: &[Value], branch: u32) -> Schedule {
+pub fn shorten<P: Packer>(
+    graph: &Graph<P>,
+    schedule: &Schedule,
+    values: &[Value],
+    branch: u32,
+) -> Schedule {
     let mut now = State::new(graph, aligned(schedule, branch), values);
     let ii = i64::from(schedule.ii);
     let each = values.len() + graph.edges.len() + 1;
@@ -147,17 +151,17 @@ impl Others {
 }
 
 /// A schedule, and what its cost and its rows are made of.
-struct State {
+struct State<P: Packer> {
     schedule: Schedule,
     /// The values that each operation writes or reads.
     of: Vec<Vec<u32>>,
     cost: i64,
     /// By slot of the interval.
-    rows: Vec<Load>,
+    rows: Vec<P::Demand>,
 }
 
-impl State {
-    fn new(graph: &Graph, schedule: Schedule, values: &[Value]) -> State {
+impl<P: Packer> State<P> {
+    fn new(graph: &Graph<P>, schedule: Schedule, values: &[Value]) -> State<P> {
         let mut of: Vec<Vec<u32>> = vec![Vec::new(); graph.operations.len()];
         for (value, number) in values.iter().zip(0..) {
             let readers = value.readers.iter().map(|(one, _)| one);
@@ -178,21 +182,25 @@ impl State {
         out
     }
 
-    fn fill(&mut self, graph: &Graph) {
+    fn fill(&mut self, graph: &Graph<P>) {
         let Some(packing) = &graph.packing else {
             return;
         };
         self.rows.clear();
-        self.rows.resize(self.schedule.ii as usize, Load::default());
-        for (&kind, start) in packing.kinds.iter().zip(&self.schedule.start) {
-            self.rows[(start % self.schedule.ii) as usize].add(kind);
+        let rows = self.schedule.ii as usize;
+        self.rows.resize(rows, P::Demand::default());
+        for (operation, start) in (0..).zip(&self.schedule.start) {
+            packing.add(
+                &mut self.rows[(start % self.schedule.ii) as usize],
+                operation,
+            );
         }
     }
 
     /// Whether the operation moved there: it does where that costs less and issues.
     fn try_move(
         &mut self,
-        graph: &Graph,
+        graph: &Graph<P>,
         values: &[Value],
         operation: u32,
         at: i64,
@@ -207,8 +215,8 @@ impl State {
             && slot != before % ii
         {
             let mut row = self.rows[slot as usize];
-            row.add(packing.kinds[own]);
-            if !packing.rows.fits(&row) {
+            packing.add(&mut row, operation);
+            if !packing.fits(&row) {
                 return false;
             }
         }

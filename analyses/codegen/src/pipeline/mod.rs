@@ -4,12 +4,10 @@ pub mod exact;
 pub mod graph;
 pub mod iterative;
 pub mod lifetime;
-pub mod rows;
-pub mod software;
 
 use bounds::{Bounds, Impossible, bounds};
 use exact::{Answer, exact};
-use graph::{Graph, Schedule};
+use graph::{Graph, Packer, Schedule};
 use iterative::iterative;
 
 /// How much work a schedule may cost.
@@ -44,9 +42,9 @@ pub enum Failure {
 }
 
 /// The schedule with the least interval that the limits let find.
-pub fn schedule(graph: &Graph, limits: &Limits) -> Result<Schedule, Failure> {
+pub fn schedule<P: Packer>(graph: &Graph<P>, limits: &Limits) -> Result<Schedule, Failure> {
     let bounds = bounds(graph).map_err(Failure::Impossible)?;
-    let packing = graph.packing.as_ref().map_or(0, graph::Packing::res_mii);
+    let packing = graph.packing.as_ref().map_or(0, P::res_mii);
     let least = bounds.min_ii().max(packing);
     for ii in least..=least.saturating_add(limits.intervals) {
         let budget = graph.operations.len() * limits.placements;

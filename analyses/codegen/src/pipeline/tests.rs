@@ -64,7 +64,7 @@ fn what_is_impossible_is_said_with_its_place() {
     assert_eq!(bounds(&nothing), Err(Impossible::Resource(0)));
     assert!(schedule(&circle, &Limits::default()).is_err());
     assert!(schedule(&nothing, &Limits::default()).is_err());
-    let empty = schedule(&Graph::default(), &Limits::default()).expect("nothing to do");
+    let empty = schedule(&graph(&[], &[], &[]), &Limits::default()).expect("nothing to do");
     assert_eq!((empty.ii, empty.stages()), (1, 0));
 }
 

@@ -3,8 +3,8 @@
 //! A *piece* is a stretch of a block with at most one branch, its last operation. A loop is what reaches a branch back to a
 //! block that dominates it; innermost, if no other such block is in it.
 
-use crate::mir::function::{Function, Operand, Operation, Virtual};
-use isa::ia64::{Branch, Opcode};
+use crate::mir::{Function, Operand, Operation, Target, Virtual};
+use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where control goes from a piece.
@@ -40,7 +40,7 @@ pub struct Region {
 
 /// Innermost loops by header.
 #[must_use]
-pub fn innermost(function: &Function) -> Vec<Region> {
+pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
     let count = function.blocks.len();
     let (next, before) = edges(function);
     let dominators = Dominators::of(&next, &before);
@@ -80,7 +80,7 @@ pub fn innermost(function: &Function) -> Vec<Region> {
 
 /// By block: the last that all ways to it lead through; `None` for the entry, and where nothing leads.
 #[must_use]
-pub fn dominators(function: &Function) -> Vec<Option<u32>> {
+pub fn dominators<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     let (next, before) = edges(function);
     let found = Dominators::of(&next, &before);
     let mut at: Vec<u32> = vec![0; found.above.len()];
@@ -97,7 +97,7 @@ pub fn dominators(function: &Function) -> Vec<Option<u32>> {
 }
 
 /// By block: where control goes, and where it comes from.
-fn edges(function: &Function) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+fn edges<T: Target>(function: &Function<T>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
     let count = function.blocks.len();
     let next: Vec<Vec<u32>> = (0..count as u32)
         .map(|block| {
@@ -193,13 +193,11 @@ impl Dominators {
     }
 }
 
-/// Whether control always leaves behind it.
-fn always(operation: &Operation) -> bool {
-    operation.predicate.is_none() && operation.opcode() == Opcode::Br
-}
-
 /// Cuts the blocks of a loop; the first piece is where it starts. `Err`: an operation that is no plain jump.
-pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Operation>> {
+pub fn pieces<T: Target>(
+    function: &Function<T>,
+    region: &Region,
+) -> Result<Vec<Piece>, Box<Operation<T>>> {
     let mut out: Vec<Piece> = Vec::new();
     // By block: its first piece.
     let mut first: FxHashMap<u32, usize> = FxHashMap::default();
@@ -213,10 +211,10 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
         let mut from = 0;
         let mut ended = false;
         for (at, one) in operations.iter().enumerate() {
-            if one.opcode() != Opcode::Br && one.opcode() != Opcode::Brl {
+            let Some(kind) = one.branch() else {
                 continue;
-            }
-            let target = match (&one.sources[..], plain(one)) {
+            };
+            let target = match (&one.sources[..], kind == Branch::Jump) {
                 ([Operand::Block(target)], true) => *target,
                 _ => return Err(Box::new(one.clone())),
             };
@@ -228,7 +226,7 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
                 next: Next::Piece(out.len() + 1),
             };
             out.push(piece);
-            if always(one) {
+            if one.predicate.is_none() {
                 targets.push((None, Some(target)));
                 ended = true;
                 break;
@@ -261,8 +259,4 @@ pub fn pieces(function: &Function, region: &Region) -> Result<Vec<Piece>, Box<Op
         }
     }
     Ok(out)
-}
-
-fn plain(operation: &Operation) -> bool {
-    matches!(operation.branch(), None | Some(Branch::Jump))
 }

@@ -21,12 +21,12 @@
 
 pub mod loops;
 
-use crate::mir::File;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::op;
-use crate::mir::register::Reg;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use ir::Loc;
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic};
 use loops::{Next, Piece, Region, pieces};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -124,7 +124,7 @@ pub fn convert(
     liveness: &Liveness,
 ) -> Result<Body, Unconvertible> {
     let pieces = pieces(function, region).map_err(|branch| match branch.branch() {
-        Some(crate::mir::Branch::Call) => {
+        Some(isa::ia64::Branch::Call) => {
             let callee = branch.sources.iter().find_map(|source| match source {
                 Operand::Symbol(name) => Some(name.clone()),
                 _ => None,

@@ -5,8 +5,8 @@ use super::{MACHINES, loops};
 use crate::assembler::{assembled, assembler};
 use crate::judge::{agrees, interpreted};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Epilogue, Reason};
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Epilogue, Reason};
 use lockstep_codegen::target::ia64::sim::Limits;
 
 /// Elements.
@@ -15,11 +15,11 @@ const MOST: u64 = 50;
 fn emitted(one: &loops::Loop, machine: &str, epilogue: Epilogue, unroll: Option<u32>) -> Emitted {
     let table = machine::named(machine).expect("a table");
     let options = Options {
-        pipeline: Some(software::Options {
+        pipeline: Some(pipeline::Options {
             epilogue,
             unroll,
             always: true,
-            ..software::Options::default()
+            ..pipeline::Options::default()
         }),
         ..Options::default()
     };

@@ -4,8 +4,8 @@
 use super::{MACHINES, emitted, loops};
 use crate::assembler::{assembled, assembler};
 use crate::judge::{agrees, interpreted};
-use lockstep_codegen::pipeline::software::Method;
 use lockstep_codegen::target::ia64::emit::Emitted;
+use lockstep_codegen::target::ia64::pipeline::Method;
 use lockstep_codegen::target::ia64::sim::Limits;
 
 /// Elements.

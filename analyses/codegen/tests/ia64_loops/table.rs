@@ -3,8 +3,8 @@
 use super::execute::round;
 use super::{MACHINES, emitted, loops};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, Disambiguation, LoopReport, Method, Reason};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, Disambiguation, LoopReport, Method, Reason};
 use std::fmt::Write;
 
 /// Loops that leave early with their data, and those in which a value is waited for in some rounds only.
@@ -239,11 +239,11 @@ fn methods_do_what_is_said_of_them() {
     for of in all.iter().filter(|of| of.exits > 0) {
         let reports = |method| {
             let options = Options {
-                pipeline: Some(software::Options {
+                pipeline: Some(pipeline::Options {
                     method,
                     always: true,
                     unroll: Some(1),
-                    ..software::Options::default()
+                    ..pipeline::Options::default()
                 }),
                 ..Options::default()
             };

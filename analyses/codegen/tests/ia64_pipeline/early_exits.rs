@@ -1,11 +1,11 @@
 //! The paper's running example under each method: RecMII by the number of early exits.
 
 use super::generate::{operation, reg};
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use lockstep_codegen::machine;
-use lockstep_codegen::mir::File;
-use lockstep_codegen::mir::function::{Block, Function, Operand};
-use lockstep_codegen::mir::register::Reg;
-use lockstep_codegen::pipeline::software::{Method, Options, pipeline_loops};
+use lockstep_codegen::target::ia64::code::{Block, Function, Operand};
+use lockstep_codegen::target::ia64::pipeline::{Method, Options, pipeline_loops};
 
 /// A loop with so many early exits, each a compare with a key that nothing in the loop changes but a counter.
 fn example(early: u32) -> Function {

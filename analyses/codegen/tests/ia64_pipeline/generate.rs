@@ -1,10 +1,10 @@
 //! Random functions with one loop: sums, loads, stores at distances, ifs within ifs, early exits, `continue`.
 
-use lockstep_codegen::mir::File;
-use lockstep_codegen::mir::function::{
+use isa::ia64::File;
+use isa::ia64::register::Reg;
+use lockstep_codegen::target::ia64::code::{
     Block, Function, Name, Object, Operand, Operation, Reference, Virtual,
 };
-use lockstep_codegen::mir::register::Reg;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

@@ -1,21 +1,21 @@
 //! A machine function as text, with a register of its own for every virtual one: one operation a group, scheduled blocks as
 //! they are scheduled.
 
-use lockstep_codegen::bundle::block::Type;
-use lockstep_codegen::bundle::cost::Edge;
-use lockstep_codegen::bundle::place::place;
-use lockstep_codegen::bundle::template::Shape;
-use lockstep_codegen::mir::describe::describe;
-use lockstep_codegen::mir::function::{Function, Operation, Virtual};
-use lockstep_codegen::mir::{File, Reg};
+use isa::ia64::{File, Reg};
+use lockstep_codegen::target::ia64::bundle::block::Type;
+use lockstep_codegen::target::ia64::bundle::cost::Edge;
+use lockstep_codegen::target::ia64::bundle::place::place;
+use lockstep_codegen::target::ia64::bundle::template::Shape;
+use lockstep_codegen::target::ia64::code::{Function, Operation, Virtual};
+use lockstep_codegen::target::ia64::describe::describe;
 use lockstep_codegen::target::ia64::operation::text;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// `None`: there are too few registers.
 pub(crate) fn print(function: &Function) -> Option<String> {
-    let rotates = function.rotating.predicate > 0;
-    let rotating = function.rotating.general;
+    let rotates = function.frame.rotating.predicate > 0;
+    let rotating = function.frame.rotating.general;
     let mut used: Vec<Virtual> = function.parameters.clone();
     for block in &function.blocks {
         for operation in &block.operations {
@@ -56,7 +56,7 @@ pub(crate) fn print(function: &Function) -> Option<String> {
         let _ = writeln!(out, ".b{number}:");
         if block.cycles.is_empty() {
             for operation in &block.operations {
-                if operation.branch() == Some(lockstep_codegen::mir::Branch::Return) {
+                if operation.branch() == Some(isa::ia64::Branch::Return) {
                     out.push_str("\tmov pr = r3, -1 ;;\n");
                 }
                 let _ = writeln!(out, "\t{} ;;", text(operation, &register, &label));

@@ -1,6 +1,6 @@
 //! Assembly as GNU `as` packs it by itself.
 
-use lockstep_codegen::mir::Class;
+use isa::ia64::Class;
 use lockstep_codegen::target::ia64::listing::listing;
 use syntax::ia64::StatementKind;
 

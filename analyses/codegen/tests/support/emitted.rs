@@ -3,8 +3,8 @@
 use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
-use lockstep_codegen::pipeline::software::{self, LoopReport};
 use lockstep_codegen::target::ia64::emit::{Options, emit};
+use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -12,7 +12,7 @@ use syntax::c_family::{Dialect, parse_text};
 pub(crate) fn emitted(
     source: &str,
     machine: &str,
-    how: Option<software::Options>,
+    how: Option<pipeline::Options>,
 ) -> (String, Vec<LoopReport>) {
     let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
         .into_iter()

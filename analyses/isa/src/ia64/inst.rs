@@ -1,6 +1,7 @@
 //! What an instruction does to registers, memory and control, and which unit serves it.
 
 use super::Reg;
+use crate::Branch;
 
 /// Which slots an instruction may take.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -137,22 +138,6 @@ pub struct Memory {
     pub confirms: bool,
     /// What is added to the base afterwards. `None` with a base among the defs: a register's value.
     pub step: Option<i64>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Branch {
-    /// `br.cond`, `br.few`
-    Jump,
-    Call,
-    Return,
-    /// `br.cloop`
-    Counted,
-    /// `br.ctop`, `br.cexit`
-    CountedRotating,
-    /// `br.wtop`, `br.wexit`
-    WhileRotating,
-    /// `chk`: goes on behind, unless the check fails.
-    Check,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -13,12 +13,15 @@ mod inst;
 mod mnemonic;
 pub mod opcodes;
 pub mod register;
+mod set;
 #[cfg(test)]
 mod tests;
 
+pub use crate::Branch;
 pub use completers::Completer;
 pub use effects::{Meaning, Operands, Undescribed, effects};
-pub use inst::{Access, Branch, Class, Def, Inst, Memory, Parallel, Type};
+pub use inst::{Access, Class, Def, Inst, Memory, Parallel, Type};
 pub use mnemonic::{Mnemonic, UnknownMnemonic};
 pub use opcodes::Opcode;
 pub use register::{File, Reg};
+pub use set::Ia64;

@@ -16,8 +16,10 @@ use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
 };
-use codegen::pipeline::software::{Alias, Disambiguation, LoopReport, Method, Prefetched, Reason};
 use codegen::specialize::source::{Source, function_at};
+use codegen::target::ia64::pipeline::{
+    Alias, Disambiguation, LoopReport, Method, Prefetched, Reason,
+};
 use codegen::target::ia64::requested::Asked;
 use ir::{Loc, Module, Site};
 use syntax::Span;

@@ -8,7 +8,7 @@ use super::source::Places;
 use crate::db::{self, Db, File, Item};
 use crate::views::code;
 use crate::views::loops::{self, MachineCode, Row};
-use codegen::mir::Branch;
+use codegen::isa::Branch;
 use codegen::target::ia64::emit::{Emitted, Line};
 use codegen::target::ia64::listing::{Item as Instruction, listing};
 use ir::Function;

@@ -10,15 +10,15 @@
 //! to it is no candidate.
 
 use super::{Checker, Violation};
-use crate::mir::function::{FrameOffset, Name, Operand, Operation, Virtual};
+use crate::mir::{FrameOffset, Name, Operand, Operation, Target, Virtual};
 
 /// The counterpart of an operation of the rewritten block, `None`: it was inserted.
 pub(super) type Alignment = Vec<Option<u32>>;
 
-impl Checker<'_> {
+impl<T: Target> Checker<'_, T> {
     /// Finds the operations of a block in its rewritten form, in order. What stands between the address of a spill slot and
     /// the access to it is no candidate.
-    pub(super) fn align(&self, block: u32) -> Result<Alignment, Violation> {
+    pub(super) fn align(&self, block: u32) -> Result<Alignment, Violation<T::Register>> {
         let (old, new) = (
             &self.before.blocks[block as usize].operations,
             &self.after.blocks[block as usize].operations,
@@ -45,7 +45,7 @@ impl Checker<'_> {
     }
 
     /// How many operations belong to an access to a spill slot, beginning with its address.
-    fn stretch(&self, operations: &[Operation]) -> usize {
+    fn stretch(&self, operations: &[Operation<T>]) -> usize {
         let register = self.register_of(&operations[0].targets[0]);
         for (at, operation) in operations.iter().enumerate().skip(1) {
             let mut operands = operation.targets.iter().chain(&operation.sources);
@@ -65,14 +65,14 @@ impl Checker<'_> {
         1
     }
 
-    fn is_counterpart(&self, given: &Operation, now: &Operation) -> bool {
+    fn is_counterpart(&self, given: &Operation<T>, now: &Operation<T>) -> bool {
         let is_new = |register: Virtual| register.0 >= self.virtuals;
-        let name = |one: Name, other: Name| match (one, other) {
+        let name = |one: Name<T>, other: Name<T>| match (one, other) {
             (Name::Virtual(one), Name::Virtual(other)) => one == other || is_new(other),
-            (Name::Virtual(one), Name::Fixed(other)) => self.before.file(one) == other.file,
+            (Name::Virtual(one), Name::Fixed(other)) => self.before.class(one) == T::class(other),
             (one, other) => one == other,
         };
-        let operand = |(one, other): (&Operand, &Operand)| match (one, other) {
+        let operand = |(one, other): (&Operand<T>, &Operand<T>)| match (one, other) {
             (Operand::Register(one), Operand::Register(other))
             | (Operand::Address(one), Operand::Address(other)) => name(*one, *other),
             (one, other) => one == other,
@@ -91,7 +91,7 @@ impl Checker<'_> {
     }
 }
 
-pub(super) fn is_slot_address(operation: &Operation) -> bool {
+pub(super) fn is_slot_address<T: Target>(operation: &Operation<T>) -> bool {
     matches!(
         operation.sources.first(),
         Some(Operand::Frame(FrameOffset::Spill(_)))

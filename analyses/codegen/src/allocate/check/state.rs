@@ -18,7 +18,6 @@ pub(super) struct Held {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Spill(u32),
-    Argument(i64),
     Zero,
 }
 

@@ -1,34 +1,33 @@
 //! An operation of the function as it was given: its reads find their values, and its writes change the state.
 
 use super::state::{CERTAIN, Held, State};
-use super::{Checker, Location, PRESERVED, Violation, index};
-use crate::mir::function::{Name, Operand, Operation};
-use crate::mir::{Branch, File, Parallel, Reg};
-use isa::ia64::Opcode;
+use super::{Checker, Location, Violation};
+use crate::mir::{Name, Operand, Operation, Target};
+use isa::Branch;
 use smallvec::SmallVec;
 
 /// An operation of `before` and its counterpart.
-pub(super) struct Step<'a> {
-    pub(super) checker: &'a Checker<'a>,
+pub(super) struct Step<'a, T: Target> {
+    pub(super) checker: &'a Checker<'a, T>,
     pub(super) block: u32,
     pub(super) number: u32,
-    pub(super) before: &'a Operation,
-    pub(super) after: &'a Operation,
+    pub(super) before: &'a Operation<T>,
+    pub(super) after: &'a Operation<T>,
 }
 
-impl Step<'_> {
+impl<T: Target> Step<'_, T> {
     /// A value of `before` is in the register that `after` reads.
     pub(super) fn expect(
         &self,
         state: &State,
-        name: Name,
-        register: Reg,
+        name: Name<T>,
+        register: T::Register,
         guard: Option<u32>,
-    ) -> Result<(), Violation> {
+    ) -> Result<(), Violation<T::Register>> {
         let Some(value) = self.checker.value(name) else {
             return Ok(());
         };
-        if state.holds(index(register), value, guard) {
+        if state.holds(T::index(register), value, guard) {
             return Ok(());
         }
         let (block, operation) = (self.block, self.number);
@@ -52,13 +51,14 @@ impl Step<'_> {
         self.checker.value(Name::Virtual(predicate))
     }
 
-    pub(super) fn reads(&self, state: &State) -> Result<(), Violation> {
+    pub(super) fn reads(&self, state: &State) -> Result<(), Violation<T::Register>> {
         let register = |name| self.checker.register(name);
         if let (Some(given), Some(now)) = (self.before.predicate, self.after.predicate) {
             let (given, now) = (Name::Virtual(given), Name::Virtual(now));
             self.expect(state, given, register(now), None)?;
         }
-        let addresses = |it: &&Operand| matches!(it, Operand::Address(_));
+        let accumulates = T::accumulates(self.before.mnemonic);
+        let addresses = |it: &&Operand<T>| accumulates || matches!(it, Operand::Address(_));
         let given = self.before.sources.iter();
         let given = given.chain(self.before.targets.iter().filter(addresses));
         let now = self.after.sources.iter();
@@ -75,19 +75,18 @@ impl Step<'_> {
     pub(super) fn passes_on(
         &self,
         state: &mut State,
-        by_name: &mut Vec<Reg>,
-    ) -> Result<(), Violation> {
+        by_name: &mut Vec<T::Register>,
+    ) -> Result<(), Violation<T::Register>> {
         let kind = self.before.branch();
         if matches!(kind, Some(Branch::Call | Branch::Return)) {
-            let passed = |it: &Reg| match it.file {
-                File::General => matches!(it.number, 8..=11),
-                File::Float => matches!(it.number, 8..=15),
-                _ => false,
+            // What belongs to the caller is the caller's again when control goes on.
+            let needed = match kind {
+                Some(Branch::Call) => T::needed_by_calls(),
+                _ => Vec::new(),
             };
-            // The global pointer is the caller's again when it goes on.
-            let pointer = (kind == Some(Branch::Call)).then_some(Reg::general(1));
-            let always = PRESERVED.iter().chain(&pointer);
-            for &register in by_name.iter().filter(|it| passed(it)).chain(always) {
+            let always = self.checker.preserved.iter().chain(&needed);
+            let passed = by_name.iter().filter(|it| T::passes(**it));
+            for &register in passed.chain(always) {
                 self.expect(state, Name::Fixed(register), register, self.guard())?;
             }
             by_name.clear();
@@ -121,16 +120,16 @@ impl Step<'_> {
         let mut values: SmallVec<[u32; 3]> = SmallVec::new();
         for (given, now) in targets.chain(base) {
             let register = checker.register(now);
-            let location = index(register);
+            let location = T::index(register);
             let Some(value) = checker.value(given) else {
                 continue;
             };
             values.push(value);
-            if register.is_constant() {
+            if T::is_constant(register) {
                 continue;
             }
-            let def = defs.iter().flatten().find(|def| def.register == register);
-            let parallel = def.is_some_and(|def| def.parallel != Parallel::Alone);
+            let def = defs.iter().find(|def| def.register == register);
+            let parallel = def.is_some_and(|def| def.keeps);
             let always = def.is_some_and(|def| def.always) || guard.is_none();
             let old = match state.is_undefined(value) {
                 true => Some(CERTAIN),
@@ -145,9 +144,14 @@ impl Step<'_> {
             let held = under.map(|guard| Held { value, guard });
             written.push((location, held));
         }
-        for def in defs.iter().flatten() {
-            if !written.iter().any(|it| it.0 == index(def.register)) {
+        for def in &defs {
+            if !written.iter().any(|it| it.0 == T::index(def.register)) {
                 checker.changed(state, def.register);
+            }
+        }
+        for def in &defs {
+            if written.iter().any(|it| it.0 == T::index(def.register)) {
+                checker.clear(state, def.register);
             }
         }
         for &(location, _) in &written {
@@ -173,8 +177,7 @@ impl Step<'_> {
         let checker = self.checker;
         let registers = match self.before.branch() {
             Some(Branch::Call) => &checker.scratch,
-            Some(Branch::CountedRotating | Branch::WhileRotating) => &checker.rotating,
-            _ if self.before.opcode() == Opcode::Clrrrb => &checker.rotating,
+            _ if T::rotates(self.before) => &checker.rotating,
             _ => return,
         };
         for &register in registers {

@@ -12,12 +12,12 @@ use super::emit::{Emitted, Line, Report};
 use super::listing::LARGEST;
 use super::rebundle::{Group, Written, bundles, nop, pack};
 use super::stand::of_block;
-use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
-use crate::mir::Inst;
-use crate::mir::dependence::data_dependences;
-use crate::pipeline::rows::Rows;
+use crate::target::ia64::bundle::block::Choice;
+use crate::target::ia64::dependence::data_dependences;
+use crate::target::ia64::rows::Rows;
 use ir::Loc;
+use isa::ia64::Inst;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 

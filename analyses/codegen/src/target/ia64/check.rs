@@ -6,7 +6,8 @@
 //! since, or where the original had both instructions in one group.
 
 use super::listing::Listing;
-use crate::mir::{Access, Class, Def, File, Inst, Parallel, Promise, PromiseKind, Reg};
+use crate::target::ia64::relations::{Promise, PromiseKind};
+use isa::ia64::{Access, Class, Def, File, Inst, Parallel, Reg};
 use std::collections::HashMap;
 use syntax::ia64::{Document, StatementKind};
 

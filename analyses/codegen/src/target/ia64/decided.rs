@@ -10,12 +10,12 @@
 
 use super::assembly::Instruction;
 use super::rebundle::nop;
-use crate::bundle::cost::Edge;
-use crate::bundle::place::Part;
-use crate::bundle::template::{Slot, Template};
-use crate::mir::Inst;
-use crate::mir::dependence::data_dependences;
-use crate::pipeline::rows::{Kind, Rows};
+use crate::target::ia64::bundle::cost::Edge;
+use crate::target::ia64::bundle::place::Part;
+use crate::target::ia64::bundle::template::{Slot, Template};
+use crate::target::ia64::dependence::data_dependences;
+use crate::target::ia64::rows::{Kind, Rows};
+use isa::ia64::Inst;
 
 /// Where a group ends at best.
 #[derive(Clone)]

@@ -7,7 +7,7 @@
 //! An instruction that is not in the table is opaque: it reads and writes everything, and nothing moves across it.
 
 use super::names::Names;
-use crate::mir::Inst;
+use isa::ia64::Inst;
 use isa::ia64::{Mnemonic, Operands, effects};
 use syntax::ia64::Instruction;
 

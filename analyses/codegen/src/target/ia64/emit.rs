@@ -14,22 +14,24 @@
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
 
 use super::assembly::{Assembly, Instruction};
+use super::code::Allocation;
 use super::frame::Frame;
 pub use super::merge::merged;
 use super::operation;
 use super::requested::request;
 use super::select::select;
 use super::symbols::reference;
-use crate::allocate::{self, Allocation, Limits};
+use super::target::Limits;
+use crate::allocate;
 use crate::machine::epic::Epic;
-use crate::mir::describe::executed;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
-use crate::mir::{Inst, Reg};
-use crate::pipeline::rows::Rows;
-use crate::pipeline::software::{self, LoopReport, pipeline_each};
 use crate::refusal::{Refusal, Refused};
+use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
+use crate::target::ia64::describe::executed;
+use crate::target::ia64::pipeline::{self, LoopReport, pipeline_each};
+use crate::target::ia64::rows::Rows;
 use ir::{Loc, Module};
 use isa::ia64::Branch;
+use isa::ia64::{Inst, Reg};
 use rustc_hash::FxHashMap;
 use smol_str::{SmolStr, format_smolstr};
 
@@ -48,7 +50,7 @@ pub struct Options {
     pub weights: Option<Vec<f64>>,
     pub limits: Limits,
     /// How innermost loops are software-pipelined; `None`: only those of which the source asks it.
-    pub pipeline: Option<software::Options>,
+    pub pipeline: Option<pipeline::Options>,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
     /// Subsets that are looked at in each block.

@@ -2,10 +2,11 @@
 //!
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5 and 11.
 
-use crate::allocate::Allocation;
-use crate::mir::function::{FrameOffset, Function, Name, Operand, Operation};
-use crate::mir::{File, Reg, op};
+use super::code::Allocation;
+use super::code::{FrameOffset, Function, Name, Operand, Operation, Virtual, stacked};
+use crate::target::ia64::code::op;
 use isa::ia64::{Branch, Completer, Mnemonic, Opcode};
+use isa::ia64::{File, Reg};
 
 /// Offsets that one addition reaches.
 const NEAR: u64 = 8191;
@@ -43,30 +44,32 @@ impl Frame {
         let spills = bytes;
         bytes += u64::from(allocation.spilled);
         let mut floats = Vec::new();
-        for number in allocation.used(function, File::Float) {
-            if matches!(number, 2..=5 | 16..=31) {
-                floats.push((number, bytes));
+        for register in allocation.used(function, File::Float) {
+            if matches!(register.number, 2..=5 | 16..=31) {
+                floats.push((register.number, bytes));
                 bytes += 16;
             }
         }
         // Below the scratch area: what arrives in registers behind the arguments that have names.
-        bytes += match function.variadic {
+        bytes += match function.frame.variadic {
             true => 48,
             false => 0,
         };
-        let mut next = allocation.stacked;
+        let others = (0..).map(Virtual).zip(&allocation.registers);
+        let others = others.filter(|(register, _)| !function.outputs.contains(register));
+        let mut next = stacked(function, &mut others.map(|(_, place)| *place));
         let mut give = |wanted: bool| {
             wanted.then(|| {
                 next += 1;
                 next - 1
             })
         };
-        let preserved = |number: &u8| matches!(number, 1..=5 | 16..=63);
+        let preserved = |register: &Reg| matches!(register.number, 1..=5 | 16..=63);
         let predicates = allocation
             .used(function, File::Predicate)
             .iter()
             .any(preserved)
-            || function.rotating.predicate > 0;
+            || function.frame.rotating.predicate > 0;
         let operations = || function.blocks.iter().flat_map(|block| &block.operations);
         let counted = operations().any(|one| {
             one.targets.contains(&Operand::fixed(Reg::LC)) || one.branch() == Some(Branch::Counted)
@@ -87,7 +90,7 @@ impl Frame {
             inputs,
             last - 32 - inputs,
             function.outputs.len() as u32,
-            function.rotating.general,
+            function.frame.rotating.general,
         ];
         Frame {
             bytes,

@@ -16,10 +16,10 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4; volume 3, chapter 5.
 
 use super::listing::{Item, Listing};
-use crate::bundle::block::Type;
-use crate::mir::dependence::read_in_group;
-use crate::mir::relations::{Guard, Relations};
-use crate::mir::{Branch, Class, Def, Parallel, Reg};
+use crate::target::ia64::bundle::block::Type;
+use crate::target::ia64::dependence::read_in_group;
+use crate::target::ia64::relations::{Guard, Relations};
+use isa::ia64::{Branch, Class, Def, Parallel, Reg};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Two instructions of one group that must not share it.

@@ -7,8 +7,9 @@
 use super::decode::decode;
 use super::names::{Meaning, Names, Stacked};
 use super::ranges::{OutOfRange, out_of_range};
-use crate::mir::dependence::{Dependence, data_dependences};
-use crate::mir::{Branch, Class, File, Inst, Promise, PromiseKind, Reg};
+use crate::target::ia64::dependence::{Dependence, data_dependences};
+use crate::target::ia64::relations::{Promise, PromiseKind};
+use isa::ia64::{Branch, Class, File, Inst, Reg};
 use std::ops::Range;
 use syntax::ia64::{Argument, Binary, Document, Expr, StatementKind};
 

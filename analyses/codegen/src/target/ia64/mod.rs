@@ -1,11 +1,15 @@
-//! IA-64: what its assembly means, how it executes, and how it is packed better.
+//! IA-64: what its assembly means, how it executes, how loops of C become pipelined loops of it, and how it is packed better.
 
 mod assembly;
+pub mod bundle;
 pub mod check;
+pub mod code;
 pub mod contract;
 mod data;
 mod decided;
 pub mod decode;
+pub mod dependence;
+pub mod describe;
 pub mod emit;
 mod frame;
 pub mod groups;
@@ -13,11 +17,15 @@ pub mod listing;
 mod merge;
 pub mod names;
 pub mod operation;
+pub mod pipeline;
 mod prepare;
 pub mod ranges;
 pub mod rebundle;
+pub(crate) mod relations;
 pub mod requested;
+pub mod rows;
 pub mod select;
 pub mod sim;
 pub mod stand;
 mod symbols;
+pub mod target;

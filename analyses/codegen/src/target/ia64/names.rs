@@ -12,8 +12,8 @@
 //! Source: the manual of GNU `as`, *IA-64 Dependent Features*; Intel, *Itanium Software Conventions and Runtime
 //! Architecture Guide*, chapter 2.
 
-use crate::mir::register::{APPLICATION, CONTROL, File, Reg};
 pub use isa::ia64::Meaning;
+use isa::ia64::register::{APPLICATION, CONTROL, File, Reg};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::ia64::{Argument, Expr, Operand, OperandKind, Statement, StatementKind};

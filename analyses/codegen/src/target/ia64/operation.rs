@@ -1,7 +1,7 @@
 //! Operations on virtual registers as assembly text.
 
-use crate::mir::Reg;
-use crate::mir::function::{Name, Operand, Operation, Virtual};
+use crate::target::ia64::code::{Name, Operand, Operation, Virtual};
+use isa::ia64::Reg;
 use std::fmt::Write;
 
 /// The operation with registers and labels as `register` and `label` say: `(p6) ld8 r14 = [r32], 8`.
@@ -49,7 +49,7 @@ pub fn text(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::op;
+    use crate::target::ia64::code::op;
 
     #[test]
     fn a_load_with_post_increment_is_printed() {

@@ -11,7 +11,7 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, chapters 2 and 4. GNU `as` refuses the same.
 
 use super::names::{Meaning, Names};
-use crate::mir::File;
+use isa::ia64::File;
 use std::fmt;
 use syntax::Span;
 use syntax::ia64::Instruction;

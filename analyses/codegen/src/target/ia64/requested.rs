@@ -10,7 +10,7 @@
 //! the kernel that finishes its iterations) and `none`. A word that is none of them asks for
 //! nothing. Operations that were moved or merged keep the place where they were written: a loop is that in front of most.
 
-use crate::pipeline::software::{Disambiguation, Epilogue, Method, Options, Request};
+use crate::target::ia64::pipeline::{Disambiguation, Epilogue, Method, Options, Request};
 use ir::{Loc, SourceLoop};
 
 /// What a request in the source says.

@@ -14,11 +14,11 @@
 
 use super::groups::Groups;
 use super::listing::{Item, LARGEST, Listing};
-use crate::bundle::block::{Type, Width, count};
-use crate::bundle::cost::{Edge, slots};
 use crate::machine::epic::Epic;
-use crate::mir::dependence::{Dependence, Kind, control_dependences};
-use crate::mir::{Class, File, Inst, Reg};
+use crate::target::ia64::bundle::block::{Type, Width, count};
+use crate::target::ia64::bundle::cost::{Edge, slots};
+use crate::target::ia64::dependence::{Dependence, Kind, control_dependences};
+use isa::ia64::{Class, File, Inst, Reg};
 use std::ops::Range;
 
 /// A group of a block.

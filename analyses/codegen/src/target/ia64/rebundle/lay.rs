@@ -7,9 +7,9 @@
 //! Where every group takes what was counted, that is it. Where one does not, the ends of all groups are chosen anew by what
 //! they take in order: the fewest slots for each of the three places in a bundle where a group may end, from group to group.
 
-use crate::bundle::block::{self, Block, Type, Width, count};
-use crate::bundle::cost::{Edge, slots};
-use crate::bundle::place::{Part, place};
+use crate::target::ia64::bundle::block::{self, Block, Type, Width, count};
+use crate::target::ia64::bundle::cost::{Edge, slots};
+use crate::target::ia64::bundle::place::{Part, place};
 
 /// The bundles of a group, and where it ends.
 pub(super) type Laid = (Vec<Part>, Edge);

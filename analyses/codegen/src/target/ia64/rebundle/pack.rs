@@ -1,14 +1,14 @@
 //! The bundles of a block's instructions, nops left out: groups and templates by `bundle::block`, slots by `bundle::place`.
 
 use super::lay::lay;
-use crate::bundle::block::{self, Block, Choice, Wait, count};
-use crate::bundle::cost::Edge;
-use crate::bundle::place::Part;
-use crate::bundle::template::{Slot, Template};
 use crate::machine::epic::Epic;
-use crate::mir::dependence::Dependence;
-use crate::mir::{Class, Inst};
+use crate::target::ia64::bundle::block::{self, Block, Choice, Wait, count};
+use crate::target::ia64::bundle::cost::Edge;
+use crate::target::ia64::bundle::place::Part;
+use crate::target::ia64::bundle::template::{Slot, Template};
+use crate::target::ia64::dependence::Dependence;
 use crate::target::ia64::stand::{unit, wait};
+use isa::ia64::{Class, Inst};
 
 /// The bundles of a group: what they hold is counted within `instructions`, those of the block.
 pub(in crate::target::ia64) struct Group {

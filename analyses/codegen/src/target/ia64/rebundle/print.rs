@@ -1,7 +1,7 @@
 //! Explicit bundles with the instructions' own text and comments.
 
 use super::{Group, Stretch, Written, bundles, nop};
-use crate::mir::Class;
+use isa::ia64::Class;
 use std::fmt::Write;
 use syntax::Span;
 

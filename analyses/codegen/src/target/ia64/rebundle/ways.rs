@@ -12,9 +12,9 @@
 //! again as it will be where its own re-bundling was accepted.
 
 use super::{Outcome, Rebundled};
-use crate::mir::Branch;
 use crate::target::ia64::listing::{Item, Listing, listing};
 use crate::target::ia64::sim::{Laid, Stretch, Timing, straight};
+use isa::ia64::Branch;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::ops::Range;

@@ -1,10 +1,10 @@
 //! Arguments of the function itself: where the conventions have them, and those behind `...` one behind the other in memory.
 
 use super::{Selector, put};
-use crate::mir::function::{FrameOffset, Object, Operand, Reference, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{FrameOffset, Object, Operand, Reference, Virtual};
 use ir::{Type, Value};
+use isa::ia64::{File, Reg};
 
 impl Selector<'_> {
     pub(super) fn parameters(&mut self) {
@@ -49,10 +49,10 @@ impl Selector<'_> {
             self.out.arrivals.push(from);
             self.arrived(param, arrives);
         }
-        self.out.inputs = Some(behind.min(8) as u32);
+        self.out.frame.inputs = Some(behind.min(8) as u32);
         if source.variadic {
-            self.out.variadic = true;
-            self.out.inputs = Some(8);
+            self.out.frame.variadic = true;
+            self.out.frame.inputs = Some(8);
             self.unnamed = behind;
             self.gather(behind);
         }

@@ -3,10 +3,10 @@
 
 use super::super::symbols::reference;
 use super::{Selector, put};
-use crate::mir::function::{Name, Object, Operand, Reference};
-use crate::mir::op;
-use crate::mir::{File, Reg};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Object, Operand, Reference};
 use ir::{Convention, InstData, Op, SymbolKind, Type, Value};
+use isa::ia64::{File, Reg};
 use smol_str::SmolStr;
 
 /// Bytes that a callee may write above its caller's stack pointer.

@@ -1,10 +1,10 @@
 //! Comparisons, and logic of predicates.
 
 use super::{Selector, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{Name, Operand, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Operand, Virtual};
 use ir::{BinaryOp, FloatCondition, IntCondition, Op, Type, Value};
+use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 impl Selector<'_> {

@@ -1,11 +1,11 @@
 //! Blocks, edges, loops: drafts with explicit exits, then a layout with branches.
 
 use super::{Draft, Exit, Selector, file_of, put};
-use crate::mir::Reg;
-use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Block, Function, Name, Operand, Operation, Virtual};
 use ir::{Edge, Terminator, Type, Value, ValueDef};
 use isa::ia64::Mnemonic;
+use isa::ia64::Reg;
 use rustc_hash::FxHashSet;
 
 /// Operations of a loop's test that are repeated at its end.

@@ -12,10 +12,10 @@
 use super::float::rounded;
 use super::quotient::Divisor;
 use super::{Selector, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{Name, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Virtual};
 use ir::{BinaryOp, Type, Value};
+use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 const ONE: Reg = Reg::float(1);

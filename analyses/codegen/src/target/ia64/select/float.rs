@@ -1,10 +1,10 @@
 //! Floating-point arithmetic and conversions.
 
 use super::{Selector, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{Name, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Virtual};
 use ir::{BinaryOp, Convert, InstData, Op, Type, UnaryOp, Value, ValueDef};
+use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 /// Masks of `fclass`.

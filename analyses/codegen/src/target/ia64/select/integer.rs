@@ -2,11 +2,11 @@
 
 use super::factor::{self, Step};
 use super::{Selector, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{Name, Operand, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Operand, Virtual};
 use ir::{BinaryOp, InstData, Op, Type, UnaryOp, Value, Wrap};
 use isa::ia64::Mnemonic;
+use isa::ia64::Reg;
 
 /// Shifts and sums that are shorter than the way to the multiplier and back, which takes more than ten cycles.
 pub(super) const OPERATIONS: u32 = 6;

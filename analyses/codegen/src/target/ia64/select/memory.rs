@@ -3,11 +3,11 @@
 use super::super::prepare::origin::Origin;
 use super::super::symbols::{plain, reference};
 use super::{Selector, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{FrameOffset, Name, Object, Operand, Reference, Slot, Virtual};
-use crate::mir::op;
 use crate::refusal::Refusal;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{FrameOffset, Name, Object, Operand, Reference, Slot, Virtual};
 use ir::{AtomicOp, InstData, Language, MemoryAccess, Op, Space, Symbol, SymbolKind, Type, Value};
+use isa::ia64::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 impl Selector<'_> {

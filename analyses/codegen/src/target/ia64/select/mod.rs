@@ -32,11 +32,11 @@ mod widths;
 
 use super::emit::Options;
 use super::prepare::origin::Origins;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
 use crate::refusal::{Refusal, Refused};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use ir::{EntityVec, Loc, Op, Type, Value, ValueDef};
+use isa::ia64::{File, Reg};
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
@@ -45,16 +45,16 @@ use widths::Widths;
 /// `put!(selector, "add", [to] = [a, b])`
 macro_rules! put {
     ($self:expr, $mnemonic:literal, [$($target:expr),*] = [$($source:expr),*]) => {
-        put!($self, $crate::mir::op!($mnemonic), [$($target),*] = [$($source),*])
+        put!($self, $crate::target::ia64::code::op!($mnemonic), [$($target),*] = [$($source),*])
     };
     ($self:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {
-        $self.push($mnemonic, vec![$($crate::mir::function::Operand::from($target)),*], vec![$($crate::mir::function::Operand::from($source)),*])
+        $self.push($mnemonic, vec![$($crate::target::ia64::code::Operand::from($target)),*], vec![$($crate::target::ia64::code::Operand::from($source)),*])
     };
 }
 /// The same under a predicate.
 macro_rules! put_if {
     ($self:expr, $predicate:expr, $mnemonic:literal, [$($target:expr),*] = [$($source:expr),*]) => {
-        put_if!($self, $predicate, $crate::mir::op!($mnemonic), [$($target),*] = [$($source),*])
+        put_if!($self, $predicate, $crate::target::ia64::code::op!($mnemonic), [$($target),*] = [$($source),*])
     };
     ($self:expr, $predicate:expr, $mnemonic:expr, [$($target:expr),*] = [$($source:expr),*]) => {{
         let before = $self.predicate.replace($predicate);

@@ -27,12 +27,12 @@ use super::factor::Step;
 use super::integer::OPERATIONS;
 use super::reciprocal::{self, Short, Signed, Unsigned};
 use super::{Selector, factor, put, put_if};
-use crate::mir::Reg;
-use crate::mir::function::{Name, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Virtual};
 use ir::loops::LoopForest;
 use ir::{BinaryOp, Block, Edge, Function, Op, Value, ValueDef};
 use isa::ia64::Mnemonic;
+use isa::ia64::Reg;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// About how many operations on integers in a row take as long as one of the multiplier.

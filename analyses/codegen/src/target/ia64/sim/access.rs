@@ -9,7 +9,7 @@ use super::float::Float;
 use super::memory::Refused;
 use super::op::{Atomic, Format, LoadForm, Op, Src};
 use super::state::{Advanced, Id, Machine, Trap, Use, Word};
-use crate::mir::{File, Reg};
+use isa::ia64::{File, Reg};
 
 fn refused(error: Refused, address: u64, bytes: u64) -> Trap {
     match error {

@@ -6,7 +6,7 @@ use super::FaultKind;
 use super::execute::Next;
 use super::op::{Branch, Op, Target};
 use super::state::{EXIT, Frame, Machine, Trap, Use, illegal};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 
 pub(super) fn branch(
     machine: &mut Machine<'_>,

@@ -7,7 +7,7 @@ use super::decode_float::float;
 use super::decode_lanes::lanes;
 use super::decode_memory::memory;
 use super::op::{Alu, Branch, Compare, Lanes, One, Op, Relation, Shift, Slot, Src, Target};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 use smol_str::SmolStr;
 use syntax::ia64::Expr;
 
@@ -474,7 +474,7 @@ pub(super) fn slot(raw: &Raw, op: &Op) -> Slot {
         }
         Op::CheckNat { register, .. } => match (named, register.file) {
             (Some(slot), _) => slot,
-            (None, crate::mir::File::General) => Slot::A,
+            (None, isa::ia64::File::General) => Slot::A,
             _ => Slot::M,
         },
         Op::Long { .. } => Slot::Long,

@@ -2,7 +2,7 @@
 
 use super::decode::{Arg, Words, fr};
 use super::op::{Atomic, Format, LoadForm, Op, Src};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 
 pub(super) fn memory(w: &Words<'_>) -> Option<Op> {
     if w.base == "lfetch" {

@@ -49,7 +49,7 @@ pub use program::Program;
 pub use run::run;
 pub use timing::{Consumer, Dispersal, Latency, Producer, Timing};
 
-use crate::mir::Reg;
+use isa::ia64::Reg;
 use std::fmt;
 
 /// An argument of the function that is run.

@@ -2,7 +2,7 @@
 //! as numbers.
 
 use super::float_ops::{Bits, Merge};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 use std::cmp::Ordering;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

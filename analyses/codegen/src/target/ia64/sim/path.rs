@@ -11,8 +11,8 @@
 use super::program::{Inst, Program};
 use super::state::Use;
 use super::timing::{Clock, Timing};
-use crate::mir::{self, File, Reg};
 use crate::target::ia64::listing::Listing;
+use isa::ia64::{File, Reg};
 use std::ops::Range;
 use syntax::ia64::Document;
 
@@ -24,7 +24,7 @@ pub struct Laid {
     items: Vec<Option<u32>>,
     /// By item.
     places: Vec<Option<usize>>,
-    insts: Vec<mir::Inst>,
+    insts: Vec<isa::ia64::Inst>,
 }
 
 /// A part of a way.
@@ -122,7 +122,7 @@ pub fn cycles(timing: &Timing, way: &[Stretch<'_>], off: u64) -> u64 {
 type Reads = Vec<(u32, Reg, Use)>;
 type Writes = Vec<(u32, Reg)>;
 
-fn effects(inst: &mir::Inst, off: u64) -> (Reads, Writes) {
+fn effects(inst: &isa::ia64::Inst, off: u64) -> (Reads, Writes) {
     let executes = inst.predicate == 0 || off >> (inst.predicate & 63) & 1 == 0;
     let counted = |register: Reg| !matches!(register.file, File::Control | File::Special);
     let id = |register: Reg| 256 * register.file as u32 + u32::from(register.number);
@@ -136,7 +136,7 @@ fn effects(inst: &mir::Inst, off: u64) -> (Reads, Writes) {
         })
         .map(|&register| {
             let what = match register.file {
-                File::Predicate if inst.branch.is_some_and(|kind| kind != mir::Branch::Check) => {
+                File::Predicate if inst.branch.is_some_and(|kind| kind != isa::Branch::Check) => {
                     Use::BranchPredicate
                 }
                 File::Predicate => Use::Predicate,

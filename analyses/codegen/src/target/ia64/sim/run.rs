@@ -14,7 +14,7 @@ use super::state::{EXIT, Id, Machine, Trap, Use, Way};
 use super::symbols::GP;
 use super::timing::Clock;
 use super::{Arg, Fault, FaultKind, Limits, Outcome, Rule, Violation, control};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 
 /// Violations that are told of one run.
 const MOST: usize = 100;
@@ -265,7 +265,7 @@ impl Groups {
         // A register that one instruction writes twice, as a load into its own base, is wrong alone.
         for (at, write) in machine.writes.iter().enumerate() {
             let twice = machine.writes[..at].iter().any(|one| one.id == write.id);
-            if twice && write.name.file == crate::mir::File::General {
+            if twice && write.name.file == isa::ia64::File::General {
                 self.tell(inst, write.name, Rule::WriteAfterWrite, inst.line);
             }
         }

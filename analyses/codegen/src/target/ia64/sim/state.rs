@@ -5,7 +5,7 @@ use super::float::Float;
 use super::memory::Memory;
 use super::program::Program;
 use super::{FaultKind, Limits};
-use crate::mir::Reg;
+use isa::ia64::Reg;
 
 /// A physical register, over all files.
 pub(super) type Id = u32;
@@ -221,7 +221,7 @@ impl<'a> Machine<'a> {
     /// The physical register that a check names.
     pub(super) fn id(&self, name: Reg) -> Result<Id, Trap> {
         match name.file {
-            crate::mir::File::General => self.general(name.number),
+            isa::ia64::File::General => self.general(name.number),
             _ => Ok(self.float_id(name.number)),
         }
     }

@@ -14,7 +14,7 @@ use super::op::{Lanes, One, Op, Slot, Src};
 use super::program::Inst;
 use super::run::is_nop;
 use super::state::{Id, Use};
-use crate::mir::{File, Reg};
+use isa::ia64::{File, Reg};
 
 /// A shift whose count is in a register.
 macro_rules! by_register {

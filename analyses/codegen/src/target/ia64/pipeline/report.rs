@@ -1,9 +1,9 @@
 //! What is told of a loop: its bounds with what they come from, what was reached, and why not more.
 
-use crate::mir::File;
 use crate::predicate::Unconvertible;
 use crate::refusal::Refused;
 use ir::Loc;
+use isa::ia64::File;
 use isa::ia64::Mnemonic;
 use smol_str::SmolStr;
 use std::fmt;

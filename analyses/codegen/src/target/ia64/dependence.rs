@@ -18,8 +18,8 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 3.4.
 
 use super::relations::{Guard, Promise, Relations, qualifies};
-use super::{Access, Branch, Class, File, Inst, Parallel, Reg};
-use crate::bundle::block::Type;
+use crate::target::ia64::bundle::block::Type;
+use isa::ia64::{Access, Branch, Class, File, Inst, Parallel, Reg};
 use rustc_hash::FxHashMap;
 
 /// Accesses of a block that are compared with each other.

@@ -9,9 +9,9 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, `fmax`, `fmin`.
 
-use crate::mir::function::{Name, Operand, Operation, Virtual};
-use crate::mir::op;
 use crate::predicate::Body;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Operand, Operation, Virtual};
 use isa::ia64::{Completer, Opcode};
 
 /// Puts maxima and minima in the place of moves.

@@ -45,14 +45,14 @@ pub use report::{
     ResourceBound, Undrained,
 };
 
-use super::Limits;
-use super::bounds::bounds;
 use super::rows::Load;
 use crate::machine::epic::Epic;
-use crate::mir::function::{Function, Virtual};
 use crate::mir::liveness::Liveness;
+use crate::pipeline::Limits;
+use crate::pipeline::bounds::bounds;
 use crate::predicate::loops::{Region, innermost};
 use crate::predicate::{Body, convert};
+use crate::target::ia64::code::{Function, Virtual};
 use counted::{Trips, trips};
 use depend::{View, link};
 use exits::Plan;

@@ -34,11 +34,11 @@ use super::report::Alias;
 use super::speculate::{self, Ahead, Check};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
-use crate::mir::Access;
-use crate::mir::describe::Described;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
-use crate::mir::op;
 use crate::pipeline::graph::Schedule;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
+use crate::target::ia64::describe::Described;
+use isa::ia64::Access;
 use isa::ia64::Completer;
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -12,13 +12,13 @@
 //! Source: Callahan, Carr and Kennedy, *Improving Register Allocation for Subscripted Variables*, 1990.
 
 use super::address::{Touch, meeting};
-use crate::mir::Access;
-use crate::mir::File;
-use crate::mir::describe::describe;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::op;
 use crate::predicate::Body;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
+use crate::target::ia64::describe::describe;
+use isa::ia64::Access;
+use isa::ia64::File;
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -11,13 +11,14 @@
 //! and on both with A). The bound counts each kind by itself, and M, I and A together.
 //! It does not know the order of slots: `bundle::place` decides that.
 
-use crate::bundle::block::{Type, Width, count};
-use crate::bundle::cost::{Edge, slots};
-use crate::bundle::place::{Part, place_so};
-use crate::bundle::template::{Shape, Slot};
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
-use crate::mir::{Class, File, Inst};
+use crate::pipeline::graph::Packer;
+use crate::target::ia64::bundle::block::{Type, Width, count};
+use crate::target::ia64::bundle::cost::{Edge, slots};
+use crate::target::ia64::bundle::place::{Part, place_so};
+use crate::target::ia64::bundle::template::{Shape, Slot};
+use isa::ia64::{Class, File, Inst};
 
 /// Units of a kind of slot that serve only some operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -139,6 +140,36 @@ impl Load {
             Type::L => &mut self.l,
             Type::B => &mut self.b,
         }
+    }
+}
+
+/// What each operation of a loop asks of the rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packing {
+    pub rows: Rows,
+    /// By operation.
+    pub kinds: Vec<Kind>,
+}
+
+impl Packer for Packing {
+    type Demand = Load;
+
+    fn add(&self, demand: &mut Load, operation: u32) {
+        demand.add(self.kinds[operation as usize]);
+    }
+    fn remove(&self, demand: &mut Load, operation: u32) {
+        demand.remove(self.kinds[operation as usize]);
+    }
+    fn fits(&self, demand: &Load) -> bool {
+        self.rows.fits(demand)
+    }
+    fn res_mii(&self) -> u32 {
+        let all = Load::of(self.kinds.iter().copied());
+        let short = self.rows.shortages(&all);
+        short.first().map_or(0, |first| first.cycles())
+    }
+    fn scarcity(&self) -> Vec<u32> {
+        self.rows.scarcity(&self.kinds)
     }
 }
 

@@ -18,11 +18,11 @@
 
 use super::address::{Linear, Met, Term, Touch};
 use super::report::Alias;
-use crate::mir::File;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::register::Reg;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
+use isa::ia64::File;
 use isa::ia64::Mnemonic;
+use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
 
 /// Pairs of streams that are tested.

@@ -21,17 +21,17 @@ use super::report::{Reason, Registers};
 use super::separate::Test;
 use super::speculate::SteppedLoad;
 use super::unroll::Rest;
-use crate::allocate::SAVES;
 use crate::machine::epic::Epic;
-use crate::mir::function::{Block, Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
 use crate::pipeline::graph::Schedule;
-use crate::pipeline::rows::Kind;
 use crate::predicate::loops::Region;
 use crate::predicate::{Entry, constant_compare};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Block, Function, Name, Operand, Operation, Virtual};
+use crate::target::ia64::rows::Kind;
+use crate::target::ia64::target::SAVES;
 use ir::Loc;
 use isa::ia64::Opcode;
+use isa::ia64::{File, Reg};
 use rustc_hash::FxHashMap;
 
 /// What an addition to an address takes.
@@ -406,7 +406,7 @@ impl Kernel<'_> {
         let at = header as usize + 1;
         function.blocks.splice(at..at, new);
         let used = self.allocation.used;
-        let rotating = &mut function.rotating;
+        let rotating = &mut function.frame.rotating;
         rotating.general = rotating.general.max(used.general.next_multiple_of(8));
         rotating.float = rotating.float.max(used.float);
         rotating.predicate = rotating.predicate.max(used.predicate.max(1));

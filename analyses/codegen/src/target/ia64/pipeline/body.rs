@@ -7,14 +7,14 @@
 //! (q) add t = t, x   t stays
 //! ```
 
-use crate::mir::File;
-use crate::mir::describe::{Described, describe};
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::op;
 use crate::predicate::Body;
 use crate::predicate::Set;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
+use crate::target::ia64::describe::{Described, describe};
 use ir::Loc;
+use isa::ia64::File;
 use isa::ia64::Mnemonic;
 use rustc_hash::FxHashMap;
 
@@ -295,7 +295,7 @@ pub(super) fn normalise(
 
 /// Whether the instruction may stand in a kernel.
 fn goes(described: &Described) -> bool {
-    use crate::mir::{Class, Reg};
+    use isa::ia64::{Class, Reg};
     let inst = &described.inst;
     let own = |reg: Reg| {
         described.virtual_register(reg).is_some()

@@ -20,20 +20,21 @@ use super::separate::{self, Test};
 use super::speculate::{self, Ahead};
 use super::{Options, bound, forward, pairs, prefetch, sums, unroll};
 use crate::machine::epic::Epic;
-use crate::mir::File;
-use crate::mir::describe::{Described, describe};
-use crate::mir::function::{Function, Operand, Virtual};
 use crate::mir::liveness::Liveness;
-use crate::mir::op;
-use crate::mir::register::Reg;
 use crate::pipeline::Limits;
 use crate::pipeline::bounds::bounds;
-use crate::pipeline::graph::{Graph, Packing, Schedule};
+use crate::pipeline::graph::{Graph, Packer, Schedule};
 use crate::pipeline::iterative::varied;
 use crate::pipeline::lifetime::{aligned, shorten};
 use crate::predicate::loops::Region;
 use crate::predicate::{Body, constant_compare, unconditional};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operand, Virtual};
+use crate::target::ia64::describe::{Described, describe};
+use crate::target::ia64::rows::Packing;
 use ir::Loc;
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -527,7 +528,7 @@ fn scheduled(
 }
 
 /// With these operations in the first stage, each as late as that lets it.
-fn first_stage(graph: &Graph, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
+fn first_stage(graph: &Graph<Packing>, mut schedule: Schedule, made: &[u32]) -> Option<Schedule> {
     for &made in made {
         if schedule.start[made as usize] < schedule.ii {
             continue;

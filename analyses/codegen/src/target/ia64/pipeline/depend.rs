@@ -10,20 +10,20 @@ use super::body::Item;
 use super::exits::Plan;
 use super::report::{Alias, Reason};
 use super::speculate::Check;
-use crate::bundle::block::Type;
 use crate::machine::epic::Epic;
-use crate::mir::Access;
-use crate::mir::describe::{Described, describe};
-use crate::mir::function::{Function, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{Class, File, Parallel, Reg};
-use crate::pipeline::graph::{self, Edge, Graph, Packing, Resource};
+use crate::pipeline::graph::{self, Edge, Graph, Resource};
 use crate::pipeline::lifetime::Value;
-use crate::pipeline::rows::{Kind, Port, Rows};
+use crate::target::ia64::bundle::block::Type;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operation, Virtual};
+use crate::target::ia64::describe::{Described, describe};
+use crate::target::ia64::rows::{Kind, Packing, Port, Rows};
+use isa::ia64::Access;
+use isa::ia64::{Class, File, Parallel, Reg};
 use rustc_hash::FxHashMap;
 
 pub(super) struct View {
-    pub(super) graph: Graph,
+    pub(super) graph: Graph<Packing>,
     /// The branch, the last operation of the graph.
     pub(super) branch: u32,
     /// Values that rotate, by name.

@@ -31,10 +31,10 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.4.4.
 
 use super::body::{Item, Loop, LoopExit};
-use crate::mir::describe::Described;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{Class, File};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
+use crate::target::ia64::describe::Described;
+use isa::ia64::{Class, File};
 use isa::ia64::{Completer, Opcode};
 use rustc_hash::{FxHashMap, FxHashSet};
 

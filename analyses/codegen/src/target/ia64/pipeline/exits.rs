@@ -19,13 +19,13 @@ use super::body::{Item, Loop, LoopExit};
 use super::copies::Earlier;
 use super::report::{Method, Reason};
 use super::speculate::Check;
-use crate::mir::File;
-use crate::mir::function::{Function, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::register::Reg;
 use crate::predicate::Set;
 use crate::predicate::{constant_compare, unconditional};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use ir::Loc;
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
 

@@ -14,11 +14,11 @@
 
 use super::address::{Linear, Term};
 use super::body::Item;
-use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::register::Reg;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use ir::Loc;
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,11 +10,11 @@
 //! cycle of one sum.
 
 use super::body::{Item, Loop};
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::{File, Reg};
 use crate::predicate::{Body, Exit};
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use ir::Loc;
+use isa::ia64::{File, Reg};
 use isa::ia64::{Mnemonic, Opcode};
 
 /// Constants that a sum takes.

@@ -12,7 +12,7 @@
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 1, section 4.3; the manual of GNU `as`,
 //! *IA-64 Dependent Features*, on `.pred.rel` and `.pred.safe_across_calls`.
 
-use super::{Class, File, Inst, Parallel, Reg};
+use isa::ia64::{Class, File, Inst, Parallel, Reg};
 use rustc_hash::FxHashMap;
 
 /// A predicate, and how often it was written.

@@ -18,14 +18,14 @@
 
 use super::kernel::Kernel;
 use super::report::{Drain, Undrained};
-use crate::bundle::block::Choice;
 use crate::machine::epic::Epic;
-use crate::mir::File;
-use crate::mir::function::{Function, Operation, Virtual};
-use crate::mir::register::Reg;
+use crate::target::ia64::bundle::block::Choice;
+use crate::target::ia64::code::{Function, Operation, Virtual};
 use crate::target::ia64::listing::listing;
 use crate::target::ia64::operation::text;
 use crate::target::ia64::rebundle::{self, Outcome};
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
 
 /// Who finishes the iterations that are under way when the last one has begun.

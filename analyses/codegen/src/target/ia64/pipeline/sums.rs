@@ -17,10 +17,10 @@
 
 use super::Options;
 use super::body::{Item, Loop, LoopExit, PartialSum};
-use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
-use crate::mir::register::Reg;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
+use isa::ia64::File;
+use isa::ia64::register::Reg;
 use isa::ia64::{Mnemonic, Opcode};
 
 /// Sums in the place of one, at most.

@@ -18,9 +18,9 @@ use super::body::{Item, Loop};
 use super::separate;
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
-use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation};
+use isa::ia64::File;
 
 /// Streams of a loop that are fetched ahead.
 const STREAMS: usize = 8;

@@ -12,10 +12,10 @@
 
 use super::depend::latency;
 use crate::machine::epic::Epic;
-use crate::mir::describe::{Described, describe};
-use crate::mir::function::{Function, Virtual};
-use crate::pipeline::rows::{Kind, Load, Rows};
 use crate::predicate::loops::Region;
+use crate::target::ia64::code::{Function, Virtual};
+use crate::target::ia64::describe::{Described, describe};
+use crate::target::ia64::rows::{Kind, Load, Rows};
 use isa::ia64::Opcode;
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,8 @@
 //! The effects of operations on virtual registers: those of the table of instructions, with a register in the place of each
 //! virtual one.
 
-use super::function::{Function, Name, Operand, Operation, Virtual};
-use super::{File, Inst, Reg};
+use super::code::{Function, Name, Operand, Operation, Virtual};
+use isa::ia64::{File, Inst, Reg};
 use isa::ia64::{Meaning, Operands, Undescribed, effects};
 use smallvec::SmallVec;
 
@@ -103,8 +103,9 @@ pub fn executed(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mir::{Class, op};
+    use crate::target::ia64::code::op;
     use ir::Loc;
+    use isa::ia64::Class;
 
     #[test]
     fn a_load_with_post_increment_is_described() {

@@ -14,10 +14,10 @@
 use super::address::{Linear, Met, Touch};
 use super::body::{Item, Loop};
 use super::separate;
-use crate::mir::Access;
-use crate::mir::describe::Described;
-use crate::mir::function::{Name, Operand, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Name, Operand, Virtual};
+use crate::target::ia64::describe::Described;
+use isa::ia64::Access;
 use isa::ia64::Opcode;
 
 /// Loads of an iteration as pairs, and what must be a multiple of how many bytes; `None`: there is no pair. `left`: what is

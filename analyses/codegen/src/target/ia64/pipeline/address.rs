@@ -12,11 +12,11 @@
 use super::body::{Item, Loop};
 use super::copies::Earlier;
 use super::report::Alias;
-use crate::mir::Access;
-use crate::mir::describe::Described;
-use crate::mir::function::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::predicate::loops::{Region, dominators};
 use crate::predicate::{Body, Set};
+use crate::target::ia64::code::{Function, Name, Object, Operand, Operation, Reference, Virtual};
+use crate::target::ia64::describe::Described;
+use isa::ia64::Access;
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -179,7 +179,7 @@ impl<'a> Values<'a> {
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Linear::number(*number)),
             Operand::Register(Name::Virtual(one)) => Some(self.read(at, *one, depth)),
-            Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
+            Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Linear::default())
             }
             _ => None,
@@ -312,7 +312,7 @@ impl Walk<'_, '_> {
         let mut of = |operand: &Operand| match operand {
             Operand::Number(number) => Some(Linear::number(*number)),
             Operand::Register(Name::Virtual(one)) => Some(Linear::term(Term::Initial(*one))),
-            Operand::Register(Name::Fixed(reg)) if *reg == crate::mir::Reg::R0 => {
+            Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
                 Some(Linear::default())
             }
             _ => None,

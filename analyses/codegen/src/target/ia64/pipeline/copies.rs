@@ -16,9 +16,9 @@
 //! nameable.
 
 use super::body::{Item, Loop};
-use crate::mir::File;
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
-use crate::mir::op;
+use crate::target::ia64::code::op;
+use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
+use isa::ia64::File;
 use isa::ia64::{Class, Opcode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

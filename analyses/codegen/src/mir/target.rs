@@ -1,0 +1,201 @@
+//! What passes ask of their target: the meaning of operations that they match on, how to build others, and its registers.
+//!
+//! A pass is written once, over `T: Target`. What it must know of an instruction set or a convention of calls is a method
+//! here; an opcode, a register or a class of one target stands in that target's folder alone.
+
+use super::function::{FrameOffset, Function, Name, Operand, Operation, Virtual};
+use isa::InstructionSet;
+use std::fmt::Debug;
+
+/// The registers of one class in the order in which they are tried.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegisterFile<T: InstructionSet> {
+    pub class: T::Class,
+    /// For what lives across no call.
+    pub free: Vec<T::Register>,
+    /// For what lives across one.
+    pub preserved: Vec<T::Register>,
+    /// As many of the first that cost nothing to use: they take turns, so that nothing waits for a register alone.
+    pub turn: usize,
+    /// This one and all behind it have other names after a rotation that does not mean them.
+    pub renamed: Option<T::Register>,
+    /// Whether what lives across a rotation and no call may have those in `preserved`, too.
+    pub lends: bool,
+    /// Those in which arguments may arrive: another argument is still there while one is moved.
+    pub arrivals: Vec<T::Register>,
+}
+
+/// A spill slot as an operation of spill code names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpillSlot {
+    /// Bytes behind the first spilled value.
+    pub offset: u32,
+    /// Whether a failed speculative load may have marked the value, and the mark is kept.
+    pub marked: bool,
+}
+
+impl SpillSlot {
+    /// The offset as an operand.
+    #[must_use]
+    pub const fn operand<T: InstructionSet>(self) -> Operand<T> {
+        Operand::Frame(FrameOffset::Spill(self.offset))
+    }
+}
+
+/// What an operation that is no part of the program does, as a checker understands it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SpillCode<T: InstructionSet> {
+    /// The register points to a place of the frame.
+    Address {
+        to: Name<T>,
+        offset: FrameOffset,
+    },
+    /// The register holds 0.
+    Zero {
+        to: Name<T>,
+    },
+    /// Both hold the same; a guard as 1 or 0 in a register of another class is the same.
+    Copy {
+        to: Name<T>,
+        from: Name<T>,
+    },
+    /// Where the guard, which is `from`, holds, a register of 0 becomes 1.
+    Raise {
+        to: Name<T>,
+        from: Name<T>,
+    },
+    /// A value is loaded from a slot in one of its forms, or stored there: by an address that a register holds, or by
+    /// itself.
+    Load {
+        to: Name<T>,
+        from: FrameAccess<T>,
+    },
+    Store {
+        from: Name<T>,
+        to: FrameAccess<T>,
+    },
+}
+
+/// Where an access to the frame finds its address, and the form in which the value lies there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameAccess<T: InstructionSet> {
+    pub address: FrameAddress<T>,
+    /// What is stored in one form is not loaded in another; less than `Target::FORMS`.
+    pub form: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FrameAddress<T: InstructionSet> {
+    Register(Name<T>),
+    Offset(FrameOffset),
+}
+
+/// A register that an operation writes, named by an operand or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Definition<T: InstructionSet> {
+    pub register: T::Register,
+    /// Only ever set or only ever cleared: some of the old value stays.
+    pub keeps: bool,
+    /// Written whatever the guard is.
+    pub always: bool,
+}
+
+/// An instruction set with its conventions, as passes see it.
+pub trait Target: InstructionSet {
+    /// A processor of the instruction set.
+    type Processor;
+    /// What the frame of a function depends on beside what every target's does.
+    type Frame: Clone + PartialEq + Debug + Default + Send + Sync;
+    /// Registers that may be used at most; for trying out what happens when they run out.
+    type Limits: Clone + PartialEq + Debug + Default;
+
+    /// As people call it.
+    const NAME: &'static str;
+    /// The register that an allocation names for a virtual register without one.
+    const NONE: Self::Register;
+
+    /// Where parameters arrive, by place, where the function does not say otherwise.
+    fn arrivals(function: &Function<Self>) -> Vec<Option<Self::Register>>;
+
+    /// `to = from`, if the operation is nothing else.
+    fn copied(operation: &Operation<Self>) -> Option<(Virtual, Virtual)>;
+    /// Whether it does something beside writing its targets and reading memory.
+    fn acts(operation: &Operation<Self>) -> bool;
+    /// Whether it may execute where it did not before: it neither fails nor sets flags, and reads no memory.
+    fn is_pure(operation: &Operation<Self>) -> bool;
+    /// Whether registers that rotate have other names behind it.
+    fn rotates(operation: &Operation<Self>) -> bool;
+    /// Whether it is a sum or a difference of its sources.
+    fn is_sum(operation: &Operation<Self>) -> bool;
+    /// The register to which the operation adds a constant, and the constant.
+    fn increment(operation: &Operation<Self>) -> Option<(Virtual, i64)>;
+    /// Whether an access, which has no step yet, may add the constant to its address.
+    fn takes_step(access: &Operation<Self>, by: i64) -> bool;
+    /// The constant register that stands for a target that nothing reads, where the class has one.
+    fn unread(class: Self::Class) -> Option<Self::Register>;
+    /// `to = from`, of registers of one class.
+    fn copy(to: Self::Register, from: Self::Register) -> Operation<Self>;
+
+    /// The registers of all classes that virtual registers may have.
+    fn files(
+        function: &Function<Self>,
+        processor: &Self::Processor,
+        limits: &Self::Limits,
+    ) -> Vec<RegisterFile<Self>>;
+    /// How many numbers `units` and `index` give.
+    const UNITS: usize;
+    const REGISTERS: usize;
+    /// The storage that a register takes, as numbers: two registers that share one are not used at once.
+    fn units(register: Self::Register) -> std::ops::Range<usize>;
+    /// A number of its own for each register.
+    fn index(register: Self::Register) -> usize;
+    /// The registers that share storage with one, itself included.
+    fn overlapping(register: Self::Register) -> Vec<Self::Register> {
+        vec![register]
+    }
+    /// Whether the argument that arrives there may stay.
+    fn stays(function: &Function<Self>, register: Self::Register) -> bool;
+    /// The registers of `Function::outputs`, once all others have theirs.
+    fn outputs(
+        function: &Function<Self>,
+        given: &mut dyn Iterator<Item = Self::Register>,
+    ) -> Vec<Self::Register>;
+    /// Registers that a call leaves as they are, and those that it may change.
+    fn preserved() -> Vec<Self::Register>;
+    fn clobbered(function: &Function<Self>, outputs: &[Self::Register]) -> Vec<Self::Register>;
+    /// Registers that rotation renames.
+    fn rotating(function: &Function<Self>) -> Vec<Self::Register>;
+    /// Those that have a meaning although no operation need name them: the return address, the global pointer.
+    fn implied() -> Vec<Self::Register>;
+    /// Those of them that a callee finds as they were: the global pointer.
+    fn needed_by_calls() -> Vec<Self::Register>;
+    /// Those that pass arguments to a callee or a result to the caller.
+    fn passes(register: Self::Register) -> bool;
+    /// Whether a virtual register of the function may have this one.
+    fn may_have(register: Self::Register) -> bool;
+
+    /// Forms in which spill slots hold values.
+    const FORMS: usize;
+    /// Bytes of a spill slot, to which it is aligned.
+    fn slot(class: Self::Class) -> u32;
+    /// Bytes of a spill slot in a form.
+    fn form_bytes(form: usize) -> u32;
+    /// Registers kept back for values that live in memory, while an operation uses them: as many as one operation names.
+    fn scratch(class: Self::Class) -> &'static [Self::Register];
+    /// The registers that an operation writes, once virtual ones have theirs.
+    fn definitions(
+        operation: &Operation<Self>,
+        register: &dyn Fn(Virtual) -> Self::Register,
+    ) -> Vec<Definition<Self>>;
+    /// Whether registers are those of `Function::outputs`, one behind the other.
+    fn are_outputs(registers: &[Self::Register]) -> bool;
+    /// Whether marks of failed speculative loads may be in registers of the function.
+    fn marks(function: &Function<Self>) -> bool;
+    /// Loads a register from a slot. What it may use besides is kept back like `scratch`.
+    fn reload(to: Self::Register, slot: SpillSlot) -> Vec<Operation<Self>>;
+    /// Stores it. A guard is named by the virtual register that stands for it.
+    fn spill(from: Self::Register, slot: SpillSlot, guard: Option<Virtual>)
+    -> Vec<Operation<Self>>;
+    /// What an operation that allocation inserted does. `None`: nothing but destroy its targets.
+    fn spill_code(operation: &Operation<Self>) -> Option<SpillCode<Self>>;
+}
