@@ -7,6 +7,7 @@ pub mod instrument;
 pub mod loops;
 pub mod machine;
 pub mod mir;
+pub mod pack;
 pub mod pipeline;
 pub mod predicate;
 pub mod refusal;

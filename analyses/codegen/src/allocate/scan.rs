@@ -5,6 +5,7 @@ use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
 use isa::Branch;
+use rustc_hash::FxHashSet;
 
 /// Where a virtual register lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,6 +130,31 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
     out
 }
 
+/// Values of exclusive files that live beside others of their class.
+fn crowded<T: Target>(
+    function: &Function<T>,
+    files: &[RegisterFile<T>],
+    intervals: &[Interval],
+) -> FxHashSet<Virtual> {
+    let mut out = FxHashSet::default();
+    for file in files.iter().filter(|file| file.exclusive) {
+        // By start; the one that ends last so far.
+        let mut last: Option<Interval> = None;
+        let own = intervals
+            .iter()
+            .filter(|one| function.class(one.register) == file.class);
+        for one in own {
+            if let Some(before) = last.filter(|before| before.end >= one.start) {
+                out.extend([before.register, one.register]);
+            }
+            if last.is_none_or(|before| before.end < one.end) {
+                last = Some(*one);
+            }
+        }
+    }
+    out
+}
+
 /// An interval that has a register.
 struct Active<R> {
     interval: Interval,
@@ -157,7 +183,9 @@ pub(super) fn scan<T: Target>(
         let (_, at) = arriving.iter().find(|(one, _)| *one == register)?;
         at.filter(|&at| T::stays(function, at))
     };
-    for interval in intervals(function, live) {
+    let intervals = intervals(function, live);
+    let crowded = crowded(function, files, &intervals);
+    for interval in intervals {
         let class = function.class(interval.register);
         let Some(number) = files.iter().position(|file| file.class == class) else {
             return Err(Refusal::NoForm {
@@ -177,6 +205,10 @@ pub(super) fn scan<T: Target>(
             }
             stays
         });
+        if crowded.contains(&interval.register) {
+            places[interval.register.0 as usize] = Place::Memory;
+            continue;
+        }
         let arrives = own(interval.register);
         let parameter = interval.start == 0;
         let usable = |register: T::Register| {

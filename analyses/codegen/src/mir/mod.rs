@@ -1,13 +1,17 @@
 //! Machine code between the analyses and a target's text, of any instruction set: functions on virtual registers, and what
 //! passes ask of their target.
 
+pub mod dependence;
 pub mod function;
 pub mod liveness;
+pub mod packer;
+mod schedule;
 mod target;
 
 pub use function::{
     Block, FrameOffset, Function, Name, Object, Operand, Operation, Reference, Slot, Virtual,
 };
+pub use schedule::{Arithmetic, Counted, Predicated, Scheduled};
 pub use target::{
     Definition, FrameAccess, FrameAddress, RegisterFile, SpillCode, SpillSlot, Target,
 };

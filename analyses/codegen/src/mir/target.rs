@@ -21,6 +21,9 @@ pub struct RegisterFile<T: InstructionSet> {
     pub renamed: Option<T::Register>,
     /// Whether what lives across a rotation and no call may have those in `preserved`, too.
     pub lends: bool,
+    /// Whether its registers are those that spilled values of the class pass through: a value has one only while no other
+    /// value of the class lives.
+    pub exclusive: bool,
     /// Those in which arguments may arrive: another argument is still there while one is moved.
     pub arrivals: Vec<T::Register>,
 }

@@ -2,7 +2,8 @@
 //!
 //! `t(to) >= t(from) + latency - distance * II`, and in every slot `t mod II` a resource serves at most its units.
 
-use std::fmt::{self, Debug};
+pub use crate::mir::packer::{Packer, Unlimited};
+use std::fmt;
 
 /// The body of a loop.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -12,41 +13,6 @@ pub struct Graph<P: Packer = Unlimited> {
     pub resources: Vec<Resource>,
     /// Where units stand in for each other: what issues in one cycle, beside the resources.
     pub packing: Option<P>,
-}
-
-/// What a processor issues in one cycle, and what each operation of a graph asks of it.
-pub trait Packer: Clone + PartialEq + Debug {
-    /// The demand of some operations, summed up.
-    type Demand: Copy + Default + Debug;
-
-    fn add(&self, demand: &mut Self::Demand, operation: u32);
-    fn remove(&self, demand: &mut Self::Demand, operation: u32);
-    /// Whether all issue in one cycle.
-    fn fits(&self, demand: &Self::Demand) -> bool;
-    /// The least interval that all operations together permit, in cycles.
-    fn res_mii(&self) -> u32;
-    /// By operation: how much of the units that may serve it all of them together take, in thousandths of a cycle.
-    fn scarcity(&self) -> Vec<u32>;
-}
-
-/// As many operations as resources permit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Unlimited;
-
-impl Packer for Unlimited {
-    type Demand = ();
-
-    fn add(&self, (): &mut (), _: u32) {}
-    fn remove(&self, (): &mut (), _: u32) {}
-    fn fits(&self, (): &()) -> bool {
-        true
-    }
-    fn res_mii(&self) -> u32 {
-        0
-    }
-    fn scarcity(&self) -> Vec<u32> {
-        Vec::new()
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! Software pipelining: bounds of the initiation interval and modulo schedules of a loop's dependence graph.
 pub mod bounds;
 pub mod exact;
+pub mod expand;
 pub mod graph;
 pub mod iterative;
 pub mod lifetime;

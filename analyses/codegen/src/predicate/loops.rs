@@ -193,10 +193,15 @@ impl Dominators {
     }
 }
 
-/// Cuts the blocks of a loop; the first piece is where it starts. `Err`: an operation that is no plain jump.
+/// Cuts the blocks of a loop; the first piece is where it starts. A branch back that the hardware counts is the plain end of
+/// a loop where that is asked for.
+///
+/// # Errors
+/// An operation that is no plain jump.
 pub fn pieces<T: Target>(
     function: &Function<T>,
     region: &Region,
+    counted: bool,
 ) -> Result<Vec<Piece>, Box<Operation<T>>> {
     let mut out: Vec<Piece> = Vec::new();
     // By block: its first piece.
@@ -214,8 +219,14 @@ pub fn pieces<T: Target>(
             let Some(kind) = one.branch() else {
                 continue;
             };
-            let target = match (&one.sources[..], kind == Branch::Jump) {
-                ([Operand::Block(target)], true) => *target,
+            let ends = counted && kind == Branch::Counted && one.predicate.is_none();
+            let mut blocks = one.sources.iter().filter_map(|source| match source {
+                Operand::Block(target) => Some(*target),
+                _ => None,
+            });
+            let target = match blocks.next() {
+                Some(target) if kind == Branch::Jump => target,
+                Some(target) if ends && target == region.header => target,
                 _ => return Err(Box::new(one.clone())),
             };
             let piece = Piece {

@@ -19,15 +19,13 @@
 //! Source: Muthukumar, Chen, Wu and Lavery, *Software Pipelining of Loops with Early Exits for the Itanium Architecture*,
 //! EPIC-1, 2001, sections 4 and 6.
 
+pub mod flag;
 pub mod loops;
 
 use crate::mir::liveness::Liveness;
-use crate::target::ia64::code::op;
-use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
+use crate::mir::{Function, Operand, Operation, Predicated, Virtual};
 use ir::Loc;
-use isa::ia64::File;
-use isa::ia64::register::Reg;
-use isa::ia64::{Completer, Mnemonic};
+use isa::Branch;
 use loops::{Next, Piece, Region, pieces};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -48,8 +46,8 @@ pub struct Exit {
 
 /// What executes once in front of a loop that was turned.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
-    pub operations: Vec<Operation>,
+pub struct Entry<T: Predicated> {
+    pub operations: Vec<Operation<T>>,
     /// The loop is entered if the predicate is so, else control goes to `target`.
     pub predicate: Virtual,
     pub enters: bool,
@@ -58,16 +56,16 @@ pub struct Entry {
 
 /// An iteration.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Body {
-    pub entry: Option<Entry>,
+pub struct Body<T: Predicated> {
+    pub entry: Option<Entry<T>>,
     /// Executes once in front of the loop, behind its entry.
-    pub preload: Vec<Operation>,
+    pub preload: Vec<Operation<T>>,
     /// The block with which an iteration begins; `None`: it begins within one.
     pub start: Option<u32>,
     /// What an iteration begins with is read behind the exits, too.
     pub resumes: bool,
     /// Without branches.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Operation<T>>,
     /// By place.
     pub exits: Vec<Exit>,
     /// At the start of an iteration, as the blocks have it.
@@ -80,7 +78,7 @@ pub enum Unconvertible {
     #[error("calls {}", callee(.0.as_deref()))]
     Call(Option<SmolStr>, Loc),
     #[error("has a branch `{0}` that is no plain jump")]
-    Branch(Mnemonic, Loc),
+    Branch(SmolStr, Loc),
     #[error("has a condition that {0}")]
     Condition(&'static str, Loc),
     #[error("has a cycle inside that is no loop")]
@@ -99,39 +97,39 @@ fn callee(name: Option<&str>) -> String {
 /// The branch sides of which one was taken; `None`: always.
 type Condition = Option<BTreeSet<(usize, bool)>>;
 
-struct Converter<'f> {
-    function: &'f mut Function,
+struct Converter<'f, T: Predicated> {
+    function: &'f mut Function<T>,
     pieces: Vec<Piece>,
     conditions: Vec<Condition>,
     /// By predicate: where it is written in the loop, as piece and operation of its block.
     writers: FxHashMap<Virtual, Vec<(usize, usize)>>,
     /// By compare of a branch: its targets.
-    targets: FxHashMap<(usize, usize), Vec<Operand>>,
+    targets: FxHashMap<(usize, usize), Vec<Operand<T>>>,
     /// By piece: predicates of its branch's sides, taken first.
     sides: Vec<Option<(Virtual, Virtual)>>,
     /// Pieces whose sides are made from the branch's predicate, which no compare of their own makes.
     made: Vec<bool>,
     joins: FxHashMap<usize, Virtual>,
     live: Set,
-    out: Vec<Operation>,
+    out: Vec<Operation<T>>,
     exits: Vec<Exit>,
 }
 
 /// The loop as one stretch. New predicates are registers of the function; nothing else of it changes.
-pub fn convert(
-    function: &mut Function,
+pub fn convert<T: Predicated>(
+    function: &mut Function<T>,
     region: &Region,
     liveness: &Liveness,
-) -> Result<Body, Unconvertible> {
-    let pieces = pieces(function, region).map_err(|branch| match branch.branch() {
-        Some(isa::ia64::Branch::Call) => {
+) -> Result<Body<T>, Unconvertible> {
+    let pieces = pieces(function, region, false).map_err(|branch| match branch.branch() {
+        Some(Branch::Call) => {
             let callee = branch.sources.iter().find_map(|source| match source {
                 Operand::Symbol(name) => Some(name.clone()),
                 _ => None,
             });
             Unconvertible::Call(callee, branch.loc)
         }
-        _ => Unconvertible::Branch(branch.mnemonic, branch.loc),
+        _ => Unconvertible::Branch(branch.mnemonic.to_string().into(), branch.loc),
     })?;
     let order = order(&pieces)?;
     let turned = turns(&pieces);
@@ -157,7 +155,7 @@ pub fn convert(
         {
             for one in operation
                 .writes()
-                .filter(|&one| function.file(one) == File::Predicate)
+                .filter(|&one| T::is_guard(function.class(one)))
             {
                 writers.entry(one).or_default().push((number, at));
             }
@@ -270,7 +268,7 @@ fn turns(pieces: &[Piece]) -> Option<usize> {
     }
 }
 
-fn entry(function: &Function, piece: &Piece) -> Option<Entry> {
+fn entry<T: Predicated>(function: &Function<T>, piece: &Piece) -> Option<Entry<T>> {
     let operations = &function.blocks[piece.block as usize].operations;
     let operations = operations[piece.from..piece.to].to_vec();
     let (predicate, taken) = piece.taken?;
@@ -340,37 +338,8 @@ fn reduced(mut any: Condition, known: &[Condition]) -> Condition {
     }
 }
 
-/// The compare that writes its targets even where it does not execute.
-#[must_use]
-pub fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
-    if mnemonic.has(Completer::Unc) {
-        return mnemonic;
-    }
-    let mut completers: Vec<Completer> = mnemonic.completers().collect();
-    completers.insert(1.min(completers.len()), Completer::Unc);
-    Mnemonic::new(mnemonic.opcode(), &completers)
-}
-
-/// `(predicate) cmp.relation targets = r0, r0`
-#[must_use]
-pub fn constant_compare(
-    mnemonic: Mnemonic,
-    predicate: Option<Virtual>,
-    targets: [Operand; 2],
-    loc: Loc,
-) -> Operation {
-    Operation {
-        mnemonic,
-        predicate,
-        targets: targets.to_vec(),
-        sources: vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
-        memory: None,
-        loc,
-    }
-}
-
-impl Converter<'_> {
-    fn operation(&self, piece: usize, at: usize) -> &Operation {
+impl<T: Predicated> Converter<'_, T> {
+    fn operation(&self, piece: usize, at: usize) -> &Operation<T> {
         &self.function.blocks[self.pieces[piece].block as usize].operations[at]
     }
 
@@ -381,8 +350,8 @@ impl Converter<'_> {
         };
         self.sides[piece] = self.compared(piece, predicate);
         if self.sides[piece].is_none() {
-            let fresh = |function: &mut Function| function.register(File::Predicate);
-            self.sides[piece] = Some((fresh(self.function), fresh(self.function)));
+            let [yes, no] = [T::GUARD; 2].map(|class| self.function.register(class));
+            self.sides[piece] = Some((yes, no));
             self.made[piece] = true;
         }
     }
@@ -393,8 +362,8 @@ impl Converter<'_> {
             return None;
         };
         let compare = self.operation(from, at);
-        let fits = compare.is_compare()
-            && !compare.is_parallel()
+        let fits = T::compares(compare)
+            && !T::is_parallel(compare)
             && compare.predicate.is_none()
             && self.conditions[from] == self.conditions[piece]
             && !self.live.contains(&predicate);
@@ -404,7 +373,7 @@ impl Converter<'_> {
         let known = self.targets.get(&(from, at)).cloned();
         let mut targets = known.unwrap_or_else(|| compare.targets.clone());
         if targets.len() == 1 {
-            targets.push(Operand::fixed(Reg::P0));
+            targets.push(Operand::fixed(T::UNREAD));
         }
         let first = targets[0].virtual_register() == Some(predicate);
         let other = &mut targets[usize::from(first)];
@@ -414,7 +383,7 @@ impl Converter<'_> {
                 (single && !self.live.contains(&one)).then_some(one)?
             }
             None => {
-                let fresh = self.function.register(File::Predicate);
+                let fresh = self.function.register(T::GUARD);
                 *other = Operand::register(fresh);
                 fresh
             }
@@ -424,30 +393,18 @@ impl Converter<'_> {
     }
 
     /// `yes` where both `own` and the guard are true, `no` where the guard alone is; `own` may be computed anywhere.
-    fn under(&mut self, own: Virtual, guard: Option<Virtual>, yes: Virtual, no: Operand, loc: Loc) {
-        let flag = self.function.register(File::General);
-        let number = |number: i64, predicate: Option<Virtual>| Operation {
-            mnemonic: op!("mov"),
-            predicate,
-            targets: vec![Operand::register(flag)],
-            sources: vec![Operand::Number(number)],
-            memory: None,
-            loc,
-        };
-        self.out.push(number(0, None));
-        self.out.push(number(1, Some(own)));
-        self.out.push(Operation {
-            mnemonic: if guard.is_some() {
-                op!("cmp.ne.unc")
-            } else {
-                op!("cmp.ne")
-            },
-            predicate: guard,
-            targets: vec![Operand::register(yes), no],
-            sources: vec![Operand::register(flag), Operand::fixed(Reg::R0)],
-            memory: None,
-            loc,
-        });
+    fn under(
+        &mut self,
+        own: Virtual,
+        guard: Option<Virtual>,
+        yes: Virtual,
+        no: Operand<T>,
+        loc: Loc,
+    ) {
+        let number = self.function.register(T::NUMBER);
+        let made = T::conjunction(own, guard, number, [Operand::register(yes), no]);
+        let made = made.into_iter().map(|one| Operation { loc, ..one });
+        self.out.extend(made);
     }
 
     /// The predicate under which a piece executes, made where it is none of its own.
@@ -463,18 +420,11 @@ impl Converter<'_> {
         if let Some(&known) = self.joins.get(&piece) {
             return Some(known);
         }
-        let join = self.function.register(File::Predicate);
-        let targets = || [Operand::register(join), Operand::fixed(Reg::P0)];
-        self.out
-            .push(constant_compare(op!("cmp.ne"), None, targets(), Loc::NONE));
+        let join = self.function.register(T::GUARD);
+        self.out.push(T::cleared(join));
         for one in condition {
             let from = side(&self.sides, one);
-            self.out.push(constant_compare(
-                op!("cmp.eq.or"),
-                from,
-                targets(),
-                Loc::NONE,
-            ));
+            self.out.push(T::raised(join, from));
         }
         self.joins.insert(piece, join);
         Some(join)
@@ -533,7 +483,7 @@ impl Converter<'_> {
 
     fn guard(
         &mut self,
-        operation: &mut Operation,
+        operation: &mut Operation<T>,
         guard: Virtual,
         piece: usize,
     ) -> Result<(), Unconvertible> {
@@ -543,8 +493,8 @@ impl Converter<'_> {
         });
         let Some(own) = operation.predicate else {
             operation.predicate = Some(guard);
-            if operation.is_compare() && certain && fresh {
-                operation.mnemonic = unconditional(operation.mnemonic);
+            if T::compares(operation) && certain && fresh {
+                operation.mnemonic = T::unconditional(operation.mnemonic);
             }
             return Ok(());
         };
@@ -559,8 +509,8 @@ impl Converter<'_> {
             let why = "clears what another one computes";
             return Err(Unconvertible::Condition(why, operation.loc));
         }
-        let both = self.function.register(File::Predicate);
-        let none = Operand::fixed(Reg::P0);
+        let both = self.function.register(T::GUARD);
+        let none = Operand::fixed(T::UNREAD);
         self.under(own, Some(guard), both, none, operation.loc);
         operation.predicate = Some(both);
         Ok(())

@@ -10,7 +10,7 @@
 //! to it is no candidate.
 
 use super::{Checker, Violation};
-use crate::mir::{FrameOffset, Name, Operand, Operation, Target, Virtual};
+use crate::mir::{FrameOffset, Name, Operand, Operation, SpillCode, Target, Virtual};
 
 /// The counterpart of an operation of the rewritten block, `None`: it was inserted.
 pub(super) type Alignment = Vec<Option<u32>>;
@@ -92,8 +92,12 @@ impl<T: Target> Checker<'_, T> {
 }
 
 pub(super) fn is_slot_address<T: Target>(operation: &Operation<T>) -> bool {
+    let code = T::spill_code(operation);
     matches!(
-        operation.sources.first(),
-        Some(Operand::Frame(FrameOffset::Spill(_)))
-    ) && matches!(operation.targets[..], [Operand::Register(_)])
+        code,
+        Some(SpillCode::Address {
+            offset: FrameOffset::Spill(_),
+            ..
+        })
+    )
 }

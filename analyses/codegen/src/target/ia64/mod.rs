@@ -13,6 +13,7 @@ pub mod describe;
 pub mod emit;
 mod frame;
 pub mod groups;
+mod latency;
 pub mod listing;
 mod merge;
 pub mod names;

@@ -6,9 +6,9 @@ use super::code::{Function, Name, Operand, Operation, StackFrame, Virtual, op, s
 use crate::machine::epic::Epic;
 use crate::machine::schema::Issue;
 use crate::mir::{
-    Definition, FrameAccess, FrameAddress, RegisterFile, SpillCode, SpillSlot, Target,
+    Definition, FrameAccess, FrameAddress, Predicated, RegisterFile, SpillCode, SpillSlot, Target,
 };
-use isa::ia64::{Class, Completer, File, Ia64, Opcode, Parallel, Reg};
+use isa::ia64::{Class, Completer, File, Ia64, Mnemonic, Opcode, Parallel, Reg};
 
 /// Registers that may be used at most, of each file; for trying out what happens when they run out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +77,7 @@ fn general(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia
         turn: 34,
         renamed: None,
         lends: false,
+        exclusive: false,
         arrivals: (32..32 + inputs)
             .map(|one| Reg::general(one as u8))
             .collect(),
@@ -96,6 +97,7 @@ fn float(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<Ia64
         turn: 96,
         renamed: Some(Reg::float(32)),
         lends: true,
+        exclusive: false,
         arrivals: Vec::new(),
     }
 }
@@ -116,6 +118,7 @@ fn predicate(function: &Function, epic: &Epic, limits: &Limits) -> RegisterFile<
         turn: 7,
         renamed: Some(Reg::predicate(16)),
         lends: false,
+        exclusive: false,
         arrivals: Vec::new(),
     }
 }
@@ -486,5 +489,82 @@ impl Target for Ia64 {
             }
             _ => None,
         }
+    }
+}
+
+/// The compare that writes its targets even where it does not execute.
+#[must_use]
+pub(super) fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
+    if mnemonic.has(Completer::Unc) {
+        return mnemonic;
+    }
+    let mut completers: Vec<Completer> = mnemonic.completers().collect();
+    completers.insert(1.min(completers.len()), Completer::Unc);
+    Mnemonic::new(mnemonic.opcode(), &completers)
+}
+
+/// `(predicate) cmp.relation targets = r0, r0`
+#[must_use]
+pub(super) fn constant_compare(
+    mnemonic: Mnemonic,
+    predicate: Option<Virtual>,
+    targets: [Operand; 2],
+    loc: ir::Loc,
+) -> Operation {
+    Operation {
+        mnemonic,
+        predicate,
+        targets: targets.to_vec(),
+        sources: vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
+        memory: None,
+        loc,
+    }
+}
+
+impl Predicated for Ia64 {
+    const GUARD: File = File::Predicate;
+    const NUMBER: File = File::General;
+    const UNREAD: Reg = Reg::P0;
+
+    fn compares(operation: &Operation) -> bool {
+        operation.is_compare()
+    }
+    fn is_parallel(operation: &Operation) -> bool {
+        operation.mnemonic.is_parallel()
+    }
+    fn unconditional(mnemonic: Mnemonic) -> Mnemonic {
+        unconditional(mnemonic)
+    }
+    fn cleared(to: Virtual) -> Operation {
+        let targets = [to.into(), Reg::P0.into()];
+        constant_compare(op!("cmp.ne"), None, targets, ir::Loc::NONE)
+    }
+    fn raised(to: Virtual, guard: Option<Virtual>) -> Operation {
+        let targets = [to.into(), Reg::P0.into()];
+        constant_compare(op!("cmp.eq.or"), guard, targets, ir::Loc::NONE)
+    }
+    fn conjunction(
+        own: Virtual,
+        guard: Option<Virtual>,
+        number: Virtual,
+        targets: [Operand; 2],
+    ) -> Vec<Operation> {
+        let set = |value: i64, predicate: Option<Virtual>| Operation {
+            predicate,
+            ..Operation::plain(op!("mov"), vec![number.into()], vec![value.into()])
+        };
+        let compare = match guard {
+            Some(_) => op!("cmp.ne.unc"),
+            None => op!("cmp.ne"),
+        };
+        let sources = vec![number.into(), Reg::R0.into()];
+        vec![
+            set(0, None),
+            set(1, Some(own)),
+            Operation {
+                predicate: guard,
+                ..Operation::plain(compare, targets.to_vec(), sources)
+            },
+        ]
     }
 }

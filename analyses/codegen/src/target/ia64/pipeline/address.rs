@@ -12,8 +12,9 @@
 use super::body::{Item, Loop};
 use super::copies::Earlier;
 use super::report::Alias;
+use crate::predicate::Set;
 use crate::predicate::loops::{Region, dominators};
-use crate::predicate::{Body, Set};
+use crate::target::ia64::code::Body;
 use crate::target::ia64::code::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::target::ia64::describe::Described;
 use isa::ia64::Access;

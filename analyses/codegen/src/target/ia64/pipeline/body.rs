@@ -8,8 +8,8 @@
 //! ```
 
 use crate::mir::liveness::Liveness;
-use crate::predicate::Body;
 use crate::predicate::Set;
+use crate::target::ia64::code::Body;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use crate::target::ia64::describe::{Described, describe};

@@ -9,7 +9,7 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, `fmax`, `fmin`.
 
-use crate::predicate::Body;
+use crate::target::ia64::code::Body;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Name, Operand, Operation, Virtual};
 use isa::ia64::{Completer, Opcode};

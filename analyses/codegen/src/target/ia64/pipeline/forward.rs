@@ -13,7 +13,7 @@
 
 use super::address::{Touch, meeting};
 use crate::mir::liveness::Liveness;
-use crate::predicate::Body;
+use crate::target::ia64::code::Body;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use crate::target::ia64::describe::describe;

@@ -10,7 +10,8 @@
 //! cycle of one sum.
 
 use super::body::{Item, Loop};
-use crate::predicate::{Body, Exit};
+use crate::predicate::Exit;
+use crate::target::ia64::code::Body;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
 use ir::Loc;

@@ -1,0 +1,202 @@
+//! Which operations of a block must stand behind which, through registers and through memory, for any target.
+//!
+//! ```text
+//! x = load [a]        x is read: flow, with the latency of a load
+//! y = x + 1           a is written: anti, in the same cycle at the earliest
+//! a = a + 4           carried: the load of the next iteration reads a, and may not meet the store
+//! store [b] = y
+//! ```
+//!
+//! One pass with the writers and readers of each location since it was last written for certain; for a loop the body is
+//! passed twice, and what leads from the first pass to the second is carried to the next iteration. Accesses to memory in
+//! pairs: those of objects that are apart are free, all others keep their order. Locations are numbers: virtual registers
+//! before allocation, storage behind it.
+
+use super::function::{FrameOffset, Name, Operand, Operation};
+use super::schedule::Scheduled;
+use isa::Branch;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// The reason why one operation stands behind another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DependenceKind {
+    /// It reads what the other writes.
+    Flow,
+    /// It writes what the other reads.
+    Anti,
+    /// It writes what the other writes.
+    Output,
+    /// They may meet in memory.
+    Memory,
+    /// One of them is a branch.
+    Control,
+}
+
+/// `to` starts at least `latency` cycles behind `from`, `distance` iterations later.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dependence {
+    pub from: u32,
+    pub to: u32,
+    pub kind: DependenceKind,
+    pub latency: u32,
+    pub distance: u32,
+}
+
+/// The storage of a register.
+pub type Locations = SmallVec<[u32; 2]>;
+
+/// The registers that an operation reads, and those that it writes.
+pub(crate) fn reads<T: Scheduled>(operation: &Operation<T>) -> SmallVec<[Name<T>; 6]> {
+    let mut out = SmallVec::new();
+    out.extend(operation.predicate.map(Name::Virtual));
+    let accumulates = T::accumulates(operation.mnemonic);
+    for operand in &operation.targets {
+        if accumulates || matches!(operand, Operand::Address(_)) {
+            out.extend(operand.name());
+        }
+    }
+    out.extend(operation.sources.iter().filter_map(Operand::name));
+    out
+}
+
+pub(crate) fn writes<T: Scheduled>(operation: &Operation<T>) -> SmallVec<[Name<T>; 3]> {
+    let mut out: SmallVec<[Name<T>; 3]> = SmallVec::new();
+    for operand in &operation.targets {
+        if let Operand::Register(name) = operand {
+            out.push(*name);
+        }
+    }
+    out.extend(operation.stepped());
+    out
+}
+
+/// The place of the frame that an operation of spill code accesses.
+fn frame<T: Scheduled>(operation: &Operation<T>) -> Option<FrameOffset> {
+    operation.sources.iter().find_map(|source| match source {
+        Operand::Frame(offset) => Some(*offset),
+        _ => None,
+    })
+}
+
+/// Whether two accesses to memory, of which one writes, are never to the same place.
+pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
+    match (frame(one), frame(other)) {
+        // Slots of one value each.
+        (Some(FrameOffset::Spill(one)), Some(FrameOffset::Spill(other))) => {
+            one.abs_diff(other) >= 16
+        }
+        (Some(FrameOffset::Spill(_)), _) | (_, Some(FrameOffset::Spill(_))) => true,
+        _ => match (&one.memory, &other.memory) {
+            (Some(one), Some(other)) => {
+                !(one.volatile && other.volatile) && one.object.is_apart(&other.object)
+            }
+            _ => false,
+        },
+    }
+}
+
+#[derive(Default)]
+struct History {
+    /// Since the last write that happened for certain, that one included.
+    writers: Vec<u32>,
+    readers: Vec<u32>,
+}
+
+/// Dependences of some operations in their order, `carried` ones to the next iteration included where they are the body of
+/// a loop. A location that `renames` has a new name in each iteration: only its values are carried.
+pub fn dependences<T: Scheduled>(
+    operations: &[Operation<T>],
+    processor: &T::Processor,
+    locate: &dyn Fn(Name<T>) -> Locations,
+    carried: bool,
+    renames: &dyn Fn(u32) -> bool,
+) -> Vec<Dependence> {
+    let count = operations.len() as u32;
+    let mut out: Vec<Dependence> = Vec::new();
+    let mut push = |from: u32, to: u32, kind: DependenceKind, latency: u32| {
+        // Both of one iteration, or of two that follow each other.
+        if from < count && (to < count || carried) {
+            out.push(Dependence {
+                from,
+                to: to % count.max(1),
+                kind,
+                latency,
+                distance: u32::from(to >= count),
+            });
+        }
+    };
+    let mut registers: FxHashMap<u32, History> = FxHashMap::default();
+    let mut accesses: Vec<u32> = Vec::new();
+    let passes = if carried { 2 } else { 1 };
+    for to in 0..count * passes {
+        let operation = &operations[(to % count) as usize];
+        let at = |number: u32| &operations[(number % count) as usize];
+        for name in reads(operation) {
+            for location in locate(name) {
+                let history = registers.entry(location).or_default();
+                for &from in &history.writers {
+                    let latency = T::latency(processor, at(from), operation, name);
+                    push(from, to, DependenceKind::Flow, latency);
+                }
+                history.readers.push(to);
+            }
+        }
+        if T::loads(operation) || T::stores(operation) {
+            for &from in &accesses {
+                let writes = T::stores(at(from)) || T::stores(operation);
+                if writes && !apart(at(from), operation) {
+                    let latency = u32::from(!T::share_cycle(at(from), operation));
+                    push(from, to, DependenceKind::Memory, latency);
+                }
+            }
+            accesses.push(to);
+        }
+        for name in writes(operation) {
+            for location in locate(name) {
+                let history = registers.entry(location).or_default();
+                let again = |from: u32| !renames(location) || (from < count) == (to < count);
+                for &from in history.writers.iter().filter(|&&from| from != to) {
+                    if again(from) {
+                        push(from, to, DependenceKind::Output, 1);
+                    }
+                }
+                for &from in history.readers.iter().filter(|&&from| from != to) {
+                    if again(from) {
+                        push(from, to, DependenceKind::Anti, 0);
+                    }
+                }
+                if operation.is_certain() {
+                    history.writers.clear();
+                    history.readers.clear();
+                }
+                history.writers.push(to);
+            }
+        }
+    }
+    out
+}
+
+/// Branches stand behind everything in front of them, and what follows behind them; nothing moves across a call.
+#[must_use]
+pub fn control<T: Scheduled>(operations: &[Operation<T>]) -> Vec<Dependence> {
+    let mut out = Vec::new();
+    for (to, operation) in (0..).zip(operations) {
+        for (from, before) in (0..to).zip(operations) {
+            let calls = [before, operation].map(|one| one.branch() == Some(Branch::Call));
+            let latency = match (before.branch(), operation.branch()) {
+                (Some(_), _) => 1,
+                (None, Some(_)) => u32::from(calls[1]),
+                (None, None) => continue,
+            };
+            out.push(Dependence {
+                from,
+                to,
+                kind: DependenceKind::Control,
+                latency,
+                distance: 0,
+            });
+        }
+    }
+    out
+}

@@ -1,0 +1,38 @@
+//! What issues in one cycle.
+
+use std::fmt::Debug;
+
+/// What a processor issues in one cycle, and what each of some operations asks of it. Operations are numbers.
+pub trait Packer: Clone + PartialEq + Debug {
+    /// The demand of some operations, summed up.
+    type Demand: Copy + Default + Debug;
+
+    fn add(&self, demand: &mut Self::Demand, operation: u32);
+    fn remove(&self, demand: &mut Self::Demand, operation: u32);
+    /// Whether all issue in one cycle.
+    fn fits(&self, demand: &Self::Demand) -> bool;
+    /// The least number of cycles that all operations together take.
+    fn res_mii(&self) -> u32;
+    /// By operation: how much of the units that may serve it all of them together take, in thousandths of a cycle.
+    fn scarcity(&self) -> Vec<u32>;
+}
+
+/// As many operations as there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Unlimited;
+
+impl Packer for Unlimited {
+    type Demand = ();
+
+    fn add(&self, (): &mut (), _: u32) {}
+    fn remove(&self, (): &mut (), _: u32) {}
+    fn fits(&self, (): &()) -> bool {
+        true
+    }
+    fn res_mii(&self) -> u32 {
+        0
+    }
+    fn scarcity(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}

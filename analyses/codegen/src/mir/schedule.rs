@@ -1,0 +1,96 @@
+//! What passes that order operations ask of their target, and how to build the operations that they add.
+
+use super::function::{Name, Operand, Operation, Virtual};
+use super::packer::Packer;
+use super::target::Target;
+
+/// A target whose processors issue several operations in a cycle. All operations of a cycle read what was there before it;
+/// accesses to memory take place in their order.
+pub trait Scheduled: Target {
+    type Packer: Packer;
+
+    /// The packer of some operations.
+    fn packer(processor: &Self::Processor, operations: &[Operation<Self>]) -> Self::Packer;
+    /// Cycles from the write of a register to its first read that does not wait.
+    fn latency(
+        processor: &Self::Processor,
+        from: &Operation<Self>,
+        to: &Operation<Self>,
+        register: Name<Self>,
+    ) -> u32;
+    /// Whether two accesses to memory, of which one writes, may take place in one cycle, in their order.
+    fn share_cycle(from: &Operation<Self>, to: &Operation<Self>) -> bool;
+    /// Whether it writes memory.
+    fn stores(operation: &Operation<Self>) -> bool;
+    /// Whether it reads memory.
+    fn loads(operation: &Operation<Self>) -> bool;
+    /// Whether the class has one register alone: two values of it are never there at once.
+    fn is_single(class: Self::Class) -> bool;
+}
+
+/// A target whose loops are counted by the hardware.
+pub trait Counted: Scheduled {
+    /// The register from which the operation sets the counter of a loop.
+    fn counter(operation: &Operation<Self>) -> Option<Virtual>;
+    fn set_counter(from: Virtual) -> Operation<Self>;
+    /// The branch back to a block.
+    fn loop_back(block: u32) -> Operation<Self>;
+}
+
+/// Plain arithmetic of a target: on registers of its general class, where nothing else is said.
+pub trait Arithmetic: Target {
+    const GENERAL: Self::Class;
+    const GUARD: Self::Class;
+
+    /// `to = from`, of any class.
+    fn assign(class: Self::Class, to: Virtual, from: Virtual) -> Operation<Self>;
+    /// `to = from + number`
+    fn add_number(to: Virtual, from: Virtual, number: i64) -> Operation<Self>;
+    /// `to = from >> by`, without a sign.
+    fn shift_right(to: Virtual, from: Virtual, by: u32) -> Operation<Self>;
+    /// `to = from & number`
+    fn and_number(to: Virtual, from: Virtual, number: i64) -> Operation<Self>;
+    /// `to = one & other`, `one | other`, `one - other`
+    fn and(to: Virtual, one: Virtual, other: Virtual) -> Operation<Self>;
+    fn or(to: Virtual, one: Virtual, other: Virtual) -> Operation<Self>;
+    fn subtract(to: Virtual, one: Virtual, other: Virtual) -> Operation<Self>;
+    /// The guard holds where the register is less than the number; where it is not 0.
+    fn is_less(guard: Virtual, from: Virtual, number: i64) -> Operation<Self>;
+    fn is_set(guard: Virtual, from: Virtual) -> Operation<Self>;
+    /// `to = 1` where the guard holds, else 0.
+    fn as_number(to: Virtual, guard: Virtual) -> Operation<Self>;
+    /// A jump that is taken where the guard holds.
+    fn jump(block: u32, guard: Option<Virtual>) -> Operation<Self>;
+    /// Whether the operation executes where its guard holds, and not where it does not.
+    fn is_positive(operation: &Operation<Self>) -> bool;
+    /// Whether it computes a guard.
+    fn is_compare(operation: &Operation<Self>) -> bool;
+}
+
+/// A target with registers that guard operations, compares that write a guard and its complement, and compares that write
+/// both whatever their own guard is.
+pub trait Predicated: Target {
+    const GUARD: Self::Class;
+    /// Registers that hold numbers.
+    const NUMBER: Self::Class;
+    /// Takes a guard that nothing reads.
+    const UNREAD: Self::Register;
+
+    /// Whether it computes guards from a relation.
+    fn compares(operation: &Operation<Self>) -> bool;
+    /// Whether it only ever sets or clears its targets.
+    fn is_parallel(operation: &Operation<Self>) -> bool;
+    /// The compare that clears its targets where it does not execute.
+    fn unconditional(mnemonic: Self::Mnemonic) -> Self::Mnemonic;
+    /// `to` does not hold.
+    fn cleared(to: Virtual) -> Operation<Self>;
+    /// `to` holds where the guard does, beside others of its kind.
+    fn raised(to: Virtual, guard: Option<Virtual>) -> Operation<Self>;
+    /// The first target holds where both `own` and the guard do, the second where the guard alone does. `number` is free.
+    fn conjunction(
+        own: Virtual,
+        guard: Option<Virtual>,
+        number: Virtual,
+        targets: [Operand<Self>; 2],
+    ) -> Vec<Operation<Self>>;
+}

@@ -1,0 +1,107 @@
+//! Packets: the operations of a block in as few cycles as their dependences and the processor's units permit.
+//!
+//! ```text
+//! x = load [a]; y = load [b]; z = x + y; n = n - 1      {x y n} {} {} {z}
+//! ```
+//!
+//! A list schedule: cycle by cycle, of the operations whose predecessors are far enough away, those with the longest way to
+//! the end of the block first, as long as the packer has room. Operations of a cycle stay in their order, so that the block
+//! means the same when they execute one by one. Ends: each cycle places an operation or is one that a latency asks for.
+//!
+//! Does not look beyond the block.
+
+pub mod check;
+
+use crate::mir::dependence::{Dependence, Locations, control, dependences};
+use crate::mir::packer::Packer;
+use crate::mir::{Function, Name, Operation, Scheduled};
+
+/// An order of a block's operations, and their cycles.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Packets {
+    /// Operations by their place in the block as it was.
+    pub order: Vec<u32>,
+    /// Of each of them, not descending.
+    pub cycles: Vec<u32>,
+}
+
+/// The packets of a block.
+#[must_use]
+pub fn packets<T: Scheduled>(
+    operations: &[Operation<T>],
+    processor: &T::Processor,
+    locate: &dyn Fn(Name<T>) -> Locations,
+) -> Packets {
+    let mut edges = dependences(operations, processor, locate, false, &|_| false);
+    edges.extend(control(operations));
+    let count = operations.len();
+    let mut incoming: Vec<Vec<Dependence>> = vec![Vec::new(); count];
+    let mut height = vec![0u32; count];
+    for edge in &edges {
+        incoming[edge.to as usize].push(*edge);
+    }
+    for to in (0..count).rev() {
+        for edge in &incoming[to] {
+            let through = height[to] + edge.latency;
+            let known = &mut height[edge.from as usize];
+            *known = (*known).max(through);
+        }
+    }
+    let packer = T::packer(processor, operations);
+    let mut cycle_of: Vec<Option<u32>> = vec![None; count];
+    let mut left: Vec<u32> = (0..count as u32).collect();
+    left.sort_by_key(|&one| (std::cmp::Reverse(height[one as usize]), one));
+    let mut out = Packets::default();
+    let mut cycle = 0;
+    while !left.is_empty() {
+        let mut demand = <T::Packer as Packer>::Demand::default();
+        let mut packet: Vec<u32> = Vec::new();
+        // What stands in this cycle lets others stand behind it in the same one.
+        let mut again = true;
+        while std::mem::take(&mut again) {
+            left.retain(|&one| {
+                let ready = incoming[one as usize].iter().all(|edge| {
+                    cycle_of[edge.from as usize].is_some_and(|from| from + edge.latency <= cycle)
+                });
+                let mut with = demand;
+                packer.add(&mut with, one);
+                if !ready || !packer.fits(&with) {
+                    return true;
+                }
+                demand = with;
+                cycle_of[one as usize] = Some(cycle);
+                packet.push(one);
+                again = true;
+                false
+            });
+        }
+        packet.sort_unstable();
+        out.cycles.extend(packet.iter().map(|_| cycle));
+        out.order.extend(packet);
+        cycle += 1;
+    }
+    out
+}
+
+/// Packs all blocks of a function whose cycles are not decided.
+pub fn pack<T: Scheduled>(
+    function: &mut Function<T>,
+    processor: &T::Processor,
+    locate: &dyn Fn(Name<T>) -> Locations,
+) {
+    for block in &mut function.blocks {
+        if block.operations.is_empty() || !block.cycles.is_empty() {
+            continue;
+        }
+        let found = packets(&block.operations, processor, locate);
+        let verdict = check::check(&block.operations, &found, processor, locate);
+        debug_assert_eq!(verdict, Ok(()), "{}", function.name);
+        let mut operations: Vec<Option<Operation<T>>> =
+            block.operations.drain(..).map(Some).collect();
+        let taken = found.order.iter();
+        block.operations = taken
+            .filter_map(|&one| operations[one as usize].take())
+            .collect();
+        block.cycles = found.cycles;
+    }
+}

@@ -1,0 +1,513 @@
+//! Software pipelining with modulo variable expansion, for processors whose registers do not rotate: the kernel is as many
+//! iterations long as the longest-lived value needs names.
+//!
+//! ```text
+//! b: x = load [a], 4          n < 4: b as it is
+//!    y = x * x                {x0} {} {} {x1 y0} ..      prologue: 3 iterations begin
+//!    store [c] = y, 4         {x0 y1 [c]=y0} {x1 y0 [c]=y1}   kernel: two names of x and y
+//!    loop n b                 {[c]=y1}                   epilogue; then what is left of n by b
+//! ```
+//!
+//! A value that one operation writes for certain, and that has a register of a class with more than one, gets a name of its
+//! own in each of K iterations, where K initiation intervals are no shorter than its life; the kernel holds U iterations, U
+//! a power of two that all K divide. All other registers that the loop writes stay where they are, ordered by their reads
+//! and writes. In front of the loop its trip count is divided: too few iterations, and those that are left behind, execute
+//! in the loop as it was. Ends: the scheduler tries a bounded number of intervals.
+//!
+//! Loops of one block that the hardware counts, nothing else. Refused where the registers or the scheduler's limits do not
+//! suffice.
+//!
+//! Source: Lam, *Software Pipelining: An Effective Scheduling Technique for VLIW Machines*, PLDI 1988, section 2.3; Rau,
+//! Schlansker and Tirumalai, *Code Generation Schema for Modulo Scheduled Loops*, 1992.
+
+pub mod check;
+
+use super::graph::{Edge, Graph, Operation as Placed, Resource, Schedule};
+use super::lifetime::{Value, aligned, shorten};
+use super::{Limits, schedule};
+use crate::mir::dependence::{Locations, dependences, reads, writes};
+use crate::mir::liveness::Liveness;
+use crate::mir::{Arithmetic, Block, Counted, Function, Name, Operand, Operation, Virtual};
+use isa::Branch;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::smallvec;
+
+/// The most iterations that a kernel holds.
+const LARGEST: u32 = 8;
+
+/// The numbers of a pipelined loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expanded {
+    /// Initiation interval in cycles.
+    pub ii: u32,
+    /// Iterations that are under way at once.
+    pub stages: u32,
+    /// Iterations that the kernel holds.
+    pub copies: u32,
+    /// The block that was the loop, and now executes what is left.
+    pub rest: u32,
+    /// The kernel.
+    pub kernel: u32,
+}
+
+/// The reason why a loop is not pipelined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unexpandable {
+    #[error("the block is not a loop that the hardware counts")]
+    NotCounted,
+    #[error("the loop's counter is not set from a register in front of it")]
+    NoCount,
+    #[error("one iteration is all that can be under way")]
+    OneStage,
+    #[error("no schedule of an interval up to {0} was found")]
+    NotScheduled(u32),
+    #[error("a value needs names in more than {LARGEST} iterations")]
+    TooManyNames,
+    #[error("operations of one cycle exchange registers")]
+    Exchange,
+}
+
+/// The body of a loop, its schedule, and the names of its values.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan<T: Counted> {
+    /// Without the branch back.
+    pub body: Vec<Operation<T>>,
+    pub back: Operation<T>,
+    /// Of the body, the branch behind it.
+    pub schedule: Schedule,
+    /// By value that has names: how many. Each divides `copies`.
+    pub names: FxHashMap<Virtual, u32>,
+    pub copies: u32,
+}
+
+fn registers<T: Counted>(name: Name<T>) -> Option<Virtual> {
+    match name {
+        Name::Virtual(one) => Some(one),
+        Name::Fixed(_) => None,
+    }
+}
+
+/// Virtual registers that one operation of the body writes, for certain and without a read of its own.
+fn renameable<T: Counted>(function: &Function<T>, body: &[Operation<T>]) -> FxHashSet<Virtual> {
+    let mut written: FxHashMap<Virtual, u32> = FxHashMap::default();
+    let mut fixed: FxHashSet<Virtual> = FxHashSet::default();
+    for operation in body {
+        for name in writes(operation) {
+            let Some(one) = registers(name) else { continue };
+            *written.entry(one).or_default() += 1;
+            // An operand that is read and written has one name.
+            let both = T::accumulates(operation.mnemonic)
+                || operation.stepped() == Some(Name::Virtual(one));
+            if both || !operation.is_certain() || T::is_single(function.class(one)) {
+                fixed.insert(one);
+            }
+        }
+    }
+    let once = written.into_iter().filter(|&(_, count)| count == 1);
+    let free = once.map(|(one, _)| one).filter(|one| !fixed.contains(one));
+    free.collect()
+}
+
+/// Schedules a loop of one block.
+///
+/// # Errors
+/// The loop has another form, or there is no schedule that overlaps its iterations.
+pub fn plan<T: Counted>(
+    function: &Function<T>,
+    block: u32,
+    processor: &T::Processor,
+    limits: &Limits,
+) -> Result<Plan<T>, Unexpandable> {
+    let operations = &function.blocks[block as usize].operations;
+    let Some((back, body)) = operations.split_last() else {
+        return Err(Unexpandable::NotCounted);
+    };
+    let is_loop = back.branch() == Some(Branch::Counted)
+        && back.predicate.is_none()
+        && back.sources.contains(&Operand::Block(block))
+        && body.iter().all(|one| one.branch().is_none());
+    if !is_loop {
+        return Err(Unexpandable::NotCounted);
+    }
+    let renamed = renameable(function, body);
+    let virtuals = function.registers.len() as u32;
+    let locate = |name: Name<T>| -> Locations {
+        match name {
+            // A class of one register is one location.
+            Name::Virtual(one) if T::is_single(function.class(one)) => {
+                smallvec![virtuals + T::UNITS as u32]
+            }
+            Name::Virtual(one) => smallvec![one.0],
+            Name::Fixed(one) => T::units(one).map(|unit| virtuals + unit as u32).collect(),
+        }
+    };
+    let renames = |location: u32| renamed.contains(&Virtual(location));
+    let found = dependences(body, processor, &locate, true, &renames);
+    let edges = found.iter().map(|one| Edge {
+        from: one.from,
+        to: one.to,
+        latency: one.latency as i32,
+        distance: one.distance,
+    });
+    let whole: Vec<Operation<T>> = operations.clone();
+    let branch = body.len() as u32;
+    let graph = Graph {
+        operations: vec![Placed { resource: 0 }; whole.len()],
+        edges: edges.collect(),
+        resources: vec![Resource {
+            name: String::new(),
+            units: None,
+        }],
+        packing: Some(T::packer(processor, &whole)),
+    };
+    let found = schedule(&graph, limits).map_err(|failure| match failure {
+        super::Failure::Impossible(_) => Unexpandable::NotScheduled(0),
+        super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
+    })?;
+    let live = Liveness::of(function);
+    let values = values(body, &renamed, |one| live.leaves(block, one));
+    let of: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
+    let found = shorten(&graph, &aligned(&found, branch), &of, branch);
+    if found.stages() < 2 {
+        return Err(Unexpandable::OneStage);
+    }
+    let mut names: FxHashMap<Virtual, u32> = FxHashMap::default();
+    let mut copies = 1;
+    for (register, value) in &values {
+        let start = |one: u32| found.start[one as usize];
+        let written = value
+            .writers
+            .iter()
+            .map(|&one| start(one))
+            .min()
+            .unwrap_or(0);
+        let read = value
+            .readers
+            .iter()
+            .map(|&(one, later)| start(one) + later * found.ii);
+        let life = read.max().unwrap_or(written).saturating_sub(written);
+        // A read in the cycle of the next write finds what was there before it.
+        let wanted = life.div_ceil(found.ii).max(1).next_power_of_two();
+        names.insert(*register, wanted);
+        copies = copies.max(wanted);
+    }
+    if copies > LARGEST {
+        return Err(Unexpandable::TooManyNames);
+    }
+    Ok(Plan {
+        body: body.to_vec(),
+        back: back.clone(),
+        schedule: found,
+        names,
+        copies,
+    })
+}
+
+/// The values that have names, ascending.
+fn values<T: Counted>(
+    body: &[Operation<T>],
+    renamed: &FxHashSet<Virtual>,
+    leaves: impl Fn(Virtual) -> bool,
+) -> Vec<(Virtual, Value)> {
+    let mut order: Vec<Virtual> = renamed.iter().copied().collect();
+    order.sort_unstable();
+    let mut out: Vec<(Virtual, Value)> = Vec::new();
+    for register in order {
+        let is = |name: &Name<T>| *name == Name::Virtual(register);
+        let writer = body.iter().position(|one| writes(one).iter().any(is));
+        let Some(writer) = writer else { continue };
+        let readers = (0..).zip(body);
+        let readers = readers.filter(|(_, one)| reads(one).iter().any(is));
+        // A read in front of the write, or by its own operation, is of the iteration before.
+        let readers = readers.map(|(at, _)| (at, u32::from(at as usize <= writer)));
+        let readers: Vec<(u32, u32)> = readers.collect();
+        let initial = readers.iter().any(|&(_, later)| later > 0);
+        let value = Value {
+            writers: vec![writer as u32],
+            readers,
+            after: leaves(register).then_some(0),
+            initial,
+        };
+        out.push((register, value));
+    }
+    out
+}
+
+/// Pipelines the loop of one block in its function. Blocks behind it get other numbers.
+///
+/// # Errors
+/// The function stays as it was where it is refused.
+pub fn expand<T: Counted + Arithmetic>(
+    function: &mut Function<T>,
+    block: u32,
+    processor: &T::Processor,
+    limits: &Limits,
+) -> Result<Expanded, Unexpandable> {
+    let plan = plan(function, block, processor, limits)?;
+    let before: Vec<u32> = (0..function.blocks.len() as u32)
+        .filter(|&one| one != block && function.successors(one).contains(&block))
+        .collect();
+    let &[entry] = &before[..] else {
+        return Err(Unexpandable::NoCount);
+    };
+    let ahead = &function.blocks[entry as usize].operations;
+    let set = ahead.iter().rposition(|one| T::counter(one).is_some());
+    let set = set.ok_or(Unexpandable::NoCount)?;
+    let count = T::counter(&ahead[set]).ok_or(Unexpandable::NoCount)?;
+    if ahead[set..]
+        .iter()
+        .any(|one| one.writes().any(|one| one == count))
+    {
+        return Err(Unexpandable::NoCount);
+    }
+    let expanded = Expander::new(function, &plan, block).blocks(count)?;
+    let verdict = check::check(function, &plan, &expanded);
+    debug_assert_eq!(verdict, Ok(()), "{}", function.name);
+    let Pieces {
+        guard,
+        prologue,
+        kernel,
+        epilogue,
+        ..
+    } = expanded;
+    for (at, one) in function.blocks.iter_mut().enumerate() {
+        let own = at as u32 == block;
+        for operand in one.operations.iter_mut().flat_map(|one| &mut one.sources) {
+            if let Operand::Block(to) = operand
+                && (*to > block || (*to == block && own))
+            {
+                *to += INSERTED;
+            }
+        }
+    }
+    let at = block as usize;
+    function
+        .blocks
+        .splice(at..at, [guard, prologue, kernel, epilogue]);
+    Ok(Expanded {
+        ii: plan.schedule.ii,
+        stages: plan.schedule.stages(),
+        copies: plan.copies,
+        rest: block + INSERTED,
+        kernel: block + 2,
+    })
+}
+
+/// Blocks that are put in front of the loop.
+const INSERTED: u32 = 4;
+
+/// The code of a pipelined loop, in layout order; targets of its branches are numbers of blocks once all are in place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pieces<T: Counted> {
+    pub guard: Block<T>,
+    pub prologue: Block<T>,
+    pub kernel: Block<T>,
+    pub epilogue: Block<T>,
+    /// By value and number: its names.
+    pub names: FxHashMap<(Virtual, u32), Virtual>,
+}
+
+struct Expander<'a, T: Counted> {
+    function: &'a mut Function<T>,
+    plan: &'a Plan<T>,
+    block: u32,
+    names: FxHashMap<(Virtual, u32), Virtual>,
+    /// Values, ascending, and whether an iteration reads what the one before left.
+    values: Vec<(Virtual, bool)>,
+}
+
+impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
+    fn new(function: &'a mut Function<T>, plan: &'a Plan<T>, block: u32) -> Expander<'a, T> {
+        let renamed: FxHashSet<Virtual> = plan.names.keys().copied().collect();
+        let found = values(&plan.body, &renamed, |_| false);
+        let mut names = FxHashMap::default();
+        for (value, _) in &found {
+            for number in 0..plan.names[value] {
+                let name = function.register(function.class(*value));
+                names.insert((*value, number), name);
+            }
+        }
+        Expander {
+            function,
+            plan,
+            block,
+            names,
+            values: found
+                .into_iter()
+                .map(|(one, value)| (one, value.initial))
+                .collect(),
+        }
+    }
+
+    /// The name of a value of an iteration; iterations are counted from any multiple of the kernel's.
+    fn name(&self, value: Virtual, iteration: i64) -> Virtual {
+        match self.plan.names.get(&value) {
+            Some(&count) => {
+                let number = iteration.rem_euclid(count.into()) as u32;
+                self.names.get(&(value, number)).copied().unwrap_or(value)
+            }
+            None => value,
+        }
+    }
+
+    /// An operation of the body as an iteration executes it.
+    fn instance(&self, number: usize, iteration: i64) -> Operation<T> {
+        let mut operation = self.plan.body[number].clone();
+        let writer = |value: Virtual| {
+            let mut all = self.plan.body.iter();
+            all.position(|one| writes(one).contains(&Name::Virtual(value)))
+        };
+        // What it reads was written in front of it in this iteration, or in the one before.
+        let read = |value: Virtual| match writer(value) {
+            Some(at) if at >= number => self.name(value, iteration - 1),
+            _ => self.name(value, iteration),
+        };
+        if let Some(guard) = &mut operation.predicate {
+            *guard = read(*guard);
+        }
+        for operand in &mut operation.targets {
+            match operand {
+                Operand::Register(Name::Virtual(one)) => *one = self.name(*one, iteration),
+                Operand::Address(Name::Virtual(one)) => *one = read(*one),
+                _ => {}
+            }
+        }
+        for operand in &mut operation.sources {
+            if let Operand::Register(Name::Virtual(one)) | Operand::Address(Name::Virtual(one)) =
+                operand
+            {
+                *one = read(*one);
+            }
+        }
+        operation
+    }
+
+    /// A block of operations by cycle; those of one cycle stand so that each reads in front of who writes.
+    fn block_of(
+        &self,
+        mut rows: Vec<(u32, Operation<T>)>,
+        weight: f64,
+    ) -> Result<Block<T>, Unexpandable> {
+        rows.sort_by_key(|one| one.0);
+        let single = |name: Name<T>| match name {
+            Name::Virtual(one) if T::is_single(self.function.class(one)) => None,
+            name => Some(name),
+        };
+        let mut out = Block {
+            weight,
+            ..Block::default()
+        };
+        while let Some((cycle, _)) = rows.first() {
+            let cycle = *cycle;
+            let mut row: Vec<Operation<T>> = Vec::new();
+            while rows.first().is_some_and(|one| one.0 == cycle) {
+                row.push(rows.remove(0).1);
+            }
+            while !row.is_empty() {
+                let first = (0..row.len()).find(|&at| {
+                    let written = writes(&row[at]);
+                    let others = || (0..row.len()).filter(|&other| other != at);
+                    let mut read = others().flat_map(|other| reads(&row[other]));
+                    let writes_memory =
+                        T::stores(&row[at]) && others().any(|other| T::loads(&row[other]));
+                    !writes_memory
+                        && !read.any(|name| {
+                            let meets = |&one: &Name<T>| single(one) == single(name);
+                            written.iter().any(meets)
+                        })
+                });
+                let first = first.ok_or(Unexpandable::Exchange)?;
+                out.operations.push(row.remove(first));
+                out.cycles.push(cycle);
+            }
+        }
+        Ok(out)
+    }
+
+    fn blocks(self, count: Virtual) -> Result<Pieces<T>, Unexpandable> {
+        let plan = self.plan;
+        let (ii, stages) = (plan.schedule.ii, plan.schedule.stages());
+        let ahead = i64::from(stages) - 1;
+        let copies = i64::from(plan.copies);
+        let weight = self.function.blocks[self.block as usize].weight;
+        let start = |number: usize| i64::from(plan.schedule.start[number]);
+        let interval = i64::from(ii);
+        let numbers = 0..plan.body.len();
+        // In front: enough iterations for one time through the kernel, and how often it is passed.
+        let [few, left, rest, passes] = [T::GUARD, T::GENERAL, T::GENERAL, T::GENERAL]
+            .map(|class| self.function.register(class));
+        let test = vec![
+            T::is_less(few, count, ahead + copies),
+            T::jump(self.block + INSERTED, Some(few)),
+            T::add_number(left, count, -ahead),
+            T::and_number(rest, left, copies - 1),
+            T::shift_right(passes, left, plan.copies.trailing_zeros()),
+            T::set_counter(passes),
+        ];
+        let mut guard = Block {
+            operations: test,
+            weight: weight / 8.0,
+            cycles: Vec::new(),
+        };
+        // What the first iteration finds.
+        for &(value, _) in self.values.iter().filter(|one| one.1) {
+            let class = self.function.class(value);
+            guard
+                .operations
+                .push(T::assign(class, self.name(value, -1), value));
+        }
+        let mut begun: Vec<(u32, Operation<T>)> = Vec::new();
+        for iteration in 0..ahead {
+            for number in numbers.clone() {
+                let at = iteration * interval + start(number);
+                if at < ahead * interval {
+                    begun.push((at as u32, self.instance(number, iteration)));
+                }
+            }
+        }
+        let mut around: Vec<(u32, Operation<T>)> = Vec::new();
+        for copy in 0..copies {
+            for number in numbers.clone() {
+                let (stage, row) = (start(number) / interval, start(number) % interval);
+                let at = copy * interval + row;
+                around.push((at as u32, self.instance(number, ahead + copy - stage)));
+            }
+        }
+        let mut ended: Vec<(u32, Operation<T>)> = Vec::new();
+        // As many iterations have begun as in front of the kernel, by names.
+        for iteration in 0..ahead {
+            for number in numbers.clone() {
+                let at = iteration * interval + start(number) - ahead * interval;
+                if at >= 0 {
+                    ended.push((at as u32, self.instance(number, iteration)));
+                }
+            }
+        }
+        let prologue = self.block_of(begun, weight / 8.0)?;
+        let mut kernel = self.block_of(around, weight)?;
+        kernel.operations.push(T::loop_back(self.block + 2));
+        kernel.cycles.push(plan.copies * ii - 1);
+        let epilogue = self.block_of(ended, weight / 8.0)?;
+        let mut behind = epilogue;
+        // The epilogue is no part of the schedule any more where it hands over.
+        behind.cycles.clear();
+        for &(value, _) in &self.values {
+            let class = self.function.class(value);
+            let last = self.name(value, ahead - 1);
+            behind.operations.push(T::assign(class, value, last));
+        }
+        let none = self.function.register(T::GUARD);
+        behind.operations.extend([
+            T::set_counter(rest),
+            T::is_less(none, rest, 1),
+            T::jump(self.block + INSERTED + 1, Some(none)),
+        ]);
+        Ok(Pieces {
+            guard,
+            prologue,
+            kernel,
+            epilogue: behind,
+            names: self.names,
+        })
+    }
+}

@@ -1,0 +1,252 @@
+//! A checker of expanded loops that shares no code with what makes them: both forms execute on symbols.
+//!
+//! ```text
+//! y = x * x        {y1 = x1 * x1; x0 = load [a0]}      y1 holds mul(load(a), load(a)) of the same iteration
+//! ```
+//!
+//! A register holds a term: what it held before the loop, or an operation with the terms of what it read. The loop as it
+//! was executes N times, one operation after the other; the prologue, so many times the kernel, and the epilogue execute in
+//! theirs. All registers of the function then hold the same terms, the same operations have accessed memory, and those that
+//! may meet, of which one writes, in the same order. Stops: N is as many iterations as one, two and three times through the
+//! kernel take.
+//!
+//! Does not look at cycles: `Schedule::check` does. Nor at the test in front of the loop.
+
+use super::{Pieces, Plan};
+use crate::mir::{Counted, Function, Name, Object, Operand, Operation, Virtual};
+use rustc_hash::FxHashMap;
+
+/// The difference between a loop and its expanded form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ExpansionFault {
+    #[error("v{} does not hold behind {iterations} iterations what it did", .register.0)]
+    Register { register: Virtual, iterations: u32 },
+    #[error("{iterations} iterations do not access memory as they did")]
+    Accesses { iterations: u32 },
+    #[error("access {second} of {iterations} iterations does not stand behind access {first}")]
+    Order {
+        first: u32,
+        second: u32,
+        iterations: u32,
+    },
+}
+
+/// What an operation computes, as a number that stands for its mnemonic, its place among its targets and what it read.
+type Term = u32;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Shape<T: Counted> {
+    Before(Name<T>),
+    Computed {
+        mnemonic: T::Mnemonic,
+        place: u32,
+        from: Vec<Term>,
+        others: Vec<Operand<T>>,
+    },
+}
+
+struct Access<T: Counted> {
+    term: Term,
+    operation: Operation<T>,
+}
+
+/// Registers on symbols. Terms are those of one table, so that equal ones are the same in both executions.
+struct Symbols<'t, T: Counted> {
+    terms: &'t mut FxHashMap<Shape<T>, Term>,
+    registers: FxHashMap<Name<T>, Term>,
+    accesses: Vec<Access<T>>,
+}
+
+impl<T: Counted> Symbols<'_, T> {
+    fn term(&mut self, shape: Shape<T>) -> Term {
+        let next = self.terms.len() as Term;
+        *self.terms.entry(shape).or_insert(next)
+    }
+    fn held(&mut self, name: Name<T>) -> Term {
+        match self.registers.get(&name) {
+            Some(&term) => term,
+            None => self.term(Shape::Before(name)),
+        }
+    }
+    fn execute(&mut self, operation: &Operation<T>) {
+        let mut from = Vec::new();
+        let mut others = Vec::new();
+        if let Some(guard) = operation.predicate {
+            from.push(self.held(Name::Virtual(guard)));
+        }
+        for operand in operation.sources.iter().chain(&operation.targets) {
+            match operand {
+                Operand::Register(name) if !operation.targets.contains(operand) => {
+                    from.push(self.held(*name));
+                }
+                Operand::Address(name) => from.push(self.held(*name)),
+                Operand::Register(name) => {
+                    // Its old value, where some of it may stay; a source of the same name is read in any case.
+                    let is_read = operation.sources.contains(operand)
+                        || T::accumulates(operation.mnemonic)
+                        || !T::overwrites(operation.mnemonic, operation.predicate.is_some());
+                    if is_read {
+                        from.push(self.held(*name));
+                    }
+                }
+                other => others.push(other.clone()),
+            }
+        }
+        let mut written = Vec::new();
+        let stepped = operation.targets.iter().chain(&operation.sources);
+        let steps = T::steps(operation.mnemonic, operation.sources.len());
+        let stepped = stepped.filter_map(|operand| match operand {
+            Operand::Address(name) if steps => Some(*name),
+            _ => None,
+        });
+        let targets = operation
+            .targets
+            .iter()
+            .filter_map(|operand| match operand {
+                Operand::Register(name) => Some(*name),
+                _ => None,
+            });
+        for (place, name) in (0..).zip(targets.chain(stepped)) {
+            let shape = Shape::Computed {
+                mnemonic: operation.mnemonic,
+                place,
+                from: from.clone(),
+                others: others.clone(),
+            };
+            written.push((name, self.term(shape)));
+        }
+        if T::loads(operation) || T::stores(operation) {
+            let shape = Shape::Computed {
+                mnemonic: operation.mnemonic,
+                place: u32::MAX,
+                from,
+                others,
+            };
+            let term = self.term(shape);
+            let operation = operation.clone();
+            self.accesses.push(Access { term, operation });
+        }
+        self.registers.extend(written);
+    }
+}
+
+fn may_meet<T: Counted>(one: &Operation<T>, other: &Operation<T>) -> bool {
+    let object = |one: &Operation<T>| match &one.memory {
+        Some(memory) => memory.object.clone(),
+        None => Object::Unknown,
+    };
+    (T::stores(one) || T::stores(other)) && !object(one).is_apart(&object(other))
+}
+
+/// Checks the code of an expanded loop.
+///
+/// # Errors
+/// The first fault that is found.
+pub fn check<T: Counted>(
+    function: &Function<T>,
+    plan: &Plan<T>,
+    pieces: &Pieces<T>,
+) -> Result<(), ExpansionFault> {
+    let names: Vec<Virtual> = pieces.names.values().copied().collect();
+    let count = function.registers.len() as u32;
+    let mut own: Vec<Virtual> = (0..count).map(Virtual).collect();
+    own.retain(|one| !names.contains(one));
+    let mut terms = FxHashMap::default();
+    for passes in 1..=3 {
+        let iterations = plan.schedule.stages() - 1 + passes * plan.copies;
+        let mut symbols = |code: &mut dyn FnMut(&mut Symbols<'_, T>)| {
+            let mut symbols = Symbols {
+                terms: &mut terms,
+                registers: FxHashMap::default(),
+                accesses: Vec::new(),
+            };
+            code(&mut symbols);
+            let held: Vec<Term> = own
+                .iter()
+                .map(|&one| symbols.held(Name::Virtual(one)))
+                .collect();
+            (held, symbols.accesses)
+        };
+        let (held, accesses) = symbols(&mut |symbols| {
+            for _ in 0..iterations {
+                plan.body.iter().for_each(|one| symbols.execute(one));
+            }
+        });
+        // Of the code around the loop only copies belong to what it computes.
+        let copies = |code: &[Operation<T>], symbols: &mut Symbols<'_, T>| {
+            for one in code {
+                if let Some((to, from)) = T::copied(one) {
+                    let term = symbols.held(Name::Virtual(from));
+                    symbols.registers.insert(Name::Virtual(to), term);
+                }
+            }
+        };
+        let (now, done) = symbols(&mut |symbols| {
+            copies(&pieces.guard.operations, symbols);
+            for one in &pieces.prologue.operations {
+                symbols.execute(one);
+            }
+            for _ in 0..passes {
+                let kernel = &pieces.kernel.operations;
+                let body = kernel.iter().filter(|one| one.branch().is_none());
+                body.for_each(|one| symbols.execute(one));
+            }
+            let last = &pieces.epilogue.operations;
+            let split = last.iter().position(|one| handed_over(one, &own, &names));
+            let (body, behind) = last.split_at(split.unwrap_or(last.len()));
+            body.iter().for_each(|one| symbols.execute(one));
+            copies(behind, symbols);
+        });
+        for ((&register, before), now) in own.iter().zip(&held).zip(&now) {
+            if before != now {
+                return Err(ExpansionFault::Register {
+                    register,
+                    iterations,
+                });
+            }
+        }
+        order(&accesses, &done, iterations)?;
+    }
+    Ok(())
+}
+
+/// Whether the operation hands a value over to the code behind: a copy of a name to the register that it stands for.
+fn handed_over<T: Counted>(operation: &Operation<T>, own: &[Virtual], names: &[Virtual]) -> bool {
+    let copied = T::copied(operation);
+    copied.is_some_and(|(to, from)| own.contains(&to) && names.contains(&from))
+        || T::counter(operation).is_some()
+}
+
+fn order<T: Counted>(
+    before: &[Access<T>],
+    now: &[Access<T>],
+    iterations: u32,
+) -> Result<(), ExpansionFault> {
+    // By access as it was: its place now. Equal ones follow each other.
+    let mut places: FxHashMap<Term, Vec<u32>> = FxHashMap::default();
+    for (place, access) in (0..).zip(now) {
+        places.entry(access.term).or_default().push(place);
+    }
+    places.values_mut().for_each(|all| all.reverse());
+    let mut found: Vec<u32> = Vec::new();
+    for access in before {
+        let place = places.get_mut(&access.term).and_then(Vec::pop);
+        found.push(place.ok_or(ExpansionFault::Accesses { iterations })?);
+    }
+    if before.len() != now.len() {
+        return Err(ExpansionFault::Accesses { iterations });
+    }
+    for second in 0..before.len() {
+        for first in 0..second {
+            let meet = may_meet(&before[first].operation, &before[second].operation);
+            if meet && found[first] > found[second] {
+                return Err(ExpansionFault::Order {
+                    first: first as u32,
+                    second: second as u32,
+                    iterations,
+                });
+            }
+        }
+    }
+    Ok(())
+}
