@@ -24,6 +24,8 @@ pub trait InstructionSet: Copy + Eq + Ord + Hash + Debug + Default + Send + Sync
     fn branch(mnemonic: Self::Mnemonic) -> Option<Branch>;
     /// Whether an access with so many sources adds its last one to the register of its address.
     fn steps(mnemonic: Self::Mnemonic, sources: usize) -> bool;
+    /// Whether an instruction with a guard executes where the guard holds, and not where it does not.
+    fn executes_where_held(mnemonic: Self::Mnemonic) -> bool;
     /// Whether nothing of their old values stays in the targets.
     fn overwrites(mnemonic: Self::Mnemonic, guarded: bool) -> bool;
     /// Whether the targets are read besides.

@@ -72,6 +72,17 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
                     }
                 }
             }
+            // No two operations of a cycle write one register.
+            if let Some(&cycle) = block.cycles.get(index) {
+                let first = block.cycles.partition_point(|&one| one < cycle);
+                for before in &block.operations[first..index] {
+                    for to in operation.writes().filter(|&to| related.has(to)) {
+                        for other in before.writes().filter(|&other| related.has(other)) {
+                            graph.meet(to, other);
+                        }
+                    }
+                }
+            }
             if let Some((to, from)) = copy
                 && block.cycles.is_empty()
             {

@@ -113,7 +113,7 @@ pub fn allocate<T: Target>(
     let allocation = spill::rewrite(function, &places);
     if let Some(before) = before {
         let verdict = check::check(&before, function, &allocation);
-        assert_eq!(verdict, Ok(()), "{}", function.name);
+        assert_eq!(verdict, Ok(()), "{}: {before:?}", function.name);
     }
     Ok(allocation)
 }

@@ -92,6 +92,14 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
                 interval.weight += block.weight;
                 interval.fixed |= !block.cycles.is_empty();
             }
+            // No two operations of a cycle write one register, even where nothing reads it.
+            if let Some(&cycle) = block.cycles.get(index) {
+                let last = block.cycles.partition_point(|&one| one <= cycle);
+                let end = 2 * (first + last as u32) - 1;
+                for one in operation.writes() {
+                    touch(&mut out[one.0 as usize], end);
+                }
+            }
             // What a false predicate leaves is there before.
             if !operation.is_certain() {
                 for one in operation.writes() {
@@ -130,25 +138,35 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
     out
 }
 
-/// Values of exclusive files that live beside others of their class.
+/// Values of exclusive files that live beside others of their class, at whatever point.
 fn crowded<T: Target>(
     function: &Function<T>,
+    live: &Liveness,
     files: &[RegisterFile<T>],
-    intervals: &[Interval],
 ) -> FxHashSet<Virtual> {
     let mut out = FxHashSet::default();
     for file in files.iter().filter(|file| file.exclusive) {
-        // By start; the one that ends last so far.
-        let mut last: Option<Interval> = None;
-        let own = intervals
-            .iter()
-            .filter(|one| function.class(one.register) == file.class);
-        for one in own {
-            if let Some(before) = last.filter(|before| before.end >= one.start) {
-                out.extend([before.register, one.register]);
+        let is_own = |one: &Virtual| function.class(*one) == file.class;
+        let mut meet = |all: &mut dyn Iterator<Item = Virtual>| {
+            let all: Vec<Virtual> = all.filter(is_own).collect();
+            if all.len() > 1 {
+                out.extend(all);
             }
-            if last.is_none_or(|before| before.end < one.end) {
-                last = Some(*one);
+        };
+        for (at, block) in function.blocks.iter().enumerate() {
+            let mut walk = live.walk(function, at as u32);
+            meet(&mut walk.live.iter());
+            for operation in block.operations.iter().rev() {
+                walk.branch(operation);
+                meet(&mut walk.live.iter());
+                // What is written is there beside what lives on, even where nothing reads it.
+                for to in operation.writes().filter(is_own) {
+                    let others = walk.live.iter().filter(|&one| one != to);
+                    meet(&mut others.chain([to]));
+                }
+                walk.write(operation);
+                walk.read(operation);
+                meet(&mut walk.live.iter());
             }
         }
     }
@@ -183,9 +201,8 @@ pub(super) fn scan<T: Target>(
         let (_, at) = arriving.iter().find(|(one, _)| *one == register)?;
         at.filter(|&at| T::stays(function, at))
     };
-    let intervals = intervals(function, live);
-    let crowded = crowded(function, files, &intervals);
-    for interval in intervals {
+    let crowded = crowded(function, live, files);
+    for interval in intervals(function, live) {
         let class = function.class(interval.register);
         let Some(number) = files.iter().position(|file| file.class == class) else {
             return Err(Refusal::NoForm {
@@ -195,6 +212,10 @@ pub(super) fn scan<T: Target>(
             });
         };
         let file = &files[number];
+        let refused = |interval: &Interval| Refusal::Registers {
+            file: smol_str::format_smolstr!("{class:?}"),
+            available: pool(file, interval).count() as u32,
+        };
         active.retain(|other| {
             let stays = other.interval.end >= interval.start;
             if !stays {
@@ -205,8 +226,12 @@ pub(super) fn scan<T: Target>(
             }
             stays
         });
-        if crowded.contains(&interval.register) {
-            places[interval.register.0 as usize] = Place::Memory;
+        if let (true, [only, ..]) = (file.exclusive, &file.free[..]) {
+            places[interval.register.0 as usize] = match crowded.contains(&interval.register) {
+                false => Place::Register(*only),
+                true if interval.fixed => return Err(refused(&interval)),
+                true => Place::Memory,
+            };
             continue;
         }
         let arrives = own(interval.register);
@@ -264,10 +289,7 @@ pub(super) fn scan<T: Target>(
         let register = match chosen.or_else(victim) {
             Some(register) => register,
             None if interval.fixed => {
-                return Err(Refusal::Registers {
-                    file: smol_str::format_smolstr!("{class:?}"),
-                    available: pool(file, &interval).count() as u32,
-                });
+                return Err(refused(&interval));
             }
             None => {
                 places[interval.register.0 as usize] = Place::Memory;

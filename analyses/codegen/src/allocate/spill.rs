@@ -101,7 +101,7 @@ pub(super) fn rewrite<T: Target>(
                 let scratch = T::scratch(function.registers[one.0 as usize]);
                 let free = |register: &T::Register| given.iter().all(|(_, it)| it != register);
                 let register = scratch.iter().copied().find(free);
-                debug_assert!(register.is_some(), "one for each operand of an operation");
+                debug_assert!(register.is_some(), "one for each operand of {operation:?}");
                 given.extend(register.map(|register| (one, register)));
             }
             let written = |one: Virtual| writes.contains(&one);

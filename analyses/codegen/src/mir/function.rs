@@ -275,6 +275,16 @@ impl<T: InstructionSet> Operation<T> {
     pub fn branch(&self) -> Option<Branch> {
         T::branch(self.mnemonic)
     }
+    /// Whether it executes where its guard holds, and not where it does not.
+    #[must_use]
+    pub fn executes_where_held(&self) -> bool {
+        T::executes_where_held(self.mnemonic)
+    }
+    /// Its guard, and the value of the guard for which it executes.
+    #[must_use]
+    pub fn condition(&self) -> Option<(Virtual, bool)> {
+        Some((self.predicate?, self.executes_where_held()))
+    }
     /// Whether control never goes on behind it.
     #[must_use]
     pub fn leaves(&self) -> bool {

@@ -9,57 +9,39 @@
 
 use super::Target;
 use super::function::{Function, Operand, Operation, Virtual};
+use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
 /// A set of virtual registers of one function.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Set(Vec<u64>);
+pub struct Set(FixedBitSet);
 
 impl Set {
     pub(crate) fn with(count: usize) -> Set {
-        Set(vec![0; count.div_ceil(64)])
+        Set(FixedBitSet::with_capacity(count))
     }
     #[must_use]
     pub fn has(&self, one: Virtual) -> bool {
-        self.0[one.0 as usize / 64] >> (one.0 % 64) & 1 != 0
+        self.0.contains(one.0 as usize)
     }
     /// Whether it is new.
     pub(crate) fn insert(&mut self, one: Virtual) -> bool {
-        let word = &mut self.0[one.0 as usize / 64];
-        let before = *word;
-        *word |= 1 << (one.0 % 64);
-        *word != before
+        !self.0.put(one.0 as usize)
     }
     pub(crate) fn remove(&mut self, one: Virtual) {
-        self.0[one.0 as usize / 64] &= !(1 << (one.0 % 64));
+        self.0.remove(one.0 as usize);
     }
     fn add(&mut self, other: &Set) {
-        for (word, more) in self.0.iter_mut().zip(&other.0) {
-            *word |= more;
-        }
+        self.0.union_with(&other.0);
     }
     /// Ascending.
     pub fn iter(&self) -> impl Iterator<Item = Virtual> + '_ {
-        members(self.0.iter().copied())
+        self.0.ones().map(|one| Virtual(one as u32))
     }
     /// What both hold, ascending.
     pub(crate) fn common<'s>(&'s self, other: &'s Set) -> impl Iterator<Item = Virtual> + 's {
-        members(self.0.iter().zip(&other.0).map(|(one, other)| one & other))
+        self.0.intersection(&other.0).map(|one| Virtual(one as u32))
     }
-}
-
-fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = Virtual> {
-    words.enumerate().flat_map(|(at, word)| {
-        let mut left = word;
-        std::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            let bit = left.trailing_zeros();
-            left &= left - 1;
-            Some(Virtual(at as u32 * 64 + bit))
-        })
-    })
 }
 
 /// Registers that are live at the ends of blocks.
@@ -72,8 +54,8 @@ pub struct Liveness {
 /// Live registers while a block is walked backwards.
 pub(crate) struct Walk<'a, T: Target> {
     pub(crate) live: Set,
-    /// Those that are read under this predicate only.
-    under: FxHashMap<Virtual, Virtual>,
+    /// Those that are read under this guard only, where it has this value.
+    under: FxHashMap<Virtual, (Virtual, bool)>,
     function: &'a Function<T>,
     /// By block, at its start.
     enter: &'a [Set],
@@ -109,7 +91,7 @@ impl<'a, T: Target> Walk<'a, T> {
                 || self
                     .under
                     .get(&one)
-                    .is_some_and(|under| Some(*under) == operation.predicate);
+                    .is_some_and(|under| Some(*under) == operation.condition());
             if ends {
                 self.live.remove(one);
                 self.under.remove(&one);
@@ -117,7 +99,7 @@ impl<'a, T: Target> Walk<'a, T> {
         }
         for one in operation.writes() {
             if T::is_guard(self.function.class(one)) {
-                self.under.retain(|_, under| *under != one);
+                self.under.retain(|_, under| under.0 != one);
             }
         }
     }
@@ -125,7 +107,7 @@ impl<'a, T: Target> Walk<'a, T> {
     pub(crate) fn read(&mut self, operation: &Operation<T>) {
         for one in operation.reads() {
             let new = self.live.insert(one);
-            let guard = operation.predicate.filter(|&predicate| predicate != one);
+            let guard = operation.condition().filter(|guard| guard.0 != one);
             match (new, guard) {
                 (true, Some(predicate)) => {
                     self.under.insert(one, predicate);

@@ -61,8 +61,10 @@ pub trait Arithmetic: Target {
     fn as_number(to: Virtual, guard: Virtual) -> Operation<Self>;
     /// A jump that is taken where the guard holds.
     fn jump(block: u32, guard: Option<Virtual>) -> Operation<Self>;
-    /// Whether the operation executes where its guard holds, and not where it does not.
-    fn is_positive(operation: &Operation<Self>) -> bool;
+    /// The operation under this guard alone, executing where it holds or where it does not.
+    fn under(operation: Operation<Self>, guard: Virtual, holds: bool) -> Operation<Self>;
+    /// The operation without a guard.
+    fn always(operation: Operation<Self>) -> Operation<Self>;
     /// Whether it computes a guard.
     fn is_compare(operation: &Operation<Self>) -> bool;
 }

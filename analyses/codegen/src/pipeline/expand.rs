@@ -260,9 +260,16 @@ pub fn expand<T: Counted + Arithmetic>(
     {
         return Err(Unexpandable::NoCount);
     }
-    let expanded = Expander::new(function, &plan, block).blocks(count)?;
+    let expanded = pieces(function, &plan, block, count)?;
     let verdict = check::check(function, &plan, &expanded);
-    debug_assert_eq!(verdict, Ok(()), "{}", function.name);
+    debug_assert_eq!(
+        verdict,
+        Ok(()),
+        "{}: {:?} {:?}",
+        function.name,
+        plan.schedule,
+        plan.names
+    );
     let Pieces {
         guard,
         prologue,
@@ -293,6 +300,19 @@ pub fn expand<T: Counted + Arithmetic>(
     })
 }
 
+/// The code of a planned loop, whose trip count is in a register. Its names are new registers of the function.
+///
+/// # Errors
+/// Operations of one cycle exchange registers.
+pub fn pieces<T: Counted + Arithmetic>(
+    function: &mut Function<T>,
+    plan: &Plan<T>,
+    block: u32,
+    count: Virtual,
+) -> Result<Pieces<T>, Unexpandable> {
+    Expander::new(function, plan, block).blocks(count)
+}
+
 /// Blocks that are put in front of the loop.
 const INSERTED: u32 = 4;
 
@@ -303,6 +323,8 @@ pub struct Pieces<T: Counted> {
     pub prologue: Block<T>,
     pub kernel: Block<T>,
     pub epilogue: Block<T>,
+    /// As many operations of the epilogue end iterations; what is behind them hands values over.
+    pub finished: usize,
     /// By value and number: its names.
     pub names: FxHashMap<(Virtual, u32), Virtual>,
 }
@@ -491,6 +513,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
         let mut behind = epilogue;
         // The epilogue is no part of the schedule any more where it hands over.
         behind.cycles.clear();
+        let finished = behind.operations.len();
         for &(value, _) in &self.values {
             let class = self.function.class(value);
             let last = self.name(value, ahead - 1);
@@ -507,6 +530,7 @@ impl<'a, T: Counted + Arithmetic> Expander<'a, T> {
             prologue,
             kernel,
             epilogue: behind,
+            finished,
             names: self.names,
         })
     }

@@ -8,19 +8,20 @@
 //!
 //! The condition of a piece of the loop is a number, 1 where it executes and 0 where not: of a branch's side the number of its flag,
 //! and the piece's own; of a join the disjunction of the sides that lead to it. In front of what executes under it the flag
-//! is made from the number again, behind each compare anew: values of the flag never live beside each other. Compares
-//! execute always, as they change nothing but their flag, which the branch alone reads. One pass over the pieces in the order of control.
+//! is made from the number again, behind each compare anew, so that few values of the flag live beside each other. A compare
+//! whose flag is read in its own piece alone executes always; one whose flag others read leaves the old value where its
+//! piece does not execute. One pass over the pieces in the order of control.
 //!
-//! Not converted: loops with exits before their end, with calls, with operations that have guards already, and with flags
-//! that are read by something else than the branch of their piece.
+//! Not converted: loops with exits before their end, and with calls.
 //!
 //! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL 1983.
 
 use super::loops::{Next, Piece, Region, pieces};
 use super::{Unconvertible, order};
-use crate::mir::{Arithmetic, Counted, Function, Operation, Virtual};
+use crate::mir::{Arithmetic, Counted, Function, Name, Operand, Operation, Virtual};
 use isa::Branch;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// The number that is 1 where a piece executes; `None`: it always does.
 type Condition = Option<Virtual>;
@@ -30,6 +31,8 @@ struct Converter<'f, T: Counted> {
     out: Vec<Operation<T>>,
     /// The flag that holds the condition now.
     flag: Option<Virtual>,
+    /// How often each register is read.
+    reads: FxHashMap<Virtual, u32>,
     /// The two sides of each branch, and the condition of its piece.
     branches: Vec<([Virtual; 2], Condition)>,
 }
@@ -55,11 +58,13 @@ pub fn convert<T: Counted + Arithmetic>(
         .filter(|one| one.branch() == Some(Branch::Counted))
         .cloned();
     let latch = latch.ok_or(Unconvertible::Endless)?;
-    admit(function, &pieces)?;
+    admit(&pieces)?;
+    let reads = reads(function);
     let mut converter = Converter {
         function,
         out: Vec::new(),
         flag: None,
+        reads,
         branches: Vec::new(),
     };
     // By piece: the conditions of the sides that lead to it so far.
@@ -91,51 +96,16 @@ pub fn convert<T: Counted + Arithmetic>(
     Ok(())
 }
 
-/// Whether all pieces are such as can be converted.
-fn admit<T: Counted + Arithmetic>(
-    function: &Function<T>,
-    pieces: &[Piece],
-) -> Result<(), Unconvertible> {
-    let mut reads: FxHashMap<Virtual, u32> = FxHashMap::default();
-    for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for one in operation.reads() {
-            *reads.entry(one).or_default() += 1;
-        }
+/// Whether control leaves the loop at its end alone.
+fn admit(pieces: &[Piece]) -> Result<(), Unconvertible> {
+    let leaves = |piece: &Piece| {
+        let taken = piece.taken.map(|(_, next)| next);
+        matches!(piece.next, Next::Exit(_)) || matches!(taken, Some(Next::Exit(_) | Next::Back))
+    };
+    match pieces.iter().any(leaves) {
+        true => Err(Unconvertible::Endless),
+        false => Ok(()),
     }
-    for piece in pieces {
-        let operations = &function.blocks[piece.block as usize].operations;
-        let inside = &operations[piece.from..piece.to];
-        if let Some(guarded) = inside.iter().find(|one| one.predicate.is_some()) {
-            let why = "guards an operation already";
-            return Err(Unconvertible::Condition(why, guarded.loc));
-        }
-        for (next, taken) in [
-            (Some(piece.next), false),
-            (piece.taken.map(|one| one.1), true),
-        ] {
-            if matches!(next, Some(Next::Exit(_))) || (taken && next == Some(Next::Back)) {
-                return Err(Unconvertible::Endless);
-            }
-        }
-        let own = piece.taken.map(|(flag, _)| flag);
-        for operation in inside.iter().filter(|one| T::is_compare(one)) {
-            let unread = |flag: Virtual| match Some(flag) == own {
-                true => reads.get(&flag) == Some(&1),
-                false => !reads.contains_key(&flag),
-            };
-            if !operation.writes().all(unread) {
-                let why = "is read by more than the branch of its piece";
-                return Err(Unconvertible::Condition(why, operation.loc));
-            }
-        }
-        let compares = inside.iter().filter(|one| T::is_compare(one));
-        let made = compares.flat_map(Operation::writes);
-        if own.is_some_and(|flag| made.filter(|&one| one == flag).count() != 1) {
-            let why = "is no compare of its own piece";
-            return Err(Unconvertible::Condition(why, ir::Loc::NONE));
-        }
-    }
-    Ok(())
 }
 
 impl<T: Counted + Arithmetic> Converter<'_, T> {
@@ -165,62 +135,204 @@ impl<T: Counted + Arithmetic> Converter<'_, T> {
         Some(all)
     }
 
+    /// 1 where a number, which is 1 or 0, is 0.
+    fn complement(&mut self, number: Virtual) -> Virtual {
+        let [next, out] = [self.general(), self.general()];
+        self.out.push(T::add_number(next, number, 1));
+        self.out.push(T::and_number(out, next, 1));
+        out
+    }
+
+    /// The number of a flag, or of its complement.
+    fn number(&mut self, flag: Virtual, positive: bool) -> Virtual {
+        let number = self.general();
+        self.out.push(T::as_number(number, flag));
+        match positive {
+            true => number,
+            false => self.complement(number),
+        }
+    }
+
+    /// The flag of a number that is made anew.
+    fn test(&mut self, number: Virtual) -> Virtual {
+        let flag = self.function.register(T::GUARD);
+        self.out.push(T::is_set(flag, number));
+        flag
+    }
+
+    /// A compare of a piece that executes under a condition: where it does not, the flag keeps its value.
+    fn compare(&mut self, mut operation: Operation<T>, flag: Virtual, condition: Virtual) {
+        let old = self.number(flag, true);
+        let made = self.function.register(T::GUARD);
+        for target in &mut operation.targets {
+            if *target == Operand::register(flag) {
+                *target = Operand::register(made);
+            }
+        }
+        self.out.push(operation);
+        let new = self.number(made, true);
+        let other = self.complement(condition);
+        let [yes, no, either] = [self.general(), self.general(), self.general()];
+        self.out.push(T::and(yes, new, condition));
+        self.out.push(T::and(no, old, other));
+        self.out.push(T::or(either, yes, no));
+        self.out.push(T::is_set(flag, either));
+    }
+
+    /// An operation of a piece that executes under a condition.
+    fn guarded(&mut self, mut operation: Operation<T>, condition: Virtual) {
+        // What reads a flag executes always, and what it made is moved under the condition.
+        let flags = operation
+            .reads()
+            .filter(|&one| Some(one) != operation.predicate);
+        let is_guard = |one: Virtual| T::is_guard(self.function.class(one));
+        let flags = flags.filter(|&one| is_guard(one)).count();
+        if let ([Operand::Register(Name::Virtual(to))], true) = (&operation.targets[..], flags > 0)
+        {
+            let to = *to;
+            let class = self.function.class(to);
+            let made = self.function.register(class);
+            let guard = operation.predicate.take();
+            operation.targets = vec![Operand::register(made)];
+            let own = guard.map(|guard| (guard, operation.executes_where_held()));
+            self.out.push(T::always(operation));
+            self.flag = None;
+            operation = T::assign(class, to, made);
+            if let Some((guard, positive)) = own {
+                operation = T::under(operation, guard, positive);
+            }
+        }
+        let flag = match (operation.predicate, self.flag) {
+            (Some(own), _) => {
+                let own = self.number(own, operation.executes_where_held());
+                let both = self.general();
+                self.out.push(T::and(both, own, condition));
+                self.flag = None;
+                self.test(both)
+            }
+            (None, Some(flag)) => flag,
+            (None, None) => {
+                let flag = self.test(condition);
+                self.flag = Some(flag);
+                flag
+            }
+        };
+        self.out.push(T::under(operation, flag, true));
+    }
+
     /// The operations of a piece, and the conditions of its two sides: of the branch that is taken, and of the other one.
     fn piece(&mut self, piece: &Piece, condition: Condition) -> [Condition; 2] {
         let operations = self.function.blocks[piece.block as usize]
             .operations
             .clone();
-        let mut number = None;
         self.flag = None;
-        for mut operation in operations[piece.from..piece.to].iter().cloned() {
-            if T::is_compare(&operation) {
-                let flag = operation.writes().next();
-                let is_own = flag.is_some() && flag == piece.taken.map(|one| one.0);
-                self.out.push(operation);
-                self.flag = None;
-                if let (true, Some(flag)) = (is_own, flag) {
-                    let made = self.general();
-                    self.out.push(T::as_number(made, flag));
-                    number = Some(made);
-                }
+        let inside = &operations[piece.from..piece.to];
+        for (at, operation) in inside.iter().enumerate() {
+            let Some(condition) = condition else {
+                self.out.push(operation.clone());
+                continue;
+            };
+            if !T::is_compare(operation) {
+                self.guarded(operation.clone(), condition);
                 continue;
             }
-            if let Some(condition) = condition {
-                let flag = match self.flag {
-                    Some(flag) => flag,
-                    None => {
-                        let flag = self.function.register(T::GUARD);
-                        self.out.push(T::is_set(flag, condition));
-                        self.flag = Some(flag);
-                        flag
-                    }
-                };
-                operation.predicate = Some(flag);
+            self.flag = None;
+            for flag in operation.writes() {
+                let behind = inside[at + 1..].iter().flat_map(Operation::reads);
+                let branch = piece.taken.map(|(flag, _)| flag);
+                let local = behind.chain(branch).filter(|&one| one == flag).count();
+                match self.reads.get(&flag) == Some(&(local as u32)) {
+                    // Nothing else sees what it leaves where it should not execute.
+                    true => self.out.push(operation.clone()),
+                    false => self.compare(operation.clone(), flag, condition),
+                }
             }
-            self.out.push(operation);
         }
-        let Some(number) = number else {
+        let Some((flag, _)) = piece.taken else {
             return [condition, condition];
         };
-        let positive = operations.get(piece.to).is_none_or(T::is_positive);
-        let [yes, no] = [self.general(), self.general()];
-        match condition {
+        let positive = operations
+            .get(piece.to)
+            .is_none_or(Operation::executes_where_held);
+        let number = self.number(flag, positive);
+        let [yes, no] = match condition {
             Some(condition) => {
+                let [yes, no] = [self.general(), self.general()];
                 self.out.push(T::and(yes, number, condition));
                 self.out.push(T::subtract(no, condition, yes));
+                [yes, no]
             }
-            None => {
-                // 1 - n is n + 1 without its second bit.
-                let next = self.general();
-                self.out.push(T::assign(T::GENERAL, yes, number));
-                self.out.push(T::add_number(next, number, 1));
-                self.out.push(T::and_number(no, next, 1));
-            }
-        }
+            None => [number, self.complement(number)],
+        };
         self.branches.push(([yes, no], condition));
-        match positive {
-            true => [Some(yes), Some(no)],
-            false => [Some(no), Some(yes)],
+        [Some(yes), Some(no)]
+    }
+}
+
+/// How often each register is read.
+fn reads<T: Counted>(function: &Function<T>) -> FxHashMap<Virtual, u32> {
+    let mut out: FxHashMap<Virtual, u32> = FxHashMap::default();
+    for operation in function.blocks.iter().flat_map(|block| &block.operations) {
+        for one in operation.reads() {
+            *out.entry(one).or_default() += 1;
         }
+    }
+    out
+}
+
+/// Keeps flags whose values live across other values of the flag as numbers: made where such a flag is computed, and tested
+/// in front of each read. Values of the flag then do not live beside each other.
+///
+/// ```text
+/// f = x < 0; g = y < 0; (g) ..; (f) ..      f = x < 0; n = f as number; g = y < 0; (g) ..; h = n is set; (h) ..
+/// ```
+pub fn number<T: Arithmetic>(function: &mut Function<T>) {
+    let mut far: BTreeSet<Virtual> = BTreeSet::new();
+    for block in &function.blocks {
+        let mut last = None;
+        for operation in &block.operations {
+            let is_flag = |one: &Virtual| T::is_guard(function.class(*one));
+            far.extend(
+                operation
+                    .reads()
+                    .filter(is_flag)
+                    .filter(|&one| last != Some(one)),
+            );
+            last = operation.writes().find(is_flag).or(last);
+        }
+    }
+    let numbers: FxHashMap<Virtual, Virtual> = far
+        .into_iter()
+        .map(|flag| (flag, function.register(T::GENERAL)))
+        .collect();
+    for at in 0..function.blocks.len() {
+        let operations = std::mem::take(&mut function.blocks[at].operations);
+        let mut out = Vec::with_capacity(operations.len());
+        for mut operation in operations {
+            let read: BTreeSet<Virtual> = operation.reads().collect();
+            for (flag, &number) in read
+                .iter()
+                .filter_map(|one| Some((*one, numbers.get(one)?)))
+            {
+                let made = function.register(T::GUARD);
+                out.push(T::is_set(made, number));
+                if operation.predicate == Some(flag) {
+                    operation.predicate = Some(made);
+                }
+                for source in &mut operation.sources {
+                    if *source == Operand::register(flag) {
+                        *source = Operand::register(made);
+                    }
+                }
+            }
+            let written: Vec<Virtual> = operation.writes().collect();
+            out.push(operation);
+            for flag in written {
+                if let Some(&number) = numbers.get(&flag) {
+                    out.push(T::as_number(number, flag));
+                }
+            }
+        }
+        function.blocks[at].operations = out;
     }
 }

@@ -4,6 +4,7 @@
 //! block that dominates it; innermost, if no other such block is in it.
 
 use crate::mir::{Function, Operand, Operation, Target, Virtual};
+use ir::dominators::semi_nca;
 use isa::Branch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -43,14 +44,14 @@ pub struct Region {
 pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
     let count = function.blocks.len();
     let (next, before) = edges(function);
-    let dominators = Dominators::of(&next, &before);
+    let dominators = dominators_of(&next, &before);
     let mut regions: Vec<Region> = Vec::new();
     let mut is_header = vec![false; count];
     for header in 0..count as u32 {
         let latches: Vec<u32> = before[header as usize]
             .iter()
             .copied()
-            .filter(|&latch| dominators.dominates(header, latch))
+            .filter(|&latch| dominates(&dominators, header, latch))
             .collect();
         if latches.is_empty() {
             continue;
@@ -78,22 +79,36 @@ pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
     regions
 }
 
-/// By block: the last that all ways to it lead through; `None` for the entry, and where nothing leads.
+/// By block: its immediate dominator; `None` for the entry, and for blocks that nothing reaches.
 #[must_use]
 pub fn dominators<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
     let (next, before) = edges(function);
-    let found = Dominators::of(&next, &before);
-    let mut at: Vec<u32> = vec![0; found.above.len()];
-    for (block, &place) in (0..).zip(&found.place) {
-        if let Some(at) = at.get_mut(place as usize) {
-            *at = block;
-        }
+    dominators_of(&next, &before)
+}
+
+fn dominators_of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Vec<Option<u32>> {
+    if next.is_empty() {
+        return Vec::new();
     }
-    let above = |&place: &u32| match found.above.get(place as usize) {
-        Some(&up) if place > 0 && up != u32::MAX => Some(at[up as usize]),
-        _ => None,
-    };
-    found.place.iter().map(above).collect()
+    semi_nca(
+        next.len(),
+        0,
+        |block, out| out.extend(&next[block as usize]),
+        |block, out| out.extend(&before[block as usize]),
+    )
+}
+
+/// Whether all ways to a block that is reached lead through the first.
+fn dominates(above: &[Option<u32>], first: u32, block: u32) -> bool {
+    let mut at = Some(block);
+    while let Some(one) = at {
+        let up = above[one as usize];
+        if one == first {
+            return up.is_some() || one == 0;
+        }
+        at = up;
+    }
+    false
 }
 
 /// By block: where control goes, and where it comes from.
@@ -113,84 +128,6 @@ fn edges<T: Target>(function: &Function<T>) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
         }
     }
     (next, before)
-}
-
-/// Who dominates whom.
-///
-/// Source: Cooper, Harvey and Kennedy, *A Simple, Fast Dominance Algorithm*, 2001, figure 3.
-struct Dominators {
-    /// By block: the place among those that are reached, behind all that dominate it; `u32::MAX` where nothing reaches it.
-    place: Vec<u32>,
-    /// By place: the place of its immediate dominator; the entry's own is its.
-    above: Vec<u32>,
-}
-
-impl Dominators {
-    fn of(next: &[Vec<u32>], before: &[Vec<u32>]) -> Dominators {
-        let mut place = vec![u32::MAX; next.len()];
-        let mut order: Vec<u32> = Vec::new();
-        let mut seen = vec![false; next.len()];
-        let mut path: Vec<(u32, usize)> = Vec::new();
-        if let Some(entry) = seen.first_mut() {
-            *entry = true;
-            path.push((0, 0));
-        }
-        while let Some((block, at)) = path.last_mut() {
-            let Some(&to) = next[*block as usize].get(*at) else {
-                order.push(*block);
-                path.pop();
-                continue;
-            };
-            *at += 1;
-            if !std::mem::replace(&mut seen[to as usize], true) {
-                path.push((to, 0));
-            }
-        }
-        order.reverse();
-        for (at, &block) in (0..).zip(&order) {
-            place[block as usize] = at;
-        }
-        let mut above = vec![u32::MAX; order.len()];
-        if let Some(entry) = above.first_mut() {
-            *entry = 0;
-        }
-        // Places only go up, towards the entry.
-        let mut changed = true;
-        while std::mem::take(&mut changed) {
-            for (at, &block) in order.iter().enumerate().skip(1) {
-                let known = before[block as usize]
-                    .iter()
-                    .map(|&from| place[from as usize])
-                    .filter(|&from| above.get(from as usize).is_some_and(|&up| up != u32::MAX));
-                let Some(common) = known.reduce(|mut one, mut other| {
-                    while one != other {
-                        if one > other {
-                            one = above[one as usize];
-                        } else {
-                            other = above[other as usize];
-                        }
-                    }
-                    one
-                }) else {
-                    continue;
-                };
-                changed |= std::mem::replace(&mut above[at], common) != common;
-            }
-        }
-        Dominators { place, above }
-    }
-
-    /// Whether all ways to a block that is reached lead through the first.
-    fn dominates(&self, first: u32, block: u32) -> bool {
-        let (first, mut at) = (self.place[first as usize], self.place[block as usize]);
-        if first == u32::MAX || at == u32::MAX {
-            return false;
-        }
-        while at > first {
-            at = self.above[at as usize];
-        }
-        at == first
-    }
 }
 
 /// Cuts the blocks of a loop; the first piece is where it starts. A branch back that the hardware counts is the plain end of

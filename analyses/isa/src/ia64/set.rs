@@ -32,6 +32,9 @@ impl InstructionSet for Ia64 {
                 Load | FloatLoad | Store | FloatStore | Prefetch
             )
     }
+    fn executes_where_held(_: Mnemonic) -> bool {
+        true
+    }
     fn overwrites(mnemonic: Mnemonic, guarded: bool) -> bool {
         !mnemonic.is_parallel() && (!guarded || mnemonic.has(Completer::Unc))
     }

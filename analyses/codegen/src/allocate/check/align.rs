@@ -69,7 +69,9 @@ impl<T: Target> Checker<'_, T> {
         let is_new = |register: Virtual| register.0 >= self.virtuals;
         let name = |one: Name<T>, other: Name<T>| match (one, other) {
             (Name::Virtual(one), Name::Virtual(other)) => one == other || is_new(other),
-            (Name::Virtual(one), Name::Fixed(other)) => self.before.class(one) == T::class(other),
+            (Name::Virtual(one), Name::Fixed(other)) => {
+                T::scratch(self.before.class(one)).contains(&other)
+            }
             (one, other) => one == other,
         };
         let operand = |(one, other): (&Operand<T>, &Operand<T>)| match (one, other) {

@@ -6,11 +6,16 @@ use smallvec::SmallVec;
 /// The guard of what is held whatever any predicate is.
 pub(super) const CERTAIN: u32 = u32::MAX;
 
+/// The guard of what is held where a predicate has a value: numbers of predicates, and of their complements.
+pub(super) const fn under(predicate: u32, holds: bool) -> u32 {
+    2 * predicate + if holds { 0 } else { 1 }
+}
+
 /// A value in a location. Values are numbers: of virtual registers, behind them of registers that the function names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Held {
     pub(super) value: u32,
-    /// The value of the predicate under which it is there, or `CERTAIN`.
+    /// The guard under which it is there, or `CERTAIN`.
     pub(super) guard: u32,
 }
 
@@ -111,7 +116,7 @@ impl State {
         self.contents[location].push(held);
         self.places[held.value as usize].push(location as u32);
         if held.guard != CERTAIN {
-            let guarded = self.guarded.entry(held.guard).or_default();
+            let guarded = self.guarded.entry(held.guard / 2).or_default();
             guarded.push(location as u32);
         }
     }
@@ -120,7 +125,7 @@ impl State {
         for place in self.guarded.remove(&predicate).unwrap_or_default() {
             let places = &mut self.places;
             self.contents[place as usize].retain(|held| {
-                let stays = held.guard != predicate;
+                let stays = held.guard == CERTAIN || held.guard / 2 != predicate;
                 if !stays {
                     places[held.value as usize].retain(|one| *one != place);
                 }

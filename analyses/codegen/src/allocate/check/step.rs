@@ -1,6 +1,6 @@
 //! An operation of the function as it was given: its reads find their values, and its writes change the state.
 
-use super::state::{CERTAIN, Held, State};
+use super::state::{CERTAIN, Held, State, under};
 use super::{Checker, Location, Violation};
 use crate::mir::{Name, Operand, Operation, Target};
 use isa::Branch;
@@ -46,9 +46,11 @@ impl<T: Target> Step<'_, T> {
         })
     }
 
+    /// The guard under which the operation executes.
     pub(super) fn guard(&self) -> Option<u32> {
         let predicate = self.before.predicate?;
-        self.checker.value(Name::Virtual(predicate))
+        let value = self.checker.value(Name::Virtual(predicate))?;
+        Some(under(value, self.before.executes_where_held()))
     }
 
     pub(super) fn reads(&self, state: &State) -> Result<(), Violation<T::Register>> {
@@ -135,13 +137,13 @@ impl<T: Target> Step<'_, T> {
                 true => Some(CERTAIN),
                 false => state.guard_of(location, value),
             };
-            let under = match (parallel, always, old) {
+            let guard = match (parallel, always, old) {
                 (false, true, _) | (_, _, Some(CERTAIN)) => Some(CERTAIN),
                 (false, false, _) => guard,
                 (true, false, Some(under)) if Some(under) == guard => guard,
                 (true, ..) => None,
             };
-            let held = under.map(|guard| Held { value, guard });
+            let held = guard.map(|guard| Held { value, guard });
             written.push((location, held));
         }
         for def in &defs {
@@ -164,7 +166,8 @@ impl<T: Target> Step<'_, T> {
         }
         for &(location, held) in &written {
             // The predicate is another one from here on.
-            let held = held.filter(|held| !values.contains(&held.guard));
+            let held =
+                held.filter(|held| held.guard == CERTAIN || !values.contains(&(held.guard / 2)));
             state.clear(location);
             if let Some(held) = held {
                 state.define(location, held);

@@ -74,22 +74,20 @@ impl<T: Counted> Symbols<'_, T> {
         if let Some(guard) = operation.predicate {
             from.push(self.held(Name::Virtual(guard)));
         }
-        for operand in operation.sources.iter().chain(&operation.targets) {
+        for operand in &operation.sources {
             match operand {
-                Operand::Register(name) if !operation.targets.contains(operand) => {
-                    from.push(self.held(*name));
-                }
-                Operand::Address(name) => from.push(self.held(*name)),
-                Operand::Register(name) => {
-                    // Its old value, where some of it may stay; a source of the same name is read in any case.
-                    let is_read = operation.sources.contains(operand)
-                        || T::accumulates(operation.mnemonic)
-                        || !T::overwrites(operation.mnemonic, operation.predicate.is_some());
-                    if is_read {
-                        from.push(self.held(*name));
-                    }
-                }
+                Operand::Register(name) | Operand::Address(name) => from.push(self.held(*name)),
                 other => others.push(other.clone()),
+            }
+        }
+        // Old values, where some of them may stay.
+        let keeps = T::accumulates(operation.mnemonic)
+            || !T::overwrites(operation.mnemonic, operation.predicate.is_some());
+        for operand in &operation.targets {
+            match operand {
+                Operand::Address(name) => from.push(self.held(*name)),
+                Operand::Register(name) if keeps => from.push(self.held(*name)),
+                _ => {}
             }
         }
         let mut written = Vec::new();
@@ -192,8 +190,7 @@ pub fn check<T: Counted>(
                 body.for_each(|one| symbols.execute(one));
             }
             let last = &pieces.epilogue.operations;
-            let split = last.iter().position(|one| handed_over(one, &own, &names));
-            let (body, behind) = last.split_at(split.unwrap_or(last.len()));
+            let (body, behind) = last.split_at(pieces.finished.min(last.len()));
             body.iter().for_each(|one| symbols.execute(one));
             copies(behind, symbols);
         });
@@ -208,13 +205,6 @@ pub fn check<T: Counted>(
         order(&accesses, &done, iterations)?;
     }
     Ok(())
-}
-
-/// Whether the operation hands a value over to the code behind: a copy of a name to the register that it stands for.
-fn handed_over<T: Counted>(operation: &Operation<T>, own: &[Virtual], names: &[Virtual]) -> bool {
-    let copied = T::copied(operation);
-    copied.is_some_and(|(to, from)| own.contains(&to) && names.contains(&from))
-        || T::counter(operation).is_some()
 }
 
 fn order<T: Counted>(

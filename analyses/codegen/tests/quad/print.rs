@@ -1,0 +1,52 @@
+//! Functions of Quad as text.
+
+use super::set::{Function, Name, Operand, Operation};
+use std::fmt::Write;
+
+fn name(name: Name) -> String {
+    match name {
+        Name::Virtual(one) => format!("v{}", one.0),
+        Name::Fixed(one) => one.to_string(),
+    }
+}
+
+fn operand(one: &Operand) -> String {
+    match one {
+        Operand::Register(one) => name(*one),
+        Operand::Address(one) => format!("[{}]", name(*one)),
+        Operand::Number(number) => number.to_string(),
+        Operand::Symbol(symbol) => symbol.to_string(),
+        Operand::Block(block) => format!("b{block}"),
+        Operand::Frame(offset) => offset.to_string(),
+    }
+}
+
+pub fn operation(one: &Operation) -> String {
+    let list = |all: &[Operand]| all.iter().map(operand).collect::<Vec<_>>().join(", ");
+    let guard = one.predicate.map_or_else(String::new, |guard| {
+        let not = if one.mnemonic.sense { "" } else { "!" };
+        format!("({not}v{}) ", guard.0)
+    });
+    let opcode = format!("{:?}", one.mnemonic.opcode).to_lowercase();
+    let (targets, sources) = (list(&one.targets), list(&one.sources));
+    match targets.is_empty() {
+        true => format!("{guard}{opcode} {sources}"),
+        false => format!("{guard}{targets} = {opcode} {sources}"),
+    }
+}
+
+/// Blocks, and the cycles of operations where they are decided.
+pub fn text(function: &Function) -> String {
+    let mut out = String::new();
+    for (number, block) in function.blocks.iter().enumerate() {
+        let _ = writeln!(out, "b{number}:");
+        for (at, one) in block.operations.iter().enumerate() {
+            let cycle = block
+                .cycles
+                .get(at)
+                .map_or_else(String::new, |cycle| format!("{cycle:4} "));
+            let _ = writeln!(out, "  {cycle}{}", operation(one));
+        }
+    }
+    out
+}
