@@ -12,7 +12,8 @@
 //!
 //! *Which loads.* Those that a store may meet of which nothing is known; one that is seen to meet a store a number of
 //! iterations later stays in order. They have no predicate, step no address, are of a plain type, and what they write rotates
-//! and has no other writer. Where an exit may be taken in front of one it is `ld.sa`, which runs ahead of the exits as well.
+//! and has no other writer. Where an exit may be taken in front of one it is `ld.sa`, which runs ahead of the exits as well;
+//! so it is where its address comes from a load that is not checked yet, and may lead anywhere.
 //!
 //! *What runs ahead with it*: sums and the like of its own iteration. What reads such a value of an earlier iteration stands
 //! behind the check of that: unlike a fault, a change leaves no mark in a value.
@@ -110,8 +111,16 @@ pub(super) fn advanced(
     }
     let left = given.exits.iter().flat_map(LoopExit::left);
     checked.extend(left.map(|(name, _)| name));
+    // An address that a load brought which is not checked yet may lead anywhere.
+    let unchecked = |operation: &Operation| {
+        let mut read = operation.reads();
+        read.any(|one| chosen.contains(&given.earlier.root(one)))
+    };
     let mnemonic = |operation: &Operation| {
-        let how = if guarded { Completer::Sa } else { Completer::A };
+        let how = match guarded || unchecked(operation) {
+            true => Completer::Sa,
+            false => Completer::A,
+        };
         operation.mnemonic.followed_by(how)
     };
     // By place: the checks that stand behind the item.

@@ -145,11 +145,18 @@ fn found(function: &Function, given: &Loop, at: usize) -> Option<Copy> {
     })
 }
 
-/// Whether somebody reads what the iteration before left under this name.
+/// Whether somebody reads what an iteration before left under this name.
 fn is_carried(given: &Loop, name: Virtual) -> bool {
-    let left = given.exits.iter().flat_map(|exit| &exit.live);
-    let before = given.items.iter().any(|item| item.before.contains(&name));
-    before || left.into_iter().any(|one| one.1 == name && one.2 == 1)
+    let mut left = given.exits.iter().flat_map(|exit| &exit.live);
+    let earlier = |one: Virtual| {
+        let (value, ago) = given.earlier.of(one);
+        value == name && ago > 0
+    };
+    let read = given
+        .items
+        .iter()
+        .any(|item| item.before.contains(&name) || item.operation.reads().any(earlier));
+    read || left.any(|one| one.1 == name && one.2 > 0)
 }
 
 /// Whether the copy is gone.

@@ -605,6 +605,14 @@ impl Planner<'_> {
 
     /// An operation of the loop, under what it needs.
     fn item(&mut self, item: &Item) {
+        self.placed(item);
+        // A predicate that is written again is another one.
+        for written in item.operation.writes() {
+            self.both.retain(|(own, _), _| *own != written);
+        }
+    }
+
+    fn placed(&mut self, item: &Item) {
         let mut item = item.clone();
         let own = item.operation.predicate;
         if self.method == Method::Counted {

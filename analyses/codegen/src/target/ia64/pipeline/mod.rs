@@ -21,6 +21,9 @@
 mod address;
 mod advance;
 mod body;
+pub mod check;
+mod checked;
+pub mod conversion;
 mod copies;
 mod counted;
 mod depend;
@@ -39,6 +42,7 @@ mod straight;
 mod sums;
 mod unroll;
 
+pub use checked::{Checked, Unsound};
 pub use drain::Epilogue;
 pub use report::{
     Alias, Disambiguation, Drain, Link, LoopReport, Method, Prefetched, Reason, Registers,
@@ -91,6 +95,9 @@ pub struct Options {
     pub leave: bool,
     /// Accesses of different iterations are taken to be apart unless they are seen to meet.
     pub independent: bool,
+    /// Whether each step is checked by comparing what it leaves with what was there; a loop that is found to be another one
+    /// stays as it is. In debug builds that panics.
+    pub checked: bool,
     /// More stages are refused.
     pub stages: u32,
     pub limits: Limits,
@@ -110,6 +117,7 @@ impl Default for Options {
             always: false,
             leave: false,
             independent: false,
+            checked: cfg!(debug_assertions),
             stages: 32,
             limits: Limits {
                 placements: 24,
@@ -219,6 +227,7 @@ fn one(
         methods: Vec::new(),
         reasons: Vec::new(),
         overcome: Vec::new(),
+        checked: Checked::default(),
         pipelined: false,
     };
     let attempted = bounded(function, region).and_then(|()| {
@@ -278,6 +287,7 @@ fn attempt(
     report.unpipelined = straight::cycles(function, region, machine);
     let once = report.unpipelined;
     let mut body = convert(function, region, liveness).map_err(Reason::Form)?;
+    checked::converted(function, region, &body, options, report)?;
     if body.exits.len() > EXITS {
         return Err(Reason::Large {
             what: "exits",
@@ -371,7 +381,7 @@ fn attempt(
     let size = form.given.items.len() * times as usize;
     if times > 1
         && (size <= LARGE || options.unroll.is_some())
-        && (!counted || body.start.is_some())
+        && (!counted || (body.start.is_some() && unroll::resumes(&body)))
     {
         let body = unroll::repeated(&body, times, counted);
         // Of the methods, only those that do best where nothing is unrolled.
@@ -399,7 +409,7 @@ fn attempt(
         }
     }
     if options.pairs && counted && stays.is_some() && !advance::is_advanced(&best.plan.items) {
-        let several = body.operations.len() * 2 <= LARGE;
+        let several = body.operations.len() * 2 <= LARGE && unroll::resumes(&body);
         for times in [1, 2, 4] {
             let asked = options.unroll.is_none_or(|asked| asked == times);
             if !asked || (times > 1 && !several) {
@@ -521,6 +531,7 @@ fn attempt(
     kernel.explicit &= kept.is_none();
     let mut changed = function.clone();
     kernel.install(&mut changed).ok_or(Reason::Impossible)?;
+    checked::kernel(function, region, &changed, machine, options, report)?;
     report.epilogue = kernel.explicit.then(|| kernel.drained(function, machine));
     report.reasons.extend(kept.map(Reason::Epilogue));
     *function = changed;

@@ -253,6 +253,8 @@ pub enum Reason {
         most: usize,
     },
     Impossible,
+    /// A checker found that it would compute something else.
+    Unsound(Box<super::Unsound>),
 }
 
 impl fmt::Display for Reason {
@@ -328,6 +330,7 @@ impl fmt::Display for Reason {
             }
             Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
             Reason::Large { what, most } => write!(f, "it has more than {most} {what}"),
+            Reason::Unsound(why) => write!(f, "it would not compute the same: {why}"),
             Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
         }
     }
@@ -390,6 +393,8 @@ pub struct LoopReport {
     pub reasons: Vec<Reason>,
     /// What would hold it back without the test in front of it, or without loads above stores.
     pub overcome: Vec<Reason>,
+    /// What the checkers compared.
+    pub checked: super::Checked,
     /// Whether the function has the pipelined loop now.
     pub pipelined: bool,
 }

@@ -21,6 +21,16 @@ use isa::ia64::{Mnemonic, Opcode};
 /// Constants that a sum takes.
 const NEAR: std::ops::RangeInclusive<i64> = -8192..=8191;
 
+/// Whether an iteration of the loop's own code may follow where its counted exit is: nothing behind the exit, which the last
+/// iteration of the kernel does not execute, is of use to the next.
+pub(super) fn resumes(body: &Body) -> bool {
+    let last = body.exits.iter().map(|exit| exit.at).min();
+    let behind = last.map_or(&[][..], |at| &body.operations[at..]);
+    behind.iter().all(|operation| {
+        operation.memory.is_none() && operation.writes().all(|one| !body.live.contains(&one))
+    })
+}
+
 /// So many iterations at once; of a counted loop, whose only exit is at its end, with that of the last one alone.
 pub(super) fn repeated(body: &Body, times: u32, counted: bool) -> Body {
     let mut out = body.clone();

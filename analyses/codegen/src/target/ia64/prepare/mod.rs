@@ -27,7 +27,7 @@ use ir::{Block, BlockData, BranchKind, Edge, Function, InstData, Op, Terminator,
 const CHAINS: usize = 3;
 
 /// `wraps`: narrow sums may wrap whatever the program promises.
-pub(super) fn prepare(function: &mut Function, wraps: bool) {
+pub(crate) fn prepare(function: &mut Function, wraps: bool) {
     if function.layout.is_empty() {
         return;
     }
