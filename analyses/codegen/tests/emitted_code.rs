@@ -268,9 +268,9 @@ fn loops_for_ia64() {
                 report.stages,
                 report.unpipelined,
                 report.max_live,
-                report.speculative,
-                report.checks,
-                report.advanced,
+                report.loads.speculative,
+                report.loads.checks,
+                report.loads.advanced,
                 report.tests,
             );
         }
@@ -373,9 +373,9 @@ fn loops_by_every_option_for_ia64() {
                     report.stages,
                     report.unrolled,
                     report.method,
-                    report.speculative,
-                    report.checks,
-                    report.advanced,
+                    report.loads.speculative,
+                    report.loads.checks,
+                    report.loads.advanced,
                     report.tests,
                 );
             }

@@ -258,13 +258,13 @@ fn pairs_of_neighbours_are_loaded_at_once() {
                 let (before, after) = (&before[0], &after[0]);
                 assert!(each(after) <= each(before), "{name}\n{text}");
                 let written = text.matches("ldfp").count() as u32;
-                assert_eq!(written, after.pairs, "{name}\n{text}");
-                if after.pairs > 0 {
+                assert_eq!(written, after.loads.pairs, "{name}\n{text}");
+                if after.loads.pairs > 0 {
                     shorter.push(format!(
                         "{machine}, {name}: {} to {}, {} pairs",
                         each(before),
                         each(after),
-                        after.pairs
+                        after.loads.pairs
                     ));
                 }
                 // Sums are of numbers that are added without rounding.

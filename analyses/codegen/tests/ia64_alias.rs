@@ -313,7 +313,7 @@ fn an_iteration_takes_the_predicted_interval() {
                 told.join(", "),
                 report.unrolled,
                 report.pipelined,
-                report.advanced,
+                report.loads.advanced,
                 report.tests,
             );
             let said = f64::from(ii) / f64::from(report.unrolled);

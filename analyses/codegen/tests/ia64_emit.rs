@@ -389,9 +389,9 @@ fn judge_kernel(seed: u64, pipelined: bool, tally: &mut Tally, texts: &mut Strin
     tally.pipelined += pipelined.clone().count() as u32;
     let drained = pipelined.clone().filter(|one| one.epilogue.is_some());
     tally.epilogues += drained.count() as u32;
-    let ahead = pipelined.filter(|one| one.speculative > 0);
+    let ahead = pipelined.filter(|one| one.loads.speculative > 0);
     tally.speculative += ahead.clone().count() as u32;
-    tally.loads += ahead.map(|one| one.speculative).sum::<u32>();
+    tally.loads += ahead.map(|one| one.loads.speculative).sum::<u32>();
     texts.push_str(text);
 }
 

@@ -62,7 +62,10 @@ fn judge(source: &str, intervals: (u32, u32), arguments: &[Arg], memory: &Memory
     };
     let (slow, without) = emitted(source, plain);
     let (fast, with) = emitted(source, ahead);
-    assert!(with.speculative > 0 && with.checks > 0, "{source}\n{fast}");
+    assert!(
+        with.loads.speculative > 0 && with.loads.checks > 0,
+        "{source}\n{fast}"
+    );
     assert_eq!(
         (with.ii, without.ii),
         (Some(intervals.0), Some(intervals.1)),
@@ -126,7 +129,11 @@ fn a_number_in_front_of_a_bound() {
         ..pipeline::Options::default()
     };
     let (text, report) = emitted(source, options);
-    assert_eq!((report.ii, report.speculative), (Some(2), 0), "{text}");
+    assert_eq!(
+        (report.ii, report.loads.speculative),
+        (Some(2), 0),
+        "{text}"
+    );
     for (key, expected) in [(1000, 500), (321, 321)] {
         let arguments = [Arg::Integer(place), Arg::Integer(500), Arg::Integer(key)];
         let outcome = executed(&text, &arguments, &memory, None);

@@ -1,64 +1,13 @@
 //! What can be done at a place: the fixes of findings, and ways to silence them. What can't be offered says why.
 
-use super::diagnostics::{Diagnostic, diagnostics, fingerprint};
+use super::diagnostics::{diagnostics, fingerprint};
+use super::model::Diagnostic;
+use super::model::numbered;
+pub use super::model::{Action, ActionKind, Doing, edited};
 use crate::db::{self, Db, File};
 use crate::documents::{line_beginning, line_text};
 use crate::program;
 use syntax::{LineIndex, Span};
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct Action {
-    /// Stable: `apply` takes it.
-    pub id: String,
-    pub title: String,
-    pub kind: ActionKind,
-    pub preferred: bool,
-    pub what: Doing,
-    /// What it changes, in words; the reason of a refusal.
-    pub effect: String,
-    /// The diagnostic that it answers.
-    pub diagnostic: Option<Diagnostic>,
-    /// A refusal that says nothing an author would want to read in an editor.
-    pub quiet: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ActionKind {
-    QuickFix,
-    /// Asked for by the author, at a place without a finding.
-    Rewrite,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Doing {
-    /// In this file; spans in bytes, not overlapping.
-    Edit(Vec<(Span, String)>),
-    /// The finding goes into the baseline file.
-    Baseline {
-        fingerprint: String,
-    },
-    Refused {
-        reason: String,
-    },
-}
-
-impl Action {
-    /// A rewrite that is refused until it is known what it does.
-    pub(super) fn rewrite(id: &str, title: String) -> Action {
-        Action {
-            id: id.to_owned(),
-            title,
-            kind: ActionKind::Rewrite,
-            preferred: false,
-            what: Doing::Refused {
-                reason: String::new(),
-            },
-            effect: String::new(),
-            diagnostic: None,
-            quiet: false,
-        }
-    }
-}
 
 /// What comes of the line where an edit begins; the text itself where a line is added.
 fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
@@ -213,21 +162,6 @@ pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     actions
 }
 
-/// A text with edits made.
-pub fn edited(source: &str, edits: &[(Span, String)]) -> Option<String> {
-    let mut sorted: Vec<&(Span, String)> = edits.iter().collect();
-    sorted.sort_by_key(|(span, _)| *span);
-    let mut out = String::with_capacity(source.len() + 64);
-    let mut at = 0;
-    for (span, text) in sorted {
-        out.push_str(source.get(at..span.start as usize)?);
-        out.push_str(text);
-        at = span.end as usize;
-    }
-    out.push_str(source.get(at..)?);
-    Some(out)
-}
-
 /// What the baseline keeps of a finding.
 pub fn baseline_entry(
     db: &dyn Db,
@@ -250,17 +184,6 @@ pub fn baseline_entry(
         "item": diagnostic.item,
         "text": line_beginning(source, lines, line).trim(),
     })
-}
-
-pub(super) fn numbered(actions: &[Action], id: String) -> String {
-    let taken = |candidate: &str| actions.iter().any(|action| action.id == candidate);
-    if !taken(&id) {
-        return id;
-    }
-    (2..)
-        .map(|number| format!("{id}-{number}"))
-        .find(|candidate| !taken(candidate))
-        .unwrap_or(id)
 }
 
 fn byte_order_mark(source: &str) -> u32 {

@@ -8,8 +8,8 @@ mod notes;
 pub use hints::hints;
 pub use notes::{notes, opaque};
 
-use super::actions::{Action, Doing};
-use super::hover::Hover;
+use super::model::Hover;
+use super::model::{Action, Doing};
 use crate::db::{self, Db, File};
 use crate::program::{self, Language};
 use codegen::isa::ia64::{self as mir, Access, Class, Inst};

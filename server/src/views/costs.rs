@@ -3,7 +3,7 @@
 //! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
 //! line. The numbers are `codegen::machine`'s; here they are put to lines and into words.
 
-use super::hints::{Category, Hint};
+use super::model::{Category, Hint};
 use super::own_items;
 use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, Item};

@@ -8,6 +8,7 @@ mod callees;
 mod covered;
 mod notes;
 
+pub use super::model::{Diagnostic, FileFix, Note, Related};
 use super::own_items;
 use crate::config::Level;
 use crate::db::{self, Db, File, Source};
@@ -19,49 +20,6 @@ use syntax::{FileId, LineIndex, ProblemKind, Span};
 
 /// Problems that are shown of a file; findings are not counted.
 const MOST_PROBLEMS: usize = 1_000;
-
-/// A diagnostic, ready to be shown.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Diagnostic {
-    pub code: &'static str,
-    pub level: Level,
-    pub span: Span,
-    pub message: String,
-    pub related: Vec<Related>,
-    pub fix: Option<FileFix>,
-    /// Of the item: for fingerprints.
-    pub item: String,
-    /// Of the analysis, with a documentation page.
-    pub finding: Option<Code>,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub struct Related {
-    pub file: File,
-    pub span: Span,
-    pub text: String,
-}
-
-/// What is said of code for processors with explicit groups, of assembly or of C.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Note {
-    pub code: &'static str,
-    pub level: Level,
-    /// The function that it is told of; may be empty.
-    pub item: String,
-    pub span: Span,
-    pub message: String,
-    /// Another place, and what it is.
-    pub other: Option<(Span, &'static str)>,
-}
-
-/// A mend in the file itself.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FileFix {
-    pub title: String,
-    pub edits: Vec<(Span, String)>,
-    pub safe: bool,
-}
 
 /// Everything that is to be shown, by position.
 pub fn diagnostics(db: &dyn Db, file: File) -> Vec<Diagnostic> {

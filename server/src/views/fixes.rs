@@ -1,6 +1,6 @@
 //! Fixes that are made of the text alone, for findings that bring none: the analysis knows no characters.
 
-use super::diagnostics::FileFix;
+use super::model::FileFix;
 use facts::Code;
 use syntax::Span;
 use syntax::c_family::lexer::lex_fragment;
@@ -119,7 +119,7 @@ fn without_mark(source: &str, span: Span) -> Option<FileFix> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::actions::edited;
+    use crate::views::model::edited;
 
     fn fixed(code: Code, source: &str, part: &str) -> Option<String> {
         let at = source.find(part)? as u32;

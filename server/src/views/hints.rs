@@ -8,6 +8,7 @@
 //!
 //! A new kind of remark is a category in its place in the order.
 
+pub use super::model::{Category, Hint};
 use super::rows::{Occurrence, Rows};
 use super::{own_items, text};
 use crate::config::{CostHints, Detail, HintConfig};
@@ -42,33 +43,6 @@ const SELECT: f64 = 32.0;
 const SEPARATOR: &str = " · ";
 /// Bytes of a function whose accesses are told of where it is called.
 const HELPER: u32 = 200;
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hint {
-    pub offset: u32,
-    pub label: String,
-    /// Of the most important remark.
-    pub category: Category,
-    /// The place whose hover says more.
-    pub about: u32,
-}
-
-/// The kinds of remarks, the most important first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-pub enum Category {
-    /// A value that a profile has seen to be zero.
-    Zero,
-    /// Sectors, banks, strides.
-    Access,
-    /// Lanes that leave a loop in different iterations.
-    Loop,
-    /// Lanes that diverge at a branch.
-    Branch,
-    /// The class or form of a variable.
-    Value,
-    /// Estimated cycles.
-    Cost,
-}
 
 /// The inlay hints whose place lies in a range, by position.
 pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec<Hint> {

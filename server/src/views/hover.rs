@@ -1,5 +1,6 @@
 //! What is known at a place. The first line says what matters; below it why, and what would make it uniform.
 
+pub use super::model::Hover;
 use super::rows::{self, Occurrence, class_name};
 use super::{item_at, text};
 use crate::db::{self, Db, File, Item};
@@ -7,12 +8,6 @@ use crate::program::{self, Step};
 use facts::{BranchFact, Class, FunctionFacts, words};
 use ir::{Function, Language};
 use syntax::{FileId, Span};
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hover {
-    pub span: Span,
-    pub markdown: String,
-}
 
 /// Steps of a cause chain that are shown.
 const STEPS: usize = 12;

@@ -66,19 +66,19 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             };
             let found = shown.iter().filter(told).count();
             let parts = [
-                counted(divergent, "divergent branch", "divergent branches"),
-                counted(
+                text::counted(divergent, "divergent branch", "divergent branches"),
+                text::counted(
                     scattered(AccessClass::Strided),
                     "strided access",
                     "strided accesses",
                 ),
-                counted(
+                text::counted(
                     scattered(AccessClass::Gather),
                     "gathering access",
                     "gathering accesses",
                 ),
-                counted(found, "finding", "findings"),
-                counted(
+                text::counted(found, "finding", "findings"),
+                text::counted(
                     rows.unknowns.len(),
                     "unknown construct",
                     "unknown constructs",
@@ -115,13 +115,4 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
         lenses.sort_by_key(|lens| lens.span.start);
     }
     lenses
-}
-
-/// A number with its word; nothing of none.
-pub(super) fn counted(count: usize, one: &str, many: &str) -> Option<String> {
-    match count {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        count => Some(format!("{count} {many}")),
-    }
 }

@@ -12,9 +12,9 @@ mod actions;
 
 pub use actions::actions;
 
-use super::diagnostics::Note;
-use super::lens::counted;
+use super::model::Note;
 use super::own_items;
+use super::text::counted;
 use crate::config::Level;
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Language};
@@ -408,7 +408,7 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                 parts.push(format!("{factor:.1}x over unpipelined"));
             }
             parts.extend(counted(
-                report.pairs as usize,
+                report.loads.pairs as usize,
                 "load of a pair, where it is aligned",
                 "loads of pairs, where they are aligned",
             ));
@@ -432,13 +432,13 @@ pub fn title(report: &LoopReport, processor: &str) -> String {
                     ))
                 }
                 Disambiguation::DataSpeculation => counted(
-                    report.advanced as usize,
+                    report.loads.advanced as usize,
                     "load above stores (`ld.a`), while they leave it as it is",
                     "loads above stores (`ld.a`), while they leave them as they are",
                 ),
             });
             parts.extend(counted(
-                report.forwarded as usize,
+                report.loads.forwarded as usize,
                 "load kept in a register",
                 "loads kept in registers",
             ));

@@ -13,6 +13,7 @@ pub mod hints;
 pub mod hover;
 pub mod lens;
 pub mod loops;
+pub mod model;
 pub mod names;
 pub mod page;
 mod ptx_versions;

@@ -1,7 +1,7 @@
 //! Versions on zero of PTX documents: offered on the line that writes a register, with what they save, or with why not;
 //! the best of a whole function on its head; and taken back.
 
-use super::actions::{Action, Doing};
+use super::model::{Action, Doing};
 use super::versions::{self, APPLY, FAST, REMOVE, priced};
 use super::{ranked, version_set, zeros};
 use crate::db::{self, Db, File, Item};

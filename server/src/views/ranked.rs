@@ -1,6 +1,6 @@
 //! The best versions on zero of a whole function or a selection, by what they are predicted to save.
 
-use super::actions::{Action, Doing};
+use super::model::{Action, Doing};
 use super::versions::{self, Offer};
 use super::zeros;
 use crate::db::{Db, Item};
@@ -94,7 +94,7 @@ pub(super) fn actions(
         // Of equals those that are zero most often come first.
         refused.sort_by_key(|action| action.quiet);
         for mut action in refused.into_iter().take(MOST_REFUSED) {
-            action.id = super::actions::numbered(&all, action.id);
+            action.id = super::model::numbered(&all, action.id);
             // Whoever asks at the head of a function wants to know of what could be zero.
             action.quiet &= !promises;
             all.push(action);
@@ -126,7 +126,7 @@ pub(super) fn offered(mut ranked: Vec<(f64, Action)>) -> Vec<Action> {
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     let mut best: Vec<Action> = Vec::new();
     for (_, mut action) in ranked.into_iter().take(MOST_OFFERED) {
-        action.id = super::actions::numbered(&best, action.id);
+        action.id = super::model::numbered(&best, action.id);
         best.push(action);
     }
     best

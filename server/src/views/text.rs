@@ -13,6 +13,15 @@ pub fn class_and_form(class: Class, form: &str) -> String {
     }
 }
 
+/// A number with its word; nothing of none.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    }
+}
+
 /// A form that fits into a margin; what is left out is shown by an ellipsis.
 pub fn shortened(form: &str, limit: usize) -> String {
     if form.chars().count() <= limit {

@@ -6,7 +6,7 @@
 //! and no other stands in its lines. Versions apart from each other change neither each other's statements nor what is needed
 //! behind them.
 
-use super::actions::{Action, Doing};
+use super::model::{Action, Doing};
 use super::ranked::MOST_TRIED;
 use super::versions::{self, SET};
 use crate::db::{Db, Item};
@@ -164,7 +164,7 @@ pub(super) fn of_source(
         }
     }
     edits.sort_by_key(|(span, _)| *span);
-    let after = super::actions::edited(source.text, &edits)?;
+    let after = super::model::edited(source.text, &edits)?;
     let rewritten = program::rewritten(db, item, &after)?;
     versions::understood(db, item, source, &rewritten).ok()?;
     set.action(edits, machine)

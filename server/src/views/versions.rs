@@ -3,7 +3,7 @@
 //! What is offered has been written, judged by the checker, read again and lowered; the figure in the title is of the
 //! rewritten function. Without a profile it is the share of warps with a zero from which on the version pays.
 
-use super::actions::{Action, ActionKind, Doing};
+use super::model::{Action, ActionKind, Doing};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::program::{self, Body, Language};
 use codegen::machine::weights::weights;

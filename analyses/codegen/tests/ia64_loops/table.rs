@@ -31,7 +31,7 @@ impl Row<'_> {
     }
 
     fn speculates(&self) -> bool {
-        self.report.advanced > 0
+        self.report.loads.advanced > 0
     }
 
     fn is_faster_than_in_order(&self) -> bool {
@@ -109,7 +109,7 @@ fn printed(rows: &[Row<'_>], machine: &str) -> String {
         match report.disambiguation() {
             Disambiguation::InOrder => {}
             way if report.tests > 0 => why.push(format!("{way}, pairs: {}", report.tests)),
-            way => why.push(format!("{way}, loads: {}", report.advanced)),
+            way => why.push(format!("{way}, loads: {}", report.loads.advanced)),
         }
         let why = why.join("; ");
         let line = format!(

@@ -4,7 +4,7 @@ use super::{place, processor};
 use crate::config::CostHints;
 use crate::db::{self, Db, File};
 use crate::program::Language;
-use crate::views::hints::{Category, Hint};
+use crate::views::model::{Category, Hint};
 use syntax::Span;
 
 /// Blocks of fewer groups have no hint of their own.

@@ -5,7 +5,7 @@ use super::{Assembly, place, processor};
 use crate::config::Level;
 use crate::db::{self, Db, File};
 use crate::program::Language;
-use crate::views::diagnostics::Note;
+use crate::views::model::Note;
 use codegen::target::ia64::groups::Hazard;
 use codegen::target::ia64::rebundle::Outcome;
 use syntax::Span;

@@ -11,7 +11,7 @@
 use super::{Row, loops_of, rows_of_item};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
-use crate::views::actions::{Action, Doing, edited};
+use crate::views::model::{Action, Doing, edited};
 use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
@@ -312,7 +312,7 @@ impl At<'_> {
             return None;
         }
         let with = self.with_word(Some(Asked::Pairs))?;
-        if with.pairs == 0 || !is_shorter(&with, 1, report) {
+        if with.loads.pairs == 0 || !is_shorter(&with, 1, report) {
             return None;
         }
         let title = format!(

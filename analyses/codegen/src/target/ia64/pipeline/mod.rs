@@ -45,8 +45,8 @@ mod unroll;
 pub use checked::{Checked, Unsound};
 pub use drain::Epilogue;
 pub use report::{
-    Alias, Disambiguation, Drain, Link, LoopReport, Method, Prefetched, Reason, Registers,
-    ResourceBound, Undrained,
+    Alias, Disambiguation, Drain, Link, LoadForms, LoopReport, Method, Prefetched, Reason,
+    Registers, ResourceBound, Undrained,
 };
 
 use super::rows::Load;
@@ -214,15 +214,11 @@ fn one(
         max_live: Registers::default(),
         method: None,
         unpipelined: 0,
-        speculative: 0,
-        checks: 0,
-        advanced: 0,
+        loads: LoadForms::default(),
         tests: 0,
         sums: 1,
         prefetched: None,
-        pairs: 0,
         ways: Vec::new(),
-        forwarded: 0,
         epilogue: None,
         methods: Vec::new(),
         reasons: Vec::new(),
@@ -304,7 +300,7 @@ fn attempt(
         };
         body = without;
         form = Form::of(function, region, &body, liveness, false)?;
-        report.forwarded += loads;
+        report.loads.forwarded += loads;
     }
     let trips = count(function, region, &body, &form);
     let methods: Vec<Method> = match (options.method, &trips) {
@@ -486,11 +482,11 @@ fn attempt(
     let items = || best.plan.items.iter();
     let loads = items().filter(|item| item.speculative && item.operation.memory.is_some());
     let checks = items().filter_map(|item| item.check.as_ref());
-    report.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
-    report.speculative = loads.count() as u32 - report.advanced;
-    report.checks = checks.count() as u32;
+    report.loads.advanced = checks.clone().filter(|check| check.advanced).count() as u32;
+    report.loads.speculative = loads.count() as u32 - report.loads.advanced;
+    report.loads.checks = checks.count() as u32;
     let pairs = items().filter(|item| body::is_pair(&item.operation));
-    report.pairs = pairs.count() as u32;
+    report.loads.pairs = pairs.count() as u32;
     report.sums = sums::count(&best.exits);
     report.tests = tests;
     if best.schedule.ii >= report.unpipelined && !options.always {

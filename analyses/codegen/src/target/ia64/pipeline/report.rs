@@ -344,6 +344,21 @@ fn cycles(number: u32) -> String {
     }
 }
 
+/// Loads of a loop that are no plain ones any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LoadForms {
+    /// Ahead of their guards.
+    pub speculative: u32,
+    /// Above stores that may change what they read.
+    pub advanced: u32,
+    /// Checks of what comes of both.
+    pub checks: u32,
+    /// Of two neighbours at once.
+    pub pairs: u32,
+    /// Those that need no memory: of what the iteration before stored, or of what does not change.
+    pub forwarded: u32,
+}
+
 /// What was found out about a loop, and done to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LoopReport {
@@ -370,22 +385,14 @@ pub struct LoopReport {
     pub method: Option<Method>,
     /// Cycles an iteration of a schedule of one iteration alone.
     pub unpipelined: u32,
-    /// Loads ahead of their guards, and checks of what comes of them.
-    pub speculative: u32,
-    pub checks: u32,
-    /// Loads above stores that may change what they read.
-    pub advanced: u32,
+    pub loads: LoadForms,
     /// Pairs of streams of accesses that a test in front of the loop compares.
     pub tests: u32,
     /// Floating-point sums that take turns in the place of one; 1: they stay what they are.
     pub sums: u32,
     pub prefetched: Option<Prefetched>,
-    /// Loads of two neighbours at once.
-    pub pairs: u32,
     /// What each way of treating accesses that may meet comes to: its interval, for one iteration of the kernel.
     pub ways: Vec<(Disambiguation, u32)>,
-    /// Loads that need no memory: of what the iteration before stored, or of what does not change.
-    pub forwarded: u32,
     /// What finishes its iterations behind the kernel, if not the kernel does.
     pub epilogue: Option<Drain>,
     /// What each method predicts: its interval.
@@ -403,7 +410,7 @@ impl LoopReport {
     /// What orders its accesses, or does not.
     #[must_use]
     pub const fn disambiguation(&self) -> Disambiguation {
-        match (self.tests, self.advanced) {
+        match (self.tests, self.loads.advanced) {
             (1.., _) => Disambiguation::RunTimeTest,
             (_, 1..) => Disambiguation::DataSpeculation,
             _ => Disambiguation::InOrder,

@@ -1,0 +1,163 @@
+//! The values that views give: hovers, hints, diagnostics, actions. Plain data: what shows them and what makes them both know
+//! them, and not each other.
+
+use crate::config::Level;
+use crate::db::File;
+use facts::Code;
+use syntax::Span;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hover {
+    pub span: Span,
+    pub markdown: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hint {
+    pub offset: u32,
+    pub label: String,
+    /// Of the most important remark.
+    pub category: Category,
+    /// The place whose hover says more.
+    pub about: u32,
+}
+
+/// The kinds of remarks, the most important first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Category {
+    /// A value that a profile has seen to be zero.
+    Zero,
+    /// Sectors, banks, strides.
+    Access,
+    /// Lanes that leave a loop in different iterations.
+    Loop,
+    /// Lanes that diverge at a branch.
+    Branch,
+    /// The class or form of a variable.
+    Value,
+    /// Estimated cycles.
+    Cost,
+}
+
+/// A diagnostic, ready to be shown.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    pub code: &'static str,
+    pub level: Level,
+    pub span: Span,
+    pub message: String,
+    pub related: Vec<Related>,
+    pub fix: Option<FileFix>,
+    /// Of the item: for fingerprints.
+    pub item: String,
+    /// Of the analysis, with a documentation page.
+    pub finding: Option<Code>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Related {
+    pub file: File,
+    pub span: Span,
+    pub text: String,
+}
+
+/// What is said of code for processors with explicit groups, of assembly or of C.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    pub code: &'static str,
+    pub level: Level,
+    /// The function that it is told of; may be empty.
+    pub item: String,
+    pub span: Span,
+    pub message: String,
+    /// Another place, and what it is.
+    pub other: Option<(Span, &'static str)>,
+}
+
+/// A mend in the file itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileFix {
+    pub title: String,
+    pub edits: Vec<(Span, String)>,
+    pub safe: bool,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Action {
+    /// Stable: `apply` takes it.
+    pub id: String,
+    pub title: String,
+    pub kind: ActionKind,
+    pub preferred: bool,
+    pub what: Doing,
+    /// What it changes, in words; the reason of a refusal.
+    pub effect: String,
+    /// The diagnostic that it answers.
+    pub diagnostic: Option<Diagnostic>,
+    /// A refusal that says nothing an author would want to read in an editor.
+    pub quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ActionKind {
+    QuickFix,
+    /// Asked for by the author, at a place without a finding.
+    Rewrite,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Doing {
+    /// In this file; spans in bytes, not overlapping.
+    Edit(Vec<(Span, String)>),
+    /// The finding goes into the baseline file.
+    Baseline {
+        fingerprint: String,
+    },
+    Refused {
+        reason: String,
+    },
+}
+
+impl Action {
+    /// A rewrite that is refused until it is known what it does.
+    pub(super) fn rewrite(id: &str, title: String) -> Action {
+        Action {
+            id: id.to_owned(),
+            title,
+            kind: ActionKind::Rewrite,
+            preferred: false,
+            what: Doing::Refused {
+                reason: String::new(),
+            },
+            effect: String::new(),
+            diagnostic: None,
+            quiet: false,
+        }
+    }
+}
+
+/// A text with edits made.
+pub fn edited(source: &str, edits: &[(Span, String)]) -> Option<String> {
+    let mut sorted: Vec<&(Span, String)> = edits.iter().collect();
+    sorted.sort_by_key(|(span, _)| *span);
+    let mut out = String::with_capacity(source.len() + 64);
+    let mut at = 0;
+    for (span, text) in sorted {
+        out.push_str(source.get(at..span.start as usize)?);
+        out.push_str(text);
+        at = span.end as usize;
+    }
+    out.push_str(source.get(at..)?);
+    Some(out)
+}
+
+pub(super) fn numbered(actions: &[Action], id: String) -> String {
+    let taken = |candidate: &str| actions.iter().any(|action| action.id == candidate);
+    if !taken(&id) {
+        return id;
+    }
+    (2..)
+        .map(|number| format!("{id}-{number}"))
+        .find(|candidate| !taken(candidate))
+        .unwrap_or(id)
+}
