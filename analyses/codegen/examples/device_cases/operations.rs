@@ -1,0 +1,909 @@
+//! A kernel for each operation and type: `out[i] = op(a[i], b[i], c[i])` over numbers at the edges of the type and random
+//! ones; operations across lanes with all lanes and with every other; atomics on words of a lane and on a shared word.
+
+use ir::builder::FunctionBuilder;
+use ir::interp::{Argument, Buffer, Launch};
+use ir::random::Random;
+use ir::*;
+
+/// A kernel with the launch that suits it.
+pub(crate) struct Operation {
+    pub(crate) name: String,
+    pub(crate) module: Module,
+    pub(crate) launch: Launch,
+}
+
+const BLOCK: u32 = 64;
+const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
+const FLOATS: [Type; 4] = [Type::F16, Type::BF16, Type::F32, Type::F64];
+
+const UNARY: [UnaryOp; 57] = {
+    use UnaryOp::*;
+    [
+        Neg,
+        Not,
+        IntAbs,
+        PopCount,
+        CountLeadingZeros,
+        CountTrailingZeros,
+        FindHighBitUnsigned,
+        FindHighBitSigned,
+        FindFirstSet,
+        ReverseBits,
+        ReverseBytes,
+        FloatNeg,
+        FloatAbs,
+        Sqrt,
+        Rsqrt,
+        Reciprocal,
+        Cbrt,
+        Sin,
+        Cos,
+        Tan,
+        Asin,
+        Acos,
+        Atan,
+        Sinh,
+        Cosh,
+        Tanh,
+        Asinh,
+        Acosh,
+        Atanh,
+        Exp,
+        Exp2,
+        Exp10,
+        Expm1,
+        Log,
+        Log2,
+        Log10,
+        Log1p,
+        Erf,
+        Erfc,
+        Gamma,
+        LogGamma,
+        Floor,
+        Ceil,
+        TruncFloat,
+        Round,
+        RoundEven,
+        Fract,
+        Saturate,
+        FloatSign,
+        IntSign,
+        IsNan,
+        IsInf,
+        IsFinite,
+        SignBit,
+        Degrees,
+        Radians,
+        OtherMath,
+    ]
+};
+const BINARY: [BinaryOp; 40] = {
+    use BinaryOp::*;
+    [
+        Add,
+        Sub,
+        Mul,
+        MulHighSigned,
+        MulHighUnsigned,
+        Mul24Signed,
+        Mul24Unsigned,
+        DivSigned,
+        DivUnsigned,
+        RemSigned,
+        RemUnsigned,
+        And,
+        Or,
+        Xor,
+        Shl,
+        ShrUnsigned,
+        ShrSigned,
+        RotateLeft,
+        MinSigned,
+        MaxSigned,
+        MinUnsigned,
+        MaxUnsigned,
+        AddSaturateSigned,
+        SubSaturateSigned,
+        FloatAdd,
+        FloatSub,
+        FloatMul,
+        FloatDiv,
+        FloatRem,
+        FloatMin,
+        FloatMax,
+        Pow,
+        Atan2,
+        CopySign,
+        Hypot,
+        Ldexp,
+        Step,
+        FloatRemainder,
+        FloatDim,
+        And,
+    ]
+};
+const TERNARY: [TernaryOp; 14] = {
+    use TernaryOp::*;
+    [
+        BitExtractSigned,
+        BitExtractUnsigned,
+        BitInsert,
+        FunnelLeft,
+        FunnelRight,
+        BytePermute,
+        Lop3,
+        SadSigned,
+        SadUnsigned,
+        Dot4Signed,
+        Dot4Unsigned,
+        Dot2Signed,
+        Dot2Unsigned,
+        SmoothStep,
+    ]
+};
+const CONVERT: [Convert; 10] = {
+    use Convert::*;
+    [
+        Truncate,
+        ZeroExtend,
+        SignExtend,
+        FloatToSigned,
+        FloatToUnsigned,
+        SignedToFloat,
+        UnsignedToFloat,
+        FloatToFloat,
+        Bitcast,
+        ToBool,
+    ]
+};
+const INT_CONDITIONS: [IntCondition; 10] = {
+    use IntCondition::*;
+    [
+        Equal,
+        NotEqual,
+        LessSigned,
+        LessEqualSigned,
+        GreaterSigned,
+        GreaterEqualSigned,
+        LessUnsigned,
+        LessEqualUnsigned,
+        GreaterUnsigned,
+        GreaterEqualUnsigned,
+    ]
+};
+const FLOAT_CONDITIONS: [FloatCondition; 14] = {
+    use FloatCondition::*;
+    [
+        Equal,
+        NotEqual,
+        Less,
+        LessEqual,
+        Greater,
+        GreaterEqual,
+        EqualUnordered,
+        NotEqualUnordered,
+        LessUnordered,
+        LessEqualUnordered,
+        GreaterUnordered,
+        GreaterEqualUnordered,
+        Ordered,
+        Unordered,
+    ]
+};
+const ATOMICS: [AtomicOp; 16] = {
+    use AtomicOp::*;
+    [
+        Add,
+        Sub,
+        MinSigned,
+        MaxSigned,
+        MinUnsigned,
+        MaxUnsigned,
+        And,
+        Or,
+        Xor,
+        Exchange,
+        CompareExchange,
+        IncrementWrap,
+        DecrementWrap,
+        FloatAdd,
+        FloatMin,
+        FloatMax,
+    ]
+};
+const REDUCES: [ReduceOp; 13] = {
+    use ReduceOp::*;
+    [
+        Add,
+        Mul,
+        MinSigned,
+        MaxSigned,
+        MinUnsigned,
+        MaxUnsigned,
+        And,
+        Or,
+        Xor,
+        FloatAdd,
+        FloatMul,
+        FloatMin,
+        FloatMax,
+    ]
+};
+
+/// Numbers of a type as bits: the edges, then random ones.
+fn numbers(ty: Type, count: usize) -> Vec<u64> {
+    let mut random = Random::new(0x0be7 ^ u64::from(ty.bits()) << 8 ^ u64::from(ty.is_float()));
+    let mut out: Vec<u64> = match ty {
+        Type::Bool => vec![0, 1],
+        Type::F16 | Type::BF16 | Type::F32 | Type::F64 => {
+            let finite: [f64; 33] = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                0.5,
+                -0.5,
+                1.5,
+                2.5,
+                -2.5,
+                -1.5,
+                3.25,
+                0.001,
+                -0.001,
+                10.0,
+                -7.25,
+                127.5,
+                128.0,
+                -128.5,
+                255.5,
+                256.0,
+                32767.0,
+                -32769.0,
+                65504.0,
+                65535.7,
+                2_147_483_648.0,
+                -2_147_483_904.0,
+                4_294_967_296.0,
+                8_388_609.0,
+                9.3e18,
+                -9.3e18,
+                1.9e19,
+                1e-40,
+                3.0e38,
+            ];
+            let (infinite, least, largest_subnormal, nan) = match ty {
+                Type::F16 => (0x7c00u64, 1u64, 0x03ff, 0x7fff),
+                Type::BF16 => (0x7f80, 1, 0x007f, 0x7fff),
+                Type::F32 => (0x7f80_0000, 1, 0x007f_ffff, 0x7fff_ffff),
+                _ => (0x7ff0 << 48, 1, 0x000f_ffff_ffff_ffff, 0x7ff8 << 48),
+            };
+            let sign = 1u64 << (ty.bits() - 1);
+            let edges = [
+                infinite,
+                infinite | sign,
+                least,
+                least | sign,
+                largest_subnormal,
+                largest_subnormal + 1,
+                infinite - 1,
+                nan,
+            ];
+            let finite = finite.map(|number| interp::scalar::from_f64(ty, number));
+            edges.into_iter().chain(finite).collect()
+        }
+        ty => {
+            let top = 1u64 << (ty.bits() - 1);
+            let small: Vec<u64> = [
+                0i64, 1, -1, 2, -2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 65, 127, -128, 255,
+            ]
+            .map(|number| number as u64)
+            .to_vec();
+            let edges = [
+                top,
+                top - 1,
+                top + 1,
+                0x5555_5555_5555_5555,
+                0x0123_4567_89ab_cdef,
+            ];
+            small.into_iter().chain(edges).collect()
+        }
+    };
+    while out.len() < count && ty != Type::Bool {
+        let bits = random.draw();
+        let number = match ty {
+            _ if !ty.is_float() => bits >> random.below(ty.bits().max(1)),
+            // Of moderate size, half of them: random bits are mostly huge or tiny.
+            ty if random.percent(50) => {
+                let whole = random.between(-1_000_000, 1_000_000) as f64;
+                interp::scalar::from_f64(ty, whole / f64::from(1 << random.below(20)))
+            }
+            _ => bits,
+        };
+        out.push(number);
+    }
+    out.iter()
+        .map(|&bits| interp::scalar::canonical(ty, bits))
+        .collect()
+}
+
+/// Rows of operands: all pairs of two, else random ones beside the edges in turn.
+fn rows(types: &[Type]) -> Vec<Vec<u64>> {
+    let per = match types.len() {
+        1 => 256,
+        _ => 48,
+    };
+    let lists: Vec<Vec<u64>> = types.iter().map(|&ty| numbers(ty, per)).collect();
+    let mut rows: Vec<Vec<u64>> = match lists.as_slice() {
+        [one] => one.iter().map(|&bits| vec![bits]).collect(),
+        [a, b] => a
+            .iter()
+            .flat_map(|&x| b.iter().map(move |&y| vec![x, y]))
+            .collect(),
+        lists => {
+            let mut random = Random::new(0x7e57);
+            (0..1536)
+                .map(|_| lists.iter().map(|list| *random.pick(list)).collect())
+                .collect()
+        }
+    };
+    while !rows.len().is_multiple_of(BLOCK as usize) {
+        let again = rows[rows.len() % rows.len().min(17)].clone();
+        rows.push(again);
+    }
+    rows
+}
+
+struct Frame {
+    b: FunctionBuilder,
+    out: Value,
+    /// Eight bytes a lane.
+    offset: Value,
+    operands: Vec<Value>,
+}
+
+/// Loads the operands of this lane.
+fn open(language: Language, types: &[Type]) -> Frame {
+    let mut b = FunctionBuilder::new("k", FunctionKind::Kernel, language);
+    let pointer = Type::Ptr(Space::Global);
+    let out = b.parameter("out", "long*", &[pointer])[0];
+    let places: Vec<Value> = (0..types.len())
+        .map(|n| b.parameter(format!("in{n}"), "const long*", &[pointer])[0])
+        .collect();
+    let tid = b.special(Special::ThreadId(0), Type::I32);
+    let group = b.special(Special::BlockId(0), Type::I32);
+    let size = b.int(Type::I32, i64::from(BLOCK));
+    let start = b.binary(BinaryOp::Mul, Wrap::MAY, group, size);
+    let index = b.binary(BinaryOp::Add, Wrap::MAY, start, tid);
+    let index = b.convert(Convert::ZeroExtend, index, Type::I64);
+    let eight = b.int(Type::I64, 8);
+    let offset = b.binary(BinaryOp::Mul, Wrap::MAY, index, eight);
+    let access = MemoryAccess::in_space(Space::Global);
+    let operands = types
+        .iter()
+        .zip(places)
+        .map(|(&ty, place)| {
+            let address = b.ptr_add(place, offset);
+            match ty {
+                Type::Bool => {
+                    let word = b.load(access, address, Type::I32);
+                    b.convert(Convert::ToBool, word, Type::Bool)
+                }
+                ty => b.load(access, address, ty),
+            }
+        })
+        .collect();
+    Frame {
+        b,
+        out,
+        offset,
+        operands,
+    }
+}
+
+impl Frame {
+    /// Stores a result of this lane, the n-th.
+    fn store(&mut self, value: Value, number: i64, lanes: i64) {
+        let base = self.b.int(Type::I64, number * lanes * 8);
+        let base = self.b.ptr_add(self.out, base);
+        let address = self.b.ptr_add(base, self.offset);
+        let value = match self.b.function.ty(value) {
+            Type::Bool => {
+                let (yes, no) = (self.b.int(Type::I32, 1), self.b.int(Type::I32, 0));
+                self.b.select(value, yes, no)
+            }
+            _ => value,
+        };
+        let access = MemoryAccess::in_space(Space::Global);
+        self.b.store(access, address, &[value]);
+    }
+    fn finish(mut self) -> Option<Module> {
+        self.b.ret([]);
+        let module = Module {
+            functions: vec![self.b.finish()],
+        };
+        verify_module(&module).is_ok().then_some(module)
+    }
+}
+
+fn launch(rows: &[Vec<u64>], results: usize) -> Launch {
+    let mut launch = Launch::new(BLOCK);
+    launch.grid = [rows.len() as u32 / BLOCK, 1, 1];
+    launch
+        .buffers
+        .push(Buffer::global(vec![0; rows.len() * 8 * results]));
+    for operand in 0..rows[0].len() {
+        let bytes = rows
+            .iter()
+            .flat_map(|row| row[operand].to_le_bytes())
+            .collect();
+        launch.buffers.push(Buffer::global(bytes));
+    }
+    launch.parameters = (0..launch.buffers.len())
+        .map(|buffer| Argument::Pointer { buffer, offset: 0 })
+        .collect();
+    launch
+}
+
+/// One operation on operands of these types.
+fn one(
+    name: String,
+    language: Language,
+    op: Op,
+    types: &[Type],
+    result: Type,
+) -> Option<Operation> {
+    let divides = divides(&op);
+    let module = applied(language, op, types, result)?;
+    let mut rows = rows(types);
+    for row in rows.iter_mut().filter(|row| divides && row[1] == 0) {
+        row[1] = 6;
+    }
+    let launch = launch(&rows, 1);
+    Some(Operation {
+        name,
+        module,
+        launch,
+    })
+}
+
+fn divides(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Binary(
+            BinaryOp::DivSigned
+                | BinaryOp::DivUnsigned
+                | BinaryOp::RemSigned
+                | BinaryOp::RemUnsigned,
+            _
+        )
+    )
+}
+
+fn applied(language: Language, op: Op, types: &[Type], result: Type) -> Option<Module> {
+    let mut frame = open(language, types);
+    let operands = frame.operands.clone();
+    let value = frame.b.value(op, &operands, result);
+    frame.store(value, 0, 0);
+    frame.finish()
+}
+
+/// What the IR leaves open, and the interpreter decides in one way.
+pub(crate) fn unspecified() -> Vec<Operation> {
+    let ops = [
+        BinaryOp::DivSigned,
+        BinaryOp::DivUnsigned,
+        BinaryOp::RemSigned,
+        BinaryOp::RemUnsigned,
+    ];
+    let of = |op: BinaryOp, ty: Type| {
+        let mut rows: Vec<Vec<u64>> = rows(&[ty]);
+        for row in &mut rows {
+            row.push(0);
+        }
+        Some(Operation {
+            name: format!("cuda {op:?} {ty} by zero"),
+            module: applied(Language::Cuda, Op::Binary(op, Wrap::MAY), &[ty, ty], ty)?,
+            launch: launch(&rows, 1),
+        })
+    };
+    let pairs = ops
+        .into_iter()
+        .flat_map(|op| INTS.into_iter().map(move |ty| (op, ty)));
+    pairs.filter_map(|(op, ty)| of(op, ty)).collect()
+}
+
+/// A kernel that stores its parameter, for each type and some values.
+fn parameters(out: &mut Vec<Operation>) {
+    for ty in INTS.into_iter().chain(FLOATS).chain([Type::Bool]) {
+        for (number, bits) in numbers(ty, 4).into_iter().take(4).enumerate() {
+            let mut frame = open(Language::Cuda, &[]);
+            let value = frame.b.parameter("value", ty.to_string(), &[ty])[0];
+            let again = frame.b.parameter("again", ty.to_string(), &[ty])[0];
+            frame.store(value, 0, 0);
+            frame.store(again, 1, i64::from(BLOCK));
+            let Some(module) = frame.finish() else {
+                continue;
+            };
+            let mut launch = Launch::new(BLOCK);
+            launch
+                .buffers
+                .push(Buffer::global(vec![0; 16 * BLOCK as usize]));
+            launch.parameters = vec![
+                Argument::Pointer {
+                    buffer: 0,
+                    offset: 0,
+                },
+                Argument::Bits(bits),
+                Argument::Bits(interp::scalar::canonical(ty, 1)),
+            ];
+            out.push(Operation {
+                name: format!("cuda parameter {ty} {number}"),
+                module,
+                launch,
+            });
+        }
+    }
+}
+
+pub(crate) fn all() -> Vec<Operation> {
+    let mut out = Vec::new();
+    for (language, tag) in [(Language::Cuda, "cuda"), (Language::Hlsl, "hlsl")] {
+        let shader = language == Language::Hlsl;
+        let types = || INTS.into_iter().chain(FLOATS).chain([Type::Bool]);
+        for ty in types().filter(|ty| !shader || ty.is_float()) {
+            for op in UNARY {
+                let results = match op {
+                    UnaryOp::PopCount
+                    | UnaryOp::CountLeadingZeros
+                    | UnaryOp::CountTrailingZeros
+                    | UnaryOp::FindHighBitUnsigned
+                    | UnaryOp::FindHighBitSigned
+                    | UnaryOp::FindFirstSet => vec![Type::I32, Type::I64],
+                    UnaryOp::IsNan | UnaryOp::IsInf | UnaryOp::IsFinite | UnaryOp::SignBit => {
+                        vec![Type::Bool]
+                    }
+                    UnaryOp::OtherMath => vec![],
+                    _ => vec![ty],
+                };
+                for result in results {
+                    let name = format!("{tag} {op:?} {ty} {result}");
+                    out.extend(one(name, language, Op::Unary(op), &[ty], result));
+                }
+            }
+            for op in &BINARY[..BINARY.len() - 1] {
+                let second = if *op == BinaryOp::Ldexp {
+                    Type::I32
+                } else {
+                    ty
+                };
+                let name = format!("{tag} {op:?} {ty}");
+                let op = Op::Binary(*op, Wrap::MAY);
+                out.extend(one(name, language, op, &[ty, second], ty));
+            }
+            let name = format!("{tag} Fma {ty}");
+            out.extend(one(name, language, Op::Fma, &[ty; 3], ty));
+            if shader {
+                let name = format!("{tag} SmoothStep {ty}");
+                let op = Op::Ternary(TernaryOp::SmoothStep);
+                out.extend(one(name, language, op, &[ty; 3], ty));
+                continue;
+            }
+            for op in TERNARY {
+                let name = format!("{tag} {op:?} {ty}");
+                if op == TernaryOp::Lop3 {
+                    continue;
+                }
+                let count = if op == TernaryOp::BitInsert { 4 } else { 3 };
+                out.extend(one(name, language, Op::Ternary(op), &vec![ty; count], ty));
+            }
+            for condition in INT_CONDITIONS {
+                let name = format!("{tag} {condition:?} {ty}");
+                out.extend(one(
+                    name,
+                    language,
+                    Op::IntCompare(condition),
+                    &[ty; 2],
+                    Type::Bool,
+                ));
+            }
+            for condition in FLOAT_CONDITIONS {
+                let name = format!("{tag} {condition:?} {ty}");
+                out.extend(one(
+                    name,
+                    language,
+                    Op::FloatCompare(condition),
+                    &[ty; 2],
+                    Type::Bool,
+                ));
+            }
+            let name = format!("{tag} Select {ty}");
+            out.extend(one(name, language, Op::Select, &[Type::Bool, ty, ty], ty));
+            for kind in CONVERT {
+                for to in types() {
+                    let name = format!("{tag} {kind:?} {ty} to {to}");
+                    out.extend(one(name, language, Op::Convert(kind), &[ty], to));
+                }
+            }
+        }
+    }
+    for table in [0x96, 0xe8, 0x1b, 0x40] {
+        out.extend(lop3(table));
+    }
+    parameters(&mut out);
+    across(&mut out);
+    atomics(&mut out);
+    out
+}
+
+fn lop3(table: i64) -> Option<Operation> {
+    let types = [Type::I32; 3];
+    let mut frame = open(Language::Cuda, &types);
+    let mut operands = frame.operands.clone();
+    operands.push(frame.b.int(Type::I32, table));
+    let value = frame
+        .b
+        .value(Op::Ternary(TernaryOp::Lop3), &operands, Type::I32);
+    frame.store(value, 0, 0);
+    Some(Operation {
+        name: format!("cuda Lop3 {table:#x}"),
+        module: frame.finish()?,
+        launch: launch(&rows(&types), 1),
+    })
+}
+
+/// Who takes part.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Part {
+    All,
+    AllWithMask,
+    OddWithMask,
+    Odd,
+}
+
+fn across(out: &mut Vec<Operation>) {
+    use WarpKind::*;
+    let mut kinds = vec![
+        (ShuffleIndex, 32),
+        (ShuffleIndex, 8),
+        (ShuffleUp, 32),
+        (ShuffleUp, 4),
+        (ShuffleDown, 32),
+        (ShuffleDown, 16),
+        (ShuffleXor, 32),
+        (ShuffleXor, 8),
+        (VoteAll, 0),
+        (VoteAny, 0),
+        (VoteUniform, 0),
+        (Ballot, 0),
+        (AllEqual, 0),
+        (MatchAny, 0),
+        (MatchAll, 0),
+        (ReadFirstLane, 0),
+        (ReadLaneAt, 3),
+        (CountBits, 0),
+        (PrefixCountBits, 0),
+        (ActiveMask, 0),
+        (IsFirstLane, 0),
+        (QuadReadAcrossX, 0),
+        (QuadReadAcrossY, 0),
+        (QuadReadAcrossDiagonal, 0),
+        (QuadReadLaneAt, 1),
+        (QuadAny, 0),
+        (QuadAll, 0),
+    ];
+    for reduce in REDUCES {
+        kinds.extend([
+            (Reduce(reduce), 0),
+            (PrefixExclusive(reduce), 0),
+            (PrefixInclusive(reduce), 0),
+        ]);
+    }
+    for (kind, number) in kinds {
+        for ty in [
+            Type::Bool,
+            Type::I32,
+            Type::I64,
+            Type::F32,
+            Type::F64,
+            Type::F16,
+            Type::I16,
+        ] {
+            for part in [Part::All, Part::AllWithMask, Part::OddWithMask, Part::Odd] {
+                out.extend(across_lanes(kind, number, ty, part));
+            }
+        }
+    }
+}
+
+fn across_lanes(kind: WarpKind, number: i64, ty: Type, part: Part) -> Option<Operation> {
+    use WarpKind::*;
+    let mut frame = open(Language::Cuda, &[ty]);
+    let value = frame.operands[0];
+    let only_odd = matches!(part, Part::Odd | Part::OddWithMask);
+    let tid = frame.b.special(Special::ThreadId(0), Type::I32);
+    let end = frame.b.create_block();
+    if only_odd {
+        let one = frame.b.int(Type::I32, 1);
+        let low = frame.b.binary(BinaryOp::And, Wrap::MAY, tid, one);
+        let odd = frame.b.convert(Convert::ToBool, low, Type::Bool);
+        let inside = frame.b.create_block();
+        frame.b.branch(odd, inside, end, BranchKind::If);
+        frame.b.switch_to(inside);
+    }
+    let mut args = Vec::new();
+    match kind {
+        ShuffleIndex | ShuffleUp | ShuffleDown | ShuffleXor => {
+            let lane = match (kind, only_odd) {
+                // A lane of those that are there, another one for each.
+                (ShuffleIndex, _) => {
+                    let k = frame.b.int(Type::I32, 6);
+                    let by = frame.b.binary(BinaryOp::Mul, Wrap::MAY, tid, k);
+                    let one = frame.b.int(Type::I32, 1);
+                    frame.b.binary(BinaryOp::Add, Wrap::MAY, by, one)
+                }
+                (_, true) => frame.b.int(Type::I32, 2),
+                _ => frame.b.int(Type::I32, 3),
+            };
+            let width = frame.b.int(Type::I32, number);
+            args.extend([value, lane, width]);
+        }
+        ReadLaneAt | QuadReadLaneAt => {
+            let lane = frame.b.int(Type::I32, number);
+            args.extend([value, lane]);
+        }
+        ActiveMask | IsFirstLane => {
+            if ty != Type::I32 {
+                return None;
+            }
+        }
+        _ => args.push(value),
+    }
+    let mask = matches!(part, Part::AllWithMask | Part::OddWithMask);
+    if mask {
+        let lanes = if only_odd { 0xaaaa_aaaa_u32 as i32 } else { -1 };
+        args.push(frame.b.int(Type::I32, i64::from(lanes)));
+    }
+    let results: Vec<Type> = match kind {
+        VoteAll | VoteAny | VoteUniform | AllEqual | IsFirstLane | QuadAny | QuadAll => {
+            vec![Type::Bool]
+        }
+        Ballot | MatchAny | CountBits | PrefixCountBits | ActiveMask => vec![Type::I32],
+        MatchAll => vec![Type::I32, Type::Bool],
+        ShuffleIndex | ShuffleUp | ShuffleDown | ShuffleXor if ty != Type::F16 => {
+            vec![ty, Type::Bool]
+        }
+        _ => vec![ty],
+    };
+    let inst = frame
+        .b
+        .inst(Op::Warp(WarpOp { kind, mask }), &args, &results);
+    let values = frame.b.results(inst).to_vec();
+    let rows: Vec<Vec<u64>> = numbers(ty, 128)
+        .into_iter()
+        .cycle()
+        .take(128)
+        // Equal neighbours now and then, so that matches are found; no NaN, whose sums depend on nothing.
+        .enumerate()
+        .map(|(at, bits)| match ty {
+            Type::Bool => vec![u64::from(at % 5 != 2 || at > 64)],
+            ty if ty.is_float() => {
+                vec![interp::scalar::from_f64(
+                    ty,
+                    [1.0, -2.5, 0.5, 3.0, 3.0, -0.0][at % 6] * (1 + at / 40) as f64,
+                )]
+            }
+            _ if at % 3 == 0 => vec![7],
+            _ => vec![bits],
+        })
+        .collect();
+    for (at, value) in values.iter().enumerate() {
+        frame.store(*value, at as i64, rows.len() as i64);
+    }
+    frame.b.jump(end);
+    frame.b.switch_to(end);
+    Some(Operation {
+        name: format!("warp {kind:?} {number} {ty} {part:?}"),
+        module: frame.finish()?,
+        launch: launch(&rows, results.len()),
+    })
+}
+
+fn atomics(out: &mut Vec<Operation>) {
+    for op in ATOMICS {
+        for ty in [Type::I32, Type::I64, Type::F32, Type::F64] {
+            for space in [Space::Global, Space::Shared] {
+                for contended in [false, true] {
+                    out.extend(atomic(op, ty, space, contended));
+                }
+            }
+        }
+    }
+}
+
+/// Each lane on a word of its own, with the old value; or all lanes on one, without.
+fn atomic(op: AtomicOp, ty: Type, space: Space, contended: bool) -> Option<Operation> {
+    let exchanges = op == AtomicOp::CompareExchange;
+    if contended && (exchanges || op == AtomicOp::Exchange) {
+        return None;
+    }
+    let types = if exchanges { vec![ty; 3] } else { vec![ty; 2] };
+    let mut frame = open(Language::Cuda, &types);
+    let operands = frame.operands.clone();
+    let symbol = frame.b.symbol(SymbolData {
+        name: "words".into(),
+        space,
+        kind: SymbolKind::Memory,
+        size: Some(8 * 2048),
+        align: 16,
+        read_only: false,
+        initial: None,
+        resource_array: None,
+        definition: Default::default(),
+    });
+    let base = frame.b.symbol_address(symbol);
+    let access = MemoryAccess::in_space(space);
+    let address = if contended {
+        base
+    } else {
+        frame.b.ptr_add(base, frame.offset)
+    };
+    if !contended || space == Space::Shared {
+        let zero = frame.b.constant(ty, 0);
+        let first = if contended { zero } else { operands[0] };
+        if contended {
+            // One lane writes it first.
+            let tid = frame.b.special(Special::ThreadId(0), Type::I32);
+            let none = frame.b.int(Type::I32, 0);
+            let leads = frame.b.int_compare(IntCondition::Equal, tid, none);
+            let guard = Guard {
+                value: leads,
+                negated: false,
+            };
+            frame
+                .b
+                .guarded(Op::Store(access), &[address, first], &[], Some(guard));
+            frame.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+        } else {
+            frame.b.store(access, address, &[first]);
+        }
+    }
+    let mut args = vec![address];
+    args.extend(&operands[1..]);
+    if !contended {
+        let inst = frame.b.inst(Op::Atomic(op, access), &args, &[ty]);
+        let old = frame.b.results(inst)[0];
+        frame.store(old, 0, 0);
+    } else {
+        frame.b.inst(Op::Atomic(op, access), &args, &[]);
+    }
+    if space == Space::Shared || !contended {
+        frame.b.inst(Op::Barrier(Barrier::Workgroup), &[], &[]);
+        let now = frame.b.load(access, address, ty);
+        frame.store(now, i64::from(!contended), 128);
+    }
+    let pool = numbers(ty, 60);
+    let mut random = Random::new(0xa70 ^ u64::from(contended));
+    let rows: Vec<Vec<u64>> = (0..128)
+        .map(|_| {
+            let mut row: Vec<u64> = types.iter().map(|_| *random.pick(&pool)).collect();
+            if exchanges && random.percent(50) {
+                row[1] = row[0];
+            }
+            // The order of additions would show.
+            if contended && ty.is_float() {
+                row[1] = interp::scalar::from_f64(ty, f64::from(random.below(64)) * 0.5);
+            }
+            row
+        })
+        .collect();
+    Some(Operation {
+        name: format!(
+            "atomic {op:?} {ty} {space:?}{}",
+            if contended { " one word" } else { "" }
+        ),
+        module: frame.finish()?,
+        launch: launch(&rows, 2),
+    })
+}
