@@ -191,6 +191,34 @@ fn error_reason(error: &interp::Error) -> &'static str {
     }
 }
 
+/// What a launch leaves, or the reason why it tells nothing about hardware; `open`: though the IR leaves results open.
+pub(crate) fn executed<'m>(
+    module: &'m Module,
+    launch: &Launch,
+    open: bool,
+) -> Result<(interp::Outcome, Watch<'m>), &'static str> {
+    let mut watch = Watch::new(module);
+    let outcome = interp::run_with(module, launch, &mut watch, &());
+    if let Some(error) = &outcome.error {
+        return Err(error_reason(error));
+    }
+    if let Some(event) = outcome.events.first() {
+        return Err(event_reason(&event.kind));
+    }
+    if let Some(reason) = watch.reasons.first()
+        && !open
+    {
+        return Err(reason);
+    }
+    for other in variants(module, launch) {
+        let again = interp::run(module, &other);
+        if again.error.is_some() || !again.events.is_empty() || !outcome.same_effects(&again) {
+            return Err("depends on order or on what nobody wrote");
+        }
+    }
+    Ok((outcome, watch))
+}
+
 /// Makes a case, or says why there is none.
 pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static str> {
     let Draft {
@@ -214,25 +242,7 @@ pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static s
         return Err("textures");
     }
     settle(module, &mut launch);
-    let mut watch = Watch::new(module);
-    let outcome = interp::run_with(module, &launch, &mut watch, &());
-    if let Some(error) = &outcome.error {
-        return Err(error_reason(error));
-    }
-    if let Some(event) = outcome.events.first() {
-        return Err(event_reason(&event.kind));
-    }
-    if let Some(reason) = watch.reasons.first()
-        && source != UNSPECIFIED
-    {
-        return Err(reason);
-    }
-    for other in variants(module, &launch) {
-        let again = interp::run(module, &other);
-        if again.error.is_some() || !again.events.is_empty() || !outcome.same_effects(&again) {
-            return Err("depends on order or on what nobody wrote");
-        }
-    }
+    let (outcome, watch) = executed(module, &launch, source == UNSPECIFIED)?;
     let mut buffers: Vec<Json> = Vec::new();
     let bytes_before = |number: usize, after: &BufferAfter| match launch.buffers.get(number) {
         Some(buffer) => buffer.bytes.clone(),

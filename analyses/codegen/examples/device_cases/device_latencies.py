@@ -4,7 +4,8 @@ times kernels before and after versions on zero beside the share of zero warps f
 
     python3 device_latencies.py CASES OUT [--skip-versions] [--ptxas PTXAS --nvdisasm NVDISASM]
 
-CASES has `machine.json` and `versions.json` of the Rust example beside this file; OUT gets `latencies.json`. With `--ptxas`
+CASES has `machine.json` and `versions.json` of the Rust example beside this file; OUT gets `latencies.json` and
+`versions.json`. With `--ptxas`
 nothing is run: every kernel is assembled, and the machine instructions of one step are counted and shown.
 
 *Latency*: a chain of dependent steps in one warp between two reads of `%clock64`, the least of several runs; chains of 64
@@ -18,6 +19,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 HEADER = ".version 7.8\n.target sm_90\n.address_size 64\n"
@@ -327,7 +329,7 @@ class Device:
             cycles = int(rows[:, 1].max() - rows[:, 0].min())
             best = min(best or cycles, cycles)
         self.driver.unload(module)
-        return 1024 * CHAINS * UNROLLED * ROUNDS * bench.results / best
+        return 1024 * CHAINS * UNROLLED * ROUNDS * bench.results * (2 if "x2" in bench.name else 1) / best
 
     def ring(self, stride, count):
         """A closed walk over places that far apart, in random order; its memory and first address."""
@@ -451,13 +453,14 @@ def measure(table):
             line(name, device.chase(load, stride, count, warm, emptied), value(key), None, None)
         except Exception as failure:
             print(f"{name:<46} {failure}")
-    for name, work, key in [("ld.const, chased", device.constant, "latency.constant"), ("ld.local, chased", device.local, "latency.l1")]:
+    for warps in (1, 2, 4, 8, 16, 32):
+        line(f"bar.sync of {warps} warps", device.barrier(warps), value("latency.barrier"), None, None)
+    # Last, since a wrong address would end everything.
+    for name, work, key in [("ld.local, chased", device.local, "latency.l1"), ("ld.const, chased", device.constant, "latency.constant")]:
         try:
             line(name, work(), value(key), None, None)
         except Exception as failure:
             print(f"{name:<46} {failure} {getattr(failure, 'log', '')[:200]}")
-    for warps in (1, 2, 4, 8, 16, 32):
-        line(f"bar.sync of {warps} warps", device.barrier(warps), value("latency.barrier"), None, None)
     print("latency: cycles a result of the chain; results/clk: of a multiprocessor; 1/table: 128 over the table's instructions")
     return rows
 
@@ -595,6 +598,7 @@ def main():
     parser.add_argument("cases")
     parser.add_argument("out")
     parser.add_argument("--skip-versions", action="store_true")
+    parser.add_argument("--part", choices=["latencies", "versions"], help="one part, in this process")
     parser.add_argument("--ptxas")
     parser.add_argument("--nvdisasm")
     arguments = parser.parse_args()
@@ -606,11 +610,15 @@ def main():
         assembled(arguments, versions)
         return
     os.makedirs(arguments.out, exist_ok=True)
-    report = {"latencies": measure(table)}
-    if not arguments.skip_versions:
-        report["versions"] = time_versions(versions)
-    with open(os.path.join(arguments.out, "latencies.json"), "w") as file:
-        json.dump(report, file, indent=1)
+    if arguments.part is None:
+        # Each part in a process of its own: a fault in one takes nothing from the other.
+        parts = ["latencies"] + ([] if arguments.skip_versions else ["versions"])
+        for part in parts:
+            subprocess.run([sys.executable, os.path.abspath(__file__), arguments.cases, arguments.out, "--part", part], check=False)
+        return
+    rows = measure(table) if arguments.part == "latencies" else time_versions(versions)
+    with open(os.path.join(arguments.out, f"{arguments.part}.json"), "w") as file:
+        json.dump(rows, file, indent=1)
 
 
 if __name__ == "__main__":

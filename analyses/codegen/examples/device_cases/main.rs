@@ -14,6 +14,7 @@ mod case;
 mod flat;
 #[path = "../../tests/versioned_source/generate.rs"]
 mod generate;
+mod lanes;
 mod operations;
 #[path = "../../tests/support/ptxas.rs"]
 mod ptxas;

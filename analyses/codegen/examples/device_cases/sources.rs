@@ -1,7 +1,7 @@
 //! Where cases come from: operations one by one, random IR, random PTX text, random CUDA and HLSL, their versions on
 //! zero, the constructs of `analyses/ir/tests/languages`, and fixtures.
 
-use crate::case::Draft;
+use crate::case::{Draft, executed};
 use crate::flat::Flat;
 use crate::generate::{INPUTS, Language, OUTPUTS, kernel};
 use crate::operations;
@@ -242,6 +242,11 @@ fn random_text(sink: &mut Sink, programs: u64, seed: u64) {
             sink.left_out(plain, "no kernel");
             continue;
         };
+        let launch = text_launch(&source, number);
+        if let Err(reason) = executed(&module, &launch, false) {
+            sink.left_out(plain, reason);
+            continue;
+        }
         // Of what is written at random, not all is PTX.
         if let Some(tool) = &assembler
             && ptxas::judge(tool, &format!("sm_{SM}"), &text).is_err()
@@ -249,7 +254,6 @@ fn random_text(sink: &mut Sink, programs: u64, seed: u64) {
             sink.left_out(plain, "refused by the assembler");
             continue;
         }
-        let launch = text_launch(&source, number);
         let kept = sink.add(Draft {
             name: format!("text {number}"),
             source: plain,
