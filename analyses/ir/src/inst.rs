@@ -704,10 +704,13 @@ pub enum Special {
     BlockId(u8),
     GridDim(u8),
     LaneId,
+    /// Number of the warp in the workgroup: that of the linear thread index over the warp's size.
     WarpId,
     WarpSize,
     /// Number of warps in the workgroup.
     WarpCount,
+    /// `%warpid`: the warp's place on its multiprocessor, which may change between two reads.
+    WarpSlot,
     LaneMaskEq,
     LaneMaskLt,
     LaneMaskLe,

@@ -298,7 +298,7 @@ fn row(engine: &Engine<'_>, block: Block, data: &InstData, least: Level) -> Leve
         Op::Const(_) | Op::SymbolAddress(_) | Op::Parameter(_) => DISPATCH,
         Op::Undef if engine.language_defines_undefined() => DIVERGENT,
         Op::Undef => DISPATCH,
-        Op::Special(special @ (Special::Clock | Special::SmId)) => {
+        Op::Special(special @ (Special::Clock | Special::SmId | Special::WarpSlot)) => {
             engine.shape.level_of(*special).min(engine.apart_at(block))
         }
         Op::Special(special) => engine.shape.level_of(*special),

@@ -114,7 +114,7 @@ impl Shape {
             // Lanes of a warp need not read it together.
             | Special::Clock => DIVERGENT,
             Special::WarpId if one_warp => WORKGROUP,
-            Special::WarpId | Special::SmId => SUBGROUP,
+            Special::WarpId | Special::WarpSlot | Special::SmId => SUBGROUP,
             Special::BlockId(_) | Special::WarpCount | Special::OtherWorkgroup(_) => WORKGROUP,
             Special::BlockDim(_)
             | Special::GridDim(_)
@@ -174,6 +174,7 @@ impl Shape {
             Special::GridDim(a) => format!("nctaid.{}", axis(a)),
             Special::LaneId => "lane".into(),
             Special::WarpId => "warpid".into(),
+            Special::WarpSlot => "warpslot".into(),
             Special::WarpSize => "warpsize".into(),
             Special::WarpCount => "nwarp".into(),
             Special::MicroSimdTid => "Tid".into(),
@@ -201,12 +202,8 @@ impl Shape {
                 "the lane index"
             }
             .into(),
-            (_, Special::WarpId) => if language == Language::Ptx {
-                "%warpid"
-            } else {
-                "the warp index"
-            }
-            .into(),
+            (_, Special::WarpSlot) => "%warpid".into(),
+            (_, Special::WarpId) => "the warp index".into(),
             (_, Special::Clock) => "the clock".into(),
             (
                 _,

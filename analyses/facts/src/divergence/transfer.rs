@@ -26,7 +26,9 @@ pub(crate) fn repeatable(op: &Op) -> bool {
         | Op::PtrAdd
         | Op::Alloca { .. }
         | Op::ResourceElement { .. } => true,
-        Op::Special(special) => !matches!(special, Special::Clock | Special::SmId),
+        Op::Special(special) => {
+            !matches!(special, Special::Clock | Special::SmId | Special::WarpSlot)
+        }
         Op::Load(access) => access.read_only && !access.volatile,
         Op::CallUnknown { pure, .. } => *pure,
         _ => false,
@@ -141,7 +143,7 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
             None if engine.options.favourable => DISPATCH,
             None => DIVERGENT,
         },
-        Op::Special(special @ (Special::Clock | Special::SmId)) => {
+        Op::Special(special @ (Special::Clock | Special::SmId | Special::WarpSlot)) => {
             engine.shape.level_of(*special).min(engine.apart_at(block))
         }
         Op::Special(special) => engine.shape.level_of(*special),

@@ -328,7 +328,7 @@ pub(super) fn special(terms: &mut Terms, threads: &Threads, special: Special) ->
             )),
             _ => term(terms),
         },
-        Special::Clock | Special::SmId | Special::MicroSimdTid => Row::NOTHING,
+        Special::Clock | Special::SmId | Special::WarpSlot | Special::MicroSimdTid => Row::NOTHING,
         _ => term(terms),
     }
 }

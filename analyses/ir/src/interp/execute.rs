@@ -474,6 +474,10 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 Special::WarpId => u64::from(warp.number),
                 Special::WarpSize => width,
                 Special::WarpCount => block.div_ceil(width),
+                // Another place for each warp of a group, in no order that the group knows.
+                Special::WarpSlot => {
+                    (u64::from(warp.number) * 5 + hash(&[seed, group.index, 5])) % 64
+                }
                 Special::LaneMaskEq => bit,
                 Special::LaneMaskLt => bit - 1,
                 Special::LaneMaskLe => bit | (bit - 1),

@@ -2,7 +2,7 @@ use super::emit;
 use ir::interp::{BufferAfter, Launch, Outcome, run};
 use ir::random::{Flavour, Program, Shape, program};
 use ir::verify::verify_module;
-use ir::{Function, Module, Op};
+use ir::{Function, FunctionKind, Language, MemoryAccess, Module, Op, Space, Special, Type};
 use std::collections::BTreeMap;
 
 /// What is printed, read back.
@@ -221,4 +221,41 @@ fn symbolic_numbers_are_parameters_of_the_entry() {
         }
     }
     assert!(seen > 0, "no program reads a number that is not known");
+}
+
+#[test]
+fn the_number_of_a_warp_comes_from_its_threads() {
+    // `%warpid` and `%nwarpid` are the multiprocessor's affair.
+    let mut b = ir::builder::FunctionBuilder::new("kernel", FunctionKind::Kernel, Language::Cuda);
+    let out = b.parameter("out", "int*", &[Type::Ptr(Space::Global)])[0];
+    let access = MemoryAccess::in_space(Space::Global);
+    for (at, special) in [(0, Special::WarpId), (4, Special::WarpCount)] {
+        let value = b.special(special, Type::I32);
+        let place = b.int(Type::I64, at);
+        let place = b.ptr_add(out, place);
+        b.store(access, place, &[value]);
+    }
+    b.ret([]);
+    let module = Module {
+        functions: vec![b.finish()],
+    };
+    let text = emit(&module).expect("it has a form");
+    assert!(!text.contains("warpid"), "{text}");
+    let kernel = round_trip(&text);
+    let mut launch = Launch::new(1);
+    launch.block = [7, 3, 5];
+    launch.buffers = vec![ir::interp::Buffer::of_u32([0; 2])];
+    launch.parameters = vec![ir::interp::Argument::Pointer {
+        buffer: 0,
+        offset: 0,
+    }];
+    let printed = run(
+        &Module {
+            functions: vec![kernel],
+        },
+        &launch,
+    );
+    // The last warp's store is the last one.
+    assert_eq!(printed.buffers[0].bytes, [3, 0, 0, 0, 4, 0, 0, 0]);
+    assert_eq!(run(&module, &launch).buffers, printed.buffers);
 }

@@ -16,9 +16,14 @@ impl Emitter<'_> {
             Special::BlockId(a) => axis("%ctaid", a),
             Special::GridDim(a) => axis("%nctaid", a),
             Special::LaneId => "%laneid".into(),
-            Special::WarpId => "%warpid".into(),
+            Special::WarpSlot => "%warpid".into(),
             Special::WarpSize => "WARP_SZ".into(),
-            Special::WarpCount => "%nwarpid".into(),
+            Special::WarpId | Special::WarpCount => {
+                let word = self.fresh(Class::Word);
+                self.warp_number(word, special == Special::WarpCount);
+                self.widen(result, word, false);
+                return Ok(());
+            }
             Special::LaneMaskEq => "%lanemask_eq".into(),
             Special::LaneMaskLt => "%lanemask_lt".into(),
             Special::LaneMaskLe => "%lanemask_le".into(),
@@ -44,6 +49,39 @@ impl Emitter<'_> {
         self.plain(format_args!("mov.u32 {word}, {name}"));
         self.widen(result, word, false);
         Ok(())
+    }
+
+    /// The number of the warp in its block, or of the block's warps, from `%tid` and `%ntid`: `%warpid` is the place on
+    /// the multiprocessor and may change, `%nwarpid` the machine's most (PTX ISA, special registers).
+    fn warp_number(&mut self, to: Register, count: bool) {
+        let block = self.function.launch.block;
+        let of = if count { "%ntid" } else { "%tid" };
+        self.plain(format_args!("mov.u32 {to}, {of}.x"));
+        // A row of one thread adds nothing to the index, and nothing to the count.
+        if block[1..] != [Some(1), Some(1)] {
+            let [a, b] = [(); 2].map(|()| self.fresh(Class::Word));
+            if count {
+                self.plain(format_args!("mov.u32 {a}, %ntid.y"));
+                self.plain(format_args!("mov.u32 {b}, %ntid.z"));
+                self.plain(format_args!("mul.lo.s32 {to}, {to}, {a}"));
+                self.plain(format_args!("mul.lo.s32 {to}, {to}, {b}"));
+            } else {
+                let [y, z] = [(); 2].map(|()| self.fresh(Class::Word));
+                self.plain(format_args!("mov.u32 {a}, %ntid.y"));
+                self.plain(format_args!("mov.u32 {b}, %ntid.x"));
+                self.plain(format_args!("mov.u32 {y}, %tid.y"));
+                self.plain(format_args!("mov.u32 {z}, %tid.z"));
+                self.plain(format_args!("mad.lo.s32 {y}, {z}, {a}, {y}"));
+                self.plain(format_args!("mad.lo.s32 {to}, {y}, {b}, {to}"));
+            }
+        }
+        let size = self.fresh(Class::Word);
+        self.plain(format_args!("mov.u32 {size}, WARP_SZ"));
+        if count {
+            self.plain(format_args!("add.s32 {to}, {to}, {size}"));
+            self.plain(format_args!("sub.s32 {to}, {to}, 1"));
+        }
+        self.plain(format_args!("div.u32 {to}, {to}, {size}"));
     }
 
     pub(super) fn barrier(&mut self, data: &InstData, barrier: Barrier) -> Result<(), Refusal> {

@@ -458,8 +458,10 @@ fn builtin_of(name: &str, axis: u8) -> Option<(Option<Special>, Type)> {
         "%ctaid" => vector(Special::BlockId),
         "%nctaid" => vector(Special::GridDim),
         "%laneid" => scalar(Special::LaneId, Type::I32),
-        "%warpid" => scalar(Special::WarpId, Type::I32),
-        "%nwarpid" => scalar(Special::WarpCount, Type::I32),
+        // Not the number of the warp in its block, and the machine's limit, not the block's warps (PTX ISA, special
+        // registers).
+        "%warpid" => scalar(Special::WarpSlot, Type::I32),
+        "%nwarpid" => dispatch(16, Type::I32),
         "WARP_SZ" => scalar(Special::WarpSize, Type::I32),
         "%lanemask_eq" => scalar(Special::LaneMaskEq, Type::I32),
         "%lanemask_lt" => scalar(Special::LaneMaskLt, Type::I32),
