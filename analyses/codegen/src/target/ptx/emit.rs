@@ -567,12 +567,13 @@ pub(super) fn returned(types: &[Type], name: &str) -> String {
 }
 
 /// The declaration of a parameter of a function: narrow integers take 32 bits, 16-bit floats their two bytes (PTX
-/// Writer's Guide to Interoperability, parameters).
+/// Writer's Guide to Interoperability, parameters). All are untyped, as NVIDIA's compilers have them: the linker compares
+/// the types, and a function of another module would not be found by `.f32` or `.u64`.
 pub(super) fn passed(ty: Type, name: &str) -> String {
     match ty {
         Type::F16 | Type::BF16 => format!(".param .align 2 .b8 {name}[2]"),
-        Type::Bool | Type::I8 | Type::I16 => format!(".param .b32 {name}"),
-        ty => format!(".param .{} {name}", parameter_type(ty)),
+        _ if ty.bits() == 64 => format!(".param .b64 {name}"),
+        _ => format!(".param .b32 {name}"),
     }
 }
 

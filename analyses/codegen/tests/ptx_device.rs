@@ -1,0 +1,60 @@
+//! PTX as a device and its linker take it: types of external functions, strings with their text, fields of bits,
+//! constants. Each was wrong once, and an H200 said so.
+
+use ir::builder::FunctionBuilder;
+use ir::lower::c_family::{LowerOptions, lower_unit};
+use ir::*;
+use lockstep_codegen::target::ptx::emit;
+use std::sync::Arc;
+use syntax::c_family::{Dialect, parse_text};
+
+fn lowered(text: &str) -> Module {
+    let items: Vec<Arc<_>> = parse_text(text, Dialect::Cuda)
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    let all = lower_unit(&items, &LowerOptions::new(Language::Cuda));
+    let mut kernels = all
+        .into_iter()
+        .map(|(_, lowered)| lowered.module)
+        .filter(|module| module.functions[0].kind == FunctionKind::Kernel);
+    kernels.next().expect("a kernel")
+}
+
+fn printed(text: &str) -> String {
+    emit(&lowered(text)).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+/// A kernel that stores one operation of its parameters.
+fn of_operation(op: Op, operands: &[Type], result: Type) -> String {
+    let mut b = FunctionBuilder::new("k", FunctionKind::Kernel, Language::Hlsl);
+    let out = b.parameter("out", "void*", &[Type::Ptr(Space::Global)])[0];
+    let args: Vec<Value> = (0..)
+        .zip(operands)
+        .map(|(n, &ty)| b.parameter(format!("p{n}"), "?", &[ty])[0])
+        .collect();
+    let value = b.value(op, &args, result);
+    b.store(MemoryAccess::in_space(Space::Global), out, &[value]);
+    b.ret([]);
+    let module = Module {
+        functions: vec![b.finish()],
+    };
+    emit(&module).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
+#[test]
+fn functions_of_other_modules_have_untyped_parameters() {
+    // `nvlink` says "Prototype doesn't match" of `.f32` where nvcc's object has `.b32`.
+    let text = printed(
+        "__device__ long long other(float* p, long long n, double d, short s);\n\
+         __global__ void k(float* o, double* d) { o[0] = asinf(o[1]); d[0] = asin(d[1]); o[2] = other(o, 5, d[2], 3); }",
+    );
+    for declaration in [
+        ".extern .func (.param .b32 ret) __nv_asinf (.param .b32 arg0);",
+        ".extern .func (.param .b64 ret) __nv_asin (.param .b64 arg0);",
+        ".extern .func (.param .b64 ret) other (.param .b64 arg0, .param .b64 arg1, .param .b64 arg2, .param .b32 arg3);",
+    ] {
+        assert!(text.contains(declaration), "{declaration} in\n{text}");
+    }
+    assert!(!text.contains(".param .f32 returned"), "{text}");
+}
