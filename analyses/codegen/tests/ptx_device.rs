@@ -58,3 +58,14 @@ fn functions_of_other_modules_have_untyped_parameters() {
     }
     assert!(!text.contains(".param .f32 returned"), "{text}");
 }
+
+#[test]
+fn positions_of_fields_are_bytes() {
+    let extract = Op::Ternary(TernaryOp::BitExtractUnsigned);
+    let insert = Op::Ternary(TernaryOp::BitInsert);
+    for (op, name, count) in [(extract, "bfe.u64", 3), (insert, "bfi.b64", 4)] {
+        let text = of_operation(op, &vec![Type::I64; count], Type::I64);
+        assert!(text.contains(name), "{text}");
+        assert_eq!(text.matches("and.b32").count(), 2, "{text}");
+    }
+}

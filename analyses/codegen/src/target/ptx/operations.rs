@@ -144,6 +144,17 @@ impl Emitter<'_> {
         self.plain(format_args!("cvt.u32.u64 {to}, {from}"));
         to
     }
+    /// The position or length of a field of bits: its low byte counts (PTX ISA, bfe). The machine takes the whole word
+    /// with fields of 64 bits all the same, so the byte is cut out here.
+    fn bit_number(&mut self, value: Value) -> SmolStr {
+        if let Some(known) = self.function.int_constant(value) {
+            return smol_str::format_smolstr!("{}", known & 0xff);
+        }
+        let from = self.low_word(value);
+        let to = self.fresh(Class::Word);
+        self.plain(format_args!("and.b32 {to}, {from}, 255"));
+        smol_str::format_smolstr!("{to}")
+    }
     /// Writes a 32-bit unsigned number into an integer of any width.
     pub(super) fn widen(&mut self, result: Value, word: Register, signed: bool) {
         let to = self.register(result);
@@ -461,7 +472,7 @@ impl Emitter<'_> {
                 } else {
                     self.zero_extended(args[0])
                 };
-                let (position, length) = (self.low_word(args[1]), self.low_word(args[2]));
+                let (position, length) = (self.bit_number(args[1]), self.bit_number(args[2]));
                 let sign = if signed { 's' } else { 'u' };
                 self.plain(format_args!(
                     "bfe.{sign}{bits} {to}, {x}, {position}, {length}"
@@ -470,7 +481,7 @@ impl Emitter<'_> {
             }
             TernaryOp::BitInsert => {
                 let (field, base) = (self.register(args[0]), self.register(args[1]));
-                let (position, length) = (self.low_word(args[2]), self.low_word(args[3]));
+                let (position, length) = (self.bit_number(args[2]), self.bit_number(args[3]));
                 self.plain(format_args!(
                     "bfi.b{bits} {to}, {field}, {base}, {position}, {length}"
                 ));
