@@ -69,3 +69,14 @@ fn positions_of_fields_are_bytes() {
         assert_eq!(text.matches("and.b32").count(), 2, "{text}");
     }
 }
+
+#[test]
+fn constants_of_angles_are_rounded_once() {
+    for (op, constant) in [
+        (UnaryOp::Degrees, "0f42652EE1"),
+        (UnaryOp::Radians, "0f3C8EFA35"),
+    ] {
+        let text = of_operation(Op::Unary(op), &[Type::F32], Type::F32);
+        assert!(text.contains(constant), "{text}");
+    }
+}

@@ -266,8 +266,9 @@ fn unary_f64(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Fract => x - x.floor(),
         UnaryOp::Saturate if x > 0.0 => x.min(1.0),
         UnaryOp::FloatSign => f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)),
-        UnaryOp::Degrees => x.to_degrees(),
-        UnaryOp::Radians => x.to_radians(),
+        // Shader compilers multiply by the constant as an f32; the product of two is exact here.
+        UnaryOp::Degrees => x * f64::from((180.0 / std::f64::consts::PI) as f32),
+        UnaryOp::Radians => x * f64::from((std::f64::consts::PI / 180.0) as f32),
         _ => 0.0,
     }
 }

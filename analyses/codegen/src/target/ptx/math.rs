@@ -110,11 +110,13 @@ impl Emitter<'_> {
         match op {
             UnaryOp::Degrees | UnaryOp::Radians => {
                 let by = if op == UnaryOp::Degrees {
-                    180.0 / std::f32::consts::PI
+                    180.0 / std::f64::consts::PI
                 } else {
-                    std::f32::consts::PI / 180.0
+                    std::f64::consts::PI / 180.0
                 };
-                self.plain(format_args!("mul.rn.f32 {to}, {from}, {}", number(by)));
+                // The quotient is rounded once: of two f32 it is the next number.
+                let by = number(by as f32);
+                self.plain(format_args!("mul.rn.f32 {to}, {from}, {by}"));
             }
             UnaryOp::Fract => {
                 let floor = self.fresh(Class::Float);
