@@ -60,6 +60,33 @@ fn functions_of_other_modules_have_untyped_parameters() {
 }
 
 #[test]
+fn strings_have_their_text() {
+    let text = printed(
+        "__device__ const char* first() { return \"ab\\n\"; }\n\
+         __device__ const char* second() { return \"c\"; }\n\
+         __global__ void k(int* o, int i) { o[0] = first()[i] + second()[i] + \"ab\\n\"[i]; }",
+    );
+    let defined = text.lines().filter(|line| line.contains(".b8 $string"));
+    let mut contents: Vec<&str> = defined
+        .map(|line| line.split_once('[').expect("a size").1)
+        .collect();
+    contents.sort_unstable();
+    assert_eq!(
+        contents,
+        ["2] = {99, 0};", "4] = {97, 98, 10, 0};"],
+        "{text}"
+    );
+    assert!(!text.contains(".extern"), "{text}");
+}
+
+#[test]
+fn a_wide_string_is_no_narrow_one() {
+    let module = lowered("__global__ void k(int* o, int i) { o[0] = L\"ab\"[i]; }");
+    let mut symbols = module.functions[0].symbols.values();
+    assert!(symbols.all(|symbol| symbol.initial.is_none()));
+}
+
+#[test]
 fn positions_of_fields_are_bytes() {
     let extract = Op::Ternary(TernaryOp::BitExtractUnsigned);
     let insert = Op::Ternary(TernaryOp::BitInsert);

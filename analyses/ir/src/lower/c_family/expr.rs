@@ -12,6 +12,7 @@ use crate::function::*;
 use crate::inst::{BinaryOp as Ir, *};
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use syntax::Span;
 use syntax::c_family::ast::{self, BinaryOp, Expr, ExprKind};
@@ -139,7 +140,7 @@ impl Context<'_> {
                 let bytes = super::c_initializers::string_bytes(text);
                 return Operand::Place(self.c_string(bytes));
             }
-            ExprKind::String(_) => self.string(),
+            ExprKind::String(text) => self.string(Some(text)),
             ExprKind::Nullptr => {
                 let null = self.builder.constant(Type::Ptr(Space::Generic), 0);
                 RValue::scalar(CType::pointer(CType::Void, Space::Generic), null)
@@ -285,16 +286,32 @@ impl Context<'_> {
         RValue::scalar(number.ty.clone(), value)
     }
 
-    pub(super) fn string(&mut self) -> RValue {
-        self.counter += 1;
+    /// The address of a string; `None` for one whose text is not known here. Equal strings of a module are one symbol.
+    pub(super) fn string(&mut self, text: Option<&str>) -> RValue {
+        let bytes = text.map(|text| {
+            let mut bytes = super::c_initializers::string_bytes(text);
+            bytes.push(0);
+            bytes
+        });
+        let name = match &bytes {
+            Some(bytes) => {
+                let mut hasher = rustc_hash::FxHasher::default();
+                bytes.hash(&mut hasher);
+                smol_str::format_smolstr!("$string_{:08x}", hasher.finish() as u32)
+            }
+            None => {
+                self.counter += 1;
+                smol_str::format_smolstr!("$string{}", self.counter)
+            }
+        };
         let symbol = self.builder.symbol(SymbolData {
-            name: smol_str::format_smolstr!("$string{}", self.counter),
+            name,
             space: Space::Constant,
             kind: SymbolKind::Memory,
-            size: None,
+            size: bytes.as_ref().map(|bytes| bytes.len() as u32),
             align: 1,
             read_only: true,
-            initial: None,
+            initial: bytes,
             resource_array: None,
             definition: Default::default(),
         });

@@ -88,7 +88,7 @@ impl Context<'_> {
             text.as_str(),
             "__FUNCTION__" | "__func__" | "__PRETTY_FUNCTION__" | "__FILE__"
         ) {
-            return Operand::Value(self.string());
+            return Operand::Value(self.string(None));
         }
         let full = joined(name);
         if let Some(value) = super::builtins::named_value(self, &full, ident.span) {

@@ -78,7 +78,7 @@ impl Parser<'_> {
             match self.peek() {
                 T::Str => {
                     let prefix = self.text().split('"').next().unwrap_or("");
-                    wide |= matches!(prefix, "L" | "u" | "U") && !self.dialect.has_templates();
+                    wide |= matches!(prefix, "L" | "u" | "U");
                     unescape_into(self.text(), &mut value);
                     self.bump();
                 }
