@@ -5,7 +5,8 @@
 //!
 //! Choices where the IR leaves the value open: a shift by the width or more gives 0, or the sign for an arithmetic
 //! right shift; division by zero gives all ones and the remainder the dividend; the most negative number divided by -1
-//! is itself. Conversions from float saturate, a NaN becomes 0. A NaN result of floating arithmetic is the canonical
+//! is itself. Conversions from float saturate; a NaN becomes 0, or the highest bit alone from f64 or to 64 bits, as PTX has
+//! it (PTX ISA, cvt). A NaN result of floating arithmetic is the canonical
 //! one of PTX (all ones below the sign; `0x7ff8...` for f64). Minimum and maximum prefer the operand that is a number
 //! and order -0 below +0. `f16` and `bf16` compute in wider precision and round once.
 
@@ -707,6 +708,13 @@ pub fn convert(kind: Convert, from: Type, to: Type, x: u64) -> u64 {
                 x
             },
         ),
+        Convert::FloatToSigned | Convert::FloatToUnsigned
+            if to.is_int()
+                && (from == Type::F64 || to == Type::I64)
+                && to_f64(from, x).is_nan() =>
+        {
+            canonical(to, 1 << (to.bits() - 1))
+        }
         Convert::FloatToSigned => {
             let number = to_f64(from, x);
             if to == Type::Bool {

@@ -128,7 +128,18 @@ fn conversions_saturate_and_extend() {
         (FloatToSigned, Type::F32, Type::I32, f(-2.9), MINUS(-2)),
         (FloatToSigned, Type::F32, Type::I32, f(3e9), 0x7fff_ffff),
         (FloatToSigned, Type::F32, Type::I8, f(-300.0), MINUS(-128)),
+        // Measured on sm_90, and as the PTX ISA has it under cvt.
         (FloatToSigned, Type::F32, Type::I32, f(f64::NAN), 0),
+        (FloatToSigned, Type::F32, Type::I64, f(f64::NAN), 1 << 63),
+        (FloatToUnsigned, Type::F32, Type::I64, f(f64::NAN), 1 << 63),
+        (FloatToSigned, Type::F64, Type::I8, d(f64::NAN), MINUS(-128)),
+        (
+            FloatToUnsigned,
+            Type::F64,
+            Type::I32,
+            d(f64::NAN),
+            MINUS(-0x8000_0000),
+        ),
         (FloatToUnsigned, Type::F32, Type::I32, f(-1.0), 0),
         (
             FloatToUnsigned,

@@ -450,7 +450,19 @@ impl Selector<'_> {
         let most = self.constant(if narrow { i64::MAX } else { -1 });
         put!(self, "mov", [whole] = [word]);
         put_if!(self, high, "mov", [whole] = [most]);
-        put_if!(self, nan, "mov", [whole] = [Reg::R0]);
+        let of_nan = match self.ty(value) {
+            Type::F64 => 1 << (ty.bits() - 1),
+            _ if ty == Type::I64 => i64::MIN,
+            _ => 0,
+        };
+        // Signed results are clamped to their type below.
+        let of_nan = if signed && of_nan != 0 {
+            i64::MIN
+        } else {
+            of_nan
+        };
+        let of_nan = self.constant(of_nan);
+        put_if!(self, nan, "mov", [whole] = [of_nan]);
         if !signed {
             put_if!(self, low, "mov", [whole] = [Reg::R0]);
         }
