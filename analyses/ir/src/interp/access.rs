@@ -10,7 +10,7 @@ use super::scalar::{self, canonical};
 use super::warp::Warp;
 use super::warp_ops::Row;
 use crate::entity::Inst;
-use crate::function::Function;
+use crate::function::{Function, Language};
 use crate::inst::*;
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
@@ -202,6 +202,11 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             let key = hash(&[self.launch.seed, self.steps]);
             order.sort_by_key(|&lane| mix(key, u64::from(lane)));
         }
+        // Additions in global memory take and leave zero for subnormal numbers, those in shared memory don't (PTX ISA,
+        // atom).
+        let flushes = op == AtomicOp::FloatAdd
+            && ty == Type::F32
+            && matches!(function.language, Language::Cuda | Language::Ptx);
         for lane in order {
             let at = lane as usize;
             let address = addresses[at];
@@ -215,7 +220,13 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             let found = match self.view(group, warp).bytes(address, request) {
                 Ok(bytes) => {
                     let old = canonical(ty, memory::load(bytes));
-                    memory::store(bytes, atomic_result(op, ty, old, first[at], second[at]));
+                    let new = if flushes && space_of(access.space, address) == Space::Global {
+                        let (x, y) = (flushed(old), flushed(first[at]));
+                        flushed(atomic_result(op, ty, x, y, 0))
+                    } else {
+                        atomic_result(op, ty, old, first[at], second[at])
+                    };
+                    memory::store(bytes, new);
                     old_row[at] = old;
                     Ok(())
                 }
@@ -305,6 +316,14 @@ fn alignment(types: &[Type], access: MemoryAccess) -> u32 {
         1
     } else {
         types.first().map_or(1, |ty| ty.bytes())
+    }
+}
+
+/// An f32 with zero for a subnormal number.
+fn flushed(bits: u64) -> u64 {
+    match bits & 0x7f80_0000 {
+        0 => bits & 0x8000_0000,
+        _ => bits,
     }
 }
 

@@ -275,6 +275,48 @@ fn atomics_go_by_ascending_lane_and_keep_their_sums() {
 }
 
 #[test]
+fn additions_in_global_memory_flush_subnormal_numbers() {
+    const LEAST: u64 = 0x0080_0000;
+    const BELOW: u64 = 0x007f_ffff;
+    let word = |language, shared| {
+        let mut b = FunctionBuilder::new("k", FunctionKind::Kernel, language);
+        let p = b.parameter("p", "float*", &[Type::Ptr(Space::Global)])[0];
+        let access = MemoryAccess::in_space(if shared { Space::Shared } else { Space::Global });
+        let place = if shared {
+            let symbol = b.symbol(SymbolData {
+                name: "sum".into(),
+                space: Space::Shared,
+                kind: SymbolKind::Memory,
+                size: Some(4),
+                align: 4,
+                read_only: false,
+                initial: None,
+                resource_array: None,
+                definition: Default::default(),
+            });
+            b.symbol_address(symbol)
+        } else {
+            p
+        };
+        let (least, below) = (b.constant(Type::F32, LEAST), b.constant(Type::F32, BELOW));
+        b.store(access, place, &[least]);
+        b.inst(Op::Atomic(AtomicOp::FloatAdd, access), &[place, below], &[]);
+        let sum = b.load(access, place, Type::F32);
+        b.store(GLOBAL, p, &[sum]);
+        b.ret([]);
+        let mut launch = launch(4);
+        launch.block = [1, 1, 1];
+        let outcome = run(&module([b.finish()]), &launch);
+        assert_eq!(outcome.error, None);
+        u64::from(outcome.buffers[0].words()[0])
+    };
+    assert_eq!(word(Language::Cuda, false), LEAST);
+    assert_eq!(word(Language::Ptx, false), LEAST);
+    assert_eq!(word(Language::Cuda, true), LEAST + BELOW);
+    assert_eq!(word(Language::Hlsl, false), LEAST + BELOW);
+}
+
+#[test]
 fn symbols_have_their_contents_and_names() {
     let module = kernel(|b| {
         let symbol = b.symbol(SymbolData {
