@@ -16,6 +16,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) module: &'a Module,
     pub(crate) ptx: String,
     pub(crate) launch: Launch,
+    /// Relative and absolute, where it is not that of the source.
+    pub(crate) tolerance: Option<(f64, f64)>,
 }
 
 /// Bytes of all buffers, each content once.
@@ -99,8 +101,19 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The threads of a block that the entry allows.
+fn most_threads(ptx: &str) -> u32 {
+    let limit = ptx
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(".maxntid"));
+    limit.map_or(1024, |list| {
+        let sizes = list.split(',').map(|size| size.trim().parse::<u32>());
+        sizes.map(|size| size.unwrap_or(1)).product()
+    })
+}
+
 /// Registers whose value is the machine's own affair.
-const MACHINE: [&str; 7] = [
+const MACHINE: [&str; 9] = [
     "%smid",
     "%nsmid",
     "%clock",
@@ -108,6 +121,8 @@ const MACHINE: [&str; 7] = [
     "%gridid",
     "%pm",
     "%envreg",
+    "%warpid",
+    "%nwarpid",
 ];
 
 /// Binds every buffer resource and gives memory that is shared other contents, so that runs differ by nothing else.
@@ -227,6 +242,7 @@ pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static s
         module,
         ptx,
         mut launch,
+        tolerance,
     } = draft;
     if launch.warp_size != 32 {
         return Err("another warp size");
@@ -240,6 +256,9 @@ pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static s
         || ptx.contains("\tsuld")
     {
         return Err("textures");
+    }
+    if launch.block[2] > 64 || launch.block.iter().product::<u32>() > most_threads(&ptx) {
+        return Err("more threads than the device or the kernel takes");
     }
     settle(module, &mut launch);
     let (outcome, watch) = executed(module, &launch, source == UNSPECIFIED)?;
@@ -357,13 +376,13 @@ pub(crate) fn case(draft: Draft<'_>, blob: &mut Blob) -> Result<Json, &'static s
     flag(!externals.is_empty(), "library");
     flag(watch.not_a_number, "nan");
     flag(ptx.contains("activemask"), "activemask");
-    flag(ptx.contains("%warpid"), "warpid");
-    flag(ptx.contains("%nwarpid"), "nwarpid");
+    flag(watch.apart, "apart");
     let dynamic = ptx.contains(".extern .shared");
     Ok(json!({
         "name": name,
         "source": source,
         "flags": flags,
+        "tolerance": tolerance,
         // The driver has no device library: a stand-in beside the runner calls it.
         "ptx": ptx.replace("__nv_", "lk_"),
         "entry": entry,

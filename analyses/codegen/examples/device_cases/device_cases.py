@@ -10,11 +10,13 @@ library; these are left out without it. `--dry` needs no GPU: it reads everythin
 the interpreter left.
 
 Each case runs in one of several processes. A fault ends its process, whose place another one takes; a launch that does not
-end is killed with its process.
+end is killed with its process. Where the driver's compiler takes its process along, the case is run again without
+optimisation, and its status says so.
 
 What is compared: integers and exact operations bit by bit; a NaN equals any NaN (counted apart); where the text has
-`.approx` or calls the device library, floats agree within a tolerance: 2^-18 relative and 2^-20 absolute for one operation,
-1e-3 relative and 1e-4 absolute for programs.
+`.approx` or calls the device library, floats agree within a tolerance: that of the case, or 2^-18 relative and 2^-20 absolute
+for one operation, 1e-3 relative and 1e-4 absolute for programs. The flag `apart` says that a run asked for the active lanes
+of a warp that was divided: which lanes those are PTX leaves open.
 """
 
 import argparse
@@ -232,6 +234,7 @@ class Runner:
         with open_file(folder, "bytes.bin") as file:
             self.bytes = file.read()
         self.dry = dry
+        self.loaded = lambda: None
         self.library = open(library, "rb").read() if library else None
         if not dry:
             self.driver = Driver()
@@ -282,6 +285,7 @@ class Runner:
                 driver.write(place, self.content(case["buffers"][symbol["buffer"]]["before"])[:length])
             of_symbols[symbol["buffer"]] = (place, length)
         function = driver.function(module, case["entry"])
+        self.loaded()
         driver.launch(function, case["grid"], case["block"], case["shared"], parameters)
         driver.synchronize()
         image = driver.read(self.arena, size)
@@ -337,7 +341,8 @@ def compare(case, number, expected, found):
     flags = case["flags"]
     tolerant = "approximate" in flags or "library" in flags
     single = case["source"] in ("operations", "unspecified results")
-    relative, absolute = (2.0**-18, 2.0**-20) if single else (1e-3, 1e-4)
+    usual = (2.0**-18, 2.0**-20) if single else (1e-3, 1e-4)
+    relative, absolute = case.get("tolerance") or usual
     rows, nans, worst = [], 0, 0.0
     for start, length, kind in case["buffers"][number]["kinds"]:
         size = SIZES[kind]
@@ -434,12 +439,16 @@ def worker(arguments):
     runner = Runner(arguments.cases, arguments.library, arguments.dry)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
-        case = cases[int(line)]
+        number, *level = line.split()
+        case = cases[int(number)]
+        level = int(level[0]) if level else None
         start = time.monotonic()
         fatal = False
         try:
-            out = judge(runner, case)
-            if out["status"] in ("differ", "stray write") and not arguments.dry:
+            print(json.dumps({"loading": True}), flush=True)
+            runner.loaded = lambda: print(json.dumps({"launching": True}), flush=True)
+            out = judge(runner, case, level)
+            if level is None and out["status"] in ("differ", "stray write") and not arguments.dry:
                 # Undefined behaviour often shows as another result without optimisation.
                 again = judge(runner, case, 0)
                 out["unoptimised"] = again["status"]
@@ -465,7 +474,9 @@ def worker(arguments):
 
 # --------------------------------------------------------------------------------------------------- the device library
 
-C_TYPES = {"f32": "float", "f64": "double", "u32": "int", "b32": "int", "s32": "int", "u64": "long long", "b64": "long long"}
+C_TYPES = {"b32": "float", "b64": "double"}
+# Prototypes are untyped; all operands but these are floats.
+INTEGERS = {("ldexp", 1), ("ldexpf", 1)}
 
 
 def build_library(cases, folder):
@@ -488,7 +499,7 @@ def build_library(cases, folder):
         return None, "no nvcc"
     text = ""
     for name, (result, kinds) in sorted(wanted.items()):
-        parameters = ", ".join(f"{C_TYPES[kind]} a{n}" for n, kind in enumerate(kinds))
+        parameters = ", ".join(f"{'int' if (name, n) in INTEGERS else C_TYPES[kind]} a{n}" for n, kind in enumerate(kinds))
         values = ", ".join(f"a{n}" for n in range(len(kinds)))
         text += f'extern "C" __device__ {C_TYPES[result]} lk_{name}({parameters}) {{ return {name}({values}); }}\n'
     source, cubin = os.path.join(folder, "library.cu"), os.path.join(folder, "library.cubin")
@@ -553,23 +564,38 @@ class Place:
             self.process.wait()
             self.process = None
 
-    def run(self, number):
+    def ask(self, words):
         if self.process is None or self.process.poll() is not None:
             self.stop()
             self.start()
         try:
-            self.process.stdin.write(f"{number}\n")
+            self.process.stdin.write(f"{words}\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             self.stop()
             self.start()
-            self.process.stdin.write(f"{number}\n")
+            self.process.stdin.write(f"{words}\n")
             self.process.stdin.flush()
-        out, late = self.answer(self.timeout)
+        stage = "starting"
+        while True:
+            out, late = self.answer(self.timeout)
+            if out is None or "status" in out:
+                return out, late, stage
+            stage = next(iter(out))
+
+    def run(self, number):
+        out, late, stage = self.ask(number)
+        if out is None and not late and stage == "loading":
+            # The compiler of the driver ended the process.
+            self.stop()
+            out, late, stage = self.ask(f"{number} 0")
+            if out is not None:
+                out["compiler"] = "ended; again without optimisation"
+                out["status"] += " (compiler ended)"
         if out is None:
             self.stop()
-            return {"status": "timeout" if late else "fault", "error": "no end" if late else "the process ended"}
-        if out["status"] == "fault":
+            return {"status": "timeout" if late else "fault", "error": "no end" if late else f"the process ended while {stage}"}
+        if out["status"].startswith("fault"):
             self.stop()
         return out
 
@@ -625,7 +651,8 @@ ORDER = [
 
 def table(title, rows):
     print(f"\n{title}")
-    used = [status for status in ORDER if any(status in counts for _, counts in rows)]
+    seen = {status for _, counts in rows for status in counts}
+    used = [status for status in ORDER if status in seen] + sorted(seen - set(ORDER))
     width = max(len(name) for name, _ in rows)
     print(" " * width, *[f"{status:>24}" for status in used])
     for name, counts in rows:

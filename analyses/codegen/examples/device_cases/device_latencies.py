@@ -132,6 +132,8 @@ BENCHES = [
     Bench("shl.b64", "shl.b64 %rd{a}, %rd{a}, %r{b}; cvt.u32.u64 %r{b}, %rd{a};", "rd", 1, None, None, "expansion.shift64"),
     Bench("bfe.u32", "bfe.u32 %r{a}, %r5, %r{a}, %r4; xor.b32 %r{a}, %r{a}, %r3;", "r", 1, None, None, "expansion.bit_field"),
     Bench("cvt.rn.f32.s32 + cvt.rzi.s32.f32", "cvt.rn.f32.s32 %f{a}, %r{a}; cvt.rzi.s32.f32 %r{a}, %f{a};", "r", 2, None, "throughput.convert"),
+    Bench("cvt.rn.f32.s32", "cvt.rn.f32.s32 %f{a}, %r{a}; mov.b32 %r{a}, %f{a};", "r", 1, None, "throughput.convert"),
+    Bench("cvt.rzi.s32.f32", "cvt.rzi.s32.f32 %r{a}, %f{a}; mov.b32 %f{a}, %r{a};", "r", 1, None, "throughput.convert"),
     Bench("cvt.rn.f32.f64 + cvt.f64.f32", "cvt.rn.f32.f64 %f{a}, %fd{a}; cvt.f64.f32 %fd{a}, %f{a};", "fd", 2, None, "throughput.convert_wide"),
     Bench("cvt.rn.f64.s32 + cvt.rzi.s32.f64", "cvt.rn.f64.s32 %fd{a}, %r{a}; cvt.rzi.s32.f64 %r{a}, %fd{a};", "r", 2, None, "throughput.convert_wide"),
     Bench("cvt.rn.f16.f32 + cvt.f32.f16", "cvt.rn.f16.f32 %h{c}, %f{a}; cvt.f32.f16 %f{a}, %h{c};", "f", 2, None, "throughput.convert"),

@@ -200,6 +200,7 @@ fn across_lanes(kind: WarpKind, number: i64, ty: Type, part: Part) -> Option<Ope
         name: format!("warp {kind:?} {number} {ty} {part:?}"),
         module: frame.finish()?,
         launch: launch(&rows, results.len()),
+        tolerance: None,
     })
 }
 
@@ -298,5 +299,6 @@ fn atomic(op: AtomicOp, ty: Type, space: Space, contended: bool) -> Option<Opera
         ),
         module: frame.finish()?,
         launch: launch(&rows, 2),
+        tolerance: None,
     })
 }

@@ -1,7 +1,7 @@
 //! Cases for a real device: PTX as it is printed, launches, and what memory holds after the reference interpreter ran
 //! them. `device_cases.py` beside this file runs them on a GPU and says where the two differ.
 //!
-//! `cargo run --release -p lockstep-codegen --example device_cases -- OUT [--programs N] [--seed N]`
+//! `cargo run --release -p lockstep-codegen --example device_cases -- OUT [--programs N] [--seed N ...]`
 //!
 //! writes `OUT/cases.jsonl` (a case a line), `OUT/bytes.bin` (contents of buffers, by offset and length),
 //! `OUT/machine.json` (the table of the machine) and `OUT/versions.json` (kernels before and after versions on zero, to be
@@ -66,22 +66,25 @@ impl Sink {
     }
 }
 
-fn setting(arguments: &[String], name: &str, default: u64) -> u64 {
-    let place = arguments.iter().position(|word| word == name);
-    let number = place.and_then(|at| arguments.get(at + 1));
-    number.and_then(|word| word.parse().ok()).unwrap_or(default)
+/// The numbers behind each occurrence of a name.
+fn settings(arguments: &[String], name: &str) -> Vec<u64> {
+    let pairs = arguments.windows(2).filter(|pair| pair[0] == name);
+    pairs.filter_map(|pair| pair[1].parse().ok()).collect()
 }
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some(out) = arguments.first().map(PathBuf::from) else {
-        eprintln!("usage: device_cases OUT [--programs N] [--seed N]");
+        eprintln!("usage: device_cases OUT [--programs N] [--seed N ...]");
         std::process::exit(2);
     };
-    let programs = setting(&arguments, "--programs", 400);
-    let seed = setting(&arguments, "--seed", 0);
+    let programs = settings(&arguments, "--programs").pop().unwrap_or(400);
+    let mut seeds = settings(&arguments, "--seed");
+    if seeds.is_empty() {
+        seeds.push(0);
+    }
     let mut sink = Sink::default();
-    sources::all(&mut sink, programs, seed);
+    sources::all(&mut sink, programs, &seeds);
     std::fs::create_dir_all(&out).expect("the folder can be made");
     write(&out, "cases.jsonl", sink.lines.as_bytes());
     write(&out, "bytes.bin", &sink.blob.bytes);

@@ -12,6 +12,8 @@ pub(crate) struct Operation {
     pub(crate) name: String,
     pub(crate) module: Module,
     pub(crate) launch: Launch,
+    /// Relative and absolute, where the instructions promise less than those of most operations.
+    pub(crate) tolerance: Option<(f64, f64)>,
 }
 
 pub(crate) const BLOCK: u32 = 64;
@@ -417,8 +419,21 @@ fn one(
     result: Type,
 ) -> Option<Operation> {
     let divides = divides(&op);
-    let module = applied(language, op, types, result)?;
     let mut rows = rows(types);
+    let tolerance = approximation(&op, language, types);
+    if let Some(approximation) = &tolerance {
+        let good = rows
+            .iter()
+            .find(|row| (approximation.holds)(types, row))?
+            .clone();
+        for row in &mut rows {
+            if !(approximation.holds)(types, row) {
+                row.clone_from(&good);
+            }
+        }
+    }
+    let tolerance = tolerance.and_then(|approximation| approximation.tolerance);
+    let module = applied(language, op, types, result)?;
     for row in rows.iter_mut().filter(|row| divides && row[1] == 0) {
         row[1] = 6;
     }
@@ -427,7 +442,89 @@ fn one(
         name,
         module,
         launch,
+        tolerance,
     })
+}
+
+/// What an approximation of the hardware promises (PTX ISA: div.approx, sin, cos, tanh, ex2, lg2), and for which operands.
+struct Approximation {
+    holds: fn(&[Type], &[u64]) -> bool,
+    tolerance: Option<(f64, f64)>,
+}
+
+fn approximation(op: &Op, language: Language, types: &[Type]) -> Option<Approximation> {
+    if types[0] == Type::F64
+        || (language != Language::Hlsl && *op != Op::Ternary(TernaryOp::SmoothStep))
+    {
+        return None;
+    }
+    // A result of 16 bits may be the next number.
+    let tolerance = match types[0] {
+        Type::F16 => Some((1.0 / 512.0, 1e-7)),
+        Type::BF16 => Some((1.0 / 64.0, 1e-30)),
+        _ => None,
+    };
+    let holds: fn(&[Type], &[u64]) -> bool = match op {
+        Op::Unary(UnaryOp::Sin | UnaryOp::Cos) => {
+            |types, row| number(types, row, 0).abs() <= std::f64::consts::PI
+        }
+        Op::Unary(UnaryOp::Tan) => |types, row| number(types, row, 0).abs() <= 1.25,
+        Op::Unary(UnaryOp::Tanh) => {
+            let coarse = tolerance.or(Some((1.0 / 1024.0, 1e-6)));
+            return Some(Approximation {
+                holds: |_, _| true,
+                tolerance: coarse,
+            });
+        }
+        Op::Binary(BinaryOp::FloatDiv, _) => {
+            |types, row| number(types, row, 0).is_finite() && divisor(number(types, row, 1))
+        }
+        Op::Binary(BinaryOp::FloatRem, _) => {
+            let coarse = tolerance.or(Some((1e-4, 1e-5)));
+            let holds = |types: &[Type], row: &[u64]| {
+                let (x, y) = (number(types, row, 0), number(types, row, 1));
+                let ratio = x / y;
+                // Beside a whole quotient a rest may be the divisor.
+                (0.1..16.0).contains(&y.abs())
+                    && ratio.abs() < 64.0
+                    && (ratio - ratio.round()).abs() > 0.01
+            };
+            return Some(Approximation {
+                holds,
+                tolerance: coarse,
+            });
+        }
+        Op::Binary(BinaryOp::Pow, _) => {
+            let coarse = tolerance.or(Some((1e-4, 1e-20)));
+            let holds = |types: &[Type], row: &[u64]| {
+                let (x, y) = (number(types, row, 0), number(types, row, 1));
+                x > 1e-30 && x.is_finite() && (x.log2() * y).abs() < 14.0 && y.abs() < 64.0
+            };
+            return Some(Approximation {
+                holds,
+                tolerance: coarse,
+            });
+        }
+        Op::Binary(BinaryOp::Ldexp, _) => {
+            |types, row| number(types, row, 0).is_finite() && number(types, row, 1).abs() < 100.0
+        }
+        Op::Ternary(TernaryOp::SmoothStep) => |types, row| {
+            let [low, high, x] = [0, 1, 2].map(|n| number(types, row, n));
+            [low, high, x].into_iter().all(|n| n.abs() < 1e30) && divisor(high - low)
+        },
+        _ if tolerance.is_some() => |_, _| true,
+        _ => return None,
+    };
+    Some(Approximation { holds, tolerance })
+}
+
+fn number(types: &[Type], row: &[u64], operand: usize) -> f64 {
+    interp::scalar::to_f64(types[operand], row[operand])
+}
+
+/// Of a quotient that is not zero for its size.
+fn divisor(number: f64) -> bool {
+    (2f64.powi(-125)..2f64.powi(125)).contains(&number.abs())
 }
 
 fn divides(op: &Op) -> bool {
@@ -468,6 +565,7 @@ pub(crate) fn unspecified() -> Vec<Operation> {
             name: format!("cuda {op:?} {ty} by zero"),
             module: applied(Language::Cuda, Op::Binary(op, Wrap::MAY), &[ty, ty], ty)?,
             launch: launch(&rows, 1),
+            tolerance: None,
         })
     };
     let pairs = ops
@@ -504,6 +602,7 @@ fn parameters(out: &mut Vec<Operation>) {
                 name: format!("cuda parameter {ty} {number}"),
                 module,
                 launch,
+                tolerance: None,
             });
         }
     }
@@ -612,5 +711,6 @@ fn lop3(table: i64) -> Option<Operation> {
         name: format!("cuda Lop3 {table:#x}"),
         module: frame.finish()?,
         launch: launch(&rows(&types), 1),
+        tolerance: None,
     })
 }

@@ -26,18 +26,22 @@ use syntax::ptx::{PtxItemKind, declarations, split_items};
 /// The source of cases whose results the IR leaves open.
 pub(crate) const UNSPECIFIED: &str = "unspecified results";
 
-pub(crate) fn all(sink: &mut Sink, programs: u64, seed: u64) {
+/// `programs` of each kind and seed.
+pub(crate) fn all(sink: &mut Sink, programs: u64, seeds: &[u64]) {
     of_operations(sink);
     eprintln!("operations are done");
-    random_ir(sink, programs, seed);
-    eprintln!("random IR is done");
-    random_text(sink, programs, seed);
-    eprintln!("random PTX text is done");
-    for language in [Language::Cuda, Language::Hlsl] {
-        random_source(sink, language, programs / 2, seed);
+    for &seed in seeds {
+        random_ir(sink, programs, seed);
+        eprintln!("random IR is done");
+        random_text(sink, programs, seed);
+        eprintln!("random PTX text is done");
+        for language in [Language::Cuda, Language::Hlsl] {
+            random_source(sink, language, programs / 2, seed);
+        }
+        eprintln!("random sources are done");
     }
     constructs(sink);
-    eprintln!("random sources and constructs are done");
+    eprintln!("constructs are done");
     fixtures(sink);
 }
 
@@ -73,6 +77,7 @@ fn add_printed(
             module,
             ptx,
             launch,
+            tolerance: None,
         }),
         Err(refusal) => {
             sink.left_out(source, refusal);
@@ -97,13 +102,19 @@ fn of_operations(sink: &mut Sink) {
             Some("atomic") => "atomics",
             _ => "operations",
         };
-        add_printed(
-            sink,
-            operation.name,
-            source,
-            &operation.module,
-            operation.launch,
-        );
+        match printed(&operation.module) {
+            Ok(ptx) => {
+                sink.add(Draft {
+                    name: operation.name,
+                    source,
+                    module: &operation.module,
+                    ptx,
+                    launch: operation.launch,
+                    tolerance: operation.tolerance,
+                });
+            }
+            Err(refusal) => sink.left_out(source, refusal),
+        }
     }
 }
 
@@ -260,6 +271,7 @@ fn random_text(sink: &mut Sink, programs: u64, seed: u64) {
             module: &module,
             ptx: text.clone(),
             launch: launch.clone(),
+            tolerance: None,
         });
         // The IR of the text, printed.
         if kept && number % 4 == 0 {
@@ -282,6 +294,7 @@ fn random_text(sink: &mut Sink, programs: u64, seed: u64) {
                     module: &module,
                     ptx: after,
                     launch,
+                    tolerance: None,
                 });
             }
         }
@@ -595,6 +608,7 @@ fn launches(
             module,
             ptx,
             launch,
+            tolerance: None,
         }));
         if kept == 3 || (fixed && number > 2) {
             return;

@@ -24,18 +24,24 @@ pub(crate) fn machine() -> Json {
     json!({ "name": table.name.as_str(), "title": table.title, "quantities": rows })
 }
 
-/// Name, the variable that is zero, and the kernel: `zero[i]` decides, `a` and `b` are read.
+/// Name, the variable that is zero, and the kernel: `zero[..]` decides, `a` and `b` are read. What a version skips is done
+/// often enough that issue bounds the time, with the test each time: a launch alone takes 20 microseconds.
 const KERNELS: [(&str, &str, &str); 4] = [
     (
         "polynomial",
         "w",
         "__global__ void k(float* out, const float* zero, const float* a, const float* b) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float w = zero[i];
     float x = a[i], y = b[i];
-    float s = x;
-    for (int n = 0; n < 32; ++n) { s = s * y + x; s = s * x + y; }
-    out[i] = w * s + y;
+    float sum = y;
+    for (int r = 0; r < 64; ++r) {
+        float w = zero[(i + r * 32) & 4095];
+        float s = x;
+        for (int n = 0; n < 32; ++n) { s = s * y + x; s = s * x + y; }
+        sum += w * s;
+        x += 0.001f;
+    }
+    out[i] = sum;
 }",
     ),
     (
@@ -43,13 +49,18 @@ const KERNELS: [(&str, &str, &str); 4] = [
         "light",
         "__global__ void k(float* out, const float* zero, const float* a, const float* b) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float light = zero[i];
     float x = a[i], y = b[i];
-    float l = __fsqrt_rn(x * x + y * y + 1.0f);
-    float h = x / l + y / l;
-    float p = __powf(h * h + 0.5f, 12.0f) + __expf(-y) * __cosf(x);
-    float q = __powf(p + 0.25f, 3.0f) / (l + p);
-    out[i] = light * (p + q) + x;
+    float sum = x;
+    for (int r = 0; r < 64; ++r) {
+        float light = zero[(i + r * 32) & 4095];
+        float l = __fsqrt_rn(x * x + y * y + 1.0f);
+        float h = x / l + y / l;
+        float p = __powf(h * h + 0.5f, 12.0f) + __expf(-y) * __cosf(x);
+        float q = __powf(p + 0.25f, 3.0f) / (l + p);
+        sum += light * (p + q);
+        x += 0.001f;
+    }
+    out[i] = sum;
 }",
     ),
     (
@@ -57,10 +68,14 @@ const KERNELS: [(&str, &str, &str); 4] = [
         "w",
         "__global__ void k(float* out, const float* zero, const float* a, const float* b) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float w = zero[i];
-    float s = 0.0f;
-    for (int n = 0; n < 16; ++n) { s += a[(i * 33 + n * 4099) & 65535] * b[(i + n * 32) & 65535]; }
-    out[i] = w * s + 1.0f;
+    float sum = 1.0f;
+    for (int r = 0; r < 4; ++r) {
+        float w = zero[(i + r * 32) & 4095];
+        float s = 0.0f;
+        for (int n = 0; n < 16; ++n) { s += a[(i * 33 + n * 4099 + r) & 65535] * b[(i + n * 32 + r) & 65535]; }
+        sum += w * s;
+    }
+    out[i] = sum;
 }",
     ),
     (
@@ -68,10 +83,15 @@ const KERNELS: [(&str, &str, &str); 4] = [
         "w",
         "__global__ void k(float* out, const float* zero, const float* a, const float* b) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float w = zero[i];
     float x = a[i], y = b[i];
-    float s = x / y + __fsqrt_rn(x) * y;
-    out[i] = w * s + y;
+    float sum = y;
+    for (int r = 0; r < 256; ++r) {
+        float w = zero[(i + r * 32) & 4095];
+        float s = x / y + __fsqrt_rn(x) * y;
+        sum += w * s;
+        x += 0.001f;
+    }
+    out[i] = sum;
 }",
     ),
 ];

@@ -6,7 +6,7 @@
 
 use ir::interp::memory::{buffer_of, resolve_generic};
 use ir::interp::{AccessKind, Instance, Observer, lanes};
-use ir::{Barrier, BinaryOp, Inst, Module, Op, Space, Type, Value, ValueDef};
+use ir::{Barrier, BinaryOp, Block, Function, Inst, Module, Op, Space, Type, Value, ValueDef};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeSet;
 
@@ -64,6 +64,11 @@ pub(crate) struct Watch<'m> {
     pub(crate) reasons: BTreeSet<&'static str>,
     /// A NaN was computed.
     pub(crate) not_a_number: bool,
+    /// Lanes that were active together were asked for while other lanes of the warp were elsewhere: which lanes those are
+    /// is the compiler's and the machine's choice.
+    pub(crate) apart: bool,
+    /// By function, blocks where an undefined value decides on a way or an address.
+    undefined: Vec<HashSet<Block>>,
 }
 
 impl<'m> Watch<'m> {
@@ -86,8 +91,54 @@ impl<'m> Watch<'m> {
             stored: HashMap::default(),
             reasons: BTreeSet::new(),
             not_a_number: false,
+            apart: false,
+            undefined: module.functions.iter().map(decided_by_nothing).collect(),
         }
     }
+}
+
+/// Blocks of a function where a value that depends on an undefined one is a condition, a guard or an address. A compiler
+/// may take such a value for another one at each use.
+fn decided_by_nothing(function: &Function) -> HashSet<Block> {
+    let mut open: HashSet<Value> = HashSet::default();
+    loop {
+        let before = open.len();
+        for &block in &function.layout {
+            let data = &function.blocks[block];
+            for &inst in &data.insts {
+                let data = &function.insts[inst];
+                if data.op == Op::Undef || data.args.iter().any(|arg| open.contains(arg)) {
+                    open.extend(&data.results);
+                }
+            }
+            for edge in data.terminator.edges() {
+                let params = &function.blocks[edge.block].params;
+                let passed = params.iter().zip(&edge.args);
+                open.extend(
+                    passed
+                        .filter(|(_, arg)| open.contains(arg))
+                        .map(|(p, _)| *p)
+                        .collect::<Vec<_>>(),
+                );
+            }
+        }
+        if open.len() == before {
+            break;
+        }
+    }
+    let decides = |block: &Block| {
+        let data = &function.blocks[*block];
+        data.terminator
+            .selector()
+            .is_some_and(|value| open.contains(&value))
+            || data.insts.iter().any(|&inst| {
+                let data = &function.insts[inst];
+                let addressed = matches!(data.op, Op::Load(_) | Op::Store(_) | Op::Atomic(..))
+                    && data.args.first().is_some_and(|arg| open.contains(arg));
+                addressed || data.guard.is_some_and(|guard| open.contains(&guard.value))
+            })
+    };
+    function.layout.iter().copied().filter(decides).collect()
 }
 
 fn divides(op: &Op) -> bool {
@@ -114,6 +165,12 @@ fn is_nan(ty: Type, bits: u64) -> bool {
 }
 
 impl Observer for Watch<'_> {
+    fn block(&mut self, instance: &Instance<'_>) {
+        if self.undefined[instance.function as usize].contains(&instance.block) {
+            self.reasons.insert("an undefined value decides");
+        }
+    }
+
     fn values(&mut self, instance: &Instance<'_>, value: Value, row: &[u64], mask: u64) {
         let function = &self.module.functions[instance.function as usize];
         let ty = function.ty(value);
@@ -139,6 +196,9 @@ impl Observer for Watch<'_> {
         }
         if let ValueDef::Result(inst, 0) = function.values[value].def {
             let data = &function.insts[inst];
+            if let Op::Warp(op) = &data.op {
+                self.apart |= !op.mask && mask != instance.live;
+            }
             if divides(&data.op)
                 && let Some(known) = self.known_divisors.get(&key(data.args[1]))
                 && lanes(mask).any(|lane| known[lane as usize] == 0)
