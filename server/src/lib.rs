@@ -1,6 +1,35 @@
 //! When and for whom: documents, the database, views, the protocol and the command line of `lockstep`.
 //!
-//! Knows files, editors and time; never what a program means. Recomputed on an edit: see `db::queries`.
+//! This crate knows files, editors and time; it never knows what a program means. What is recomputed on an edit is said
+//! in [`db`], at the head of its queries.
+//!
+//! # The map
+//!
+//! A crate may name those in front of it in this list, and none behind it. `server/tests/architecture.rs` holds the
+//! crates to this order, and the passes of `codegen` to naming no target.
+//!
+//! - `isa`, in `analyses/isa`: instruction sets as data, which are opcodes, operands, units and effects. It never knows
+//!   the text of a file or what a compiler wants. Nothing in it is recomputed; everything is a function of its arguments.
+//! - `syntax`, in `analyses/syntax`: text to trees. It knows characters, tokens and grammar, and never what a program
+//!   means. On an edit the edited file is lexed again, and those items are parsed again whose tokens changed.
+//! - `ir`, in `analyses/ir`: trees to one typed SSA form, and the reference interpreter that executes it. It knows what a
+//!   program means, and never which machine runs it. On an edit those items are lowered again whose own text, callees
+//!   or declarations changed.
+//! - `facts`, in `analyses/facts`: what is true of a program. It never changes one, and knows a machine only by a table of
+//!   costs. Facts are computed again with the form that they are about, and where callers pass something else.
+//! - `codegen`, in `analyses/codegen`: the form and its facts to machine code or to a changed source. It knows targets, and
+//!   never how the program was written beyond what it rewrites. It runs where somebody looks: costs, schedules of
+//!   loops, code.
+//! - `server`, this crate: rows, views, the protocol and the command line. After an edit above an item only positions
+//!   are computed again.
+//!
+//! `fixtures` stands beside them: it parses real source files with expectations beside the code, depends on none of the
+//! crates, and is used by the tests of all.
+//!
+//! Inside this crate [`lsp`] alone names protocol types, [`db`] alone names salsa, and a view in [`views`] is a function
+//! from the database to plain data, one file a feature. [`program`] is what the queries call.
+//!
+//! The [`guide`] follows a keystroke and a loop through the house, and says what to do to add something.
 
 pub mod baseline;
 pub mod cli;
@@ -10,6 +39,7 @@ pub mod db;
 pub mod disk;
 pub mod documents;
 pub mod explain;
+pub mod guide;
 pub mod host;
 pub mod lsp;
 pub mod profile;

@@ -1,5 +1,6 @@
 //! What is written for people keeps its word: each wrong example of a diagnostic's page has its finding, no right one has it, and all
-//! are understood; the schema and the README list the keys that the configuration knows; JSON.md shows the keys that `analyze` prints.
+//! are understood; the schema and the README list the keys that the configuration knows; JSON.md shows the keys that `analyze` prints;
+//! the guide names files, functions and tests that exist.
 
 use lockstep_server::config::{self, AnalysisConfig, Config, ViewConfig};
 use lockstep_server::db::{Database, File, Source};
@@ -7,7 +8,7 @@ use lockstep_server::views::diagnostics::diagnostics;
 use lockstep_server::{explain, views::report::report};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const WARP_SUM: &str = "__device__ float warp_sum(float v) {
@@ -324,4 +325,133 @@ fn programs_that_settings_name_need_a_trusted_workspace() {
     assert!(programs.len() >= 2, "{programs:?}");
     assert_eq!(programs.len(), restricted.len(), "{restricted:?}");
     assert!(programs.iter().all(|name| restricted.contains(name)));
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The files below a folder whose names end so, in order.
+fn files_below(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => open.push(path),
+                false if path.to_string_lossy().ends_with(ending) => found.push(path),
+                false => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The name and the text of each page of the guide.
+fn guide() -> Vec<(String, String)> {
+    let pages = files_below(&root().join("server/guide"), ".md");
+    let read = |path: PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let text = std::fs::read_to_string(&path).expect("a page");
+        (name.into_owned(), text)
+    };
+    let pages: Vec<_> = pages.into_iter().map(read).collect();
+    assert!(pages.len() >= 8, "{}", pages.len());
+    pages
+}
+
+/// What stands in backticks, outside of blocks of code.
+fn quoted(page: &str) -> Vec<&str> {
+    let prose = page.split("\n```").step_by(2);
+    prose
+        .flat_map(|text| text.split('`').skip(1).step_by(2))
+        .collect()
+}
+
+/// Whether a word is a path from the root of the repository: it has folders, and begins with one that is there or names a file
+/// by its extension.
+fn is_path(word: &str) -> bool {
+    const EXTENSIONS: &[&str] = &[
+        "c", "cu", "expected", "hlsl", "json", "md", "ptx", "rs", "s", "toml", "tsv", "txt",
+    ];
+    let plain = |one: char| one.is_ascii_alphanumeric() || "_-./".contains(one);
+    let Some((first, _)) = word.split_once('/') else {
+        return matches!(word, "README.md" | "Cargo.toml");
+    };
+    let extension = Path::new(word).extension().and_then(|one| one.to_str());
+    let named = extension.is_some_and(|one| EXTENSIONS.contains(&one));
+    word.chars().all(plain)
+        && (named || matches!(first, "analyses" | "editors" | "fixtures" | "server"))
+}
+
+#[test]
+fn paths_in_the_guide_exist() {
+    let mut missing = Vec::new();
+    for (page, text) in guide() {
+        let words = quoted(&text);
+        let paths = words.into_iter().filter(|word| is_path(word));
+        let paths: BTreeSet<&str> = paths.collect();
+        assert!(paths.len() >= 8, "{page}: {paths:?}");
+        let absent = paths.into_iter().filter(|path| !root().join(path).exists());
+        missing.extend(absent.map(|path| format!("{page}: {path}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Those with parentheses behind them: `lower_item()`, `Frame::of()`.
+#[test]
+fn functions_in_the_guide_exist() {
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for path in ["analyses", "server"].map(|folder| files_below(&root().join(folder), ".rs")) {
+        for path in path {
+            let text = std::fs::read_to_string(&path).expect("a source");
+            let names = text.split("fn ").skip(1).map(|rest| {
+                let end = rest.find(|one: char| !one.is_alphanumeric() && one != '_');
+                rest[..end.unwrap_or(rest.len())].to_owned()
+            });
+            known.extend(names);
+        }
+    }
+    let mut missing = Vec::new();
+    for (page, text) in guide() {
+        for word in quoted(&text) {
+            let name = word.strip_suffix("()").unwrap_or_default();
+            let name = name.rsplit("::").next().unwrap_or_default();
+            let plain = name.chars().all(|one| one.is_alphanumeric() || one == '_');
+            if plain && !name.is_empty() && !known.contains(name) {
+                missing.push(format!("{page}: {word}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// `cargo test -p lockstep-ir --test launches` needs `analyses/ir/tests/launches.rs`.
+#[test]
+fn commands_in_the_guide_name_tests_that_exist() {
+    let mut missing = Vec::new();
+    for (page, text) in guide() {
+        for word in quoted(&text) {
+            let words: Vec<&str> = word.split_whitespace().collect();
+            let behind = |flag: &str| {
+                let at = words.iter().position(|&one| one == flag)?;
+                words.get(at + 1).copied()
+            };
+            let Some(package) = behind("-p") else {
+                continue;
+            };
+            let name = package.strip_prefix("lockstep-").unwrap_or(package);
+            let folder = match name {
+                "server" => root().join(name),
+                _ => root().join("analyses").join(name),
+            };
+            let test = behind("--test").map(|test| folder.join("tests").join(test));
+            let there = test.is_none_or(|test| test.with_extension("rs").is_file());
+            if !there || !folder.join("Cargo.toml").is_file() {
+                missing.push(format!("{page}: {word}"));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
 }
