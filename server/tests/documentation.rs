@@ -327,6 +327,25 @@ fn programs_that_settings_name_need_a_trusted_workspace() {
     assert!(programs.iter().all(|name| restricted.contains(name)));
 }
 
+/// The levels that the extension's settings take are those of all codes, findings and notes.
+#[test]
+fn the_extension_knows_every_code() {
+    let path = root().join("editors/vscode/package.json");
+    let text = std::fs::read_to_string(path).expect("the extension's manifest");
+    let manifest: Value = serde_json::from_str(&text).expect("JSON");
+    let settings = &manifest["contributes"]["configuration"]["properties"];
+    let levels = settings["lockstep.diagnostics"]["properties"]
+        .as_object()
+        .expect("levels");
+    let named: BTreeSet<&str> = levels.keys().map(String::as_str).collect();
+    let schema = schema();
+    let codes = schema["properties"]["diagnostics"]["propertyNames"]["enum"]
+        .as_array()
+        .expect("codes");
+    let codes: BTreeSet<&str> = codes.iter().filter_map(Value::as_str).collect();
+    assert_eq!(named, codes);
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

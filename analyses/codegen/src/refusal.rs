@@ -6,40 +6,40 @@ use smol_str::SmolStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
     /// The operation has no counterpart in the target language, or not for this type.
-    #[error("`{operation}` has no form for {} in {target}", of(.ty))]
+    #[error("there is no {target} code for `{operation}` on {}", of(.ty))]
     NoForm {
         operation: SmolStr,
         ty: SmolStr,
         target: &'static str,
     },
     /// The value is not known until launch, and the target has no place for it.
-    #[error("`{name}` has no number at this point")]
+    #[error("the value of `{name}` is not known here")]
     SymbolicParameter { name: SmolStr },
     /// A construct that was not understood when the program was read.
     #[error("not understood: {reason}")]
     Unknown { reason: String },
     /// A variable's initial value.
-    #[error("not understood: the initial value of `{name}` is no constant that is understood")]
+    #[error("the initial value of `{name}` is not a constant that is understood")]
     InitialValue { name: SmolStr },
     /// A variable of which each thread has its own.
-    #[error("`{name}` is local to a thread, and there is no code for that")]
+    #[error("`{name}` is thread-local, which is not supported")]
     ThreadLocal { name: SmolStr },
     /// A variable's type.
     #[error("the size of `{name}` is not known")]
     Size { name: SmolStr },
     /// A function reads arguments that it does not name.
-    #[error("arguments behind `...` are not read in {target}: `{operation}`")]
+    #[error("there is no {target} code that reads variadic arguments (`{operation}`)")]
     Variadic {
         operation: SmolStr,
         target: &'static str,
     },
     /// A loop whose cycles are decided needs more registers at once.
     #[error(
-        "more than the {available} registers that are left of the file `{file}` are needed at once"
+        "the scheduled loop needs more `{file}` registers at once than the {available} that are left"
     )]
     Registers { file: SmolStr, available: u32 },
     /// Offsets in the frame have 14 bits.
-    #[error("the frame has {bytes} bytes, {most} at most can be addressed")]
+    #[error("the stack frame has {bytes} bytes, and at most {most} can be addressed")]
     Frame { bytes: u64, most: u64 },
 }
 

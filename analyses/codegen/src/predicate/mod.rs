@@ -77,19 +77,19 @@ pub struct Body<T: Predicated> {
 pub enum Unconvertible {
     #[error("calls {}", callee(.0.as_deref()))]
     Call(Option<SmolStr>, Loc),
-    #[error("has a branch `{0}` that is no plain jump")]
+    #[error("contains the branch `{0}`, which is not a plain jump")]
     Branch(SmolStr, Loc),
     #[error("has a condition that {0}")]
     Condition(&'static str, Loc),
-    #[error("has a cycle inside that is no loop")]
+    #[error("contains a cycle that is not a natural loop (irreducible control flow)")]
     Cyclic,
-    #[error("has no end")]
+    #[error("has no exit")]
     Endless,
 }
 
 fn callee(name: Option<&str>) -> String {
     match name {
-        Some(name) => format!("`{name}`, whose code does not stand in its place"),
+        Some(name) => format!("`{name}`, which is not inlined"),
         None => "a function through a pointer".to_owned(),
     }
 }

@@ -262,77 +262,88 @@ impl fmt::Display for Reason {
         match self {
             Reason::Form(form) => write!(f, "the loop {form}"),
             Reason::Operation { mnemonic, .. } => {
-                write!(f, "`{mnemonic}` does not go into a pipelined loop")
+                write!(f, "`{mnemonic}` cannot stand in a software-pipelined loop")
             }
-            Reason::Refused(refused) => write!(f, "no code: {}", refused.reason),
+            Reason::Refused(refused) => write!(f, "there is no code for it: {}", refused.reason),
             Reason::CarriedPredicate(_) => {
-                f.write_str("a predicate is left by one iteration to the next")
+                f.write_str("a predicate is carried from one iteration to the next")
             }
             Reason::MayAlias { why, .. } => match why {
-                Alias::Meets(1) => f.write_str("a store meets an access of the next iteration"),
+                Alias::Meets(1) => f.write_str("a store conflicts with an access of the next iteration"),
                 Alias::Meets(distance) => {
-                    write!(f, "a store meets an access {distance} iterations later")
+                    write!(f, "a store conflicts with an access {distance} iterations later")
                 }
                 Alias::Address => f.write_str(
-                    "a store may meet another access: an address is no sum of a constant and a multiple of the iteration; `restrict` would tell them apart",
+                    "a store may alias another access: an address is not an affine function of the iteration; `restrict` would rule that out",
                 ),
                 Alias::Base => f.write_str(
-                    "a store may meet another access: their addresses start from different values; `restrict` would tell them apart",
+                    "a store may alias another access: their addresses have different bases; `restrict` would rule that out",
                 ),
                 Alias::Within => f.write_str(
-                    "a store may meet another access of the same object: their addresses can't be compared",
+                    "a store may alias another access to the same object: the distance of their addresses is not known",
                 ),
                 Alias::Steps => f.write_str(
-                    "a store may meet another access of the same object: their addresses step differently",
+                    "a store may alias another access to the same object: their addresses have different strides",
                 ),
-                Alias::Volatile => f.write_str("volatile accesses stay in order"),
+                Alias::Volatile => f.write_str("volatile accesses are not reordered"),
             },
             Reason::Exits(method) => write!(
                 f,
-                "the method `{method}` asks for exits with compares that nothing encloses"
+                "the method `{method}` requires exits whose compares are not inside other conditions"
             ),
             Reason::Stages { stages, most } => {
-                write!(f, "{stages} stages, of at most {most}")
+                write!(f, "the schedule has {stages} stages, and at most {most} are supported")
             }
             Reason::Registers { file, wanted, units } => write!(
                 f,
-                "{wanted} rotating registers of the file {file:?} are wanted, there are {units}"
+                "the schedule needs {wanted} rotating {} registers, and the processor has {units}",
+                registers(*file)
             ),
             Reason::Allocation => {
-                f.write_str("too few registers are left beside those of the pipelined loop")
+                f.write_str("the pipelined loop leaves too few registers for the rest of the function")
             }
             Reason::TripCount => {
-                f.write_str("the trip count is not known in front of the loop: br.wtop")
+                f.write_str("the trip count is not known before the loop, which ends with br.wtop instead of br.ctop")
             }
             Reason::NotProfitable { ii, unpipelined } if ii == unpipelined => write!(
                 f,
-                "not profitable: an iteration takes {} either way",
+                "not profitable: an iteration takes {} with and without pipelining",
                 cycles(*ii)
             ),
             Reason::NotProfitable { ii, unpipelined } => write!(
                 f,
-                "not profitable: an iteration takes {} unpipelined, one begins every {} pipelined",
+                "not profitable: an iteration takes {} without pipelining, and the initiation interval would be {}",
                 cycles(*unpipelined),
                 cycles(*ii)
             ),
-            Reason::Left => f.write_str("the source asks that it stays as it is"),
+            Reason::Left => f.write_str("the source asks for no pipelining"),
             Reason::Word(word) => {
                 let all: Vec<&str> = Method::ALL.iter().map(|one| one.word()).collect();
                 write!(
                     f,
-                    "`pipeline({word})` asks for no method that there is: best, none, explicit_epilogue, load_pairs, prefetch, {}, {}",
+                    "`pipeline({word})` is not known; use one of best, none, explicit_epilogue, load_pairs, prefetch, {}, {}",
                     all.join(", "),
                     Disambiguation::ALL.map(Disambiguation::word).join(", ")
                 )
             }
             Reason::Epilogue(why) => {
-                write!(f, "the kernel finishes its iterations itself: {why}")
+                write!(f, "there is no explicit epilogue: {why}")
             }
-            Reason::Schedule { tried } => write!(f, "no schedule up to an interval of {tried}"),
-            Reason::Large { what, most } => write!(f, "it has more than {most} {what}"),
-            Reason::Unsound(why) => write!(f, "it would not compute the same: {why}"),
-            Reason::Impossible => f.write_str("a cycle of dependences within one iteration"),
+            Reason::Schedule { tried } => write!(f, "no schedule was found up to an initiation interval of {tried} cycles"),
+            Reason::Large { what, most } => write!(f, "the loop has more than {most} {what}"),
+            Reason::Unsound(why) => write!(f, "the pipelined loop would compute something else, which is a fault of Lockstep ({why})"),
+            Reason::Impossible => f.write_str("the dependences of one iteration form a cycle"),
         }
+    }
+}
+
+/// A register file as people call it.
+fn registers(file: File) -> &'static str {
+    match file {
+        File::General => "general-purpose",
+        File::Float => "floating-point",
+        File::Predicate => "predicate",
+        _ => "special",
     }
 }
 
