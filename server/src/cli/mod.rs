@@ -41,96 +41,96 @@ struct Cli {
 enum Command {
     /// Prints a file with its facts in the margin
     Annotate(AnnotateArgs),
-    /// Prints diagnostics of files and directories; exit code 1 if one is an error or denied, 2 if a file can't be used
+    /// Prints the diagnostics of files and directories; exit code 1 if one is an error or denied, 2 if a file can't be used
     Check(CheckArgs),
-    /// Prints the facts of a file, as JSON
+    /// Prints the facts of a file as JSON
     Analyze(AnalyzeArgs),
-    /// Lists what can be done at a place
+    /// Lists the code actions at a position
     Actions(ActionsArgs),
-    /// Applies an action of `actions`
+    /// Applies a code action that `actions` lists
     Apply(ApplyArgs),
-    /// Executes a workgroup of a function on the reference interpreter
+    /// Executes one workgroup of a function in the reference interpreter
     Run(RunArgs),
-    /// Runs a kernel or shader stage on described inputs and stores which values it computed; shows and compares profiles
+    /// Runs a kernel or shader stage on described inputs and records a value profile; shows and compares profiles
     Profile(Box<ProfileArgs>),
-    /// Writes a file as one page of HTML: its functions, the source with its facts, pictures of a run in the interpreter
+    /// Writes a file as one HTML page: its functions, the source with its facts, pictures of a run in the interpreter
     Report(ReportArgs),
     /// Prints the GPU code (PTX) of a function
     Code(CodeArgs),
-    /// Prints IA-64 assembly of C or other code: all functions of a file, or one
+    /// Prints the IA-64 assembly of C or other code: all functions of a file, or one
     Emit(EmitArgs),
-    /// Innermost loops of C on a processor with explicit groups: bounds of the interval, what is reached, why not more
+    /// Prints how innermost C loops are pipelined: initiation intervals, their bounds, and what prevents better ones
     Loops(LoopsArgs),
-    /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of its counters
+    /// Writes a copy of a CUDA, HLSL or PTX file that counts zeros on the device, and a map of the counters
     Instrument(InstrumentArgs),
-    /// Re-bundles IA-64 assembly: fewer cycles, then fewer nops, block by block
+    /// Re-bundles IA-64 assembly block by block for fewer cycles, then fewer nops
     Bundle(BundleArgs),
-    /// Executes a function of IA-64 assembly on the simulator
+    /// Executes a function of IA-64 assembly in the simulator
     Sim(SimArgs),
-    /// Prints the tables of machines that estimates count with, and where each value comes from
+    /// Prints the machine tables behind the estimates, and the source of each value
     Machine(MachineArgs),
-    /// Prints an intermediate form of a file
+    /// Prints an intermediate representation of a file
     Dump(DumpArgs),
-    /// Explains a diagnostic; lists them all without a code
+    /// Explains a diagnostic, or lists all of them if no code is given
     Explain {
-        /// Such as `divergent-barrier`
+        /// Code of a diagnostic, such as `divergent-barrier`
         code: Option<String>,
-        /// Lists the codes
+        /// Lists the codes of all diagnostics
         #[arg(long)]
         list: bool,
     },
-    /// Prints the completions of a shell
+    /// Prints the completion script for a shell
     Completions { shell: clap_complete::Shell },
-    /// Writes the man pages of all commands into a directory
+    /// Writes the man pages of all commands to a directory
     Man { directory: PathBuf },
     /// Runs the language server
     Serve {
-        /// Over standard input and output, which is the only way
+        /// Communicates over standard input and output, the only transport
         #[arg(long)]
         stdio: bool,
     },
 }
 
-/// What changes the analysis; on top of lockstep.toml.
+/// Options of the analysis, which take precedence over lockstep.toml.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct AnalysisArgs {
-    /// Scope of the classes
+    /// Scope for which values are classified
     #[arg(long, value_enum)]
     scope: Option<ScopeArg>,
-    /// Lanes of a warp, 1 to 128
+    /// Number of lanes in a warp, 1 to 128
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=128))]
     warp_size: Option<u32>,
-    /// Workgroup size, 0 where unknown
+    /// Workgroup size along each axis, 0 if unknown
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',')]
     block: Option<Vec<u32>>,
-    /// Defines a macro; of a template parameter of that name, the value or type
+    /// Defines a macro, or gives the template parameter of that name its value or type
     #[arg(short = 'D', value_name = "N=V")]
     define: Vec<String>,
-    /// C: does not look into /usr/include and its like
+    /// C: does not search /usr/include and other system directories
     #[arg(long)]
     no_system_headers: bool,
-    /// HLSL: `half` and the `min16` types have 16 bits
+    /// HLSL: gives `half` and the `min16` types 16 bits
     #[arg(long = "enable-16bit-types")]
     native_16bit: bool,
-    /// Makes a function an entry point: NAME=STAGE, `*` in NAME for any text
+    /// Makes a function an entry point of a stage; `*` in NAME matches any text
     #[arg(long = "entry", value_name = "NAME=STAGE")]
     entries: Vec<String>,
-    /// Adds an include directory
+    /// Adds a directory to the include search path
     #[arg(short = 'I', value_name = "DIR")]
     include: Vec<PathBuf>,
-    /// Which analysis: ours (full), or one of the paper's
+    /// Divergence analysis to use: Lockstep's own (full), or one of the paper's
     #[arg(long, value_enum)]
     method: Option<MethodArg>,
-    /// What GPU code is made for, such as sm_80; its costs are used in estimates
+    /// Target of the GPU code, such as sm_80; estimates use its costs
     #[arg(long)]
     target: Option<String>,
-    /// Whose costs are used instead: a name of `machine list`, or a file
+    /// Machine whose costs estimates use instead: a name from `machine list`, or a file
     #[arg(long, value_name = "NAME|FILE")]
     machine: Option<String>,
-    /// Does not look for lockstep.toml and compile_commands.json
+    /// Ignores lockstep.toml and compile_commands.json
     #[arg(long)]
     no_config: bool,
-    /// Looks at a header by itself, not through a file of its project that includes it
+    /// Analyses a header by itself, not through a file of its project that includes it
     #[arg(long)]
     alone: bool,
 }
@@ -160,10 +160,10 @@ struct AnnotateArgs {
     /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
-    /// Uniform values, uniform loops and branches that cost nothing, too
+    /// Also shows uniform values, uniform loops and branches that cost nothing
     #[arg(long)]
     all: bool,
-    /// What functions, loops and lines cost a warp, and how many warps fit: estimates
+    /// Shows estimates: what functions, loops and lines cost a warp, and how many warps fit
     #[arg(long)]
     costs: bool,
     #[command(flatten)]
@@ -176,16 +176,16 @@ struct CheckArgs {
     paths: Vec<PathBuf>,
     #[arg(long, value_enum, default_value = "text")]
     format: CheckFormat,
-    /// What makes the exit code 1 besides errors: codes, `all` findings, or a level (`hint`, `warning`) and above
+    /// Findings besides errors that make the exit code 1: codes, `all`, or a level (`hint`, `warning`) and above
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
-    /// Findings that are accepted
+    /// File of accepted findings, which are not reported
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Writes today's findings as accepted
+    /// Writes the current findings to a file of accepted findings
     #[arg(long, value_name = "FILE")]
     write_baseline: Option<PathBuf>,
-    /// Text: shows also what was not found, not understood or assumed; otherwise these are counted
+    /// Text: also lists what was not found, not understood or assumed, instead of only counting it
     #[arg(long)]
     notes: bool,
     #[command(flatten)]
@@ -221,28 +221,28 @@ struct AnalyzeArgs {
 #[derive(Args, Debug)]
 struct BundleArgs {
     file: PathBuf,
-    /// `itanium` or `itanium2`
+    /// Processor to schedule for: `itanium` or `itanium2`
     #[arg(long, default_value = "itanium2")]
     machine: String,
-    /// The block at this line alone
+    /// Only the block at this line
     #[arg(long)]
     line: Option<u32>,
-    /// What of the ready instructions is tried in each cycle
+    /// Subsets of the ready instructions that are tried in each cycle
     #[arg(long, value_enum, default_value = "all")]
     choice: BundleChoice,
-    /// Choices that are looked at in each block
+    /// Number of choices that are tried in each block
     #[arg(long, default_value_t = 4000)]
     budget: usize,
     /// Writes the file instead of printing it
     #[arg(long, conflicts_with = "diff")]
     write: bool,
-    /// Prints what changes
+    /// Prints a diff instead of the changed text
     #[arg(long)]
     diff: bool,
-    /// Tells of each block on standard error
+    /// Reports each block on standard error
     #[arg(long, short)]
     verbose: bool,
-    /// `json`: what each block takes before and after, instead of the text
+    /// Output format; `json` prints what each block takes before and after instead of the text
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
 }
@@ -250,31 +250,31 @@ struct BundleArgs {
 #[derive(Args, Debug)]
 struct EmitArgs {
     file: PathBuf,
-    /// Only the function of this name, with those that it calls
+    /// Only the function of this name and those that it calls
     #[arg(long)]
     item: Option<String>,
-    /// Where the text goes, `-` for standard output
+    /// Output file, `-` for standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     output: PathBuf,
     /// Software-pipelines innermost loops
     #[arg(long)]
     pipeline: bool,
-    /// Iterations of a pipelined loop that are done as one
+    /// Number of iterations of a pipelined loop that are combined into one
     #[arg(long, value_name = "K", requires = "pipeline", value_parser = clap::value_parser!(u32).range(1..=4))]
     unroll: Option<u32>,
-    /// What finishes the iterations of pipelined loops: rounds of the kernel, or code behind it
+    /// How the last iterations of pipelined loops are drained: in the kernel, or in explicit code after it
     #[arg(long, value_enum, default_value = "kernel", requires = "pipeline")]
     epilogue: EpilogueChoice,
-    /// Fetches the streams of pipelined loops ahead (`lfetch`), by the table's latency of memory
+    /// Prefetches the streams of pipelined loops (`lfetch`) by the memory latency of the machine table
     #[arg(long, requires = "pipeline")]
     prefetch: bool,
-    /// Loads neighbours of pipelined loops in pairs (`ldfpd`, `ldfps`) where they are aligned
+    /// Combines neighbouring loads of pipelined loops into pairs (`ldfpd`, `ldfps`) where they are aligned
     #[arg(long, requires = "pipeline")]
     load_pairs: bool,
-    /// One instruction a group instead of bundles
+    /// Emits one instruction per group instead of bundles
     #[arg(long)]
     no_bundles: bool,
-    /// Products and sums are rounded each, as after `#pragma STDC FP_CONTRACT OFF`
+    /// Rounds products and sums separately, as after `#pragma STDC FP_CONTRACT OFF`
     #[arg(long)]
     no_contract: bool,
     #[arg(long, value_enum, default_value = "text")]
@@ -292,7 +292,7 @@ enum EpilogueChoice {
 #[derive(Args, Debug)]
 struct LoopsArgs {
     file: PathBuf,
-    /// Only those of the function of this name
+    /// Only the loops of the function of this name
     #[arg(long)]
     item: Option<String>,
     #[arg(long, value_enum, default_value = "text")]
@@ -304,16 +304,17 @@ struct LoopsArgs {
 #[derive(Args, Debug)]
 struct SimArgs {
     file: PathBuf,
-    /// The function
+    /// Name of the function
     #[arg(long)]
     item: String,
-    /// By position: `7`, `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros), with i8 to i64, f32 and f64
+    /// Argument, by position: `7`, `1.5`, a buffer `[1,2,3]`, `f64:1,2,3` or `i64[64]` (zeros), with i8 to i64, f32
+    /// and f64
     #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
-    /// Whose cycles are counted: `itanium` or `itanium2`
+    /// Processor whose cycles are counted: `itanium` or `itanium2`
     #[arg(long, default_value = "itanium2")]
     machine: String,
-    /// Instructions after which it ends
+    /// Number of instructions after which execution stops
     #[arg(long, default_value_t = 100_000_000)]
     steps: u64,
     #[arg(long, value_enum, default_value = "text")]
@@ -322,13 +323,13 @@ struct SimArgs {
 
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum BundleChoice {
-    /// Every subset
+    /// Every subset of the ready instructions
     All,
     Eager,
     Lazy,
-    /// All that is ready, or only what must issue
+    /// Either all ready instructions, or only those that must issue
     EagerLazy,
-    /// Every subset, until what is found is close enough to the bound for what was looked at
+    /// Every subset, until the best schedule is close enough to the bound, given the number of subsets tried
     AllowedLoss,
 }
 
@@ -340,14 +341,14 @@ struct MachineArgs {
 
 #[derive(Subcommand, Debug)]
 enum MachineCommand {
-    /// Names the machines
+    /// Lists the machines
     List {
         #[arg(long, value_enum, default_value = "text")]
         format: DataFormat,
     },
-    /// Prints a table; exit code 2 if a file has mistakes
+    /// Prints the table of a machine; exit code 2 if a file has mistakes
     Show {
-        /// A machine, or a file with a table of your own
+        /// Name of a machine, or a file with a table of your own
         name: String,
         #[arg(long, value_enum, default_value = "text")]
         format: DataFormat,
@@ -357,7 +358,7 @@ enum MachineCommand {
 #[derive(Args, Debug)]
 struct ActionsArgs {
     file: PathBuf,
-    /// Line and column, from 1
+    /// Line and column, counted from 1
     #[arg(long, value_name = "LINE:COL")]
     at: String,
     #[arg(long, value_enum, default_value = "text")]
@@ -368,16 +369,16 @@ struct ActionsArgs {
 
 #[derive(Args, Debug)]
 struct ApplyArgs {
-    /// As `actions` prints it
+    /// Code action, as printed by `actions`
     id: String,
     file: PathBuf,
-    /// Line and column, from 1
+    /// Line and column, counted from 1
     #[arg(long, value_name = "LINE:COL")]
     at: String,
     /// Prints a diff instead of the changed text
     #[arg(long, conflicts_with = "write")]
     diff: bool,
-    /// Changes the file
+    /// Writes the file instead of printing it
     #[arg(long)]
     write: bool,
     #[command(flatten)]
@@ -387,17 +388,17 @@ struct ApplyArgs {
 #[derive(Args, Debug)]
 struct RunArgs {
     file: PathBuf,
-    /// The function
+    /// Name of the function
     #[arg(long)]
     item: String,
-    /// Of µ-SIMD: executes on the machine of the paper, and shows each cycle with the elements that are active
+    /// µ-SIMD: executes on the machine of the paper, and shows each cycle with the active elements
     #[arg(long)]
     trace: bool,
-    /// Threads of the workgroup, where the source does not fix it
+    /// Number of threads in the workgroup, where the source does not fix it
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=64))]
     lanes: u32,
-    /// An argument: `7`, `1.5`, a buffer `[1,2,3]`, `f32:1,2,3` or `i32[64]` (zeros), with i8 to i64, f32 and f64; by
-    /// position or as NAME=VALUE. What is not given is chosen at random, the same each time
+    /// Argument: `7`, `1.5`, a buffer `[1,2,3]`, `f32:1,2,3` or `i32[64]` (zeros), with i8 to i64, f32 and f64; by
+    /// position or as NAME=VALUE. Arguments that are not given are chosen at random, the same each time
     #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
     #[command(flatten)]
@@ -410,29 +411,31 @@ struct ProfileArgs {
     #[command(subcommand)]
     command: Option<ProfileCommand>,
     file: Option<PathBuf>,
-    /// What it runs on: grid, values, buffers, textures, stage inputs, as TOML; what it leaves out is chosen at random
-    /// [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
+    /// TOML description of the inputs: grid, values, buffers, textures, stage inputs; what it leaves out is chosen at
+    /// random [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
     #[arg(long, value_name = "FILE.toml")]
     inputs: Option<PathBuf>,
-    /// Prints a description of the function's inputs to begin with, instead of running it
+    /// Prints a description of the function's inputs to start from, instead of running the function
     #[arg(long, conflicts_with_all = ["inputs", "output", "every"])]
     describe: bool,
-    /// The function; needed where the file has several entry points
+    /// The function; required if the file has several entry points
     #[arg(long)]
     item: Option<String>,
-    /// Where the profile goes, `-` for standard output [default: FILE.lockstep-profile.json, where the editor looks]
+    /// Output file, `-` for standard output [default: FILE.lockstep-profile.json, where the editor looks]
     #[arg(short, long, value_name = "OUT.json")]
     output: Option<PathBuf>,
-    /// Profiles every value of every lane, however long the run; otherwise a value whose profile has converged rests
+    /// Profiles every value of every lane, however long the run; otherwise profiling of a value pauses once it has
+    /// converged
     #[arg(long)]
     every: bool,
-    /// Executions of a value between two looks at whether its profile of a long run has converged
+    /// Number of executions of a value between two tests of whether its profile has converged
     #[arg(long, value_name = "N", default_value_t = facts::values::convergent::CONVERGENCE_INTERVAL, value_parser = clap::value_parser!(u64).range(1..))]
     interval: u64,
-    /// Profiling goes on while the invariance increases, or while it moves by more than +2 or -4 points of a hundred
+    /// Convergence test: profiling continues while the invariance increases, or while it changes by more than +2 or
+    /// -4 percentage points
     #[arg(long, value_enum, default_value_t = CriterionChoice::Bounds)]
     criterion: CriterionChoice,
-    /// A value that converged after N executions rests for this times N
+    /// Length of the pause, as a multiple of the executions after which the value converged
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     back_off: f64,
     #[command(flatten)]
@@ -447,39 +450,39 @@ enum CriterionChoice {
 
 #[derive(Subcommand, Debug)]
 enum ProfileCommand {
-    /// Prints a profile: executions by warps, warps that hold zero, top values
+    /// Prints a profile: executions by warps, how often all lanes hold zero, most frequent values
     Show {
         file: PathBuf,
-        /// Only this function
+        /// Only the function of this name
         #[arg(long)]
         item: Option<String>,
-        /// Values without a name and values that were never computed, too
+        /// Also shows unnamed values and values that were never computed
         #[arg(long)]
         all: bool,
-        /// How often a value was among the last 2 to 5 distinct ones, too (MRV-2 to MRV-5)
+        /// Also shows how often a value was among the last 2 to 5 distinct ones (MRV-2 to MRV-5)
         #[arg(long)]
         recent: bool,
     },
     /// Compares two profiles: Overlap, Diff, Same-1, Find-N, and the values whose zeros differ
     Diff { first: PathBuf, second: PathBuf },
-    /// Makes a profile from counts: a table name,line,executions,zeros, or the counters of `lockstep instrument`
+    /// Creates a profile from counts: a table name,line,executions,zeros, or the counters of `lockstep instrument`
     Import(Box<ProfileImportArgs>),
 }
 
 #[derive(Args, Debug)]
 struct ProfileImportArgs {
-    /// The table, with commas
+    /// Table of counts as comma-separated values
     file: Option<PathBuf>,
-    /// The file that was counted
+    /// Source file to which the counts belong
     #[arg(long)]
     source: Option<PathBuf>,
-    /// The counters after the run: as binary, or numbers in text
+    /// Counters after the run, in binary or as numbers in text
     #[arg(long, value_name = "RAW", requires = "map", conflicts_with = "file")]
     counters: Option<PathBuf>,
-    /// The map that `lockstep instrument` wrote
+    /// Map of the counters, as written by `lockstep instrument`
     #[arg(long, value_name = "MAP.json", requires = "counters")]
     map: Option<PathBuf>,
-    /// Where the profile goes, `-` for standard output [default: SOURCE.lockstep-profile.json]
+    /// Output file, `-` for standard output [default: SOURCE.lockstep-profile.json]
     #[arg(short, long, value_name = "OUT.json")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -492,10 +495,12 @@ struct ReportArgs {
     /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
-    /// Where the page goes, `-` for standard output [default: FILE.html here from a terminal, else standard output]
+    /// Output file, `-` for standard output [default: FILE.html in the current directory if run in a terminal, else
+    /// standard output]
     #[arg(short, long, value_name = "OUT.html")]
     output: Option<PathBuf>,
-    /// What the runs get, as of `profile` [default: NAME.inputs.toml or NAME.toml beside the file, where there is one]
+    /// Description of the inputs of the runs, as for `profile` [default: NAME.inputs.toml or NAME.toml beside the
+    /// file, where there is one]
     #[arg(long, value_name = "FILE.toml")]
     inputs: Option<PathBuf>,
     #[command(flatten)]
@@ -505,13 +510,13 @@ struct ReportArgs {
 #[derive(Args, Debug)]
 struct CodeArgs {
     file: PathBuf,
-    /// Only the function of this name; the first kernel otherwise
+    /// Only the function of this name [default: the first kernel]
     #[arg(long)]
     item: Option<String>,
-    /// The function around a line and column, from 1
+    /// Only the function at this line and column, counted from 1
     #[arg(long, value_name = "LINE:COL", conflicts_with = "item")]
     at: Option<String>,
-    /// Has ptxas assemble it: its registers and spills, and machine code where nvdisasm stands beside it
+    /// Assembles the code with ptxas: shows registers and spills, and machine code if nvdisasm is found beside it
     #[arg(long)]
     ptxas: bool,
     #[arg(long, value_enum, default_value = "text")]
@@ -523,13 +528,13 @@ struct CodeArgs {
 #[derive(Args, Debug)]
 struct InstrumentArgs {
     file: PathBuf,
-    /// Only this function
+    /// Only the function of this name
     #[arg(long)]
     item: Option<String>,
-    /// The copy [default: FILE.counted.EXT]
+    /// Output file [default: FILE.counted.EXT]
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// What the counters mean, for `lockstep profile import` [default: OUT.map.json]
+    /// Map of the counters, for `lockstep profile import` [default: OUT.map.json]
     #[arg(long, value_name = "MAP.json")]
     map: Option<PathBuf>,
     #[command(flatten)]
@@ -552,7 +557,7 @@ struct DumpArgs {
 enum DumpWhat {
     Parse,
     Ir,
-    /// What merges paths, carries values round loops and out of them, and the branches that decide it
+    /// Gated SSA: where values merge, are carried around loops or leave them, and the branches that decide it
     Gates,
     Facts,
 }
