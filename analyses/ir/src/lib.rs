@@ -18,6 +18,7 @@ pub mod inst;
 pub mod interp;
 pub mod loops;
 pub mod lower;
+pub mod numbers;
 pub mod random;
 pub mod text;
 pub mod types;

@@ -3,7 +3,7 @@
 use super::inputs::{Contents, Fill, InputError, MOST_BYTES, MOST_ELEMENTS, Shape};
 use crate::host;
 use ir::Type;
-use ir::interp::scalar;
+use ir::numbers;
 use std::path::Path;
 
 /// A stream of pseudo-random numbers, the same for equal seeds (SplitMix64).
@@ -59,7 +59,7 @@ pub fn element(name: &str) -> Option<(Type, bool)> {
 /// A number as an element.
 pub fn bits(ty: Type, number: f64) -> u64 {
     match ty.is_float() {
-        true => scalar::from_f64(ty, number),
+        true => numbers::from_f64(ty, number),
         false if number < 0.0 => number as i64 as u64,
         false => number as u64,
     }

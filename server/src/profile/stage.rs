@@ -5,7 +5,8 @@
 use super::data::{Random, draw};
 use super::inputs::{Description, Fill, Input, InputError, Varying};
 use super::textures;
-use ir::interp::{InputQuery, Inputs, Launch, scalar};
+use ir::interp::{InputQuery, Inputs, Launch};
+use ir::numbers;
 use ir::{Function, FunctionKind, ShaderStage};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -122,7 +123,7 @@ pub(super) fn inputs(
             }
             None => return query.procedural(),
         };
-        scalar::from_f64(ty, value)
+        numbers::from_f64(ty, value)
     })))
 }
 

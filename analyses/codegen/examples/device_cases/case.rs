@@ -428,8 +428,8 @@ fn argument(
                     _ => Err("a structure with an address"),
                 };
             }
-            Some(&Argument::Bits(bits)) => interp::scalar::canonical(ty, bits),
-            Some(&Argument::Float(number)) => interp::scalar::from_f64(ty, number),
+            Some(&Argument::Bits(bits)) => ir::numbers::canonical(ty, bits),
+            Some(&Argument::Float(number)) => ir::numbers::from_f64(ty, number),
             Some(Argument::Handle(_)) => return Err("textures"),
             None => 0,
         };

@@ -182,7 +182,7 @@ fn across_lanes(kind: WarpKind, number: i64, ty: Type, part: Part) -> Option<Ope
         .map(|(at, bits)| match ty {
             Type::Bool => vec![u64::from(at % 5 != 2 || at > 64)],
             ty if ty.is_float() => {
-                vec![interp::scalar::from_f64(
+                vec![ir::numbers::from_f64(
                     ty,
                     [1.0, -2.5, 0.5, 3.0, 3.0, -0.0][at % 6] * (1 + at / 40) as f64,
                 )]
@@ -287,7 +287,7 @@ fn atomic(op: AtomicOp, ty: Type, space: Space, contended: bool) -> Option<Opera
             }
             // The order of additions would show.
             if contended && ty.is_float() {
-                row[1] = interp::scalar::from_f64(ty, f64::from(random.below(64)) * 0.5);
+                row[1] = ir::numbers::from_f64(ty, f64::from(random.below(64)) * 0.5);
             }
             row
         })

@@ -254,7 +254,7 @@ pub(crate) fn numbers(ty: Type, count: usize) -> Vec<u64> {
                 infinite - 1,
                 nan,
             ];
-            let finite = finite.map(|number| interp::scalar::from_f64(ty, number));
+            let finite = finite.map(|number| ir::numbers::from_f64(ty, number));
             edges.into_iter().chain(finite).collect()
         }
         ty => {
@@ -281,14 +281,14 @@ pub(crate) fn numbers(ty: Type, count: usize) -> Vec<u64> {
             // Of moderate size, half of them: random bits are mostly huge or tiny.
             ty if random.percent(50) => {
                 let whole = random.between(-1_000_000, 1_000_000) as f64;
-                interp::scalar::from_f64(ty, whole / f64::from(1 << random.below(20)))
+                ir::numbers::from_f64(ty, whole / f64::from(1 << random.below(20)))
             }
             _ => bits,
         };
         out.push(number);
     }
     out.iter()
-        .map(|&bits| interp::scalar::canonical(ty, bits))
+        .map(|&bits| ir::numbers::canonical(ty, bits))
         .collect()
 }
 
@@ -519,7 +519,7 @@ fn approximation(op: &Op, language: Language, types: &[Type]) -> Option<Approxim
 }
 
 fn number(types: &[Type], row: &[u64], operand: usize) -> f64 {
-    interp::scalar::to_f64(types[operand], row[operand])
+    ir::numbers::to_f64(types[operand], row[operand])
 }
 
 /// Of a quotient that is not zero for its size.
@@ -596,7 +596,7 @@ fn parameters(out: &mut Vec<Operation>) {
                     offset: 0,
                 },
                 Argument::Bits(bits),
-                Argument::Bits(interp::scalar::canonical(ty, 1)),
+                Argument::Bits(ir::numbers::canonical(ty, 1)),
             ];
             out.push(Operation {
                 name: format!("cuda parameter {ty} {number}"),

@@ -13,7 +13,7 @@
 use super::Zeros;
 use super::table::{Map, Set};
 use facts::zeros::{Propagation, propagation};
-use ir::interp::scalar;
+use ir::numbers;
 use ir::{BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
@@ -228,7 +228,7 @@ fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
         return None;
     }
     Some(match (op, args) {
-        (Op::Unary(op), &[a]) => scalar::unary(*op, types[0], ty, a),
+        (Op::Unary(op), &[a]) => numbers::unary(*op, types[0], ty, a),
         (Op::Binary(op, _), &[a, b]) => {
             let divides = matches!(
                 op,
@@ -240,9 +240,9 @@ fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
             if divides && b == 0 {
                 return None;
             }
-            scalar::binary(*op, types[0], types[1], ty, a, b)
+            numbers::binary(*op, types[0], types[1], ty, a, b)
         }
-        (Op::Fma, &[a, b, c]) => scalar::fma(ty, a, b, c),
+        (Op::Fma, &[a, b, c]) => numbers::fma(ty, a, b, c),
         (Op::Select, &[condition, yes, no]) => {
             if condition != 0 {
                 yes
@@ -250,12 +250,12 @@ fn evaluate(op: &Op, types: &[Type], args: &[u64], ty: Type) -> Option<u64> {
                 no
             }
         }
-        (Op::IntCompare(condition), &[a, b]) => u64::from(scalar::int_compare(*condition, a, b)),
+        (Op::IntCompare(condition), &[a, b]) => u64::from(numbers::int_compare(*condition, a, b)),
         (Op::FloatCompare(condition), &[a, b]) => {
-            u64::from(scalar::float_compare(*condition, types[0], a, b))
+            u64::from(numbers::float_compare(*condition, types[0], a, b))
         }
         (Op::Convert(kind), &[a]) if *kind != Convert::SpaceCast => {
-            scalar::convert(*kind, types[0], ty, a)
+            numbers::convert(*kind, types[0], ty, a)
         }
         _ => return None,
     })
@@ -280,10 +280,10 @@ fn simplify(op: &Op, args: &[Known], types: &[Type], ty: Type, zeros: Zeros) -> 
         Op::Binary(op, _) => match op {
             BinaryOp::Mul if constant(0) == Some(1) => Some(args[1]),
             BinaryOp::Mul if constant(1) == Some(1) => Some(args[0]),
-            BinaryOp::FloatMul if free && constant(0) == Some(scalar::from_f64(ty, 1.0)) => {
+            BinaryOp::FloatMul if free && constant(0) == Some(numbers::from_f64(ty, 1.0)) => {
                 Some(args[1])
             }
-            BinaryOp::FloatMul if free && constant(1) == Some(scalar::from_f64(ty, 1.0)) => {
+            BinaryOp::FloatMul if free && constant(1) == Some(numbers::from_f64(ty, 1.0)) => {
                 Some(args[0])
             }
             BinaryOp::Add | BinaryOp::Or | BinaryOp::Xor | BinaryOp::MaxUnsigned if zero(0) => {
@@ -319,7 +319,7 @@ fn simplify(op: &Op, args: &[Known], types: &[Type], ty: Type, zeros: Zeros) -> 
 
 fn is_zero(ty: Type, bits: u64) -> bool {
     if ty.is_float() {
-        scalar::to_f64(ty, bits) == 0.0
+        numbers::to_f64(ty, bits) == 0.0
     } else {
         bits == 0
     }

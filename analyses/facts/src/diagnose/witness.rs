@@ -11,7 +11,7 @@
 
 use super::Context;
 use crate::model::{CauseStep, Scope, Witness};
-use ir::interp::scalar;
+use ir::numbers;
 use ir::{Edge, EntityVec, FunctionKind, Inst, Op, Special, Terminator, Type, Value};
 use smol_str::SmolStr;
 
@@ -180,7 +180,7 @@ impl<'c, 'a> Thread<'c, 'a> {
     fn new(cx: &'c Context<'a>, block: [u32; 3], number: u32, given: &Given) -> Self {
         let mut values = EntityVec::with_len(None, cx.function.values.len());
         for (value, _, number) in given {
-            values[*value] = Some(scalar::canonical(cx.function.ty(*value), *number as u64));
+            values[*value] = Some(numbers::canonical(cx.function.ty(*value), *number as u64));
         }
         Thread {
             cx,
@@ -284,14 +284,14 @@ impl<'c, 'a> Thread<'c, 'a> {
         let n: Option<Vec<u64>> = data.args.iter().map(|&arg| self.values[arg]).collect();
         let n = n?;
         Some(match data.op {
-            Op::Const(bits) => scalar::canonical(to, bits),
-            Op::Unary(op) => scalar::unary(op, ty(0), to, n[0]),
-            Op::Binary(op, _) => scalar::binary(op, ty(0), ty(1), to, n[0], n[1]),
-            Op::IntCompare(condition) => scalar::int_compare(condition, n[0], n[1]).into(),
+            Op::Const(bits) => numbers::canonical(to, bits),
+            Op::Unary(op) => numbers::unary(op, ty(0), to, n[0]),
+            Op::Binary(op, _) => numbers::binary(op, ty(0), ty(1), to, n[0], n[1]),
+            Op::IntCompare(condition) => numbers::int_compare(condition, n[0], n[1]).into(),
             Op::FloatCompare(condition) => {
-                scalar::float_compare(condition, ty(0), n[0], n[1]).into()
+                numbers::float_compare(condition, ty(0), n[0], n[1]).into()
             }
-            Op::Convert(kind) => scalar::convert(kind, ty(0), to, n[0]),
+            Op::Convert(kind) => numbers::convert(kind, ty(0), to, n[0]),
             _ => return None,
         })
     }
@@ -309,6 +309,6 @@ impl<'c, 'a> Thread<'c, 'a> {
             Special::WarpSize => warp,
             _ => return None,
         };
-        Some(scalar::canonical(to, value.into()))
+        Some(numbers::canonical(to, value.into()))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Threads;
 use super::terms::{Atom, Comparison, Known, Operation, Row, Sum, Terms, comparison};
-use ir::interp::scalar;
+use ir::numbers;
 use ir::{BinaryOp, Convert, IntCondition, Op, Special, Type, UnaryOp};
 use smallvec::SmallVec;
 
@@ -39,7 +39,7 @@ pub(super) fn operation(
         && let (Some(a), Some(b)) = (numbers(a), numbers(b))
     {
         return Some(Row::of(threads.count(), |thread| {
-            let bits = scalar::binary(*op, types[0], types[1], to, a(thread), b(thread));
+            let bits = numbers::binary(*op, types[0], types[1], to, a(thread), b(thread));
             Known::number(bits as i64)
         }));
     }
@@ -76,9 +76,9 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
     };
     let number = |bits: u64| Some(Known::number(bits as i64));
     match op {
-        Op::Const(bits) => number(scalar::canonical(to, *bits)),
+        Op::Const(bits) => number(numbers::canonical(to, *bits)),
         Op::Unary(op) => match (numbers, op) {
-            (Some(n), _) => number(scalar::unary(*op, types[0], to, n[0])),
+            (Some(n), _) => number(numbers::unary(*op, types[0], to, n[0])),
             (None, UnaryOp::Not) if to.is_integral() => {
                 let from = if to == Type::Bool { 1 } else { -1 };
                 Some(terms.plus(Known::number(from), -1, args[0]))
@@ -89,7 +89,7 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
         Op::PtrAdd => Some(terms.plus(args[0], 1, args[1])),
         Op::Binary(op, _) => Some(match numbers {
             Some(n) => {
-                Known::number(scalar::binary(*op, types[0], types[1], to, n[0], n[1]) as i64)
+                Known::number(numbers::binary(*op, types[0], types[1], to, n[0], n[1]) as i64)
             }
             None => match binary(terms, *op, args[0], args[1], to) {
                 Some(known) => known,
@@ -98,7 +98,7 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
         }),
         Op::FloatCompare(condition) => Some(match numbers {
             Some(n) => {
-                let holds = scalar::float_compare(*condition, types[0], n[0], n[1]);
+                let holds = numbers::float_compare(*condition, types[0], n[0], n[1]);
                 Known::number(i64::from(holds))
             }
             None => opaque(terms, Operation::Float(*condition)),
@@ -109,17 +109,17 @@ fn lane(terms: &mut Terms, op: &Op, args: &[Known], types: &[Type], to: Type) ->
             _ => opaque(terms, Operation::Select),
         }),
         Op::Fma => Some(match numbers {
-            Some(n) => Known::number(scalar::fma(to, n[0], n[1], n[2]) as i64),
+            Some(n) => Known::number(numbers::fma(to, n[0], n[1], n[2]) as i64),
             None => opaque(terms, Operation::Fma),
         }),
         Op::Ternary(op) => Some(match numbers {
-            Some(n) => Known::number(scalar::ternary(*op, types[0], to, n) as i64),
+            Some(n) => Known::number(numbers::ternary(*op, types[0], to, n) as i64),
             None => opaque(terms, Operation::Ternary(*op, to)),
         }),
         Op::Convert(kind) => {
             let from = types[0];
             if let Some(n) = numbers {
-                return number(scalar::convert(*kind, from, to, n[0]));
+                return number(numbers::convert(*kind, from, to, n[0]));
             }
             let wide = to.bits() >= 32 || from == Type::Bool;
             Some(match kind {
@@ -203,7 +203,7 @@ fn compare(terms: &mut Terms, threads: &Threads, condition: IntCondition, a: &Ro
         let mut answer = Some(Known::NOTHING);
         let mut difference = Known::NOTHING;
         if let (Some(x), Some(y)) = (x.as_number(), y.as_number()) {
-            let holds = scalar::int_compare(condition, x as u64, y as u64);
+            let holds = numbers::int_compare(condition, x as u64, y as u64);
             answer = Some(Known::number(i64::from(holds)));
         } else if x.is_known() && y.is_known() {
             difference = terms.plus(x, -1, y);

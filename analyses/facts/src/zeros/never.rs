@@ -177,7 +177,7 @@ impl<'f> Ranges<'f> {
         let squared = arg(0).is_some() && arg(0) == arg(1);
         let found = match &data.op {
             Op::Const(bits) if ty.is_float() => {
-                let number = ir::interp::scalar::to_f64(ty, *bits);
+                let number = ir::numbers::to_f64(ty, *bits);
                 match number.is_nan() {
                     true => ANY,
                     false => between(number, number),

@@ -6,12 +6,12 @@ use super::launch::{hash, mix};
 use super::machine::{Group, Machine, Step};
 use super::memory::{self, Request, View};
 use super::observe::{AccessKind, Observer, lanes};
-use super::scalar::{self, canonical};
 use super::warp::Warp;
 use super::warp_ops::Row;
 use crate::entity::Inst;
 use crate::function::{Function, Language};
 use crate::inst::*;
+use crate::numbers::{self, canonical};
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
 
@@ -328,7 +328,7 @@ fn flushed(bits: u64) -> u64 {
 }
 
 pub(super) fn atomic_result(op: AtomicOp, ty: Type, old: u64, x: u64, y: u64) -> u64 {
-    let binary = |op: BinaryOp| scalar::binary(op, ty, ty, ty, old, x);
+    let binary = |op: BinaryOp| numbers::binary(op, ty, ty, ty, old, x);
     match op {
         AtomicOp::Add => binary(BinaryOp::Add),
         AtomicOp::Sub => binary(BinaryOp::Sub),

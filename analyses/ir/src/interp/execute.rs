@@ -12,12 +12,12 @@ use super::machine::{Arrival, Group, Machine, Step};
 use super::memory;
 use super::observe::{Observer, lanes};
 use super::plan::{FunctionPlan, SymbolPlace};
-use super::scalar::{self, canonical, zero_extended};
 use super::warp::Warp;
 use super::warp_ops::{Operands, Presence, Row, warp_op};
 use crate::entity::{Entity, Inst, Value};
 use crate::function::Function;
 use crate::inst::*;
+use crate::numbers::{self, canonical, zero_extended};
 use crate::types::Type;
 use smallvec::SmallVec;
 
@@ -213,7 +213,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             (Op::Unary(op), Some((a, ty)), ..) => {
                 let op = *op;
                 compute(values, width, to, mask, full, |v, l| {
-                    scalar::unary(op, ty, out, v[a + l])
+                    numbers::unary(op, ty, out, v[a + l])
                 });
             }
             (Op::Binary(BinaryOp::Add, _), Some((a, _)), Some((b, _)), _) => {
@@ -229,19 +229,19 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             (Op::Binary(op, _), Some((a, ta)), Some((b, tb)), _) => {
                 let op = *op;
                 compute(values, width, to, mask, full, |v, l| {
-                    scalar::binary(op, ta, tb, out, v[a + l], v[b + l])
+                    numbers::binary(op, ta, tb, out, v[a + l], v[b + l])
                 });
             }
             (Op::IntCompare(condition), Some((a, _)), Some((b, _)), _) => {
                 let condition = *condition;
                 compute(values, width, to, mask, full, |v, l| {
-                    u64::from(scalar::int_compare(condition, v[a + l], v[b + l]))
+                    u64::from(numbers::int_compare(condition, v[a + l], v[b + l]))
                 });
             }
             (Op::FloatCompare(condition), Some((a, ty)), Some((b, _)), _) => {
                 let condition = *condition;
                 compute(values, width, to, mask, full, |v, l| {
-                    u64::from(scalar::float_compare(condition, ty, v[a + l], v[b + l]))
+                    u64::from(numbers::float_compare(condition, ty, v[a + l], v[b + l]))
                 });
             }
             (Op::Select, Some((c, _)), Some((a, _)), Some((b, _))) => {
@@ -251,7 +251,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             }
             (Op::Fma, Some((a, ty)), Some((b, _)), Some((c, _))) => {
                 compute(values, width, to, mask, full, |v, l| {
-                    scalar::fma(ty, v[a + l], v[b + l], v[c + l])
+                    numbers::fma(ty, v[a + l], v[b + l], v[c + l])
                 });
             }
             (Op::Ternary(op), Some((a, ty)), Some((b, _)), Some((c, _))) => {
@@ -259,7 +259,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 let fourth = place(3);
                 compute(values, width, to, mask, full, |v, l| {
                     let w = fourth.map_or(0, |(d, _)| v[d + l]);
-                    scalar::ternary(op, ty, out, [v[a + l], v[b + l], v[c + l], w])
+                    numbers::ternary(op, ty, out, [v[a + l], v[b + l], v[c + l], w])
                 });
             }
             (Op::Convert(Convert::SpaceCast), Some((a, from)), ..) => {
@@ -273,7 +273,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             (Op::Convert(kind), Some((a, from)), ..) => {
                 let kind = *kind;
                 compute(values, width, to, mask, full, |v, l| {
-                    scalar::convert(kind, from, out, v[a + l])
+                    numbers::convert(kind, from, out, v[a + l])
                 });
             }
             (Op::PtrAdd, Some((a, _)), Some((b, _)), _) => {
@@ -545,7 +545,7 @@ fn arbitrary(ty: Type, hash: u64) -> u64 {
     match ty {
         Type::Ptr(_) => 0,
         Type::Handle => 1 + hash % 16,
-        ty if ty.is_float() => scalar::from_f64(ty, unit(hash) * 4.0 - 1.0),
+        ty if ty.is_float() => numbers::from_f64(ty, unit(hash) * 4.0 - 1.0),
         ty if hash & 1 == 0 => canonical(ty, hash >> 8 & 63),
         ty => canonical(ty, hash >> 8),
     }
@@ -554,7 +554,7 @@ fn arbitrary(ty: Type, hash: u64) -> u64 {
 /// `Op::Parameter` by name.
 fn default_constant(ty: Type, name: &str) -> u64 {
     match ty {
-        ty if ty.is_float() => scalar::from_f64(ty, unit(text(name)) * 4.0),
+        ty if ty.is_float() => numbers::from_f64(ty, unit(text(name)) * 4.0),
         Type::Bool => text(name) & 1,
         Type::Ptr(_) => 0,
         ty => canonical(ty, text(name) % 32 + 1),

@@ -175,7 +175,7 @@ impl Inputs {
                 .unwrap_or_else(|| procedural_input(query)),
             Inputs::Function(function) => function(query),
         };
-        super::scalar::canonical(query.input.ty, bits)
+        crate::numbers::canonical(query.input.ty, bits)
     }
 }
 
@@ -190,7 +190,7 @@ pub fn pixel(thread: u64) -> (u64, u64) {
 
 fn procedural_input(query: &InputQuery<'_>) -> u64 {
     let ty = query.input.ty;
-    let number = |value: f64| super::scalar::from_f64(ty, value);
+    let number = |value: f64| crate::numbers::from_f64(ty, value);
     let (x, y) = pixel(query.thread);
     let semantic = query.input.semantic.as_str();
     let component = u64::from(query.input.component);

@@ -483,7 +483,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
             _ => state.count,
         };
         for &result in &data.results {
-            let bits = super::scalar::canonical(function.ty(result), bits);
+            let bits = crate::numbers::canonical(function.ty(result), bits);
             for lane in lanes(mask) {
                 frame.values[result.index() * self.width + lane as usize] = bits;
             }

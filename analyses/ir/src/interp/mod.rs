@@ -28,7 +28,6 @@ mod outcome;
 mod plan;
 mod quad;
 mod report;
-pub mod scalar;
 pub mod simple;
 pub mod texture;
 mod warp;

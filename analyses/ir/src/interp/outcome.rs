@@ -7,10 +7,10 @@ use super::machine::Machine;
 use super::memory::buffer_address;
 use super::observe::Observer;
 use super::plan::FunctionPlan;
-use super::scalar;
 use crate::checkpoint::Checkpoint;
 use crate::function::{Function, Module};
 use crate::inst::{Barrier, Op};
+use crate::numbers;
 use crate::types::Type;
 use smol_str::SmolStr;
 
@@ -209,8 +209,8 @@ fn arguments(kernel: &Function, launch: &Launch) -> Vec<u64> {
         .map(|(number, &param)| {
             let ty = kernel.ty(param);
             match launch.parameters.get(number) {
-                Some(Argument::Bits(bits)) => scalar::canonical(ty, *bits),
-                Some(Argument::Float(value)) => scalar::from_f64(ty, *value),
+                Some(Argument::Bits(bits)) => numbers::canonical(ty, *bits),
+                Some(Argument::Float(value)) => numbers::from_f64(ty, *value),
                 Some(Argument::Pointer { buffer, offset }) => buffer_address(*buffer, *offset),
                 Some(Argument::Handle(handle)) => u64::from(*handle),
                 None => 0,

@@ -4,13 +4,13 @@
 use super::access::atomic_result;
 use super::machine::{Group, Machine};
 use super::observe::{Observer, lanes};
-use super::scalar::{self, canonical};
 use super::texture::TextureQuery;
 use super::warp::Warp;
 use super::warp_ops::Row;
 use crate::entity::Inst;
 use crate::function::Function;
 use crate::inst::*;
+use crate::numbers::{self, canonical};
 use crate::types::Type;
 use smallvec::SmallVec;
 
@@ -34,8 +34,8 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                 Derivative::X | Derivative::XCoarse | Derivative::XFine => x,
                 Derivative::Y | Derivative::YCoarse | Derivative::YFine => y,
                 Derivative::Width => {
-                    let size = |v: u64| scalar::unary(UnaryOp::FloatAbs, ty, ty, v);
-                    scalar::binary(BinaryOp::FloatAdd, ty, ty, ty, size(x), size(y))
+                    let size = |v: u64| numbers::unary(UnaryOp::FloatAbs, ty, ty, v);
+                    numbers::binary(BinaryOp::FloatAdd, ty, ty, ty, size(x), size(y))
                 }
             }
         });
@@ -62,7 +62,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
         for lane in lanes(mask) {
             let at = lane as usize;
             let handle = rows.first().map_or(0, |row| row[at]);
-            let number = |index: usize| scalar::to_f64(types[index], rows[index][at]);
+            let number = |index: usize| numbers::to_f64(types[index], rows[index][at]);
             let coordinates: SmallVec<[f64; 4]> = (first..after).map(number).collect();
             let mut texel = [0i64; 4];
             for (cell, &coordinate) in texel.iter_mut().zip(&coordinates) {
@@ -80,7 +80,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                     component: component as u32,
                     ty,
                 });
-                scalar::from_f64(ty, value)
+                numbers::from_f64(ty, value)
             };
             let mut results: SmallVec<[u64; 4]> = SmallVec::new();
             match access.op {
@@ -106,7 +106,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                             let ty = types[index];
                             let bits =
                                 quad_difference(&rows[index], ty, self.width, at, step, false);
-                            slope = slope.max(scalar::to_f64(ty, bits).abs());
+                            slope = slope.max(numbers::to_f64(ty, bits).abs());
                         }
                     }
                     for &result in &data.results {
@@ -115,7 +115,7 @@ impl<'m, 'r, O: Observer> Machine<'m, 'r, O> {
                             _ => f64::from(f32::MIN_POSITIVE),
                         };
                         let level = (slope * 256.0).max(least).log2();
-                        results.push(scalar::from_f64(function.ty(result), level));
+                        results.push(numbers::from_f64(function.ty(result), level));
                     }
                 }
                 _ => {
@@ -161,5 +161,5 @@ fn quad_difference(
     if high >= width {
         return 0;
     }
-    scalar::binary(BinaryOp::FloatSub, ty, ty, ty, row[high], row[low])
+    numbers::binary(BinaryOp::FloatSub, ty, ty, ty, row[high], row[low])
 }

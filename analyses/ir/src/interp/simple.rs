@@ -2,9 +2,9 @@
 
 use super::launch::{Argument, Buffer, Launch};
 use super::outcome::{BufferAfter, Outcome};
-use super::scalar;
 use crate::function::{Function, Language, Module, SymbolData, SymbolKind};
 use crate::inst::Op;
+use crate::numbers;
 use crate::types::{Space, Type};
 use smol_str::SmolStr;
 
@@ -137,7 +137,7 @@ fn elements(ty: Type, list: &str) -> Option<DescribedValue> {
     let mut bytes = Vec::new();
     for part in list.split(',').map(str::trim) {
         let bits = if ty.is_float() {
-            scalar::from_f64(ty, part.parse().ok()?)
+            numbers::from_f64(ty, part.parse().ok()?)
         } else {
             integer(part)? as u64
         };
@@ -345,10 +345,10 @@ fn bytes_for(
             };
         }
         (DescribedValue::Int(value), Some(ty)) if alone(ty) && ty.is_float() => {
-            scalar::from_f64(ty, *value as f64)
+            numbers::from_f64(ty, *value as f64)
         }
         (DescribedValue::Int(value), Some(ty)) if alone(ty) => *value as u64,
-        (DescribedValue::Float(value), Some(ty)) if alone(ty) => scalar::from_f64(ty, *value),
+        (DescribedValue::Float(value), Some(ty)) if alone(ty) => numbers::from_f64(ty, *value),
         _ => return Err(Untaken::Elements { bytes: symbol.size }),
     };
     let size = symbol.size.unwrap_or(8).min(8) as usize;
@@ -381,7 +381,7 @@ fn set_member(launch: &mut Launch, member: &super::addressed::Member, value: &De
     };
     let scalar = |number: f64, whole: i64| {
         let bits = if member.ty.is_float() {
-            scalar::from_f64(member.ty, number)
+            numbers::from_f64(member.ty, number)
         } else {
             whole as u64
         };
@@ -412,7 +412,7 @@ pub fn show(ty: Type, value: u64) -> String {
                     (number.to_string(), format!("{number:e}"))
                 }
                 _ => {
-                    let number = scalar::to_f64(ty, value);
+                    let number = numbers::to_f64(ty, value);
                     (number.to_string(), format!("{number:e}"))
                 }
             };

@@ -7,7 +7,6 @@ mod against_lanes_apart;
 mod control;
 mod histories;
 mod memory_faults;
-mod operations;
 mod paper_programs;
 mod person;
 mod stages;

@@ -8,8 +8,8 @@
 
 use super::error::EventKind;
 use super::observe::lanes;
-use super::scalar::{self, canonical, zero_extended};
 use crate::inst::{BinaryOp, ReduceOp, ShuffleMode, WarpKind, WarpOp};
+use crate::numbers::{self, canonical, zero_extended};
 use crate::types::Type;
 use smallvec::SmallVec;
 
@@ -327,10 +327,10 @@ pub(super) fn neutral(op: ReduceOp, ty: Type) -> u64 {
         ReduceOp::MaxSigned if ty == Type::Bool => 0,
         ReduceOp::MinSigned => canonical(ty, (1u64 << (bits - 1)) - 1),
         ReduceOp::MaxSigned => canonical(ty, 1u64 << (bits - 1)),
-        ReduceOp::FloatAdd => scalar::from_f64(ty, -0.0),
-        ReduceOp::FloatMul => scalar::from_f64(ty, 1.0),
-        ReduceOp::FloatMin => scalar::from_f64(ty, f64::INFINITY),
-        ReduceOp::FloatMax => scalar::from_f64(ty, f64::NEG_INFINITY),
+        ReduceOp::FloatAdd => numbers::from_f64(ty, -0.0),
+        ReduceOp::FloatMul => numbers::from_f64(ty, 1.0),
+        ReduceOp::FloatMin => numbers::from_f64(ty, f64::INFINITY),
+        ReduceOp::FloatMax => numbers::from_f64(ty, f64::NEG_INFINITY),
     }
 }
 
@@ -350,5 +350,5 @@ fn reduce(op: ReduceOp, ty: Type, x: u64, y: u64) -> u64 {
         ReduceOp::FloatMin => BinaryOp::FloatMin,
         ReduceOp::FloatMax => BinaryOp::FloatMax,
     };
-    scalar::binary(op, ty, ty, ty, x, y)
+    numbers::binary(op, ty, ty, ty, x, y)
 }

@@ -570,7 +570,7 @@ fn sum(
         Operand::Name(name) => document.value_at(name).is_some_and(|value| {
             folded
                 .constant(function, value)
-                .is_some_and(|bits| ir::interp::scalar::to_f64(function.ty(value), bits) == 0.0)
+                .is_some_and(|bits| ir::numbers::to_f64(function.ty(value), bits) == 0.0)
                 && function.ty(value).is_float()
         }),
         Operand::Float32(bits, _) => f32::from_bits(*bits) == 0.0,

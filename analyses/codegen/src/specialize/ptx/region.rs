@@ -168,7 +168,7 @@ pub(super) fn untrusted(document: &Document<'_>, folded: &Folded, start: u32, en
         };
         let plain = |ty: Type, bits: u64| {
             !ty.is_float() || {
-                let number = ir::interp::scalar::to_f64(ty, bits);
+                let number = ir::numbers::to_f64(ty, bits);
                 number == 0.0 || number.abs() == 1.0
             }
         };

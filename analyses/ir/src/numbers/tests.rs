@@ -1,10 +1,10 @@
 //! Tables of operands and results.
 
 use super::*;
-use crate::interp::scalar;
+use crate::numbers;
 
 fn bits(ty: Type, value: f64) -> u64 {
-    scalar::from_f64(ty, value)
+    numbers::from_f64(ty, value)
 }
 const MINUS: fn(i64) -> u64 = |v| v as u64;
 
@@ -60,11 +60,11 @@ fn integer_operations_wrap_by_width() {
         (Xor, Type::I16, 0x5555, -1, -21846),
     ];
     for &(op, ty, x, y, wanted) in table {
-        let found = scalar::binary(op, ty, ty, ty, MINUS(x), MINUS(y));
+        let found = numbers::binary(op, ty, ty, ty, MINUS(x), MINUS(y));
         assert_eq!(found as i64, wanted, "{op:?} {ty} {x} {y}");
     }
     // The amount of a shift has its own type.
-    let far = scalar::binary(
+    let far = numbers::binary(
         BinaryOp::Shl,
         Type::I64,
         Type::I8,
@@ -105,7 +105,7 @@ fn bit_counts() {
     ];
     for &(op, from, to, x, wanted) in table {
         assert_eq!(
-            scalar::unary(op, from, to, MINUS(x)) as i64,
+            numbers::unary(op, from, to, MINUS(x)) as i64,
             wanted,
             "{op:?} {from} {x}"
         );
@@ -211,7 +211,7 @@ fn conversions_saturate_and_extend() {
     ];
     for &(kind, from, to, x, wanted) in table {
         assert_eq!(
-            scalar::convert(kind, from, to, x),
+            numbers::convert(kind, from, to, x),
             wanted,
             "{kind:?} {from} {to} {x:#x}"
         );
@@ -222,7 +222,7 @@ fn conversions_saturate_and_extend() {
 fn floats_follow_ieee_and_ptx() {
     let f = |v: f32| u64::from(v.to_bits());
     let binary = |op, x, y| {
-        f32::from_bits(scalar::binary(op, Type::F32, Type::F32, Type::F32, f(x), f(y)) as u32)
+        f32::from_bits(numbers::binary(op, Type::F32, Type::F32, Type::F32, f(x), f(y)) as u32)
     };
     assert_eq!(binary(BinaryOp::FloatMin, f32::NAN, 1.0), 1.0);
     assert_eq!(binary(BinaryOp::FloatMax, 1.0, f32::NAN), 1.0);
@@ -235,7 +235,7 @@ fn floats_follow_ieee_and_ptx() {
     assert_eq!(binary(BinaryOp::Step, 1.5, 1.0), 0.0);
     assert_eq!(binary(BinaryOp::FloatDim, 3.0, 1.0), 2.0);
     assert_eq!(binary(BinaryOp::CopySign, 3.0, -1.0), -3.0);
-    let nan = scalar::binary(
+    let nan = numbers::binary(
         BinaryOp::FloatSub,
         Type::F32,
         Type::F32,
@@ -245,7 +245,7 @@ fn floats_follow_ieee_and_ptx() {
     );
     assert_eq!(nan, 0x7fff_ffff);
     let ldexp = |x: f64, e: i64| {
-        f64::from_bits(scalar::binary(
+        f64::from_bits(numbers::binary(
             BinaryOp::Ldexp,
             Type::F64,
             Type::I32,
@@ -258,7 +258,7 @@ fn floats_follow_ieee_and_ptx() {
     assert_eq!(ldexp(1.0, -1074), f64::from_bits(1));
     assert_eq!(ldexp(1.0, 2000), f64::INFINITY);
     // Rounded once: 1 + 2^-24 is lost by a product rounded first.
-    let third = scalar::fma(
+    let third = numbers::fma(
         Type::F32,
         f(1.0 + f32::EPSILON),
         f(1.0 - f32::EPSILON / 2.0),
@@ -271,10 +271,10 @@ fn floats_follow_ieee_and_ptx() {
     assert_ne!(third, 0);
     let half = |v: f64| bits(Type::F16, v);
     assert_eq!(
-        scalar::fma(Type::F16, half(3.0), half(5.0), half(0.5)),
+        numbers::fma(Type::F16, half(3.0), half(5.0), half(0.5)),
         half(15.5)
     );
-    let unary = |op, x: f32| f32::from_bits(scalar::unary(op, Type::F32, Type::F32, f(x)) as u32);
+    let unary = |op, x: f32| f32::from_bits(numbers::unary(op, Type::F32, Type::F32, f(x)) as u32);
     assert_eq!(unary(UnaryOp::Round, 2.5), 3.0);
     assert_eq!(unary(UnaryOp::RoundEven, 2.5), 2.0);
     assert_eq!(unary(UnaryOp::Fract, -0.25), 0.75);
@@ -291,7 +291,7 @@ fn floats_follow_ieee_and_ptx() {
         FloatCondition::Ordered,
     ];
     for condition in unordered {
-        assert!(!scalar::float_compare(
+        assert!(!numbers::float_compare(
             condition,
             Type::F32,
             f(f32::NAN),
@@ -303,7 +303,7 @@ fn floats_follow_ieee_and_ptx() {
         FloatCondition::LessUnordered,
         FloatCondition::Unordered,
     ] {
-        assert!(scalar::float_compare(
+        assert!(numbers::float_compare(
             condition,
             Type::F32,
             f(f32::NAN),
@@ -346,7 +346,7 @@ fn three_operand_functions() {
         (Dot2Signed, [-1, 0x0302, 10, 0], 5),
     ];
     for &(op, args, wanted) in table {
-        let found = scalar::ternary(op, Type::I32, Type::I32, args.map(|v| v as u64));
+        let found = numbers::ternary(op, Type::I32, Type::I32, args.map(|v| v as u64));
         assert_eq!(found as i64, wanted, "{op:?} {args:x?}");
     }
 }
@@ -389,17 +389,17 @@ fn every_operation_is_total_on_strange_operands() {
         for &x in &strange {
             for &y in &strange {
                 for ty in types {
-                    let (x, y) = (scalar::canonical(ty, x), scalar::canonical(ty, y));
-                    let result = scalar::binary(op, ty, ty, ty, x, y);
-                    assert_eq!(scalar::canonical(ty, result), result, "{op:?} {ty}");
-                    scalar::ternary(TernaryOp::BitInsert, ty, ty, [x, y, x, y]);
-                    scalar::ternary(TernaryOp::BitExtractSigned, ty, ty, [x, y, x, y]);
-                    scalar::ternary(TernaryOp::FunnelRight, ty, ty, [x, y, x, y]);
-                    scalar::unary(UnaryOp::Gamma, ty, ty, x);
-                    scalar::unary(UnaryOp::FindHighBitSigned, ty, Type::I32, x);
+                    let (x, y) = (numbers::canonical(ty, x), numbers::canonical(ty, y));
+                    let result = numbers::binary(op, ty, ty, ty, x, y);
+                    assert_eq!(numbers::canonical(ty, result), result, "{op:?} {ty}");
+                    numbers::ternary(TernaryOp::BitInsert, ty, ty, [x, y, x, y]);
+                    numbers::ternary(TernaryOp::BitExtractSigned, ty, ty, [x, y, x, y]);
+                    numbers::ternary(TernaryOp::FunnelRight, ty, ty, [x, y, x, y]);
+                    numbers::unary(UnaryOp::Gamma, ty, ty, x);
+                    numbers::unary(UnaryOp::FindHighBitSigned, ty, Type::I32, x);
                     for to in types {
-                        scalar::convert(Convert::FloatToSigned, ty, to, x);
-                        scalar::convert(Convert::UnsignedToFloat, ty, to, x);
+                        numbers::convert(Convert::FloatToSigned, ty, to, x);
+                        numbers::convert(Convert::UnsignedToFloat, ty, to, x);
                     }
                 }
             }

@@ -1,4 +1,12 @@
-//! What every lane-wise operation computes for one lane. Total: no operand makes any of these functions fail.
+//! Scalar arithmetic: the result of every lane-wise operation for one lane. Total: no operand makes any of these
+//! functions fail. Execution, folding, evaluation by analyses and specialisation all ask it, so that they agree.
+//!
+//! ```text
+//! binary(Add, I8, I8, I8, 127, 1)  ->  -128        convert(FloatToSigned, F32, I32, 3e9)  ->  2147483647
+//! ```
+//!
+//! It speaks of the types and operations of this crate, and so is no crate of its own; it knows no function, no lane and
+//! no memory.
 //!
 //! A value is 64 bits: integers sign-extended from their width, `Bool` 0 or 1, floats as their own bit pattern in the
 //! low bits, addresses and handles as they are. Results are in this form, so equal values are equal words.
@@ -13,6 +21,9 @@
 use crate::builder::{f16_to_f32, f32_to_bf16, f32_to_f16};
 use crate::inst::{BinaryOp, Convert, FloatCondition, IntCondition, TernaryOp, UnaryOp};
 use crate::types::Type;
+
+#[cfg(test)]
+mod tests;
 
 /// The 64-bit form of the low bits of `bits` as a value of type `ty`.
 #[inline]
