@@ -37,19 +37,43 @@ fn code(path: &Path) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The manifest of a crate of the analyses.
+fn manifest(name: &str) -> toml::Table {
+    let path = root().join("analyses").join(name).join("Cargo.toml");
+    let text = fs::read_to_string(path).expect("it is there");
+    text.parse().expect("a manifest")
+}
+
+/// Crates that no analysis names.
+const NEVER: &[&str] = &["salsa", "tokio", "tower-lsp", "lockstep-server"];
+
+/// Only tests name the oracle: it is no dependency of an analysis but for them.
 #[test]
 fn each_crate_names_only_those_in_front_of_it() {
     let order = ["isa", "syntax", "ir", "facts", "codegen"];
     for (at, name) in order.iter().enumerate() {
-        let manifest = root().join("analyses").join(name).join("Cargo.toml");
-        let text = fs::read_to_string(manifest).expect("it is there");
-        let table: toml::Table = text.parse().expect("a manifest");
+        let table = manifest(name);
         let dependencies = table["dependencies"].as_table().expect("a table");
         for later in &order[at..] {
             assert!(!dependencies.contains_key(*later), "{name} names {later}");
         }
-        for never in ["salsa", "tokio", "tower-lsp", "lockstep-server"] {
-            assert!(!dependencies.contains_key(never), "{name} names {never}");
+        for never in ["oracle"].iter().chain(NEVER) {
+            assert!(!dependencies.contains_key(*never), "{name} names {never}");
+        }
+    }
+}
+
+/// Of the analyses, what judges them knows the form of programs and no more.
+#[test]
+fn the_oracle_names_only_the_form_of_programs() {
+    let table = manifest("oracle");
+    let own = ["isa", "facts", "codegen", "oracle"];
+    for section in ["dependencies", "dev-dependencies"] {
+        let Some(dependencies) = table.get(section).and_then(|one| one.as_table()) else {
+            continue;
+        };
+        for never in own.iter().chain(NEVER) {
+            assert!(!dependencies.contains_key(*never), "oracle names {never}");
         }
     }
 }

@@ -12,12 +12,12 @@ use codegen::target::ia64::sim::{self, Arg, Memory, Program};
 use command::{Place, errors, json as parsed, lockstep, text};
 use ir::Module;
 use ir::lower::c_family::{LowerOptions, lower_unit};
-use ir::random::c::{Argument, Kernel, Scalar, kernel};
 use lockstep_server::config::Config;
 use lockstep_server::db::{Database, File, Source};
 use lockstep_server::views::actions::{Action, Doing, actions, edited};
 use lockstep_server::views::diagnostics::diagnostics;
 use lockstep_server::views::lens::lenses;
+use oracle::random::c::{Argument, Kernel, Scalar, kernel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -449,22 +449,22 @@ fn elements(ty: Scalar, bytes: &[u8]) -> Vec<u64> {
 type Left = (Option<u64>, Vec<Vec<u64>>);
 
 fn interpreted(kernel: &Kernel, source: &str) -> Left {
-    let mut launch = ir::interp::Launch::new(1);
+    let mut launch = oracle::interp::Launch::new(1);
     launch.warp_size = 1;
     launch.limits.steps = 50_000_000;
     for buffer in &kernel.buffers {
         let bytes = buffer.bytes.clone();
-        launch.buffers.push(ir::interp::Buffer::global(bytes));
+        launch.buffers.push(oracle::interp::Buffer::global(bytes));
     }
     for parameter in &kernel.parameters {
         launch.parameters.push(match parameter.argument {
             Argument::Pointer { buffer, offset } => {
-                ir::interp::Argument::Pointer { buffer, offset }
+                oracle::interp::Argument::Pointer { buffer, offset }
             }
-            Argument::Scalar { bits, .. } => ir::interp::Argument::Bits(bits),
+            Argument::Scalar { bits, .. } => oracle::interp::Argument::Bits(bits),
         });
     }
-    let outcome = ir::interp::run(&lowered(kernel, source), &launch);
+    let outcome = oracle::interp::run(&lowered(kernel, source), &launch);
     assert_eq!(outcome.error, None, "{source}");
     let buffers = kernel.buffers.iter().zip(&outcome.buffers);
     (

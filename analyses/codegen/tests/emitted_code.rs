@@ -17,14 +17,14 @@ mod loops;
 #[path = "emitted_code/versions.rs"]
 mod versions;
 
-use ir::random::c::{kernel, wide};
-use ir::random::{Shape, program};
 use judge::module_of;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ia64::target::Limits;
 use lockstep_codegen::target::ptx;
+use oracle::random::c::{kernel, wide};
+use oracle::random::{Shape, program};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

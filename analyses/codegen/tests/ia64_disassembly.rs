@@ -254,7 +254,7 @@ fn emitted_code_is_disassembled_as_it_was_written() {
         }
     }
     for seed in 0..100 {
-        let kernel = ir::random::c::kernel(seed);
+        let kernel = oracle::random::c::kernel(seed);
         let module = judge::module_of(&kernel.text, &kernel.name);
         let machine = ["itanium", "itanium2"][seed as usize % 2];
         if let Some(text) = emitted(&module, machine, seed % 3 > 0) {

@@ -10,9 +10,6 @@ mod assembler;
 mod judge;
 
 use assembler::{assembled, assembler};
-use ir::interp::{Instance, Launch, Observer, run_with};
-use ir::random::c::{Kernel, kernel};
-use ir::random::{self, Flavour, Shape};
 use ir::{Module, Op, Special, Value};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
@@ -21,6 +18,9 @@ use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use lockstep_codegen::target::ia64::target::Limits;
+use oracle::interp::{Instance, Launch, Observer, run_with};
+use oracle::random::c::{Kernel, kernel};
+use oracle::random::{self, Flavour, Shape};
 use std::path::PathBuf;
 
 /// Values of the launch as constants: one lane is alone.

@@ -12,12 +12,12 @@
 #[path = "support/judge.rs"]
 mod judge;
 
-use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline;
 use lockstep_codegen::target::ia64::sim::Limits;
+use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::fmt::Write;

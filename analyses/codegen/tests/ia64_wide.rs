@@ -1,4 +1,4 @@
-//! Wide C kernels (`ir::random::c::wide`) as IA-64 code: the simulator leaves what the reference interpreter leaves, or the
+//! Wide C kernels (`oracle::random::c::wide`) as IA-64 code: the simulator leaves what the reference interpreter leaves, or the
 //! host's compiler where functions are called through pointers or pointers lie in memory; and GNU `as` takes the text.
 //!
 //! `LOCKSTEP_WIDE_KERNELS` of them (150), from the seed `LOCKSTEP_FIRST` on, each unpipelined and pipelined by one method, by
@@ -14,7 +14,6 @@ mod judge;
 
 use assembler::{assembled, assembler};
 use ir::Module;
-use ir::random::c::{self, Argument, Buffer, Kernel, Parameter, Scalar, Wide, wide};
 use judge::{attempted, module_of, words};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::contract::contracted;
@@ -22,6 +21,7 @@ use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue, Method};
 use lockstep_codegen::target::ia64::sim;
 use lockstep_codegen::target::ia64::target::Limits;
+use oracle::random::c::{self, Argument, Buffer, Kernel, Parameter, Scalar, Wide, wide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 

@@ -10,7 +10,6 @@ mod judge;
 #[path = "support/ptxas.rs"]
 mod ptxas;
 
-use ir::interp::{self, Argument, Buffer, Launch};
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{FunctionKind, Language, Module};
 use judge::module_of;
@@ -20,6 +19,7 @@ use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program};
 use lockstep_codegen::target::ia64::target::Limits;
 use lockstep_codegen::target::ptx;
+use oracle::interp::{self, Argument, Buffer, Launch};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -1,10 +1,10 @@
 //! Edits of loops in C: what is rewritten computes what it did, and what is not has the reason that stands beside it.
 
-use ir::interp::{self, Argument, Launch};
 use ir::lower::c_family::{Bodies, Environment, LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::loops::{Refusal, conditional_at, loop_at, unrolled};
 use lockstep_codegen::specialize::source::Source;
+use oracle::interp::{self, Argument, Launch};
 use std::sync::Arc;
 use syntax::ItemKey;
 use syntax::c_family::ast::{Function, ItemKind, ParsedItem};

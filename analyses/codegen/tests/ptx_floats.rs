@@ -1,10 +1,10 @@
 //! Arithmetic of each floating-point type as PTX: every operation has code in its own precision, and what is read back
 //! computes the same.
 
-use ir::interp::{Argument, Buffer, Launch, run};
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{FunctionKind, Language, Module};
 use lockstep_codegen::target::ptx::emit;
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -4,10 +4,10 @@
 #[path = "support/ptxas.rs"]
 mod ptxas;
 
-use ir::interp::{self, Launch, TextureQuery, Textures};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{FunctionKind, Module, TextureOp};
 use lockstep_codegen::target::ptx::emit;
+use oracle::interp::{self, Launch, TextureQuery, Textures};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

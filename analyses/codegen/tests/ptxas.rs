@@ -4,8 +4,8 @@
 #[path = "support/ptxas.rs"]
 mod ptxas;
 
-use ir::random::{Flavour, Shape, program};
 use lockstep_codegen::target::ptx::emit;
+use oracle::random::{Flavour, Shape, program};
 #[test]
 fn the_assembler_accepts_what_is_printed() {
     let Some(tool) = ptxas::find() else {

@@ -5,22 +5,22 @@
 //! `LOCKSTEP_SOUNDNESS_SEED=N` starts at another seed. A violation is shrunk and written to the directory for
 //! temporary files.
 
-#[path = "soundness_ptx/mutate.rs"]
-mod mutate;
-#[path = "../../facts/tests/soundness/oracle.rs"]
+#[path = "../../facts/tests/soundness/examine.rs"]
 // What the regression list wants is told by value numbers, which printing changes.
 #[allow(dead_code)]
-mod oracle;
+mod examine;
+#[path = "soundness_ptx/mutate.rs"]
+mod mutate;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
+use examine::sweep::{setting, sweep};
+use examine::{Case, Report, examine};
 use facts::{Method, Options, Scope};
-use ir::interp::{self, Argument, Buffer, Event, EventKind, Launch};
-use ir::random::{Flavour, Program, Random, Shape, program};
 use ir::{FunctionKind, Module};
 use lockstep_codegen::target::ptx::emit;
-use oracle::sweep::{setting, sweep};
-use oracle::{Case, Report, examine};
+use oracle::interp::{self, Argument, Buffer, Event, EventKind, Launch};
+use oracle::random::{Flavour, Program, Random, Shape, program};
 
 /// Programs of each kind in the default run.
 const PRINTED: u64 = 3_600;
@@ -255,7 +255,7 @@ fn assert_sound(report: &Report) {
 fn assert_plenty(report: &Report, lanes: u64, claims: u64, least: u64) {
     assert!(report.lanes >= lanes, "{} lanes", report.lanes);
     assert!(report.claims >= claims, "{} claims", report.claims);
-    for (name, count) in oracle::NAMES.iter().zip(&report.tally.counts) {
+    for (name, count) in examine::NAMES.iter().zip(&report.tally.counts) {
         assert!(*count >= least, "{name}: {count}");
     }
 }
@@ -314,14 +314,14 @@ fn give_outputs(launch: &mut Launch) {
 #[test]
 fn the_regression_list_holds_in_ptx() {
     let mut claims = 0;
-    for fixed in oracle::fixed::ALL {
+    for fixed in examine::fixed::ALL {
         let original = fixed.case();
         let text = match emit(&original.module) {
             Ok(text) => text,
             Err(refusal) => panic!("{}: {refusal}", fixed.name),
         };
         let module = lowered(&text, false).expect("an entry");
-        for (method, scope, lanes) in oracle::fixed::settings() {
+        for (method, scope, lanes) in examine::fixed::settings() {
             let mut case = original.clone();
             case.module = module.clone();
             (case.options.method, case.options.scope) = (method, scope);

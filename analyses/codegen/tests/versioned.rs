@@ -7,14 +7,14 @@ mod flat;
 
 use flat::Flat;
 use ir::cfg::ControlFlow;
-use ir::interp::{self, Instance, Launch, Observer};
-use ir::random::{Flavour, Random, Shape, program};
 use ir::{Block, EntityVec, Function, Module, Op, Terminator, Type, Value, ValueDef};
 use lockstep_codegen::specialize::bound::Bounds;
 use lockstep_codegen::specialize::frequency::frequency;
 use lockstep_codegen::specialize::refine::Join;
 use lockstep_codegen::specialize::transform::version;
 use lockstep_codegen::specialize::{Context, Zeros};
+use oracle::interp::{self, Instance, Launch, Observer};
+use oracle::random::{Flavour, Random, Shape, program};
 
 const PROGRAMS: u64 = 1_500;
 /// Programs beyond the default number that once came out wrong: a copy of a value above a sunk check, from a block that

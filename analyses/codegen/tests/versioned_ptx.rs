@@ -12,12 +12,12 @@ mod ptxas;
 mod text;
 
 use flat::Flat;
-use ir::interp::{self, Argument, Buffer, Launch};
-use ir::random::{Flavour, Random, Shape, program};
 use ir::{FunctionKind, Module, Op};
 use lockstep_codegen::specialize::frequency;
 use lockstep_codegen::specialize::ptx::{Document, Settings, check, remove};
 use lockstep_codegen::target::ptx::emit;
+use oracle::interp::{self, Argument, Buffer, Launch};
+use oracle::random::{Flavour, Random, Shape, program};
 use std::collections::BTreeMap;
 use syntax::ptx::{PtxItemKind, declarations, split_items};
 

@@ -13,13 +13,13 @@ mod routes;
 
 use facts::zeros::never::Ranges;
 use generate::{INPUTS, Language, OUTPUTS, kernel};
-use ir::interp::{self, Buffer, Inputs, Instance, Launch, Observer, Outcome, Textures};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
-use ir::random::Random;
 use ir::{FunctionKind, Module, SymbolKind, Type, Value};
 use lockstep_codegen::specialize::source::{
     Refusal, Settings, Source, candidates, check, functions_of, harmless, remove, version,
 };
+use oracle::interp::{self, Buffer, Inputs, Instance, Launch, Observer, Outcome, Textures};
+use oracle::random::Random;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;

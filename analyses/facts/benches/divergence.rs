@@ -7,8 +7,8 @@ use criterion::{
     BenchmarkGroup, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main,
 };
 use ir::Module;
-use ir::random::{Extreme, Shape, extreme, program};
 use lockstep_facts::{Options, analyze};
+use oracle::random::{Extreme, Shape, extreme, program};
 use std::hint::black_box;
 
 /// What the machine's memory does to any pass over a function of this size: the verifier, which reads every instruction

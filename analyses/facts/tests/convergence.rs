@@ -11,9 +11,11 @@ extern crate lockstep_facts as facts;
 mod source;
 
 use facts::{Code, Options, Tier, analyze_module, diagnose};
-use ir::interp::{Argument, Buffer, Error, EventKind, Instance, Launch, Observer, lanes, run_with};
-use ir::random::Random;
 use ir::{Barrier, Function, Inst, Module, Op, Type};
+use oracle::interp::{
+    Argument, Buffer, Error, EventKind, Instance, Launch, Observer, lanes, run_with,
+};
+use oracle::random::Random;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use syntax::c_family::Dialect;

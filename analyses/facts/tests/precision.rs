@@ -11,8 +11,8 @@ extern crate lockstep_facts as facts;
 mod source;
 
 use facts::*;
-use ir::random::{Shape, program};
 use ir::{Block, Function, FunctionKind, Module, Value};
+use oracle::random::{Shape, program};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::Path;

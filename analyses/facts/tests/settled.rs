@@ -4,9 +4,9 @@
 extern crate lockstep_facts as facts;
 
 use facts::{Options, analyze};
-use ir::interp::{Argument, Buffer, Launch, run};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::ast::ParsedItem;
 use syntax::c_family::{Dialect, lexer::lex, parse_unit};

@@ -10,9 +10,9 @@ extern crate lockstep_facts as facts;
 mod source;
 
 use facts::{Code, Options, analyze_module, diagnose};
-use ir::interp::{AccessKind, Argument, Buffer, Instance, Launch, Observer, lanes, run_with};
-use ir::random::Random;
 use ir::{Barrier, Function, Inst, Module, Op, Space, Type};
+use oracle::interp::{AccessKind, Argument, Buffer, Instance, Launch, Observer, lanes, run_with};
+use oracle::random::Random;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use syntax::Span;

@@ -3,18 +3,18 @@
 //! `LOCKSTEP_SOUNDNESS_PROGRAMS=N` runs N random programs instead of the default number, `LOCKSTEP_SOUNDNESS_SEED=N`
 //! starts at another seed. A violation is shrunk and written to the directory for temporary files.
 
-// The name by which the crates above know this one, so that the oracle can be theirs as well.
+// The name by which the crates above know this one, so that the judge can be theirs as well.
 extern crate lockstep_facts as facts;
 
-#[path = "soundness/oracle.rs"]
-mod oracle;
+#[path = "soundness/examine.rs"]
+mod examine;
 
+use examine::fixed;
+use examine::sweep::{setting, sweep};
+use examine::{Case, examine};
 use facts::{Class, FunctionFacts, Method, Options, Scope};
-use ir::interp::Launch;
-use ir::random::{Flavour, Random, Shape, program};
-use oracle::fixed;
-use oracle::sweep::{setting, sweep};
-use oracle::{Case, examine};
+use oracle::interp::Launch;
+use oracle::random::{Flavour, Random, Shape, program};
 
 const PROGRAMS: u64 = 6_000;
 const LANES: u64 = 1_000_000;
@@ -144,7 +144,7 @@ fn random_programs_contradict_no_claim() {
     assert!(report.failed.is_empty(), "runs failed");
     if count >= PROGRAMS {
         assert!(report.lanes >= LANES, "{} lanes", report.lanes);
-        for (name, count) in oracle::NAMES.iter().zip(&report.tally.counts) {
+        for (name, count) in examine::NAMES.iter().zip(&report.tally.counts) {
             assert!(*count >= 500, "{name}: {count}");
         }
     }
@@ -152,7 +152,7 @@ fn random_programs_contradict_no_claim() {
 
 #[test]
 fn the_regression_list_holds() {
-    for fixed in oracle::fixed::ALL {
+    for fixed in examine::fixed::ALL {
         let case = fixed.case();
         let facts = facts::analyze(0, &case.module, &case.options);
         for &(value, block, uniform) in fixed.wanted {
@@ -203,7 +203,7 @@ fn forge(facts: &mut FunctionFacts, value: ir::Value, block: Option<ir::Block>) 
 
 #[test]
 fn forged_claims_of_the_regression_list_are_refuted() {
-    for fixed in oracle::fixed::ALL {
+    for fixed in examine::fixed::ALL {
         for &(value, block, uniform) in fixed.wanted {
             if uniform {
                 continue;
@@ -211,7 +211,7 @@ fn forged_claims_of_the_regression_list_are_refuted() {
             let case = fixed.case();
             let mut facts = facts::analyze_module(&case.module, &case.options);
             forge(&mut facts[0], value, Some(block));
-            let report = oracle::examine_with(&case, &facts);
+            let report = examine::examine_with(&case, &facts);
             assert!(
                 !report.violations.is_empty(),
                 "{}: {value} in {block}",
@@ -246,7 +246,7 @@ fn forged_claims_of_random_programs_are_refuted() {
             let mut facts = facts.clone();
             forge(&mut facts[0], value, None);
             forged += 1;
-            let violations = oracle::examine_with(&case, &facts).violations;
+            let violations = examine::examine_with(&case, &facts).violations;
             refuted += u32::from(!violations.is_empty());
         }
     }

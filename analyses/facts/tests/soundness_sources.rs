@@ -3,20 +3,20 @@
 //!
 //! `LOCKSTEP_SOUNDNESS_LAUNCHES=N` runs each N times.
 
-// The name by which the oracle knows this crate.
+// The name by which the judge knows this crate.
 extern crate lockstep_facts as facts;
 
-#[path = "soundness/oracle.rs"]
+#[path = "soundness/examine.rs"]
 #[allow(dead_code)]
-mod oracle;
+mod examine;
 
+use examine::Case;
+use examine::sweep::{setting, sweep};
 use facts::{Method, Options, Scope};
-use ir::interp::Launch;
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
-use ir::random::Random;
 use ir::{FunctionKind, Language, Module};
-use oracle::Case;
-use oracle::sweep::{setting, sweep};
+use oracle::interp::Launch;
+use oracle::random::Random;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syntax::c_family::ast::ParsedItem;

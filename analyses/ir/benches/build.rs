@@ -6,7 +6,7 @@ use lockstep_ir as ir;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use lockstep_ir::cfg::ControlFlow;
 use lockstep_ir::dominators::DominatorTree;
-use lockstep_ir::random::{Extreme, Shape, extreme, program};
+use oracle::random::{Extreme, Shape, extreme, program};
 use std::hint::black_box;
 use std::time::Duration;
 

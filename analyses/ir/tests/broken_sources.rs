@@ -1,10 +1,10 @@
 //! Text that is not understood, calls that nothing in sight defines: what they may change is not known behind them, and what
 //! they can't reach keeps its value. A value that is not known differs from one seed of the interpreter to the next.
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -1,9 +1,9 @@
 //! Names that C and CUDA know without a declaration: types by size and sign, headers by what they hide.
 
 use lockstep_ir::Language;
-use lockstep_ir::interp::{Argument, Launch, run};
 use lockstep_ir::lower::c_family::builtins::is_known_header;
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
+use oracle::interp::{Argument, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -10,11 +10,11 @@
 #[path = "support/host.rs"]
 mod host;
 
-use lockstep_ir::interp::{self, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
-use lockstep_ir::random::c::{self, Argument, Kernel, Scalar, kernel, wide};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language};
+use oracle::interp::{self, Launch, run};
+use oracle::random::c::{self, Argument, Kernel, Scalar, kernel, wide};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};

@@ -4,10 +4,10 @@
 // Formulas stand as the guide has them.
 #![allow(clippy::precedence)]
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

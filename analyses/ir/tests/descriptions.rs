@@ -1,11 +1,9 @@
 //! Launches in a person's words: how arguments are written, which have no use and why, and how what a run leaves is shown.
 
-use lockstep_ir::interp::simple::{
-    DescribedArgument, DescribedValue, Untaken, launch, show, untaken,
-};
-use lockstep_ir::interp::{Argument, LaunchDescription, run_simple};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module, Type};
+use oracle::interp::simple::{DescribedArgument, DescribedValue, Untaken, launch, show, untaken};
+use oracle::interp::{Argument, LaunchDescription, run_simple};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

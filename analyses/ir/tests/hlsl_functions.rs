@@ -4,10 +4,10 @@
 // Formulas stand as the reference has them.
 #![allow(clippy::precedence)]
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, LaunchDescription, Textures, run, run_simple};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, LaunchDescription, Textures, run, run_simple};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

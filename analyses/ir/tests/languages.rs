@@ -1,10 +1,10 @@
 //! The languages, a function a construct: what each computes is what a compiler of the language says, which the comment
 //! behind the function has for k = 0, 1, 2 and 5.
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -4,10 +4,10 @@
 //! array behind the parameter `y` begins with afterwards.
 
 use fixtures::Fixture;
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{Language, Op, Type};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

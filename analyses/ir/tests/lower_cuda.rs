@@ -1,9 +1,9 @@
 //! CUDA sources lowered and executed: each kernel writes one word a lane, and C++ says which.
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{BindingKind, FunctionKind, Language, Op, Space};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -1,9 +1,9 @@
 //! HLSL sources lowered and executed: what lies where in buffers, and constants given by name.
 
-use lockstep_ir::interp::{Buffer, Launch, LaunchDescription, run, run_simple};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language};
+use oracle::interp::{Buffer, Launch, LaunchDescription, run, run_simple};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -1,8 +1,8 @@
 //! Functions that a dialect names, by execution: what each computes of a few numbers, and what mathematics says of them.
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module};
+use oracle::interp::{Argument, Buffer, Launch, run};
 use std::f64::consts::PI;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};

@@ -1,11 +1,11 @@
 //! What stands in memory and what is an object of its own: textures, buffers and samplers among plain members, arrays of
 //! resources, structures without end, gated forms that no machine executes.
 
-use lockstep_ir::interp::{Buffer, Launch, micro_simd, run};
 use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::lower::ptx::lower_text;
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, SymbolKind};
+use oracle::interp::{Buffer, Launch, micro_simd, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

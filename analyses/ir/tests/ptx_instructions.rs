@@ -10,9 +10,9 @@
 #[path = "ptx_instructions/floats_and_lanes.rs"]
 mod floats_and_lanes;
 
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::ptx::lower_text;
 use lockstep_ir::verify::verify_module;
+use oracle::interp::{Argument, Buffer, Launch, run};
 
 /// The first two operands; the third is [`third`] of them.
 const PAIRS: &[(u64, u64)] = &[

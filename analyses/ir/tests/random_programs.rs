@@ -7,9 +7,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_macros)]
 
-use lockstep_ir::random::c::{self, Kernel, kernel, wide};
-use lockstep_ir::random::{self, Argument, Extreme, Flavour, Program, Shape, extreme, program};
 use lockstep_ir::{Module, text};
+use oracle::random::c::{self, Kernel, kernel, wide};
+use oracle::random::{self, Argument, Extreme, Flavour, Program, Shape, extreme, program};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

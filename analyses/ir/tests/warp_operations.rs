@@ -3,9 +3,9 @@
 #![allow(clippy::precedence)]
 
 use lockstep_ir::builder::FunctionBuilder;
-use lockstep_ir::interp::{Argument, Launch, run};
-use lockstep_ir::random::Random;
 use lockstep_ir::*;
+use oracle::interp::{Argument, Buffer, Launch, run};
+use oracle::random::Random;
 
 const WIDTH: u32 = 8;
 
@@ -328,7 +328,7 @@ fn every_kind_agrees_with_its_model_for_all_active_lanes() {
             launch.warp_size = WIDTH;
             let active_row = (0..WIDTH).map(|lane| active >> lane & 1);
             let words = values.iter().chain(&second).map(|&value| value as u32);
-            launch.buffers = vec![interp::Buffer::of_u32(words.chain(active_row))];
+            launch.buffers = vec![Buffer::of_u32(words.chain(active_row))];
             launch.parameters = vec![Argument::Pointer {
                 buffer: 0,
                 offset: 0,

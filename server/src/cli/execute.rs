@@ -5,10 +5,10 @@ use crate::db::{Database, File};
 use crate::profile::accessed::{Ranges, accessed};
 use crate::program::{self, Language};
 use crate::views::report::line_column;
-use ir::interp::micro_simd::{self, Setting};
-use ir::interp::simple::{DescribedArgument, launch};
-use ir::interp::{Argument, LaunchDescription, Outcome, Untaken, run_simple, untaken};
 use ir::{Function, Type};
+use oracle::interp::micro_simd::{self, Setting};
+use oracle::interp::simple::{DescribedArgument, launch};
+use oracle::interp::{Argument, LaunchDescription, Outcome, Untaken, run_simple, untaken};
 use std::io::Write;
 use syntax::FileId;
 
@@ -49,7 +49,10 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
             }
             let mut out = std::io::stdout().lock();
             writeln!(out, "{outcome}")?;
-            if let Some(place) = outcome.error.as_ref().and_then(ir::interp::Error::place)
+            if let Some(place) = outcome
+                .error
+                .as_ref()
+                .and_then(oracle::interp::Error::place)
                 && let Some((id, span)) = program::absolute(&db, file, item, function, place.loc)
                 && let Some(of) = program::unit_file(&db, file, id)
             {

@@ -5,7 +5,7 @@ use crate::host;
 use crate::views::report::line_column;
 use codegen::target::ia64::sim::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use ir::Type;
-use ir::interp::simple::{DescribedArgument, DescribedValue, show};
+use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};
 use std::io::Write;
 use syntax::LineIndex;

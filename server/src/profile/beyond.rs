@@ -5,7 +5,7 @@ use super::accessed::{Ranges, accessed};
 use super::data;
 use super::inputs::Description;
 use ir::Function;
-use ir::interp::{Argument, Error, Launch, Outcome};
+use oracle::interp::{Argument, Error, Launch, Outcome};
 
 /// `None`: the run ended for another reason.
 pub(super) fn beyond(

@@ -3,8 +3,8 @@
 use super::data::{self, Random};
 use super::inputs::{Description, InputError};
 use facts::values::record::significant;
-use ir::interp::{Buffer, Launch};
 use ir::{BindingKind, Function, Module, Op, Space, Type, Value, ValueDef, VariableKind};
+use oracle::interp::{Buffer, Launch};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,6 +13,7 @@ pub mod instrument;
 pub mod launch;
 pub mod make;
 mod members;
+pub mod record;
 pub mod run;
 pub mod show;
 mod stage;

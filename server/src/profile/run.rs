@@ -3,15 +3,15 @@
 use super::beyond::beyond;
 use super::inputs::{Description, InputError};
 use super::launch::described;
+use super::record::{Recorder, Stream};
 use super::{place_of, set_lines};
 use crate::db::{self, Database, File, Item};
 use crate::views;
 use facts::values::convergent::Schedule;
-use facts::values::record::{Recorder, Stream};
 use facts::values::stored::{Origin, StoredItem, StoredProfile, item_of};
 use ir::checkpoint::Checkpoint;
-use ir::interp::{Instance, Observer, run_with};
 use ir::{FunctionKind, Value};
+use oracle::interp::{Instance, Observer, run_with};
 use std::path::Path;
 
 /// Threads above which the values of lanes go through the convergent profiler.

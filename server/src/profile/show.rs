@@ -4,7 +4,7 @@ use facts::values::compare::{Comparison, Matched, compare, recent_against_invari
 use facts::values::profiler::{RECENT, ValueProfile};
 use facts::values::stored::{StoredItem, StoredProfile, StoredValue};
 use ir::Type;
-use ir::interp::simple::show as show_value;
+use oracle::interp::simple::show as show_value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -5,9 +5,9 @@
 use super::data::{Random, draw};
 use super::inputs::{Description, Fill, Input, InputError, Varying};
 use super::textures;
-use ir::interp::{InputQuery, Inputs, Launch};
 use ir::numbers;
 use ir::{Function, FunctionKind, ShaderStage};
+use oracle::interp::{InputQuery, Inputs, Launch};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -3,8 +3,8 @@
 use super::accessed::{Accessed, Ranges, accessed};
 use super::launch::{Names, names};
 use super::stage::has_default;
-use ir::interp::Launch;
 use ir::{Function, FunctionKind, Module, ShaderStage, Space, Type};
+use oracle::interp::Launch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -4,7 +4,7 @@
 use super::inputs::{InputError, Pattern, Texture};
 use crate::host;
 use ir::TextureOp;
-use ir::interp::{TextureQuery, Textures, resource_handle};
+use oracle::interp::{TextureQuery, Textures, resource_handle};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -49,11 +49,11 @@ fn compared(name: &str, source: &str, toml: &str) -> usize {
     let cleared = launch.buffers.len();
     launch
         .buffers
-        .push(ir::interp::Buffer::global(vec![0; 64 << 10]));
+        .push(oracle::interp::Buffer::global(vec![0; 64 << 10]));
     launch
         .bindings
         .push((counted.map.buffer.as_str().into(), cleared));
-    let outcome = ir::interp::run(&lowered.module, &launch);
+    let outcome = oracle::interp::run(&lowered.module, &launch);
     assert_eq!(outcome.error, None, "{name}\n{}", counted.text);
     let buffer = outcome
         .buffers

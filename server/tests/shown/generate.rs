@@ -2,7 +2,7 @@
 //! callees write, pointers to functions that are chosen, stored and passed on.
 
 use super::program::*;
-use ir::random::Random;
+use oracle::random::Random;
 
 const SIZES: [u32; 10] = [1, 2, 3, 5, 17, 64, 127, 129, 200, 333];
 

@@ -3,8 +3,8 @@
 
 use crate::sources::UNSPECIFIED;
 use crate::watch::{Watch, code};
-use ir::interp::{self, Argument, Buffer, BufferAfter, EventKind, Launch};
 use ir::{Module, Space, SymbolKind, Type, Value};
+use oracle::interp::{self, Argument, Buffer, BufferAfter, EventKind, Launch};
 use rustc_hash::FxHashMap as HashMap;
 use serde_json::{Value as Json, json};
 
@@ -135,7 +135,7 @@ fn settle(module: &Module, launch: &mut Launch) {
                 let seed = launch.seed;
                 let words = launch.default_bytes / 4;
                 let buffer = Buffer::of_u32((0..words).map(|at| {
-                    let mut random = ir::random::Random::new(
+                    let mut random = oracle::random::Random::new(
                         seed ^ (u64::from(at) << 20) ^ symbol.name.len() as u64,
                     );
                     match random.below(4) {

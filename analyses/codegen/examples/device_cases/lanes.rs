@@ -2,9 +2,8 @@
 //! and on a shared word.
 
 use crate::operations::{Operation, launch, numbers, open};
-use ir::interp;
-use ir::random::Random;
 use ir::*;
+use oracle::random::Random;
 
 const ATOMICS: [AtomicOp; 16] = {
     use AtomicOp::*;

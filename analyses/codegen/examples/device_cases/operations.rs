@@ -3,9 +3,9 @@
 
 use crate::lanes;
 use ir::builder::FunctionBuilder;
-use ir::interp::{Argument, Buffer, Launch};
-use ir::random::Random;
 use ir::*;
+use oracle::interp::{Argument, Buffer, Launch};
+use oracle::random::Random;
 
 /// A kernel with the launch that suits it.
 pub(crate) struct Operation {

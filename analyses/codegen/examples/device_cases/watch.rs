@@ -4,9 +4,9 @@
 //! Two accesses of a byte by different threads race when one of them writes, not both are atomic, and no barrier of the
 //! workgroup (or, within a warp, of the warp) lies between them.
 
-use ir::interp::memory::{buffer_of, resolve_generic};
-use ir::interp::{AccessKind, Instance, Observer, lanes};
 use ir::{Barrier, BinaryOp, Block, Function, Inst, Module, Op, Space, Type, Value, ValueDef};
+use oracle::interp::memory::{buffer_of, resolve_generic};
+use oracle::interp::{AccessKind, Instance, Observer, lanes};
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use std::collections::BTreeSet;
 

@@ -176,7 +176,7 @@ mod tests {
     /// A version that is said to pay from some probability on is accepted above it, and one that never pays at none.
     #[test]
     fn the_break_even_is_where_acceptance_begins() {
-        let mut random = ir::random::Random::new(7);
+        let mut random = oracle::random::Random::new(7);
         let (mut paying, mut not) = (0, 0);
         for _ in 0..4000 {
             let mut number = |most: u32| f64::from(random.below(most));

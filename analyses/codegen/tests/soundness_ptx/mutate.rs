@@ -1,7 +1,7 @@
 //! Changes of PTX text line by line, as an editor's user makes them: guards put on, taken off and negated, registers and
 //! numbers replaced, branches led elsewhere, lines deleted, repeated and exchanged. The result may be wrong in every way.
 
-use ir::random::Random;
+use oracle::random::Random;
 
 /// The text after `count` changes.
 pub(crate) fn mutated(text: &str, random: &mut Random, count: u32) -> String {

@@ -1,10 +1,10 @@
 //! A C kernel in the reference interpreter and in the simulator of the processor: the same result, the same memory.
 
-use ir::interp::Launch;
 use ir::lower::c_family::{LowerOptions, lower_unit};
-use ir::random::c::{Argument, Kernel, Scalar};
 use ir::{Language, Module};
 use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
+use oracle::interp::Launch;
+use oracle::random::c::{Argument, Kernel, Scalar};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -24,7 +24,7 @@ pub(crate) fn module_of(text: &str, name: &str) -> Module {
 
 /// What the reference interpreter makes of the kernel.
 #[allow(dead_code)]
-pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> ir::interp::Outcome {
+pub(crate) fn interpreted(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
     let expected = ran(kernel, module);
     assert_eq!(expected.error, None, "{}", kernel.text);
     expected
@@ -75,24 +75,24 @@ fn returned(ty: Scalar, outcome: &sim::Outcome) -> Result<u64, String> {
     })
 }
 
-fn ran(kernel: &Kernel, module: &Module) -> ir::interp::Outcome {
+fn ran(kernel: &Kernel, module: &Module) -> oracle::interp::Outcome {
     let mut launch = Launch::new(1);
     launch.warp_size = 1;
     launch.limits.steps = 50_000_000;
     for buffer in &kernel.buffers {
         launch
             .buffers
-            .push(ir::interp::Buffer::global(buffer.bytes.clone()));
+            .push(oracle::interp::Buffer::global(buffer.bytes.clone()));
     }
     for parameter in &kernel.parameters {
         launch.parameters.push(match parameter.argument {
             Argument::Pointer { buffer, offset } => {
-                ir::interp::Argument::Pointer { buffer, offset }
+                oracle::interp::Argument::Pointer { buffer, offset }
             }
-            Argument::Scalar { bits, .. } => ir::interp::Argument::Bits(bits),
+            Argument::Scalar { bits, .. } => oracle::interp::Argument::Bits(bits),
         });
     }
-    ir::interp::run(module, &launch)
+    oracle::interp::run(module, &launch)
 }
 
 /// What assembly made of the kernel leaves; `Err`: what is not allowed happened.
@@ -147,7 +147,7 @@ pub(crate) fn simulated(
 pub(crate) fn agrees(
     kernel: &Kernel,
     name: &str,
-    expected: &ir::interp::Outcome,
+    expected: &oracle::interp::Outcome,
     text: &str,
     limits: &sim::Limits,
 ) -> Result<sim::Outcome, String> {

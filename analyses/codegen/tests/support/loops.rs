@@ -6,10 +6,10 @@
 //! negative), a number, `77 or 7` (the second variant has the other number). A scalar called `n` is the number.
 
 use super::judge::{module_of, simulated};
-use ir::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use ir::{Module, Type};
 use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::sim::{Limits, Timing};
+use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 
 pub(crate) struct Loop {
     pub(crate) name: String,

@@ -3,7 +3,7 @@
 //! which `OTHER` shows.
 //! Divisors and arguments of roots are kept from zero, so that no value is infinite or a NaN.
 
-use ir::random::Random;
+use oracle::random::Random;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Language {

@@ -4,12 +4,12 @@
 use super::{Count, FREE, Infinite, Original, versions};
 use crate::flat::Flat;
 use crate::generate::{Language, kernel};
-use ir::interp::{self, Launch, Outcome};
 use ir::{EntityVec, FunctionKind, Module};
 use lockstep_codegen::specialize::ptx::Document;
 use lockstep_codegen::specialize::transform;
 use lockstep_codegen::specialize::{Context, Zeros, ptx};
 use lockstep_codegen::target::ptx::{Code, Target, generate};
+use oracle::interp::{self, Launch, Outcome};
 use syntax::ptx::{PtxItemKind, declarations, split_items};
 
 const KERNELS: u64 = 25;

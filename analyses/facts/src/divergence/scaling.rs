@@ -4,7 +4,7 @@
 use super::engine::Engine;
 use crate::{Options, analyze};
 use ir::Module;
-use ir::random::{Extreme, Shape, extreme, program};
+use oracle::random::{Extreme, Shape, extreme, program};
 
 /// Visits and blocks walked over, for a thousand values.
 fn work(module: &Module) -> (usize, usize) {

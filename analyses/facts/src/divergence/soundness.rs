@@ -5,9 +5,9 @@ use super::engine::{Engine, QUAD, SUBGROUP, WORKGROUP};
 use super::form::Form;
 use super::summaries;
 use crate::model::{Method, Options, Scope};
-use ir::interp::{Extent, Instance, Launch, Observer, Witness, lanes, run_with};
-use ir::random::{self, Flavour, Program, Shape};
 use ir::{Type, Value};
+use oracle::interp::{Extent, Instance, Launch, Observer, Witness, lanes, run_with};
+use oracle::random::{self, Flavour, Program, Shape};
 use rustc_hash::FxHashMap;
 
 struct Judge<'e, 'f> {

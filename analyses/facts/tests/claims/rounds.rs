@@ -2,7 +2,7 @@
 //! the body, over the numbers that a kernel may be given.
 
 use super::source::functions;
-use ir::random::Random;
+use oracle::random::Random;
 use syntax::c_family::Dialect;
 
 const HEADS: u64 = 800;

@@ -3,8 +3,8 @@
 use super::form::{self, Multiple, Setting};
 use super::nest::{self, Cycle, EdgeEffect};
 use facts::{AccessFact, Cause, Class, FunctionFacts, LoopFact, Scope, ValueFact};
-use ir::interp::Launch;
 use ir::{Block, Function, Inst, Module, Terminator, Value, ValueDef};
+use oracle::interp::Launch;
 use rustc_hash::FxHashMap;
 use std::fmt;
 

@@ -4,8 +4,8 @@
 
 use super::Case;
 use facts::{Method, Options, Scope};
-use ir::interp::{Argument, Launch};
 use ir::{Block, Value};
+use oracle::interp::{Argument, Launch};
 
 /// `(value, block of the use)`, the definition's own block for the definition.
 pub(crate) type Wanted = (Value, Block, bool);

@@ -8,8 +8,8 @@
 use super::claims::{Claim, Claims, Kind, Place};
 use super::form::Coordinate;
 use facts::{AccessClass, Scope};
-use ir::interp::{self, AccessKind, Instance, Launch, Observer, lanes};
 use ir::{Inst, Module, Op, Space, Value};
+use oracle::interp::{self, AccessKind, Instance, Launch, Observer, lanes};
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, PartialEq, Debug)]

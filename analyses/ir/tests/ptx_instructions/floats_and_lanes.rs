@@ -1,8 +1,8 @@
 //! Operations on floating-point numbers, and what lanes exchange and know of themselves.
 
 use super::{PAIRS, executed, third};
-use lockstep_ir::interp::{Argument, Buffer, Launch, run};
 use lockstep_ir::lower::ptx::lower_text;
+use oracle::interp::{Argument, Buffer, Launch, run};
 
 #[test]
 fn floats() {

@@ -12,8 +12,8 @@ use crate::profile::launch::{Described, described};
 use crate::profile::template::template;
 use facts::FunctionFacts;
 use ir::checkpoint::Checkpoint;
-use ir::interp::{Error, Outcome, run_with};
 use ir::{Function, FunctionKind, Loc, Module, Op, Special};
+use oracle::interp::{Error, Outcome, run_with};
 use std::path::Path;
 
 /// Instructions of warps in a run.

@@ -5,7 +5,7 @@ use crate::db::{self, Db, File, Item};
 use crate::views::zeros::{self, FileProfile};
 use facts::values::stored::{StoredItem, StoredValue};
 use ir::Type;
-use ir::interp::simple::show;
+use oracle::interp::simple::show;
 
 /// Values that are shown of a function, and the most frequent of each.
 const MOST: usize = 24;

@@ -6,8 +6,8 @@
 //! Memory is bounded: rows that repeat are counted, and no more than `MOST_ROWS` of a warp are kept; counts go on. Of the
 //! executions of an access the first with the most lanes is kept.
 
-use ir::interp::{AccessKind, Instance, Observer, space_of};
 use ir::{Block, Function, Inst, Space};
+use oracle::interp::{AccessKind, Instance, Observer, space_of};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 use super::emit;
-use ir::interp::{BufferAfter, Launch, Outcome, run};
-use ir::random::{Flavour, Program, Shape, program};
 use ir::verify::verify_module;
 use ir::{Function, FunctionKind, Language, MemoryAccess, Module, Op, Space, Special, Type};
+use oracle::interp::{BufferAfter, Launch, Outcome, run};
+use oracle::random::{Flavour, Program, Shape, program};
 use std::collections::BTreeMap;
 
 /// What is printed, read back.
@@ -244,8 +244,8 @@ fn the_number_of_a_warp_comes_from_its_threads() {
     let kernel = round_trip(&text);
     let mut launch = Launch::new(1);
     launch.block = [7, 3, 5];
-    launch.buffers = vec![ir::interp::Buffer::of_u32([0; 2])];
-    launch.parameters = vec![ir::interp::Argument::Pointer {
+    launch.buffers = vec![oracle::interp::Buffer::of_u32([0; 2])];
+    launch.parameters = vec![oracle::interp::Argument::Pointer {
         buffer: 0,
         offset: 0,
     }];

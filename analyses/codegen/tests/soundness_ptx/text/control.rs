@@ -2,7 +2,7 @@
 //! barriers of the workgroup.
 
 use super::{Loop, PREDICATES, REGISTERS, Writer};
-use ir::random::Random;
+use oracle::random::Random;
 use std::fmt::Write;
 
 impl Writer<'_> {

@@ -14,7 +14,7 @@ mod control;
 mod instructions;
 mod memory;
 
-use ir::random::Random;
+use oracle::random::Random;
 use std::fmt::Write;
 
 /// Bytes of the table, and of a lane's slice.

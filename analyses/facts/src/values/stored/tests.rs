@@ -1,9 +1,10 @@
 //! Profiles as data: what goes out comes in, what makes no sense is refused, and values are found after an edit.
 
 use super::*;
-use crate::values::record::{Recorder, Stream};
-use ir::interp::{Launch, run_with};
-use ir::{Function, Module, Value};
+use crate::values::profiler::Profiler;
+use crate::values::record::{Counts, JointCounts, Recorded};
+use ir::{EntityVec, Function, Value};
+use std::ops::Range;
 
 const SHADE: &str = r#"
 function "shade" kernel text {
@@ -32,22 +33,56 @@ fn parsed(text: &str) -> Function {
     ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn profiled(function: &Function) -> StoredItem {
-    let mut launch = Launch::new(64);
+/// What 64 threads, two warps, leave in the counters.
+fn recorded(function: &Function) -> Recorded {
     // The first warp looks away from the light.
-    let words = (0..64).map(|i| if i < 32 { -1.0 - i as f32 } else { 0.5 });
-    launch.buffers.push(ir::interp::Buffer::of_f32(words));
-    launch.parameters.push(ir::interp::Argument::Pointer {
-        buffer: 0,
-        offset: 0,
-    });
-    let mut recorder = Recorder::new(function, Stream::Every);
-    let module = Module {
-        functions: vec![function.clone()],
+    let light = |i: u32| if i < 32 { -1.0 - i as f32 } else { 0.5 };
+    let bits = |number: f32| u64::from(number.to_bits());
+    let shone = |i: u32| light(i).clamp(0.0, 1.0);
+    let counts = |of: &dyn Fn(u32) -> u64, significant: u64| {
+        let mut profiler = Profiler::default();
+        (0..64).for_each(|i| profiler.collect(of(i)));
+        let profile = profiler.finish();
+        let warps = [0..32, 32..64];
+        let all = |holds: &dyn Fn(u32, u32) -> bool| {
+            let hold = |warp: &&Range<u32>| (**warp).clone().all(|i| holds(i, warp.start));
+            warps.iter().filter(hold).count() as u64
+        };
+        Counts {
+            executions: 2,
+            zeros: all(&|i, _| of(i) & significant == 0),
+            uniform: all(&|i, first| of(i) == of(first)),
+            lanes: profile.executions,
+            profiled: profile.executions,
+            repeats: profile.recent[0],
+            recent: profile.recent[1..].to_vec(),
+            top: profile.top,
+        }
     };
-    let outcome = run_with(&module, &launch, &mut recorder, &());
-    assert_eq!(outcome.error, None);
-    item_of(function, 0, &recorder.finish(), &|loc| Place {
+    let (whole, float) = (u64::MAX, 0x7fff_ffff);
+    let values = vec![
+        (Value(1), counts(&u64::from, whole)),
+        (Value(2), counts(&u64::from, whole)),
+        (Value(4), counts(&|i| 4 * u64::from(i), whole)),
+        (Value(6), counts(&|i| bits(light(i)), float)),
+        (Value(7), counts(&|i| bits(shone(i)), float)),
+        (Value(8), counts(&|i| bits(shone(i) * light(i)), float)),
+        (Value(9), counts(&|i| bits(shone(i) * shone(i)), float)),
+    ];
+    Recorded {
+        warps: 2,
+        values,
+        joint: vec![JointCounts {
+            members: [Value(8), Value(9)].into_iter().collect(),
+            executions: 2,
+            zeros: 1,
+        }],
+        blocks: EntityVec::with_len(2, function.blocks.len()),
+    }
+}
+
+fn profiled(function: &Function) -> StoredItem {
+    item_of(function, 0, &recorded(function), &|loc| Place {
         line: loc.span.start,
         column: 1,
         of: None,
@@ -55,7 +90,7 @@ fn profiled(function: &Function) -> StoredItem {
 }
 
 #[test]
-fn a_run_is_counted_by_warps_and_by_lanes() {
+fn what_was_counted_makes_an_item() {
     let item = profiled(&parsed(SHADE));
     assert_eq!(item.warps, 2);
     let n = item.value(7).expect("v7");
