@@ -356,10 +356,14 @@ fn memory(mnemonic: Mnemonic, operands: Operands<'_>, inst: &mut Inst) -> Result
         _ => None,
     });
     let base = base.ok_or(Undescribed::Address)?;
-    // Behind the address, or behind what is stored, stands what is added to the base.
+    // Behind the address, or behind what is stored, stands what is added to the base: not the second half of a pair, nor the
+    // count and the distance of many fetches.
     let step = match access {
         Access::Both => None,
-        _ => operands.source(1),
+        Access::Prefetch if mnemonic.has(Completer::Count) => None,
+        _ => operands
+            .source(1)
+            .filter(|&one| one != Meaning::Register(Reg::CSD)),
     };
     let stepped = step.is_some();
     let step = match step {

@@ -17,7 +17,7 @@ use super::{
 const STACK: &[(Opcode, &[Reg], &[Reg])] = &[
     (
         Opcode::Alloc,
-        &[Reg::PFS, Reg::RSC, Reg::RSE],
+        &[Reg::PFS, Reg::RSC, Reg::RSE, Reg::CFM],
         &[Reg::CFM, Reg::BSPSTORE, Reg::RNAT, Reg::RSE],
     ),
     (

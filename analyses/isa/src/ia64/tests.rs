@@ -83,3 +83,26 @@ fn alternatives_stand_before_those_that_they_begin_with() {
 fn a_mnemonic_is_small() {
     assert_eq!(size_of::<Mnemonic>(), 6);
 }
+
+/// The second register behind the address of a pair, and the count of many fetches, are added to no base.
+#[test]
+fn what_stands_behind_an_address_is_not_always_added_to_it() {
+    let [base, value] = [15, 16].map(Reg::general);
+    let of = |mnemonic: &str, targets: &[Meaning], sources: &[Meaning]| {
+        let mnemonic = Mnemonic::parse(mnemonic).expect("a mnemonic");
+        effects(mnemonic, None, Operands { targets, sources }).expect("effects")
+    };
+    let [value, pair] = [value, Reg::CSD].map(Meaning::Register);
+    let inst = of("st16", &[Meaning::Memory(base)], &[value, pair]);
+    assert_eq!(inst.defs, []);
+    assert!(inst.uses.contains(&Reg::CSD));
+    let numbers = [3, 64].map(Meaning::Number);
+    let inst = of(
+        "lfetch.count",
+        &[],
+        &[Meaning::Memory(base), numbers[0], numbers[1]],
+    );
+    assert_eq!(inst.defs, []);
+    let stepped = of("lfetch", &[], &[Meaning::Memory(base), numbers[1]]);
+    assert_eq!(stepped.memory.and_then(|one| one.step), Some(64));
+}

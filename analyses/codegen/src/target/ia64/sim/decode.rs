@@ -472,8 +472,9 @@ pub(super) fn slot(raw: &Raw, op: &Op) -> Slot {
                 _ => Slot::M,
             }
         }
-        Op::CheckNat { register, .. } => match (named, register.file) {
-            (Some(slot), _) => slot,
+        // The letter stands behind the `s` of `chk.s.i`.
+        Op::CheckNat { register, .. } => match (parts.next(), register.file) {
+            (Some("i"), _) => Slot::I,
             (None, isa::ia64::File::General) => Slot::A,
             _ => Slot::M,
         },

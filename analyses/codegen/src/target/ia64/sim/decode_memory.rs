@@ -6,9 +6,11 @@ use isa::ia64::Reg;
 
 pub(super) fn memory(w: &Words<'_>) -> Option<Op> {
     if w.base == "lfetch" {
+        // `lfetch.count` has a count and a distance there, and leaves its base.
+        let step = if w.has("count") { None } else { step(w, 1)? };
         return Some(Op::Prefetch {
             base: address(w.source(0)?)?,
-            step: step(w, 1)?,
+            step,
         });
     }
     if w.base == "chk" {

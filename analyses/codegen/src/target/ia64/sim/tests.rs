@@ -6,6 +6,7 @@ mod float;
 mod golden;
 mod integer;
 mod memory;
+mod table;
 
 use super::run::watched;
 use super::state::Machine;
