@@ -54,6 +54,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
             unroll: args.unroll,
             prefetch: args.prefetch,
             pairs: args.load_pairs,
+            checked: args.checked || cfg!(debug_assertions),
             reassociate: file.settings(&db).analysis(&db).fast_math.unwrap_or(false),
             epilogue: match args.epilogue {
                 EpilogueChoice::Kernel => Epilogue::Kernel,

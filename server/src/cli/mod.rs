@@ -271,6 +271,9 @@ struct EmitArgs {
     /// Combines neighbouring loads of pipelined loops into pairs (`ldfpd`, `ldfps`) where they are aligned
     #[arg(long, requires = "pipeline")]
     load_pairs: bool,
+    /// Checks each if-converted and pipelined loop against the original by random interpretation; a loop that differs stays as it was
+    #[arg(long, requires = "pipeline")]
+    checked: bool,
     /// Emits one instruction per group instead of bundles
     #[arg(long)]
     no_bundles: bool,

@@ -2,7 +2,7 @@
 //! files by linear scan, and what finds none lives in the frame.
 //!
 //! ```text
-//! v4 = mov v3; v5 = add v4, v1        ->  r14 = add r14, r32          parameters stay where they arrive
+//! v4 = mov v3; v5 = add v4, v1        ->  r14 = add r14, r32          parameters stay where they arrive (IA-64)
 //! v9 across a call                    ->  a stacked register, f16 to f31, p1 to p5, or memory
 //! ```
 //!

@@ -12,7 +12,7 @@
 //! whose flag is read in its own piece alone executes always; one whose flag others read leaves the old value where its
 //! piece does not execute. One pass over the pieces in the order of control.
 //!
-//! Not converted: loops with exits before their end, and with calls.
+//! Not converted: loops with exits before their end, with calls, and whose blocks do not follow each other.
 //!
 //! Source: Allen, Kennedy, Porterfield and Warren, *Conversion of Control Dependence to Data Dependence*, POPL 1983.
 
@@ -58,6 +58,11 @@ pub fn convert<T: Counted + Arithmetic>(
         .filter(|one| one.branch() == Some(Branch::Counted))
         .cloned();
     let latch = latch.ok_or(Unconvertible::Endless)?;
+    // Control falls through from the first block, which gets all operations, to the one behind the latch.
+    let mut follow = (region.header..).zip(&region.blocks);
+    if follow.any(|(expected, &block)| expected != block) {
+        return Err(Unconvertible::Endless);
+    }
     admit(&pieces)?;
     let reads = reads(function);
     let mut converter = Converter {

@@ -8,7 +8,9 @@ use super::intrinsics::{self, Kind};
 use super::names::{Names, VarId, parts, root};
 use super::types::{Base, Ty};
 use ir::Language;
+use ir::lower::c_family::builtins::hlsl;
 use ir::lower::c_family::env::EntryKind;
+use ir::lower::c_family::resources;
 use ir::lower::c_family::visit;
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -464,13 +466,23 @@ fn of_intrinsic(word: &str, kind: Kind, language: Language, arguments: usize) ->
             weight: intrinsics::weight(word, language),
             ..Effects::default()
         },
-        written: intrinsics::written(word, arguments).to_vec(),
+        written: match language {
+            // As the front end has it.
+            Language::Hlsl => (0..arguments)
+                .filter(|&at| hlsl::by_place(word, at, arguments))
+                .collect(),
+            _ => intrinsics::written(word, arguments).to_vec(),
+        },
     }
 }
 
 fn of_resource(word: &str, arguments: usize) -> CallEffects {
     let mut out = CallEffects::default();
     out.effects.weight = 40;
+    // What it gives back besides: the old value of an atomic, the status of a load.
+    out.written = (0..arguments)
+        .filter(|&at| resources::by_place(word, at, arguments))
+        .collect();
     match word {
         "Sample"
         | "SampleBias"
@@ -481,9 +493,7 @@ fn of_resource(word: &str, arguments: usize) -> CallEffects {
         "SampleLevel" | "SampleGrad" | "SampleCmpLevelZero" | "SampleCmpLevel"
         | "SampleCmpGrad" | "Load" | "Load2" | "Load3" | "Load4" => {}
         _ if word.starts_with("Gather") => {}
-        "GetDimensions" => {
-            out.written = (0..arguments).collect();
-        }
+        "GetDimensions" => {}
         _ => out.effects.writes = true,
     }
     out

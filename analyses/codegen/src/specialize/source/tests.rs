@@ -356,3 +356,44 @@ fn the_checker_finds_faults() {
         );
     }
 }
+
+/// What an intrinsic or a method writes is not the zero that the variable began with.
+#[test]
+fn arguments_that_calls_write_are_not_zero_any_more() {
+    for (declared, call) in [
+        (
+            "RWStructuredBuffer<uint> o;",
+            "InterlockedAdd(o[0], 1, old);",
+        ),
+        ("RWByteAddressBuffer o;", "o.InterlockedAdd(0, 1, old);"),
+        ("double d;", "uint low; asuint(d, old, low);"),
+        (
+            "Texture2D<float4> t;",
+            "float4 q = t.Load(int3(0, 0, 0), int2(0, 0), old);",
+        ),
+        ("float d;", "float e; float m = frexp(d, e); old = uint(e);"),
+    ] {
+        let text = format!(
+            "StructuredBuffer<float> b; RWStructuredBuffer<float> p; {declared}
+[numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID) {{
+  /*!*/float z = b[id.x];
+  uint old = 0; {call}
+  float c = sin(b[id.x + 1]) * cos(b[id.x + 2]) * exp(b[id.x + 3]) * z;
+  float r = old * sin(c + 1) + c * tan(b[id.x + 4]) + old;
+  p[id.x] = r;
+}}
+"
+        );
+        match versioned(Dialect::Hlsl, &text, FAST) {
+            Ok(out) => {
+                let zero = out.lines().any(|line| {
+                    let line = line.replace(' ', "");
+                    line.contains("r=0;") || line.contains("r=0.0;") || line.contains("p[id.x]=0")
+                });
+                assert!(!zero, "{out}");
+            }
+            // Nothing is claimed.
+            Err(refusal) => println!("{call}: {refusal}"),
+        }
+    }
+}
