@@ -168,7 +168,7 @@ fn what_each_thread_has_of_its_own_is_left_out_by_name() {
         assert!(!text.contains(&format!("\n{left}:")), "{text}");
         assert!(told.contains(&format!("`{left}`")), "{told}");
     }
-    assert!(told.contains("local to a thread"), "{told}");
+    assert!(told.contains("is thread-local"), "{told}");
     for kept in ["all", "second"] {
         assert!(text.contains(&format!("\n{kept}:")), "{text}");
     }

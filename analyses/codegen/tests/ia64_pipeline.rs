@@ -20,7 +20,7 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::code::Function;
 use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline::{
-    Epilogue, LoopReport, Method, Options, pipeline_loops,
+    Epilogue, LoopReport, Method, Options, Reason, pipeline_loops,
 };
 use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use print::print;
@@ -158,9 +158,9 @@ fn random_loops_execute_as_before() {
                     saved += i64::from(drain.rounds) - i64::from(drain.cycles);
                     bundles += drain.bundles;
                 } else if epilogue == Epilogue::Explicit {
-                    let last = report.reasons.last().expect("a reason").to_string();
-                    assert!(last.contains("the kernel finishes"), "{last}");
-                    why.push(last);
+                    let last = report.reasons.last().expect("a reason");
+                    assert!(matches!(last, Reason::Epilogue(_)), "{last}");
+                    why.push(last.to_string());
                 }
                 if report.ii == Some(report.min_ii()) {
                     at_bound += 1;
