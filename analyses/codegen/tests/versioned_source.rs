@@ -12,7 +12,7 @@ mod generate;
 mod routes;
 
 use facts::zeros::never::Ranges;
-use generate::{INPUTS, Language, OUTPUTS, kernel};
+use generate::{INPUTS, Language, OUTPUTS, WRITES, kernel};
 use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{FunctionKind, Module, SymbolKind, Type, Value};
 use lockstep_codegen::specialize::source::{
@@ -427,7 +427,11 @@ fn random_kernels(language: Language) -> Count {
         .and_then(|number| number.parse().ok())
         .unwrap_or(0);
     let mut count = Count::default();
-    for seed in (first..first + programs).chain(KNOWN) {
+    let writing = match language {
+        Language::Hlsl => WRITES + first..WRITES + first + programs,
+        Language::Cuda => 0..0,
+    };
+    for seed in (first..first + programs).chain(KNOWN).chain(writing) {
         let what = format!("kernel {seed}");
         let text = kernel(seed, language);
         count.kernels += 1;

@@ -1,49 +1,9 @@
 //! A kernel for each operation across lanes, with all lanes and with every other, and for each atomic, on words of a lane
 //! and on a shared word.
 
-use crate::operations::{Operation, launch, numbers, open};
+use crate::operations::{Operation, every, launch, numbers, open};
 use ir::*;
 use oracle::random::Random;
-
-const ATOMICS: [AtomicOp; 16] = {
-    use AtomicOp::*;
-    [
-        Add,
-        Sub,
-        MinSigned,
-        MaxSigned,
-        MinUnsigned,
-        MaxUnsigned,
-        And,
-        Or,
-        Xor,
-        Exchange,
-        CompareExchange,
-        IncrementWrap,
-        DecrementWrap,
-        FloatAdd,
-        FloatMin,
-        FloatMax,
-    ]
-};
-const REDUCES: [ReduceOp; 13] = {
-    use ReduceOp::*;
-    [
-        Add,
-        Mul,
-        MinSigned,
-        MaxSigned,
-        MinUnsigned,
-        MaxUnsigned,
-        And,
-        Or,
-        Xor,
-        FloatAdd,
-        FloatMul,
-        FloatMin,
-        FloatMax,
-    ]
-};
 
 /// Who takes part.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -85,7 +45,7 @@ pub(crate) fn across(out: &mut Vec<Operation>) {
         (QuadAny, 0),
         (QuadAll, 0),
     ];
-    for reduce in REDUCES {
+    for reduce in every::<ReduceOp>() {
         kinds.extend([
             (Reduce(reduce), 0),
             (PrefixExclusive(reduce), 0),
@@ -204,7 +164,7 @@ fn across_lanes(kind: WarpKind, number: i64, ty: Type, part: Part) -> Option<Ope
 }
 
 pub(crate) fn atomics(out: &mut Vec<Operation>) {
-    for op in ATOMICS {
+    for op in every::<AtomicOp>() {
         for ty in [Type::I32, Type::I64, Type::F32, Type::F64] {
             for space in [Space::Global, Space::Shared] {
                 for contended in [false, true] {

@@ -3,6 +3,7 @@
 
 use crate::lanes;
 use ir::builder::FunctionBuilder;
+use ir::text::Named;
 use ir::*;
 use oracle::interp::{Argument, Buffer, Launch};
 use oracle::random::Random;
@@ -20,181 +21,10 @@ pub(crate) const BLOCK: u32 = 64;
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 const FLOATS: [Type; 4] = [Type::F16, Type::BF16, Type::F32, Type::F64];
 
-const UNARY: [UnaryOp; 57] = {
-    use UnaryOp::*;
-    [
-        Neg,
-        Not,
-        IntAbs,
-        PopCount,
-        CountLeadingZeros,
-        CountTrailingZeros,
-        FindHighBitUnsigned,
-        FindHighBitSigned,
-        FindFirstSet,
-        ReverseBits,
-        ReverseBytes,
-        FloatNeg,
-        FloatAbs,
-        Sqrt,
-        Rsqrt,
-        Reciprocal,
-        Cbrt,
-        Sin,
-        Cos,
-        Tan,
-        Asin,
-        Acos,
-        Atan,
-        Sinh,
-        Cosh,
-        Tanh,
-        Asinh,
-        Acosh,
-        Atanh,
-        Exp,
-        Exp2,
-        Exp10,
-        Expm1,
-        Log,
-        Log2,
-        Log10,
-        Log1p,
-        Erf,
-        Erfc,
-        Gamma,
-        LogGamma,
-        Floor,
-        Ceil,
-        TruncFloat,
-        Round,
-        RoundEven,
-        Fract,
-        Saturate,
-        FloatSign,
-        IntSign,
-        IsNan,
-        IsInf,
-        IsFinite,
-        SignBit,
-        Degrees,
-        Radians,
-        OtherMath,
-    ]
-};
-const BINARY: [BinaryOp; 40] = {
-    use BinaryOp::*;
-    [
-        Add,
-        Sub,
-        Mul,
-        MulHighSigned,
-        MulHighUnsigned,
-        Mul24Signed,
-        Mul24Unsigned,
-        DivSigned,
-        DivUnsigned,
-        RemSigned,
-        RemUnsigned,
-        And,
-        Or,
-        Xor,
-        Shl,
-        ShrUnsigned,
-        ShrSigned,
-        RotateLeft,
-        MinSigned,
-        MaxSigned,
-        MinUnsigned,
-        MaxUnsigned,
-        AddSaturateSigned,
-        SubSaturateSigned,
-        FloatAdd,
-        FloatSub,
-        FloatMul,
-        FloatDiv,
-        FloatRem,
-        FloatMin,
-        FloatMax,
-        Pow,
-        Atan2,
-        CopySign,
-        Hypot,
-        Ldexp,
-        Step,
-        FloatRemainder,
-        FloatDim,
-        And,
-    ]
-};
-const TERNARY: [TernaryOp; 14] = {
-    use TernaryOp::*;
-    [
-        BitExtractSigned,
-        BitExtractUnsigned,
-        BitInsert,
-        FunnelLeft,
-        FunnelRight,
-        BytePermute,
-        Lop3,
-        SadSigned,
-        SadUnsigned,
-        Dot4Signed,
-        Dot4Unsigned,
-        Dot2Signed,
-        Dot2Unsigned,
-        SmoothStep,
-    ]
-};
-const CONVERT: [Convert; 10] = {
-    use Convert::*;
-    [
-        Truncate,
-        ZeroExtend,
-        SignExtend,
-        FloatToSigned,
-        FloatToUnsigned,
-        SignedToFloat,
-        UnsignedToFloat,
-        FloatToFloat,
-        Bitcast,
-        ToBool,
-    ]
-};
-const INT_CONDITIONS: [IntCondition; 10] = {
-    use IntCondition::*;
-    [
-        Equal,
-        NotEqual,
-        LessSigned,
-        LessEqualSigned,
-        GreaterSigned,
-        GreaterEqualSigned,
-        LessUnsigned,
-        LessEqualUnsigned,
-        GreaterUnsigned,
-        GreaterEqualUnsigned,
-    ]
-};
-const FLOAT_CONDITIONS: [FloatCondition; 14] = {
-    use FloatCondition::*;
-    [
-        Equal,
-        NotEqual,
-        Less,
-        LessEqual,
-        Greater,
-        GreaterEqual,
-        EqualUnordered,
-        NotEqualUnordered,
-        LessUnordered,
-        LessEqualUnordered,
-        GreaterUnordered,
-        GreaterEqualUnordered,
-        Ordered,
-        Unordered,
-    ]
-};
+/// Every value of a type that the text form of the IR names.
+pub(crate) fn every<T: Named>() -> impl Iterator<Item = T> {
+    T::ALL.iter().map(|(one, _)| *one)
+}
 
 /// Numbers of a type as bits: the edges, then random ones.
 pub(crate) fn numbers(ty: Type, count: usize) -> Vec<u64> {
@@ -614,7 +444,7 @@ pub(crate) fn all() -> Vec<Operation> {
         let shader = language == Language::Hlsl;
         let types = || INTS.into_iter().chain(FLOATS).chain([Type::Bool]);
         for ty in types().filter(|ty| !shader || ty.is_float()) {
-            for op in UNARY {
+            for op in every::<UnaryOp>() {
                 let results = match op {
                     UnaryOp::PopCount
                     | UnaryOp::CountLeadingZeros
@@ -633,14 +463,10 @@ pub(crate) fn all() -> Vec<Operation> {
                     out.extend(one(name, language, Op::Unary(op), &[ty], result));
                 }
             }
-            for op in &BINARY[..BINARY.len() - 1] {
-                let second = if *op == BinaryOp::Ldexp {
-                    Type::I32
-                } else {
-                    ty
-                };
+            for op in every::<BinaryOp>() {
+                let second = if op == BinaryOp::Ldexp { Type::I32 } else { ty };
                 let name = format!("{tag} {op:?} {ty}");
-                let op = Op::Binary(*op, Wrap::MAY);
+                let op = Op::Binary(op, Wrap::MAY);
                 out.extend(one(name, language, op, &[ty, second], ty));
             }
             let name = format!("{tag} Fma {ty}");
@@ -651,7 +477,7 @@ pub(crate) fn all() -> Vec<Operation> {
                 out.extend(one(name, language, op, &[ty; 3], ty));
                 continue;
             }
-            for op in TERNARY {
+            for op in every::<TernaryOp>() {
                 let name = format!("{tag} {op:?} {ty}");
                 if op == TernaryOp::Lop3 {
                     continue;
@@ -659,7 +485,7 @@ pub(crate) fn all() -> Vec<Operation> {
                 let count = if op == TernaryOp::BitInsert { 4 } else { 3 };
                 out.extend(one(name, language, Op::Ternary(op), &vec![ty; count], ty));
             }
-            for condition in INT_CONDITIONS {
+            for condition in every::<IntCondition>() {
                 let name = format!("{tag} {condition:?} {ty}");
                 out.extend(one(
                     name,
@@ -669,7 +495,7 @@ pub(crate) fn all() -> Vec<Operation> {
                     Type::Bool,
                 ));
             }
-            for condition in FLOAT_CONDITIONS {
+            for condition in every::<FloatCondition>() {
                 let name = format!("{tag} {condition:?} {ty}");
                 out.extend(one(
                     name,
@@ -681,7 +507,7 @@ pub(crate) fn all() -> Vec<Operation> {
             }
             let name = format!("{tag} Select {ty}");
             out.extend(one(name, language, Op::Select, &[Type::Bool, ty, ty], ty));
-            for kind in CONVERT {
+            for kind in every::<Convert>() {
                 for to in types() {
                     let name = format!("{tag} {kind:?} {ty} to {to}");
                     out.extend(one(name, language, Op::Convert(kind), &[ty], to));

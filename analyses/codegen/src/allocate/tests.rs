@@ -3,7 +3,7 @@
 use super::*;
 use crate::machine;
 use crate::target::ia64::code::{Block, Function, Operand, Operation, Virtual, op};
-use crate::target::ia64::target::Limits;
+use crate::target::ia64::passes::Limits;
 use ir::Loc;
 use isa::ia64::{File, Mnemonic, Reg};
 

@@ -79,8 +79,16 @@ fn frame<T: Scheduled>(operation: &Operation<T>) -> Option<FrameOffset> {
     })
 }
 
-/// Whether two accesses to memory, of which one writes, are never to the same place.
-pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
+/// Whether two accesses to memory may change places: neither writes, or they are never to the same place; volatile ones do
+/// not.
+fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> bool {
+    let is_volatile = |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
+    if is_volatile(one) && is_volatile(other) {
+        return false;
+    }
+    if !T::stores(one) && !T::stores(other) {
+        return true;
+    }
     match (frame(one), frame(other)) {
         // Slots of one value each.
         (Some(FrameOffset::Spill(one)), Some(FrameOffset::Spill(other))) => {
@@ -88,9 +96,7 @@ pub(crate) fn apart<T: Scheduled>(one: &Operation<T>, other: &Operation<T>) -> b
         }
         (Some(FrameOffset::Spill(_)), _) | (_, Some(FrameOffset::Spill(_))) => true,
         _ => match (&one.memory, &other.memory) {
-            (Some(one), Some(other)) => {
-                !(one.volatile && other.volatile) && one.object.is_apart(&other.object)
-            }
+            (Some(one), Some(other)) => one.object.is_apart(&other.object),
             _ => false,
         },
     }
@@ -144,8 +150,7 @@ pub fn dependences<T: Scheduled>(
         }
         if T::loads(operation) || T::stores(operation) {
             for &from in &accesses {
-                let writes = T::stores(at(from)) || T::stores(operation);
-                if writes && !apart(at(from), operation) {
+                if !apart(at(from), operation) {
                     let latency = u32::from(!T::share_cycle(at(from), operation));
                     push(from, to, DependenceKind::Memory, latency);
                 }

@@ -39,9 +39,6 @@ pub trait Counted: Scheduled {
 
 /// Plain arithmetic of a target: on registers of its general class, where nothing else is said.
 pub trait Arithmetic: Target {
-    const GENERAL: Self::Class;
-    const GUARD: Self::Class;
-
     /// `to = from`, of any class.
     fn assign(class: Self::Class, to: Virtual, from: Virtual) -> Operation<Self>;
     /// `to = from + number`
@@ -65,21 +62,14 @@ pub trait Arithmetic: Target {
     fn under(operation: Operation<Self>, guard: Virtual, holds: bool) -> Operation<Self>;
     /// The operation without a guard.
     fn always(operation: Operation<Self>) -> Operation<Self>;
-    /// Whether it computes a guard.
-    fn is_compare(operation: &Operation<Self>) -> bool;
 }
 
 /// A target with registers that guard operations, compares that write a guard and its complement, and compares that write
 /// both whatever their own guard is.
 pub trait Predicated: Target {
-    const GUARD: Self::Class;
-    /// Registers that hold numbers.
-    const NUMBER: Self::Class;
     /// Takes a guard that nothing reads.
     const UNREAD: Self::Register;
 
-    /// Whether it computes guards from a relation.
-    fn compares(operation: &Operation<Self>) -> bool;
     /// Whether it only ever sets or clears its targets.
     fn is_parallel(operation: &Operation<Self>) -> bool;
     /// The compare that clears its targets where it does not execute.

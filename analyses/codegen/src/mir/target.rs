@@ -117,11 +117,17 @@ pub trait Target: InstructionSet {
     /// The register that an allocation names for a virtual register without one.
     const NONE: Self::Register;
 
+    /// The class of registers that hold numbers and addresses, and of those that guard operations.
+    const GENERAL: Self::Class;
+    const GUARD: Self::Class;
+
     /// Where parameters arrive, by place, where the function does not say otherwise.
     fn arrivals(function: &Function<Self>) -> Vec<Option<Self::Register>>;
 
     /// `to = from`, if the operation is nothing else.
     fn copied(operation: &Operation<Self>) -> Option<(Virtual, Virtual)>;
+    /// Whether it computes guards from a relation.
+    fn is_compare(operation: &Operation<Self>) -> bool;
     /// Whether it does something beside writing its targets and reading memory.
     fn acts(operation: &Operation<Self>) -> bool;
     /// Whether it may execute where it did not before: it neither fails nor sets flags, and reads no memory.

@@ -125,8 +125,12 @@ pub fn check<T: Scheduled>(
             let (a, b) = (&operations[first], &operations[second]);
             let meet = |left: &BTreeSet<u32>, right: &BTreeSet<u32>| !left.is_disjoint(right);
             let accesses = |one: &Operation<T>| T::loads(one) || T::stores(one);
-            let memory =
-                accesses(a) && accesses(b) && (T::stores(a) || T::stores(b)) && may_meet(a, b);
+            let is_volatile =
+                |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
+            let memory = accesses(a)
+                && accesses(b)
+                && ((T::stores(a) || T::stores(b)) && may_meet(a, b)
+                    || is_volatile(a) && is_volatile(b));
             let apart = meet(&one.writes, &other.reads)
                 || meet(&one.writes, &other.writes)
                 || (memory && !T::share_cycle(a, b))

@@ -310,7 +310,12 @@ pub fn pieces<T: Counted + Arithmetic>(
     block: u32,
     count: Virtual,
 ) -> Result<Pieces<T>, Unexpandable> {
-    Expander::new(function, plan, block).blocks(count)
+    let before = function.registers.len();
+    let made = Expander::new(function, plan, block).blocks(count);
+    if made.is_err() {
+        function.registers.truncate(before);
+    }
+    made
 }
 
 /// Blocks that are put in front of the loop.

@@ -362,7 +362,7 @@ impl<T: Predicated> Converter<'_, T> {
             return None;
         };
         let compare = self.operation(from, at);
-        let fits = T::compares(compare)
+        let fits = T::is_compare(compare)
             && !T::is_parallel(compare)
             && compare.predicate.is_none()
             && self.conditions[from] == self.conditions[piece]
@@ -401,7 +401,7 @@ impl<T: Predicated> Converter<'_, T> {
         no: Operand<T>,
         loc: Loc,
     ) {
-        let number = self.function.register(T::NUMBER);
+        let number = self.function.register(T::GENERAL);
         let made = T::conjunction(own, guard, number, [Operand::register(yes), no]);
         let made = made.into_iter().map(|one| Operation { loc, ..one });
         self.out.extend(made);
@@ -493,7 +493,7 @@ impl<T: Predicated> Converter<'_, T> {
         });
         let Some(own) = operation.predicate else {
             operation.predicate = Some(guard);
-            if T::compares(operation) && certain && fresh {
+            if T::is_compare(operation) && certain && fresh {
                 operation.mnemonic = T::unconditional(operation.mnemonic);
             }
             return Ok(());

@@ -5,7 +5,7 @@ use super::random::{Case, counted};
 use super::set::{Function, Name, Opcode, Operand, Operation, Quad, Register};
 use super::simulate::run_in_order;
 use lockstep_codegen::mir::dependence::Locations;
-use lockstep_codegen::mir::{Counted, Scheduled, Target, Virtual};
+use lockstep_codegen::mir::{Counted, Object, Reference, Scheduled, Target, Virtual};
 use lockstep_codegen::pack::check::{PacketFault, check};
 use lockstep_codegen::pack::{Packets, packets};
 use lockstep_codegen::pipeline;
@@ -91,6 +91,52 @@ fn packets_with_one_fault_are_found() {
         check(&products, &together, &(), &locate),
         Err(PacketFault::Units(0))
     );
+}
+
+#[test]
+fn volatile_accesses_keep_their_order() {
+    // The second load alone is on the way to the product: without volatile it comes first.
+    let load = |to: u8, at: u8| {
+        let at = Operand::Address(Name::Fixed(Register::data(at)));
+        Operation {
+            memory: Some(Reference {
+                object: Object::Restrict(u32::from(to)),
+                bytes: 4,
+                volatile: true,
+                accessed_as: None,
+            }),
+            ..of(Opcode::Ld, &[data(to)], &[at])
+        }
+    };
+    let mut operations = vec![
+        of(Opcode::Li, &[data(8)], &[5.into()]),
+        load(1, 8),
+        load(2, 9),
+        of(Opcode::Mul, &[data(3)], &[data(2), data(2)]),
+        of(Opcode::Mul, &[data(4)], &[data(3), data(3)]),
+    ];
+    let place = |found: &Packets, one: u32| found.order.iter().position(|&it| it == one);
+    let kept = packets(&operations, &(), &locate);
+    assert!(place(&kept, 1) < place(&kept, 2), "{kept:?}");
+    for operation in &mut operations[1..3] {
+        operation.memory.as_mut().expect("an access").volatile = false;
+    }
+    let free = packets(&operations, &(), &locate);
+    assert!(place(&free, 2) < place(&free, 1), "{free:?}");
+    // The checker knows it, too.
+    let verdict = |volatile: bool| {
+        let mut operations = operations.clone();
+        for operation in &mut operations[1..3] {
+            operation.memory.as_mut().expect("an access").volatile = volatile;
+        }
+        check(&operations, &free, &(), &locate)
+    };
+    assert_eq!(verdict(false), Ok(()));
+    let fault = PacketFault::Pair {
+        first: 1,
+        second: 2,
+    };
+    assert_eq!(verdict(true), Err(fault));
 }
 
 /// A loop of several stages, whose kernel holds several iterations.

@@ -50,6 +50,8 @@ impl Target for Quad {
 
     const NAME: &'static str = "Quad";
     const NONE: Register = WORD;
+    const GENERAL: Class = Class::Data;
+    const GUARD: Class = Class::Flag;
 
     fn arrivals(function: &Function) -> Vec<Option<Register>> {
         let count = function.parameters.len() as u8;
@@ -71,6 +73,12 @@ impl Target for Quad {
             ) if is_move => Some((*to, *from)),
             _ => None,
         }
+    }
+    fn is_compare(operation: &Operation) -> bool {
+        matches!(
+            operation.mnemonic.opcode,
+            Opcode::Tst | Opcode::Cmpeq | Opcode::Cmplt
+        )
     }
     fn acts(operation: &Operation) -> bool {
         use Opcode::{Endloop, Jump, Ret, Setlc, St, Stq, Sts, Stsq};
@@ -415,9 +423,6 @@ impl Counted for Quad {
 }
 
 impl Arithmetic for Quad {
-    const GENERAL: Class = Class::Data;
-    const GUARD: Class = Class::Flag;
-
     fn assign(class: Class, to: Virtual, from: Virtual) -> Operation {
         let opcode = if class == Class::Pair {
             Opcode::Movq
@@ -479,11 +484,5 @@ impl Arithmetic for Quad {
             predicate: None,
             ..operation
         }
-    }
-    fn is_compare(operation: &Operation) -> bool {
-        matches!(
-            operation.mnemonic.opcode,
-            Opcode::Tst | Opcode::Cmpeq | Opcode::Cmplt
-        )
     }
 }

@@ -11,6 +11,9 @@ pub(crate) enum Language {
     Hlsl,
 }
 
+/// From this seed on, kernels of HLSL call what writes its arguments.
+pub(crate) const WRITES: u64 = 3_000_000;
+
 /// Values that a thread reads.
 pub(crate) const INPUTS: u32 = 6;
 /// Values that a thread writes.
@@ -69,6 +72,10 @@ pub(crate) fn kernel(seed: u64, language: Language) -> String {
         Language::Hlsl => {
             g.line("StructuredBuffer<float> src : register(t0);");
             g.line("RWStructuredBuffer<float> dst : register(u0);");
+            if seed >= WRITES {
+                g.line("RWStructuredBuffer<uint> counts : register(u1);");
+                g.line("RWByteAddressBuffer raw : register(u2);");
+            }
             g.line("float helper(float x, float y)");
             g.line("{");
             g.line("    float s = x * y;");
@@ -108,7 +115,11 @@ pub(crate) fn kernel(seed: u64, language: Language) -> String {
     let four = g.number(4);
     g.line(&format!("int m = int(a3 * {four}) & 3;"));
     g.ints.push("m".to_owned());
+    let writes = language == Language::Hlsl && seed >= WRITES;
     while g.left > 0 {
+        if writes && g.random.percent(40) {
+            g.written();
+        }
         g.statement(0);
     }
     for output in 0..OUTPUTS {
@@ -339,6 +350,44 @@ impl Generator {
         } else {
             self.line(&format!("dst[i * {OUTPUTS}] += {value};"));
         }
+    }
+
+    /// A variable that begins as zero or as anything, and that an intrinsic or a method then writes.
+    fn written(&mut self) {
+        let (name, value) = (self.name(), self.float(2));
+        let start = match self.random.percent(60) {
+            true => self.number(0),
+            false => self.float(1),
+        };
+        let part = *self.random.pick(&["modf", "frexp"]);
+        match self.random.below(5) {
+            0 => {
+                self.line(&format!("float {name} = {start};"));
+                self.line(&format!("float k{name} = {part}({value}, {name});"));
+            }
+            1 => {
+                self.line(&format!("float {name} = {start}, k{name} = 0;"));
+                self.line(&format!("sincos({value}, k{name}, {name});"));
+            }
+            2 => {
+                self.line(&format!("uint k{name} = 0, l{name} = 0;"));
+                self.line(&format!("asuint(double({value}), l{name}, k{name});"));
+                self.line(&format!(
+                    "float {name} = float(k{name} & 3) + float(l{name} & 1);"
+                ));
+            }
+            // Each thread has a word of its own.
+            way => {
+                let call = match way {
+                    3 => format!("InterlockedAdd(counts[i], 1, k{name});"),
+                    _ => format!("raw.InterlockedAdd(4 * i, 2, k{name});"),
+                };
+                self.line(&format!("uint k{name} = 0;"));
+                self.line(&call);
+                self.line(&format!("float {name} = float(k{name} & 3);"));
+            }
+        }
+        self.floats.push(name);
     }
 
     fn target(&mut self) -> Option<String> {

@@ -44,6 +44,7 @@ mod print;
 mod tests;
 
 pub use gates::print_gates;
+pub use names::Named;
 
 use crate::entity::{Block, Entity, EntityVec, Inst, Value};
 use crate::function::*;

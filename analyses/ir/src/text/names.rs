@@ -5,9 +5,12 @@ use crate::inst::*;
 use crate::types::{Space, Type};
 
 /// A type whose values have one word each.
-pub(super) trait Named: Copy + 'static {
+pub trait Named: Copy + 'static {
+    /// Every value, with its word.
     const ALL: &'static [(Self, &'static str)];
+    /// Its word.
     fn name(self) -> &'static str;
+    /// The value of a word.
     fn from_name(name: &str) -> Option<Self> {
         let found = Self::ALL.iter().find(|(_, word)| *word == name);
         found.map(|&(value, _)| value)

@@ -128,12 +128,15 @@ impl<T: Counted> Symbols<'_, T> {
     }
 }
 
+/// Whether two accesses keep their order.
 fn may_meet<T: Counted>(one: &Operation<T>, other: &Operation<T>) -> bool {
     let object = |one: &Operation<T>| match &one.memory {
         Some(memory) => memory.object.clone(),
         None => Object::Unknown,
     };
+    let is_volatile = |one: &Operation<T>| one.memory.as_ref().is_some_and(|one| one.volatile);
     (T::stores(one) || T::stores(other)) && !object(one).is_apart(&object(other))
+        || is_volatile(one) && is_volatile(other)
 }
 
 /// Checks the code of an expanded loop.

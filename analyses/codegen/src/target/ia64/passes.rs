@@ -152,6 +152,8 @@ impl Target for Ia64 {
 
     const NAME: &'static str = "IA-64";
     const NONE: Reg = Reg::R0;
+    const GENERAL: File = File::General;
+    const GUARD: File = File::Predicate;
 
     fn arrivals(function: &Function) -> Vec<Option<Reg>> {
         let mut floats = 0u8;
@@ -187,6 +189,9 @@ impl Target for Ia64 {
             }
             _ => None,
         }
+    }
+    fn is_compare(operation: &Operation) -> bool {
+        operation.is_compare()
     }
     fn acts(operation: &Operation) -> bool {
         use Class::{Alloc, Branch, Check, FloatStore, Nop, Prefetch, Semaphore, Store, System};
@@ -522,13 +527,8 @@ pub(super) fn constant_compare(
 }
 
 impl Predicated for Ia64 {
-    const GUARD: File = File::Predicate;
-    const NUMBER: File = File::General;
     const UNREAD: Reg = Reg::P0;
 
-    fn compares(operation: &Operation) -> bool {
-        operation.is_compare()
-    }
     fn is_parallel(operation: &Operation) -> bool {
         operation.mnemonic.is_parallel()
     }
