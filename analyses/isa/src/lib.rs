@@ -10,6 +10,7 @@
 //! ```
 
 pub mod ia64;
+pub mod ptx;
 mod set;
 
 pub use set::{Branch, InstructionSet};

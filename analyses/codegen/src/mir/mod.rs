@@ -5,6 +5,7 @@ pub mod dependence;
 pub mod function;
 pub mod liveness;
 pub mod packer;
+pub mod pressure;
 mod schedule;
 mod target;
 

@@ -28,22 +28,28 @@ pub(crate) fn find() -> Option<PathBuf> {
 
 /// What the assembler says of a text that it does not take.
 pub(crate) fn judge(tool: &Path, target: &str, text: &str) -> Result<(), String> {
+    code(tool, target, "-O0", text).map(|_| ())
+}
+
+/// The machine code that the assembler makes of a text, in its container.
+pub(crate) fn code(tool: &Path, target: &str, level: &str, text: &str) -> Result<Vec<u8>, String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("lockstep-ptxas-{}-{number}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&folder).expect("a temporary folder");
-    let source = folder.join("module.ptx");
+    let (source, made) = (folder.join("module.ptx"), folder.join("module.cubin"));
     std::fs::write(&source, text).expect("a temporary file");
     let output = Command::new(tool)
-        .args([&format!("-arch={target}"), "-O0", "-o"])
-        .arg(folder.join("module.cubin"))
+        .args([&format!("-arch={target}"), level, "-o"])
+        .arg(&made)
         .arg(&source)
         .output()
         .expect("ptxas runs");
+    let code = std::fs::read(&made);
     std::fs::remove_dir_all(&folder).expect("the temporary folder goes");
-    if output.status.success() {
-        return Ok(());
+    match (output.status.success(), code) {
+        (true, Ok(code)) => Ok(code),
+        _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
     }
-    Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -86,7 +86,7 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
         "call" => None,
         _ => match effect(word) {
             Some(Effect::Pure | Effect::Silent) => Some(DISPATCH),
-            Some(Effect::Apart) => Some(DIVERGENT),
+            Some(Effect::Apart | Effect::Depends) => Some(DIVERGENT),
             // The opcode alone, from a front end that knows what it does.
             None if pure && statement.trim() == opcode => Some(DISPATCH),
             None => None,

@@ -4,12 +4,13 @@
 //! A statement goes when it cannot be reached, or has no effect and nothing that is read later is written by it.
 //! Linear in the region but for the liveness of its registers.
 
+use super::live::{Node, live_in, live_out};
 use super::region::{closed, limit, untrusted};
-use super::text::{Next, Node, Register, live_in, live_out};
 use super::{Candidate, Context, Document, Refusal, Settings, counts, touches};
 use crate::specialize::Zeros;
 use crate::specialize::accept::Model;
 use crate::specialize::fold::{Folded, Known, fold};
+use crate::target::ptx::machine::body::{Next, Register};
 use ir::{Block, Inst, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;

@@ -22,14 +22,15 @@
 
 pub mod check;
 mod fast;
+mod live;
 mod region;
 mod remove;
-mod text;
 
 pub use remove::{Removal, remove};
 
 use super::accept::Model;
 use super::{Context, Costs, Zeros};
+use crate::target::ptx::machine::body::{Body, Next};
 use facts::zeros::Never;
 use fast::Fast;
 use ir::{BindingKind, Block, EntityVec, Function, Inst, Op, Site, Type, Value, ValueDef};
@@ -39,7 +40,6 @@ use smol_str::SmolStr;
 use std::fmt::Write;
 use syntax::Span;
 use syntax::ptx::{Name, PtxFunction, Statement, StatementKind};
-use text::{Body, Next};
 
 /// What a version begins with, in a comment.
 pub const MARK: &str = "lockstep: version on zero of ";

@@ -3,9 +3,9 @@
 //! reached from outside, each of which shortens the region.
 
 use super::fast::instruction;
-use super::text::Next;
 use super::{Document, Refusal, Settings};
 use crate::specialize::fold::Folded;
+use crate::target::ptx::machine::body::Next;
 use ir::Type;
 use syntax::ptx::{Instruction, Name, Operand, Statement, StatementKind};
 

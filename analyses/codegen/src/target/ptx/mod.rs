@@ -18,6 +18,7 @@
 mod call;
 mod control;
 mod emit;
+pub mod machine;
 mod math;
 mod memory;
 mod needed;

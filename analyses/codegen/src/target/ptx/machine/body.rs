@@ -1,36 +1,42 @@
-//! A PTX body as what its statements read and write: registers by the scope that declares them, the flow between
-//! statements, and the registers that are read later.
+//! A PTX body as what its statements read and write: registers by the scope that declares them, and the flow between
+//! statements.
+//!
+//! ```text
+//! @%p1 ld.global.v2.f32 {%f1, %f2}, [%rd3+8];     reads %p1 and %rd3, may change %f1 and %f2
+//! ```
 //!
 //! Reads are taken generously and writes sparingly: an opcode that is not known reads every register that it names and
-//! overwrites none. Stops because liveness only grows.
+//! overwrites none. One pass over the statements.
 
-use ir::lower::ptx::opcodes::{Effect, effect};
+use isa::ptx::{Effect, Opcode, Results};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use syntax::ptx::{Instruction, Operand, PtxFunction, Statement, StatementKind, StorageSpace};
+use syntax::ptx::{
+    Instruction, Operand, PtxFunction, Statement, StatementKind, StorageSpace, VariableDeclaration,
+};
 
 /// A register of a body.
-pub(super) type Register = u32;
+pub(crate) type Register = u32;
 
 /// What a statement does, as far as registers go.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Line {
-    pub(super) reads: Vec<Register>,
+pub(crate) struct Line {
+    pub(crate) reads: Vec<Register>,
     /// Those that it may change.
-    pub(super) writes: Vec<Register>,
+    pub(crate) writes: Vec<Register>,
     /// It changes all of `writes`, wholly, whenever it is executed.
-    pub(super) kills: bool,
+    pub(crate) kills: bool,
     /// It can be left out when nothing reads what it writes.
-    pub(super) removable: bool,
-    pub(super) next: Next,
+    pub(crate) removable: bool,
+    pub(crate) next: Next,
     /// Registers by where their names stand.
-    pub(super) places: Vec<(u32, Register)>,
+    pub(crate) places: Vec<(u32, Register)>,
     /// Open braces around it.
-    pub(super) depth: u32,
+    pub(crate) depth: u32,
 }
 
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) enum Next {
+pub(crate) enum Next {
     #[default]
     Falls,
     /// To statements, and to the next one when `falls`.
@@ -41,12 +47,18 @@ pub(super) enum Next {
     Ends,
 }
 
-pub(super) struct Body {
-    pub(super) lines: Vec<Line>,
+pub(crate) struct Body {
+    pub(crate) lines: Vec<Line>,
     /// By register: its type as declared.
-    pub(super) types: Vec<SmolStr>,
+    pub(crate) types: Vec<SmolStr>,
     /// Statements of labels by name.
-    pub(super) labels: FxHashMap<SmolStr, Vec<u32>>,
+    pub(crate) labels: FxHashMap<SmolStr, Vec<u32>>,
+    /// Registers that are declared as results of the function, as the first versions of PTX had them.
+    results: Vec<SmolStr>,
+    /// Registers that are parameters.
+    pub(crate) parameters: Vec<Register>,
+    /// By register: its name.
+    pub(crate) names: Vec<SmolStr>,
 }
 
 #[derive(Default)]
@@ -56,26 +68,8 @@ struct Scope {
     registers: FxHashMap<SmolStr, Register>,
 }
 
-/// Opcodes whose first operand is written although they are no function of their operands alone.
-const RESULTS: &[&str] = &[
-    "activemask",
-    "atom",
-    "elect",
-    "ld",
-    "ldu",
-    "match",
-    "redux",
-    "shfl",
-    "suld",
-    "suq",
-    "tex",
-    "tld4",
-    "txq",
-    "vote",
-];
-
 impl Body {
-    pub(super) fn new(function: &PtxFunction) -> Self {
+    pub(crate) fn new(function: &PtxFunction) -> Self {
         let statements = function.statements();
         let mut labels: FxHashMap<SmolStr, Vec<u32>> = FxHashMap::default();
         for (at, statement) in statements.iter().enumerate() {
@@ -87,12 +81,28 @@ impl Body {
             lines: Vec::with_capacity(statements.len()),
             types: Vec::new(),
             labels,
+            results: Vec::new(),
+            parameters: Vec::new(),
+            names: Vec::new(),
         };
         let mut scopes = vec![Scope::default()];
         for declaration in function.parameters.iter().chain(&function.returns) {
             if declaration.space == StorageSpace::Register {
                 declare(&mut scopes, declaration);
             }
+        }
+        let registers = |declarations: &[VariableDeclaration]| -> Vec<SmolStr> {
+            declarations
+                .iter()
+                .filter(|one| one.space == StorageSpace::Register)
+                .flat_map(|one| &one.declarators)
+                .map(|one| one.name.text.clone())
+                .collect()
+        };
+        body.results = registers(&function.returns);
+        for name in registers(&function.parameters) {
+            let register = body.register(&name, &mut scopes);
+            body.parameters.extend(register);
         }
         for statement in statements {
             let mut line = Line {
@@ -145,6 +155,7 @@ impl Body {
             if let Some(ty) = ty {
                 let register = self.types.len() as Register;
                 self.types.push(ty);
+                self.names.push(name.clone());
                 scope.registers.insert(name.clone(), register);
                 return Some(register);
             }
@@ -187,12 +198,9 @@ impl Body {
             line.reads
                 .extend(self.register(&guard.predicate.text, scopes));
         }
-        let opcode = i.opcode.text.as_str();
-        let pure = effect(opcode) == Some(Effect::Pure);
-        let carries = i.has("cc") || matches!(opcode, "addc" | "subc" | "madc");
-        let reduces = matches!(opcode, "bar" | "barrier") && i.has("red");
-        let known = pure || RESULTS.contains(&opcode) || reduces;
+        let opcode = Opcode::find(&i.opcode.text);
         let Some((first, rest)) = i.operands.split_first() else {
+            line.reads.extend(self.returned(opcode, scopes));
             return;
         };
         let mut sources = Vec::new();
@@ -201,21 +209,46 @@ impl Body {
         }
         line.reads
             .extend(sources.iter().map(|&(_, register)| register));
-        let mut results = Vec::new();
-        self.registers(first, scopes, &mut results);
-        let places: Vec<Register> = results.iter().map(|&(_, register)| register).collect();
+        let mut own = Vec::new();
+        self.registers(first, scopes, &mut own);
+        let named: Vec<Register> = own.iter().map(|&(_, register)| register).collect();
         line.places = sources;
-        line.places.extend(results);
-        let whole = whole(first);
-        if !known || !whole {
-            line.reads.extend(places.iter().copied());
+        line.places.extend(own);
+        let is_address = matches!(first, Operand::Address(..));
+        let results = opcode.map(|opcode| opcode.results(|word| i.has(word), is_address));
+        let is_list = matches!(first, Operand::List(..));
+        let (writes, whole) = match results {
+            Some(Results::Nothing) => (false, false),
+            Some(Results::First) => (true, whole(first)),
+            Some(Results::Returned) => (is_list, is_list),
+            Some(Results::Accumulated) | None => (true, false),
+        };
+        if !whole {
+            line.reads.extend(named.iter().copied());
         }
-        line.writes = places;
-        line.kills = known && whole && i.guard.is_none();
+        if writes {
+            line.writes = named;
+        }
+        line.kills = whole && i.guard.is_none();
+        let Some(opcode) = opcode else { return };
+        let pure = opcode.effect() == Effect::Pure;
         let ordered = ["volatile", "relaxed", "acquire", "mmio"];
-        let loads = matches!(opcode, "ld" | "ldu" | "tex" | "tld4" | "txq" | "suq")
-            && !ordered.iter().any(|word| i.has(word));
+        let loads = opcode.loads() && !ordered.iter().any(|word| i.has(word));
+        let carries = opcode.carries(i.has("cc"));
         line.removable = (pure || loads) && whole && !carries && !i.inline_assembly;
+    }
+
+    /// The registers in which the function returns its results, where it leaves.
+    fn returned(&mut self, opcode: Option<Opcode>, scopes: &mut [Scope]) -> Vec<Register> {
+        match opcode.map(Opcode::name) {
+            Some("ret") => self
+                .results
+                .clone()
+                .iter()
+                .filter_map(|name| self.register(name, scopes))
+                .collect(),
+            _ => Vec::new(),
+        }
     }
 
     fn flow(&self, i: &Instruction, statements: &[Statement]) -> Next {
@@ -272,7 +305,7 @@ fn whole(operand: &Operand) -> bool {
     }
 }
 
-fn declare(scopes: &mut [Scope], declaration: &syntax::ptx::VariableDeclaration) {
+fn declare(scopes: &mut [Scope], declaration: &VariableDeclaration) {
     let ty = if declaration.vector == 1 {
         declaration.type_name.clone()
     } else {
@@ -290,139 +323,4 @@ fn declare(scopes: &mut [Scope], declaration: &syntax::ptx::VariableDeclaration)
             }
         }
     }
-}
-
-/// Sets of registers, one a statement.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Sets {
-    words: usize,
-    bits: Vec<u64>,
-}
-
-impl Sets {
-    pub(super) fn new(count: usize, registers: usize) -> Self {
-        let words = registers.div_ceil(64).max(1);
-        Sets {
-            words,
-            bits: vec![0; words * count],
-        }
-    }
-    pub(super) fn of(&self, at: usize) -> &[u64] {
-        self.bits
-            .get(at * self.words..(at + 1) * self.words)
-            .unwrap_or(&[])
-    }
-    pub(super) fn has(&self, at: usize, register: usize) -> bool {
-        self.of(at)
-            .get(register / 64)
-            .is_some_and(|word| word >> (register % 64) & 1 == 1)
-    }
-}
-
-/// One statement of a list whose liveness is wanted; registers are numbered densely.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Node {
-    pub(super) reads: Vec<usize>,
-    pub(super) writes: Vec<usize>,
-    pub(super) kills: bool,
-    pub(super) removable: bool,
-    /// Statements of the list that can be next.
-    pub(super) inside: Vec<usize>,
-    /// Sets of what lies outside of the list and can be next.
-    pub(super) outside: Vec<usize>,
-}
-
-/// What is read after each statement; those that are removable read nothing while nothing reads what they write.
-pub(super) fn live_out(nodes: &[Node], outside: &Sets, registers: usize) -> Sets {
-    let mut out = Sets::new(nodes.len(), registers);
-    let mut live_in = Sets::new(nodes.len(), registers);
-    let words = out.words;
-    loop {
-        let mut changed = false;
-        for (at, node) in nodes.iter().enumerate().rev() {
-            let mut set = vec![0u64; words];
-            for &next in &node.inside {
-                for (word, more) in set.iter_mut().zip(live_in.of(next)) {
-                    *word |= more;
-                }
-            }
-            for &next in &node.outside {
-                for (word, more) in set.iter_mut().zip(outside.of(next)) {
-                    *word |= more;
-                }
-            }
-            out.bits[at * words..(at + 1) * words].copy_from_slice(&set);
-            let wanted = node
-                .writes
-                .iter()
-                .any(|&one| set[one / 64] >> (one % 64) & 1 == 1);
-            if !node.removable || wanted {
-                if node.kills {
-                    for &one in &node.writes {
-                        set[one / 64] &= !(1 << (one % 64));
-                    }
-                }
-                for &one in &node.reads {
-                    set[one / 64] |= 1 << (one % 64);
-                }
-            }
-            let before = &mut live_in.bits[at * words..(at + 1) * words];
-            changed |= before != set.as_slice();
-            before.copy_from_slice(&set);
-        }
-        if !changed {
-            return out;
-        }
-    }
-}
-
-/// What is read from each statement on, in a whole body where nothing is left out.
-pub(super) fn live_in(body: &Body, dense: &FxHashMap<Register, usize>) -> Sets {
-    let nodes: Vec<Node> = body
-        .lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| {
-            let map = |registers: &[Register]| {
-                registers
-                    .iter()
-                    .filter_map(|one| dense.get(one).copied())
-                    .collect::<Vec<_>>()
-            };
-            let mut inside: Vec<usize> = match &line.next {
-                Next::Falls => vec![at + 1],
-                Next::Jumps { targets, falls } => {
-                    let jumps = targets.iter().map(|&target| target as usize);
-                    jumps.chain(falls.then_some(at + 1)).collect()
-                }
-                Next::Ends => Vec::new(),
-            };
-            inside.retain(|&next| next < body.lines.len());
-            Node {
-                reads: map(&line.reads),
-                writes: map(&line.writes),
-                kills: line.kills,
-                removable: false,
-                inside,
-                outside: Vec::new(),
-            }
-        })
-        .collect();
-    let none = Sets::new(0, dense.len());
-    let out = live_out(&nodes, &none, dense.len());
-    // From a statement on: what it reads, and what is read after it and not overwritten by it.
-    let mut sets = out.clone();
-    let words = sets.words;
-    for (at, node) in nodes.iter().enumerate() {
-        let set = &mut sets.bits[at * words..(at + 1) * words];
-        if node.kills {
-            for &one in &node.writes {
-                set[one / 64] &= !(1 << (one % 64));
-            }
-        }
-        for &one in &node.reads {
-            set[one / 64] |= 1 << (one % 64);
-        }
-    }
-    sets
 }

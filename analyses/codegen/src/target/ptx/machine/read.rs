@@ -1,0 +1,171 @@
+//! A parsed body to machine operations.
+
+use super::body::{self, Next};
+use super::{Function, Operation};
+use crate::mir::Virtual;
+use crate::mir::function::{Block, Operand};
+use crate::refusal::Refusal;
+use ir::Loc;
+use isa::ptx::{Class, Mnemonic, Opcode};
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use syntax::ptx::{PtxFunction, StatementKind};
+
+/// A body in machine operations, and where each of them stands.
+#[derive(Clone, Debug)]
+pub struct Body {
+    pub function: Function,
+    /// By virtual register, its name in the text; registers of different scopes may share one.
+    pub names: Vec<SmolStr>,
+    /// By block and operation, the statement that it comes from.
+    pub statements: Vec<Vec<u32>>,
+    /// By statement, the registers that it names and where each name begins in the item.
+    pub(super) places: Vec<Vec<(u32, Virtual)>>,
+}
+
+/// Reads a body.
+///
+/// # Errors
+/// An opcode that PTX does not have, registers of a vector type or of a width that is not known, and instructions that use
+/// their registers after they are issued.
+pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
+    let text = body::Body::new(tree);
+    let refuse = |operation: &str, ty: &str| Refusal::NoForm {
+        operation: operation.into(),
+        ty: ty.into(),
+        target: "PTX",
+    };
+    let classes: Result<Vec<Class>, Refusal> = text
+        .types
+        .iter()
+        .map(|ty| Class::of(ty).ok_or_else(|| refuse("register", ty)))
+        .collect();
+    let statements = tree.statements();
+    let mut out = Body {
+        function: Function {
+            name: tree.name.text.clone(),
+            registers: classes?,
+            parameters: text.parameters.iter().map(|&one| Virtual(one)).collect(),
+            ..Function::default()
+        },
+        names: text.names.clone(),
+        statements: Vec::new(),
+        places: vec![Vec::new(); statements.len()],
+    };
+    // Each parameter stays in the register of its name.
+    out.function.arrivals = vec![None; out.function.parameters.len()];
+    let blocks = block_of(&text);
+    for (at, statement) in statements.iter().enumerate() {
+        let number = blocks[at];
+        while out.function.blocks.len() <= number as usize {
+            out.function.blocks.push(Block::default());
+            out.statements.push(Vec::new());
+        }
+        let line = &text.lines[at];
+        let instruction = match &statement.kind {
+            StatementKind::Instruction(instruction) => instruction,
+            StatementKind::Invalid(_) => return Err(refuse("a statement", "no instruction")),
+            _ => continue,
+        };
+        let name = instruction.full_name();
+        let Some(opcode) = Opcode::find(&instruction.opcode.text) else {
+            return Err(refuse(&name, "unknown opcode"));
+        };
+        if opcode.is_asynchronous() {
+            return Err(refuse(&name, "asynchronous registers"));
+        }
+        let words = instruction.modifiers.iter().map(SmolStr::as_str);
+        let mut mnemonic = Mnemonic::new(opcode, words);
+        let mut reads = &line.reads[..];
+        let mut predicate = None;
+        if let Some(guard) = &instruction.guard {
+            let Some((&register, rest)) = line.reads.split_first() else {
+                return Err(refuse(&name, "guard"));
+            };
+            predicate = Some(Virtual(register));
+            reads = rest;
+            if guard.negated {
+                mnemonic = mnemonic.negated();
+            }
+            let place = (guard.predicate.span.start, Virtual(register));
+            out.places[at].push(place);
+        }
+        let own = line.places.iter();
+        out.places[at].extend(own.map(|&(start, register)| (start, Virtual(register))));
+        let register = |&register: &u32| Operand::register(Virtual(register));
+        let mut sources: Vec<Operand<_>> = reads.iter().map(register).collect();
+        if let Next::Jumps { targets, .. } = &line.next {
+            let targets = targets.iter().map(|&target| blocks[target as usize]);
+            sources.extend(targets.map(Operand::Block));
+        }
+        let operation = Operation {
+            mnemonic,
+            predicate,
+            targets: line.writes.iter().map(register).collect(),
+            sources,
+            memory: None,
+            loc: Loc::here(statement.span),
+        };
+        out.function.calls |= opcode.name() == "call";
+        out.function.blocks[number as usize]
+            .operations
+            .push(operation);
+        out.statements[number as usize].push(at as u32);
+    }
+    if out.function.blocks.is_empty() {
+        out.function.blocks.push(Block::default());
+        out.statements.push(Vec::new());
+    }
+    Ok(out)
+}
+
+/// By statement, the block that it stands in. The first block is nobody's target.
+fn block_of(text: &body::Body) -> Vec<u32> {
+    let mut starts = vec![false; text.lines.len() + 1];
+    for (at, line) in text.lines.iter().enumerate() {
+        match &line.next {
+            Next::Falls => {}
+            Next::Ends => starts[at + 1] = true,
+            Next::Jumps { targets, .. } => {
+                starts[at + 1] = true;
+                for &target in targets {
+                    starts[target as usize] = true;
+                }
+            }
+        }
+    }
+    let mut number = 0;
+    let mut out = Vec::with_capacity(text.lines.len());
+    // A block that begins with the body has an empty one in front of it.
+    for &starts in starts.iter().take(text.lines.len()) {
+        number += u32::from(starts);
+        out.push(number);
+    }
+    out
+}
+
+/// Names of registers by virtual register: those that occur.
+impl Body {
+    /// The virtual register of a name, where only one register has it.
+    #[must_use]
+    pub fn register(&self, name: &str) -> Option<Virtual> {
+        let mut found = self
+            .names
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| *one == name);
+        let (at, _) = found.next()?;
+        found.next().is_none().then_some(Virtual(at as u32))
+    }
+    /// Statements by operation: the block and the operation of each statement that is an instruction.
+    #[must_use]
+    pub fn operations(&self) -> FxHashMap<u32, (u32, u32)> {
+        let blocks = self.statements.iter().enumerate();
+        blocks
+            .flat_map(|(block, statements)| {
+                let each = statements.iter().enumerate();
+                each.map(move |(at, &statement)| (statement, (block as u32, at as u32)))
+            })
+            .collect()
+    }
+}

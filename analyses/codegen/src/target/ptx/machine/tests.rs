@@ -1,0 +1,102 @@
+//! Pressure and renaming of small bodies.
+
+use super::{pressure, read, renamed};
+use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
+
+fn parsed(text: &str) -> Box<PtxFunction> {
+    match parse_item(text).kind {
+        PtxItemKind::Function(function) => function,
+        other => panic!("no function: {other:?}"),
+    }
+}
+
+const SUM: &str = ".visible .entry sum(.param .u64 out, .param .u32 n)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [out];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x;
+	mov.u32 %r3, 0;
+	mov.u32 %r4, 0;
+	setp.lt.s32 %p1, %r1, 1;
+	@%p1 bra $done;
+$loop:
+	mad.lo.s32 %r5, %r4, 3, %r2;
+	add.s32 %r3, %r3, %r5;
+	add.s32 %r4, %r4, 1;
+	setp.lt.s32 %p2, %r4, %r1;
+	@%p2 bra $loop;
+$done:
+	mul.wide.u32 %rd2, %r2, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r3;
+	ret;
+}
+";
+
+#[test]
+fn pressure_counts_words_by_statement() {
+    let tree = parsed(SUM);
+    let body = read(&tree).expect("a body");
+    let pressure = pressure(&body);
+    // In the loop: the address of `out` takes two, `n`, the thread, the sum, the counter and the product one each.
+    assert_eq!(pressure.words, 7);
+    assert_eq!(pressure.predicates, 1);
+    let names: Vec<&str> = pressure
+        .live
+        .iter()
+        .map(|one| body.names[one.0 as usize].as_str())
+        .collect();
+    assert_eq!(names, ["%rd1", "%r1", "%r2", "%r3", "%r4", "%r5"]);
+}
+
+#[test]
+fn renaming_reuses_registers() {
+    let tree = parsed(SUM);
+    let body = read(&tree).expect("a body");
+    let text = renamed(&tree, &body, SUM).expect("it has names enough");
+    let again = parsed(&text);
+    let after = read(&again).expect("a body");
+    assert_eq!(pressure(&after).words, 7);
+    assert!(text.contains(", %tid.x;"), "{text}");
+    assert_eq!(after.names.len(), 8, "{text}");
+    assert_eq!(after.function.blocks.len(), body.function.blocks.len());
+}
+
+#[test]
+fn old_values_stay_under_a_guard() {
+    let text = ".func f(.param .u32 a)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<4>;
+	ld.param.u32 %r1, [a];
+	mov.u32 %r2, 7;
+	setp.eq.s32 %p1, %r1, 0;
+	@!%p1 add.s32 %r2, %r1, 1;
+	st.shared.u32 [%r1], %r2;
+	ret;
+}
+";
+    let tree = parsed(text);
+    let body = read(&tree).expect("a body");
+    let after = renamed(&tree, &body, text).expect("it has names enough");
+    let again = parsed(&after);
+    let body = read(&again).expect("a body");
+    assert_eq!(pressure(&body).words, 2, "{after}");
+    assert_eq!(body.names.len(), 3, "{after}");
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    for (line, why) in [
+        ("frobnicate.u32 %r1, %r2;", "frobnicate.u32"),
+        ("wgmma.fence.sync.aligned;", "wgmma.fence.sync.aligned"),
+        (".reg .v4 .b32 %v; mov.u32 %v.x, 1;", "register"),
+    ] {
+        let text = format!(".func f()\n{{\n\t.reg .b32 %r<4>;\n\t{line}\n\tret;\n}}\n");
+        let refusal = read(&parsed(&text)).expect_err("it is refused");
+        assert!(format!("{refusal:?}").contains(why), "{refusal:?}");
+    }
+}
