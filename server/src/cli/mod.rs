@@ -15,6 +15,7 @@ mod instrument;
 mod loops;
 mod machine;
 mod profile;
+mod registers;
 mod report;
 mod shells;
 mod sim;
@@ -53,6 +54,8 @@ enum Command {
     Run(RunArgs),
     /// Runs a kernel or shader stage on described inputs and records a value profile; shows and compares profiles
     Profile(Box<ProfileArgs>),
+    /// Prints which variables fill the registers of kernels and shaders at the peak, and how to be without each
+    Registers(RegistersArgs),
     /// Writes a file as one HTML page: its functions, the source with its facts, pictures of a run in the interpreter
     Report(ReportArgs),
     /// Prints the GPU code (PTX) of a function
@@ -298,6 +301,21 @@ struct LoopsArgs {
     /// Only the loops of the function of this name
     #[arg(long)]
     item: Option<String>,
+    #[arg(long, value_enum, default_value = "text")]
+    format: DataFormat,
+    #[command(flatten)]
+    analysis: AnalysisArgs,
+}
+
+#[derive(Args, Debug)]
+struct RegistersArgs {
+    file: PathBuf,
+    /// Only the function of this name, which need not be a kernel
+    #[arg(long)]
+    item: Option<String>,
+    /// Registers of a thread that it should fit
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(8..=255))]
+    budget: Option<u32>,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]
@@ -639,6 +657,7 @@ fn execute(command: Command) -> Result<u8, CliError> {
         Command::Code(args) => code::code(&args),
         Command::Emit(args) => emit::emit(&args),
         Command::Loops(args) => loops::loops(&args),
+        Command::Registers(args) => registers::registers(&args),
         Command::Instrument(args) => instrument::instrument(&args),
         Command::Bundle(args) => bundle::bundle(&args),
         Command::Sim(args) => sim::sim(&args),

@@ -14,7 +14,7 @@ use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_ste
 use codegen::machine::weights::Origin;
 use facts::FunctionFacts;
 use facts::cost::Unit;
-use facts::pressure::pressure;
+use facts::pressure::{Pressure, pressure};
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
 use std::collections::BTreeMap;
@@ -48,6 +48,8 @@ pub struct Costs {
     pub cost: ItemCost,
     /// Registers of a thread, where the function is not too large; an estimate.
     pub registers: Option<u32>,
+    /// What fills them.
+    pub pressure: Option<Pressure>,
     pub fit: Option<Fit>,
 }
 
@@ -100,10 +102,12 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
             items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))
         });
         let weights = item.map(|item| map(item, function).weights(item, function));
-        let registers = pressure(function).map(|found| found.registers + OVERHEAD);
+        let pressure = pressure(function);
+        let registers = pressure.as_ref().map(|found| found.registers + OVERHEAD);
         Some(Costs {
             cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
             registers,
+            pressure,
             fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
         })
     };

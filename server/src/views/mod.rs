@@ -16,6 +16,7 @@ pub mod loops;
 pub mod model;
 pub mod names;
 pub mod page;
+pub mod pressure;
 mod ptx_versions;
 mod ranked;
 pub mod rename;

@@ -1,0 +1,105 @@
+//! Remedies of small functions.
+
+use super::super::pressure;
+use super::*;
+use crate::model::Options;
+use ir::Module;
+
+/// What is live at the peak of the text's function, by the number of the value.
+fn of(text: &str) -> Vec<(u32, Class, Remedy)> {
+    let function = ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
+    let module = Module {
+        functions: vec![function],
+        ..Module::default()
+    };
+    let facts = crate::divergence::analyze(0, &module, &Options::default());
+    let function = &module.functions[0];
+    let pressure = pressure(function).expect("it is small");
+    let found = variables(function, &facts, &pressure).expect("it is small");
+    let mut out: Vec<(u32, Class, Remedy)> = found
+        .iter()
+        .map(|one| (one.values[0].0, one.class, one.remedy))
+        .collect();
+    out.sort_unstable_by_key(|one| one.0);
+    out
+}
+
+/// The thread's number is computed again, an element of read-only memory loaded again; the sum of an atomic, which is as
+/// it was, is kept once a lane.
+#[test]
+fn each_value_has_its_cheapest_remedy() {
+    let text = r#"
+function "k" kernel cuda {
+  parameter "p" "const int*" (v0)
+  parameter "q" "int*" (v1)
+
+b0(v0: ptr.global, v1: ptr.global):
+  v2: i32 = special tid.x
+  v3: i64 = sext v2
+  v4: i64 = const 4
+  v5: i64 = mul v3, v4
+  v6: ptr.global = ptr_add v1, v5
+  v7: i32 = load.global.read_only v0
+  v8: i32 = load.global v6
+  v9: i32 = load.global v1
+  v10: i32 = load.global v1
+  v11: i32 = mul v8, v9
+  v12: i32 = mul v11, v8
+  v13: i32 = add v12, v9
+  v14: i32 = add v13, v7
+  v15: i32 = add v14, v10
+  v16: i32 = add v15, v2
+  store.global v6, v16
+  return
+}
+"#;
+    let found = of(text);
+    let remedy = |value: u32| {
+        let one = found.iter().find(|one| one.0 == value);
+        one.map(|one| one.2)
+            .unwrap_or_else(|| panic!("v{value} in {found:?}"))
+    };
+    assert_eq!(remedy(7), Remedy::Reload, "{found:?}");
+    assert!(matches!(remedy(6), Remedy::Recompute { .. }), "{found:?}");
+    assert_eq!(remedy(10), Remedy::WarpSlot, "{found:?}");
+    assert_eq!(remedy(8), Remedy::Needed, "{found:?}");
+}
+
+/// A uniform value that lanes take out of a loop in different iterations has no copy of the warp.
+#[test]
+fn what_leaves_a_loop_lane_by_lane_has_no_slot_of_the_warp() {
+    let text = r#"
+function "k" kernel cuda {
+  parameter "n" "int" (v0)
+  parameter "q" "int*" (v1)
+
+b0(v0: i32, v1: ptr.global):
+  v2: i32 = special tid.x
+  v3: i32 = const 0
+  v4: i32 = const 1
+  jump b1(v3)
+
+b1(v5: i32):
+  v6: i32 = add v5, v4
+  v7: bool = icmp.lt_s v6, v2
+  branch v7, b3, b2 as loop
+
+b3:
+  jump b1(v6)
+
+b2:
+  v8: i32 = load.global v1
+  v9: i32 = mul v8, v2
+  v10: i32 = mul v9, v8
+  v11: i32 = mul v10, v2
+  v12: i32 = add v11, v5
+  store.global v1, v12
+  return
+}
+"#;
+    let found = of(text);
+    let own = found.iter().find(|one| one.0 == 5);
+    let &(_, class, remedy) = own.unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!(class, Class::Divergent);
+    assert_eq!(remedy, Remedy::LaneSlot);
+}

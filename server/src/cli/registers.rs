@@ -1,0 +1,187 @@
+//! `lockstep registers`: which variables fill the registers of kernels, and how to be without them.
+
+use super::{CliError, DataFormat, RegistersArgs, input};
+use crate::db::{self, Database};
+use crate::program::{self, Language};
+use crate::views::costs;
+use crate::views::pressure::{self, Entry, Row};
+use crate::views::report::line_column;
+use facts::Class;
+use facts::pressure::Remedy;
+use serde_json::{Value, json};
+use std::io::Write;
+
+pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
+    let mut db = Database::default();
+    let file = input::open(&mut db, &args.file, &args.analysis)?;
+    let gpu = match file.language(&db) {
+        Language::C | Language::Ia64 => false,
+        _ => true,
+    };
+    if !gpu {
+        return Err(CliError::Usage(format!(
+            "{}: registers are told of kernels and shaders",
+            args.file.display()
+        )));
+    }
+    let rows = pressure::rows(&db, file, args.item.as_deref());
+    if let Some(name) = &args.item
+        && rows.is_empty()
+    {
+        return Err(input::no_such_item(&db, file, &args.file, name));
+    }
+    let machine = db::machine(&db, program::settings(&db, file))
+        .name
+        .to_string();
+    let mut out = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let kernels: Vec<Value> = rows.iter().map(|row| json_of(row, args.budget)).collect();
+            let all = json!({ "version": 1, "machine": machine, "kernels": kernels });
+            writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+        }
+        DataFormat::Text => {
+            let text = program::text(file.source(&db));
+            let path = args.file.display();
+            if rows.is_empty() {
+                writeln!(out, "{path}: no kernel, no shader stage")?;
+            }
+            for row in &rows {
+                let (line, column) = line_column(text, db::line_index(&db, file), row.head.start);
+                write!(out, "{path}:{line}:{column}: ")?;
+                self::text(&mut out, row, args.budget)?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result<()> {
+    let besides = row.registers - row.live;
+    let at = row
+        .line
+        .map_or(String::new(), |line| format!(" in line {line}"));
+    writeln!(
+        out,
+        "{}: {} registers (estimate: {} live at the peak{at}, of which {} uniform, and {besides} that compilers take besides)",
+        row.name, row.registers, row.live, row.uniform
+    )?;
+    if let Some(fit) = &row.fit {
+        writeln!(out, "  {}", costs::occupied(fit, "estimate"))?;
+    }
+    let widest = |of: &dyn Fn(&Entry) -> usize, least: usize| {
+        row.variables.iter().map(of).max().unwrap_or(0).max(least)
+    };
+    let name = widest(&|one| one.name.chars().count(), 8);
+    let reads = widest(&|one| pressure::reads(one).len(), 5);
+    if !row.variables.is_empty() {
+        writeln!(
+            out,
+            "  registers  {:name$}  class      defined  last read  {:reads$}  without it",
+            "variable", "reads"
+        )?;
+    }
+    for one in &row.variables {
+        let line = |line: Option<u32>| line.map_or("-".to_owned(), |line| line.to_string());
+        let again = if one.next_iteration { "^" } else { "" };
+        writeln!(
+            out,
+            "  {:>9}  {:name$}  {:9}  {:>7}  {:>9}  {:reads$}  {}",
+            one.registers,
+            one.name,
+            class(one.class),
+            line(one.defined),
+            format!("{again}{}", line(one.last_read)),
+            pressure::reads(one),
+            pressure::remedy(one.remedy)
+        )?;
+    }
+    if row.variables.iter().any(|one| one.next_iteration) {
+        writeln!(out, "  ^ in the next iteration")?;
+    }
+    let Some(budget) = budget else { return Ok(()) };
+    match pressure::cheapest(row, budget) {
+        _ if row.registers <= budget => writeln!(out, "  fits {budget} registers"),
+        Some(chosen) => {
+            let names: Vec<&str> = chosen.iter().map(|one| one.name.as_str()).collect();
+            writeln!(
+                out,
+                "  {} over {budget} registers; cheapest to be without at the peak: {}",
+                row.registers - budget,
+                names.join(", ")
+            )
+        }
+        None => writeln!(
+            out,
+            "  {} over {budget} registers; too much is read at the peak itself",
+            row.registers - budget
+        ),
+    }
+}
+
+const fn class(one: Class) -> &'static str {
+    match one {
+        Class::Uniform => "uniform",
+        Class::Affine => "affine",
+        Class::Divergent => "divergent",
+        Class::Unknown => "unknown",
+    }
+}
+
+const fn kind(one: Remedy) -> &'static str {
+    match one {
+        Remedy::Recompute { .. } => "recompute",
+        Remedy::Reload => "reload",
+        Remedy::WarpSlot => "warp-slot",
+        Remedy::WarpSlotOfBase => "warp-slot-of-base",
+        Remedy::LaneSlot => "lane-slot",
+        Remedy::Needed => "needed",
+    }
+}
+
+fn entry(one: &Entry) -> Value {
+    let operations = match one.remedy {
+        Remedy::Recompute { operations } => Some(operations),
+        _ => None,
+    };
+    json!({
+        "name": one.name,
+        "registers": one.registers,
+        "class": class(one.class),
+        "line": one.defined,
+        "last_use": one.last_read,
+        "next_iteration": one.next_iteration,
+        "reads": one.reads,
+        "reads_in_loops": one.reads_in_loops,
+        "remedy": kind(one.remedy),
+        "operations": operations,
+    })
+}
+
+fn json_of(row: &Row, budget: Option<u32>) -> Value {
+    let variables: Vec<Value> = row.variables.iter().map(entry).collect();
+    let lines: Vec<Value> = row
+        .lines
+        .iter()
+        .map(|(line, live)| json!({ "line": line, "live": live }))
+        .collect();
+    let occupancy = row.fit.as_ref().map(|fit| fit.found.percent());
+    let without = budget
+        .filter(|&budget| budget < row.registers)
+        .map(|budget| {
+            let chosen = pressure::cheapest(row, budget);
+            chosen.map(|all| all.into_iter().map(entry).collect::<Vec<_>>())
+        });
+    json!({
+        "name": row.name.as_str(),
+        "registers": row.registers,
+        "label": "estimate",
+        "live": row.live,
+        "uniform": row.uniform,
+        "peak": { "line": row.line, "variables": variables },
+        "lines": lines,
+        "budget": budget,
+        "without": without,
+        "occupancy_percent": occupancy,
+    })
+}
