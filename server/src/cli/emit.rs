@@ -49,6 +49,7 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
     }
     let options = Options {
         bundles: !args.no_bundles,
+        checked: args.checked || cfg!(debug_assertions),
         contract: !args.no_contract && *db::contracts(&db, file),
         pipeline: args.pipeline.then(|| pipeline::Options {
             unroll: args.unroll,
@@ -111,6 +112,23 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
         for reason in reasons.filter(|one| matches!(one, Reason::Unsound(_))) {
             let (file, name) = (args.file.display(), &function.name);
             eprintln!("{file}: a loop of `{name}` is not pipelined: {reason}");
+            unsound += 1;
+        }
+    }
+    // So is each block whose bundles a checker found wrong.
+    for function in &emitted.functions {
+        for block in &function.bundling.unsound {
+            let (name, why) = (&function.name, &block.violation);
+            let place = all.iter().find_map(|(item, module)| {
+                let own = module.functions.first()?;
+                (own.name == *name).then(|| place(&db, file, *item, own, block.loc))?
+            });
+            let at = match place {
+                Some((line, column)) => format!(":{line}:{column}"),
+                None => String::new(),
+            };
+            let file = args.file.display();
+            eprintln!("{file}{at}: a block of `{name}` is not bundled: {why}");
             unsound += 1;
         }
     }

@@ -274,8 +274,10 @@ struct EmitArgs {
     /// Combines neighbouring loads of pipelined loops into pairs (`ldfpd`, `ldfps`) where they are aligned
     #[arg(long, requires = "pipeline")]
     load_pairs: bool,
-    /// Checks each if-converted and pipelined loop against the original by random interpretation; a loop that differs stays as it was
-    #[arg(long, requires = "pipeline")]
+    /// Checks each if-converted and pipelined loop against the original by random interpretation, and the bundles of each block
+    /// against the architecture's rules on order, slots and stops; a loop that differs stays as it was, a block with a fault
+    /// is one instruction per group
+    #[arg(long)]
     checked: bool,
     /// Emits one instruction per group instead of bundles
     #[arg(long)]

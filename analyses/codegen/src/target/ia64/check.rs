@@ -7,6 +7,7 @@
 
 use super::listing::Listing;
 use crate::target::ia64::relations::{Promise, PromiseKind};
+use isa::Branch;
 use isa::ia64::{Access, Class, Def, File, Inst, Parallel, Reg};
 use std::collections::HashMap;
 use syntax::ia64::{Document, StatementKind};
@@ -307,7 +308,8 @@ fn relation(
         .filter(|def| !exclusive || guards(def, second))
     {
         if second.uses.contains(&def.register) {
-            let branch = second.branch.is_some()
+            // A check reads its predicate as other instructions do.
+            let branch = second.branch.is_some_and(|kind| kind != Branch::Check)
                 && (matches!(first.class, Class::Compare | Class::ToBranch)
                     || def.register == Reg::PFS);
             add(Some(def.register), branch || def.register == Reg::CFM);

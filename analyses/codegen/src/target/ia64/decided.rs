@@ -9,8 +9,8 @@
 //! without them, for the assembler.
 
 use super::assembly::Instruction;
-use super::rebundle::nop;
 use crate::target::ia64::bundle::cost::Edge;
+use crate::target::ia64::bundle::laid::{Laid, Written};
 use crate::target::ia64::bundle::place::Part;
 use crate::target::ia64::bundle::template::{Slot, Template};
 use crate::target::ia64::dependence::data_dependences;
@@ -26,13 +26,8 @@ struct Way {
     parts: Option<Vec<Part>>,
 }
 
-/// Prints instructions, a group for each of `counts`, by lines with the instruction on each.
-pub(super) fn print(
-    instructions: &[Instruction],
-    counts: &[usize],
-    rows: &Rows,
-    out: &mut dyn FnMut(String, Option<usize>),
-) {
+/// Lays out instructions, a group for each of `counts`.
+pub(super) fn lay(instructions: &[Instruction], counts: &[usize], rows: &Rows) -> Vec<Laid> {
     // By group: the best way to each of its ends.
     let mut ways: Vec<[Option<Way>; 3]> = Vec::new();
     let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
@@ -92,63 +87,52 @@ pub(super) fn print(
         ends[0] = Some(way);
     }
     chosen.reverse();
-    let mut lines: Vec<(String, Option<usize>)> = Vec::new();
+    let mut out = Vec::new();
+    let mut open: Vec<Written> = Vec::new();
     let mut stop = 0;
     for ((group, ends), end) in groups.into_iter().zip(ways).zip(chosen) {
         match ends.into_iter().next().flatten().and_then(|way| way.parts) {
             Some(parts) => {
                 for (at, part) in parts.iter().enumerate() {
                     let end = (at + 1 == parts.len()).then_some(end);
-                    let text = |one: usize| (instructions[one].text.clone(), Some(one));
-                    let own = |one: u32| text(group.start + one as usize);
-                    bundle(&own, part, end, &mut lines, &mut stop, out);
+                    bundle(group.start, part, end, &mut open, &mut stop, &mut out);
                 }
             }
-            None => {
-                for at in group.clone() {
-                    let stop = if at + 1 == group.end { " ;;" } else { "" };
-                    out(format!("\t{}{stop}", instructions[at].text), Some(at));
-                }
-            }
+            None => out.extend(group.clone().map(|at| Laid::Alone(at, at + 1 == group.end))),
         }
     }
+    out
 }
 
-/// Adds a part of a bundle, and writes the bundle when it is full. `end`: of its group, where that ends here.
+/// Adds a part of a bundle, and the bundle when it is full. `first`: the first instruction of the group; `end`: of its
+/// group, where that ends here.
 fn bundle(
-    instruction: &dyn Fn(u32) -> (String, Option<usize>),
+    first: usize,
     part: &Part,
     end: Option<Edge>,
-    lines: &mut Vec<(String, Option<usize>)>,
+    open: &mut Vec<Written>,
     stop: &mut u8,
-    out: &mut dyn FnMut(String, Option<usize>),
+    out: &mut Vec<Laid>,
 ) {
-    for (filler, &kind) in part
-        .slots
-        .iter()
-        .zip(&part.shape.slots()[part.from as usize..])
-    {
+    let kinds = &part.shape.slots()[part.from as usize..];
+    for (filler, &kind) in part.slots.iter().zip(kinds) {
         match filler {
-            Some(one) => lines.push(instruction(*one)),
+            Some(one) => open.push(Written::Instruction(first + *one as usize, false)),
             None if kind == Slot::X => {}
-            None => lines.push((nop(kind).to_owned(), None)),
+            None => open.push(Written::Nop(kind, false)),
         }
     }
     let reached = part.from as usize + part.slots.len();
+    if let (true, Some(last)) = (reached < 3 || end.is_some(), open.last_mut()) {
+        let (Written::Instruction(_, stops) | Written::Nop(_, stops)) = last;
+        *stops = true;
+    }
     if reached < 3 {
         *stop = reached as u8;
-        lines.push((";;".to_owned(), None));
         return;
     }
     let name = Template::with(part.shape, *stop, end.is_some()).map_or("", Template::name);
-    out(format!("\t{{ {name}"), None);
-    for (line, instruction) in lines.drain(..) {
-        out(format!("\t{line}"), instruction);
-    }
-    if end.is_some() {
-        out("\t;;".to_owned(), None);
-    }
-    out("\t}".to_owned(), None);
+    out.push(Laid::Bundle(name, std::mem::take(open)));
     *stop = 0;
 }
 

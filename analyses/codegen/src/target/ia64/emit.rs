@@ -7,15 +7,17 @@
 //! ```
 //!
 //! Selection, pipelining of innermost loops where asked for, allocation, frames; then instructions on the machine's
-//! registers, which `assembly` packs and prints. The prologue says where it saves general, branch and application registers
+//! registers, which `layout` packs and `assembly` prints. The prologue says where it saves general, branch and application registers
 //! for the unwinder; preserved floating-point registers are saved without such directives, and inside an epilogue the
 //! unwinder is not told how far it came.
 //!
 //! Source: Intel, *Itanium Software Conventions and Runtime Architecture Guide*, chapters 5, 8 and 11.
 
 use super::assembly::{Assembly, Instruction};
+use super::bundle::check::Violation;
 use super::code::Allocation;
 use super::frame::Frame;
+use super::layout::Wanted;
 pub use super::merge::merged;
 use super::operation;
 use super::passes::Limits;
@@ -28,7 +30,6 @@ use crate::refusal::{Refusal, Refused};
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use crate::target::ia64::describe::executed;
 use crate::target::ia64::pipeline::{self, LoopReport, pipeline_each};
-use crate::target::ia64::rows::Rows;
 use ir::{Loc, Module};
 use isa::ia64::Branch;
 use isa::ia64::{Inst, Reg};
@@ -53,6 +54,9 @@ pub struct Options {
     pub pipeline: Option<pipeline::Options>,
     /// Explicit bundles; else one instruction a group, for the assembler to pack.
     pub bundles: bool,
+    /// The bundles of each block are checked by what the instruction set says of its instructions; a block whose bundles are
+    /// found wrong is one instruction a group. Where there are debug assertions that panics.
+    pub checked: bool,
     /// Subsets that are looked at in each block.
     pub decisions: usize,
     /// What has no code is no reason to look no further: bounds of loops are asked for, and no text.
@@ -69,6 +73,7 @@ impl Default for Options {
             limits: Limits::default(),
             pipeline: None,
             bundles: true,
+            checked: cfg!(debug_assertions),
             decisions: 500,
             bounds: false,
         }
@@ -99,6 +104,23 @@ pub struct Report {
     pub loops: Vec<LoopReport>,
     /// Why nothing is pipelined although it could be.
     pub fallen_back: Option<Refusal>,
+    pub bundling: Bundling,
+}
+
+/// What the checker of bundles said of a function's blocks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bundling {
+    /// Blocks whose bundles are right.
+    pub checked: u32,
+    pub unsound: Vec<Unbundled>,
+}
+
+/// A block whose bundles were wrong, and which is one instruction a group.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unbundled {
+    /// The place of its first instruction.
+    pub loc: Loc,
+    pub violation: Violation,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -215,12 +237,12 @@ fn emit_parts(
     if !data.is_empty() {
         writer.assembly.line(data.trim_end_matches('\n'));
     }
-    let packed = match options.bundles {
-        true => writer.assembly.pack(machine, options.decisions),
-        false => FxHashMap::default(),
+    let wanted = Wanted {
+        decisions: options.bundles.then_some(options.decisions),
+        checked: options.checked,
     };
-    let rows = Rows::new(machine);
-    (refused, writer.assembly.print(&packed, &rows, functions))
+    let layout = writer.assembly.lay(machine, wanted);
+    (refused, writer.assembly.print(layout, functions))
 }
 
 /// The reason why the frame of a function is no frame.
@@ -438,6 +460,7 @@ impl Writer {
             spilled: allocation.in_memory,
             loops,
             fallen_back,
+            bundling: Bundling::default(),
         }
     }
 

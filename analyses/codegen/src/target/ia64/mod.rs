@@ -15,6 +15,7 @@ mod frame;
 pub mod groups;
 pub(crate) mod interpret;
 mod latency;
+mod layout;
 pub mod listing;
 mod merge;
 pub mod names;

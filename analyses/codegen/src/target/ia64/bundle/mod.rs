@@ -3,9 +3,13 @@ mod beam;
 pub mod block;
 #[cfg(test)]
 mod block_tests;
+pub mod check;
+#[cfg(test)]
+mod check_tests;
 pub mod cost;
 mod edges;
 mod graph;
+pub mod laid;
 mod list;
 mod part;
 pub mod place;

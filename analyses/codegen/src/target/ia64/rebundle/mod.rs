@@ -10,11 +10,15 @@
 //! `bundle::place`, written as explicit bundles with the instructions' own text and comments; nops go. A block stays as it
 //! is when nothing is gained, when an instruction in it is opaque, and when it shares a bundle with what can't be moved.
 //!
+//! The checker of bundles (`bundle::check`) is asked about each block; one in which it finds a fault stays as it is.
+//!
 //! What is slower on a way through the block, by the simulator's clock, is kept (`ways`).
 //!
 //! Does not move instructions across labels, directives and branches; the search does not look beyond the block for
 //! latencies.
 
+#[cfg(test)]
+mod dropped_tests;
 mod lay;
 mod pack;
 mod print;
@@ -25,9 +29,12 @@ use super::sim::Timing;
 use super::stand::{as_written, insts_of, of_block};
 use crate::machine::epic::Epic;
 use crate::target::ia64::bundle::block::Choice;
+use crate::target::ia64::bundle::check;
+use crate::target::ia64::bundle::laid::Laid;
 use crate::target::ia64::dependence::Dependence;
+use crate::target::ia64::relations::Promise;
 use isa::ia64::Class;
-pub(super) use pack::{Group, Written, bundles, nop, pack};
+pub(super) use pack::{bundles, nop, pack};
 use print::print;
 use std::ops::Range;
 use syntax::Span;
@@ -106,7 +113,7 @@ pub fn rebundle(
     let mut regions = listing.regions.iter().peekable();
     let mut region = 0..0;
     // Those of a region are made when the first of its blocks is asked for.
-    let mut found: Option<Vec<Dependence>> = None;
+    let mut found: Option<(Vec<Dependence>, check::Region<'_>)> = None;
     for range in &listing.blocks {
         while let Some(next) = regions.next_if(|next| next.start <= range.start) {
             (region, found) = (next.clone(), None);
@@ -125,7 +132,10 @@ pub fn rebundle(
             outcome: Outcome::Kept(format!("more than {LARGEST} instructions without a label")),
         };
         if region.len() <= LARGEST {
-            let found = found.get_or_insert_with(|| listing.region_dependences(&region));
+            let (found, judge) = found.get_or_insert_with(|| {
+                let found = listing.region_dependences(&region);
+                (found, judge(listing, &region))
+            });
             let found = of_block(found, region.start, range, &insts_of(items));
             next.before = before(items, &found, machine, next.explicit);
             let part = Stretch {
@@ -134,7 +144,15 @@ pub fn rebundle(
                 statements,
             };
             next.outcome = part
-                .rewritten(&found, machine, options, next.before)
+                .rewritten(&found, machine, options, next.before, &mut |laid| {
+                    let block = check::Block {
+                        start: (range.start - region.start) as usize,
+                        end: (range.end - region.start) as usize,
+                        marks: &marks(document, listing, &region),
+                        cycles: &[],
+                    };
+                    judge.check(block, laid).map(|_| ())
+                })
                 .unwrap_or_else(Outcome::Kept);
         }
         // Without a stop in front, the group of what stays would go on into groups that were made without it.
@@ -161,6 +179,44 @@ pub fn rebundle(
         }
     }
     out
+}
+
+/// The checker of what becomes of a region's blocks.
+fn judge<'a>(listing: &'a Listing, region: &Range<u32>) -> check::Region<'a> {
+    let own = listing
+        .promises
+        .iter()
+        .filter(|one| region.contains(&one.at));
+    let promises: Vec<Promise> = own
+        .map(|one| Promise {
+            at: one.at - region.start,
+            ..one.clone()
+        })
+        .collect();
+    let items = &listing.items[region.start as usize..region.end as usize];
+    check::Region::new(insts_of(items), &promises)
+}
+
+/// The items of a region in front of which something stands that no bundle holds, counted from its start.
+fn marks(document: &Document, listing: &Listing, region: &Range<u32>) -> Vec<usize> {
+    let items = &listing.items[region.start as usize..region.end as usize];
+    let between = |pair: &[Item]| {
+        let [before, behind] = [pair[0].statement as usize, pair[1].statement as usize];
+        document.statements[before + 1..behind].iter().any(|one| {
+            !matches!(
+                one.kind,
+                StatementKind::Open
+                    | StatementKind::Close
+                    | StatementKind::Template(_)
+                    | StatementKind::Stop
+            )
+        })
+    };
+    let pairs = items.windows(2).zip(1..);
+    pairs
+        .filter(|(pair, _)| between(pair))
+        .map(|(_, at)| at)
+        .collect()
 }
 
 /// Statements of a block: with the braces, templates and stops around its instructions.
@@ -227,6 +283,7 @@ impl Stretch<'_> {
         machine: &Epic,
         options: &Options,
         before: Measure,
+        judge: &mut dyn FnMut(&[Laid]) -> Result<(), check::Violation>,
     ) -> Result<Outcome, String> {
         if let Some(reason) = self.refused() {
             return Err(reason);
@@ -247,8 +304,12 @@ impl Stretch<'_> {
         if !better && !options.all {
             return Err("nothing is gained".into());
         }
+        let laid = bundles(&packed.groups);
+        let verdict = judge(&laid);
+        debug_assert_eq!(verdict, Ok(()), "{}: {laid:?}", print(self, &laid));
+        verdict.map_err(|violation| format!("its new bundles are wrong: {violation}"))?;
         Ok(Outcome::Rewritten {
-            text: print(self, &packed.groups),
+            text: print(self, &laid),
             after,
             proved: packed.proved,
         })

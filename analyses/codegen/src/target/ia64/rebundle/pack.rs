@@ -4,6 +4,7 @@ use super::lay::lay;
 use crate::machine::epic::Epic;
 use crate::target::ia64::bundle::block::{self, Block, Choice, Wait, count};
 use crate::target::ia64::bundle::cost::Edge;
+use crate::target::ia64::bundle::laid::{Laid, Written};
 use crate::target::ia64::bundle::place::Part;
 use crate::target::ia64::bundle::template::{Slot, Template};
 use crate::target::ia64::dependence::Dependence;
@@ -98,17 +99,8 @@ pub(in crate::target::ia64) fn pack(
     })
 }
 
-/// A slot of a bundle as it is written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::target::ia64) enum Written {
-    /// An instruction of the block, and whether a stop stands behind it.
-    Instruction(usize, bool),
-    Nop(Slot, bool),
-}
-
-/// The bundles in order: the name of the template and what stands in the slots. Of a long instruction's second slot nothing
-/// is written.
-pub(in crate::target::ia64) fn bundles(groups: &[Group]) -> Vec<(&'static str, Vec<Written>)> {
+/// The bundles of a block's groups in order.
+pub(in crate::target::ia64) fn bundles(groups: &[Group]) -> Vec<Laid> {
     let mut out = Vec::new();
     // Of the bundle that is open: what is written in it, and the slots in front of a stop inside.
     let (mut slots, mut stop): (Vec<Written>, u8) = (Vec::new(), 0);
@@ -140,7 +132,7 @@ pub(in crate::target::ia64) fn bundles(groups: &[Group]) -> Vec<(&'static str, V
             }
             let ends = last && group.end == Edge::Whole;
             let name = Template::with(part.shape, stop, ends).map_or("", Template::name);
-            out.push((name, std::mem::take(&mut slots)));
+            out.push(Laid::Bundle(name, std::mem::take(&mut slots)));
         }
     }
     out

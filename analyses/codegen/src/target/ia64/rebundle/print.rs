@@ -1,12 +1,13 @@
 //! Explicit bundles with the instructions' own text and comments.
 
-use super::{Group, Stretch, Written, bundles, nop};
+use super::{Stretch, nop};
+use crate::target::ia64::bundle::laid::{Laid, Written};
 use isa::ia64::Class;
 use std::fmt::Write;
 use syntax::Span;
 
 /// The text of a block, from behind its first line's indentation to the end of its last line.
-pub(super) fn print(block: &Stretch<'_>, groups: &[Group]) -> String {
+pub(super) fn print(block: &Stretch<'_>, laid: &[Laid]) -> String {
     let text = block.file.text;
     let comments = comments(block);
     let start = block.statements[0].span.start as usize;
@@ -20,9 +21,19 @@ pub(super) fn print(block: &Stretch<'_>, groups: &[Group]) -> String {
     }
     let mut out = String::new();
     let mark = |stop: bool| if stop { " ;;" } else { "" };
-    for (name, slots) in bundles(groups) {
-        let _ = writeln!(out, "{indent}{{ {name}");
-        for slot in slots {
+    for piece in laid {
+        let alone;
+        let (name, slots) = match piece {
+            Laid::Bundle(name, slots) => (Some(name), slots.as_slice()),
+            Laid::Alone(item, stop) => {
+                alone = [Written::Instruction(*item, *stop)];
+                (None, alone.as_slice())
+            }
+        };
+        if let Some(name) = name {
+            let _ = writeln!(out, "{indent}{{ {name}");
+        }
+        for &slot in slots {
             match slot {
                 Written::Instruction(item, stop) => {
                     let notes = &comments[item];
@@ -42,7 +53,9 @@ pub(super) fn print(block: &Stretch<'_>, groups: &[Group]) -> String {
                 }
             }
         }
-        let _ = writeln!(out, "{indent}}}");
+        if name.is_some() {
+            let _ = writeln!(out, "{indent}}}");
+        }
     }
     for note in comments.iter().flat_map(|one| &one.below) {
         let _ = writeln!(out, "{indent}{note}");
