@@ -121,7 +121,8 @@ pub(super) fn emit(args: &EmitArgs) -> Result<u8, CliError> {
             let (name, why) = (&function.name, &block.violation);
             let place = all.iter().find_map(|(item, module)| {
                 let own = module.functions.first()?;
-                (own.name == *name).then(|| place(&db, file, *item, own, block.loc))?
+                (own.name.as_str() == name.as_str())
+                    .then(|| place(&db, file, *item, own, block.loc))?
             });
             let at = match place {
                 Some((line, column)) => format!(":{line}:{column}"),
