@@ -256,3 +256,35 @@ fn members_of_constant_buffers_lie_in_registers_of_16_bytes() {
         );
     }
 }
+
+/// What an intrinsic writes alone is not read before: no operand of it is a value that was never set.
+#[test]
+fn tessellation_factors_are_rounded_into_variables() {
+    for call in [
+        "float4 e; float2 n, u; ProcessQuadTessFactorsAvg(float4(f, f, f, f), f, e, n, u); f = e.w + n.y + u.x;",
+        "float4 e; float2 n, u; Process2DQuadTessFactorsMin(float4(f, f, f, f), float2(f, f), e, n, u); f = e.w + n.y + u.x;",
+        "float3 e; float n, u; ProcessTriTessFactorsMax(float3(f, f, f), f, e, n, u); f = e.z + n + u;",
+        "float e, n; ProcessIsolineTessFactors(f, f, e, n); f = e + n;",
+    ] {
+        let text =
+            body("float f;", "0").replace("o[i] = 0;", &format!("float f = i; {call} o[i] = f;"));
+        let lowered = kernel(&text, false);
+        let function = &lowered.module.functions[0];
+        let mut outputs = 0;
+        for data in function.insts.values() {
+            if matches!(data.op, lockstep_ir::Op::Texture(_)) {
+                outputs += 1;
+                for &operand in &data.args {
+                    let set = function.defining(operand);
+                    let unset = set.is_some_and(|data| matches!(data.op, lockstep_ir::Op::Undef));
+                    assert!(!unset, "{call}");
+                }
+            }
+        }
+        assert_eq!(
+            outputs,
+            if call.contains("Isoline") { 2 } else { 3 },
+            "{call}"
+        );
+    }
+}

@@ -167,7 +167,12 @@ impl Source<'_> {
                 None => out.volatile = self.global_is_volatile(name),
             },
             ExprKind::Call { callee, arguments } => {
-                out = self.call(names, callee, arguments, depth).effects;
+                let call = self.call(names, callee, arguments, depth);
+                out = call.effects;
+                // A place that is no variable of this function: an element of a buffer, a member of a global.
+                let outside = |e: &Expr| root(e).is_some() && self.target(names, e).is_none();
+                let mut written = call.written.iter().filter_map(|&at| arguments.get(at));
+                out.writes |= written.any(outside);
             }
             ExprKind::Launch { .. }
             | ExprKind::Lambda(_)
@@ -260,6 +265,10 @@ impl Source<'_> {
                 }
                 if functions.is_empty() {
                     return match intrinsics::kind(word, self.language) {
+                        // Older forms of texture fetches write their result through an address.
+                        Some(Kind::Pure) if word != "__ldg" && arguments.iter().any(is_address) => {
+                            unknown(word)
+                        }
                         Some(kind) => of_intrinsic(word, kind, self.language, arguments.len()),
                         None if super::types::numeric_name(word, self.language).is_some() => {
                             CallEffects::default()
@@ -305,7 +314,12 @@ impl Source<'_> {
                     .segments
                     .last()
                     .map_or("", |last| last.ident.name.as_str());
-                let resource = class.contains("Texture") || class.contains("Buffer");
+                // Other objects, such as textures that bring their sampler, have methods with other parameters.
+                let class = class.strip_prefix("RasterizerOrdered").unwrap_or(class);
+                let class = class.strip_prefix("RW").unwrap_or(class);
+                let resource = class.starts_with("Texture")
+                    || class.starts_with("FeedbackTexture")
+                    || class.ends_with("Buffer");
                 if self.language != Language::Hlsl || !resource || self.structure(&ty).is_some() {
                     return unknown(word);
                 }
@@ -471,7 +485,8 @@ fn of_intrinsic(word: &str, kind: Kind, language: Language, arguments: usize) ->
             Language::Hlsl => (0..arguments)
                 .filter(|&at| hlsl::by_place(word, at, arguments))
                 .collect(),
-            _ => intrinsics::written(word, arguments).to_vec(),
+            // CUDA's write through addresses, which makes them unknown.
+            _ => Vec::new(),
         },
     }
 }
@@ -497,6 +512,17 @@ fn of_resource(word: &str, arguments: usize) -> CallEffects {
         _ => out.effects.writes = true,
     }
     out
+}
+
+/// `&e`.
+fn is_address(e: &Expr) -> bool {
+    matches!(
+        e.kind,
+        ExprKind::Unary {
+            op: UnaryOp::AddressOf,
+            ..
+        }
+    )
 }
 
 /// `__all_sync(__activemask(), ...)`: asks whoever is there.

@@ -42,7 +42,7 @@ fn hlsl(word: &str) -> Option<Kind> {
     if word.starts_with("Wave") || word.starts_with("Quad") {
         return Some(Kind::CrossLane);
     }
-    if word.contains("Barrier") || word.starts_with("Process") {
+    if word.contains("Barrier") {
         return Some(Kind::Barrier);
     }
     if word == "clip" || word == "abort" {
@@ -61,7 +61,8 @@ fn hlsl(word: &str) -> Option<Kind> {
                     | "WorldRayDirection"
                     | "RayTCurrent"
                     | "RayTMin"
-            );
+            )
+            || ir::lower::c_family::builtins::hlsl::is_tessellation(word);
     Some(if pure { Kind::Pure } else { Kind::Effect })
 }
 
@@ -205,15 +206,6 @@ fn cuda(word: &str) -> Option<Kind> {
         return Some(Kind::Exit);
     }
     None
-}
-
-/// Arguments that an intrinsic writes.
-pub(super) fn written(word: &str, arguments: usize) -> &'static [usize] {
-    match (word, arguments) {
-        ("sincos", 3) => &[1, 2],
-        ("modf" | "frexp", 2) => &[1],
-        _ => &[],
-    }
 }
 
 /// Work, in additions.

@@ -372,6 +372,27 @@ fn arguments_that_calls_write_are_not_zero_any_more() {
             "float4 q = t.Load(int3(0, 0, 0), int2(0, 0), old);",
         ),
         ("float d;", "float e; float m = frexp(d, e); old = uint(e);"),
+        (
+            "float f;",
+            "float4 e; float2 i = 0; float2 u = 0; ProcessQuadTessFactorsMax(f, f, e, i, u); old = uint(i.x);",
+        ),
+        (
+            "float f;",
+            "float2 i = 0; Process2DQuadTessFactorsAvg(f, f, float4(f, f, f, f), i, float2(f, f)); old = uint(i.y);",
+        ),
+        (
+            "float f;",
+            "float e = 0; float d; ProcessIsolineTessFactors(f, f, e, d); old = uint(e);",
+        ),
+        (
+            "struct P { uint n; }; RaytracingAccelerationStructure scene; RayDesc ray;",
+            "P p; p.n = 0; TraceRay(scene, 0, 255, 0, 0, 0, ray, p); old = p.n;",
+        ),
+        ("", "uint n = 0; CallShader(0, n); old = n;"),
+        (
+            "SampledTextureCUBE<float4> t;",
+            "uint n = 0; float4 g = t.Gather(float3(0, 0, 1), n); old = n;",
+        ),
     ] {
         let text = format!(
             "StructuredBuffer<float> b; RWStructuredBuffer<float> p; {declared}
@@ -390,5 +411,42 @@ fn arguments_that_calls_write_are_not_zero_any_more() {
             line.contains("r=0;") || line.contains("r=0.0;") || line.contains("p[id.x]=0")
         });
         assert!(!zero, "{out}");
+    }
+}
+
+/// An argument that an intrinsic writes may be memory that others see: the call stays, whatever becomes of its result.
+#[test]
+fn calls_that_write_memory_stay() {
+    let hlsl =
+        "StructuredBuffer<float> b; RWStructuredBuffer<float> p; RWStructuredBuffer<float> q;
+[numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID) {
+  /*!*/float z = b[id.x];
+  float m = modf(b[id.x + 1], q[id.x]) + sin(b[id.x + 2]) * cos(b[id.x + 3]) * exp(b[id.x + 4]);
+  float r = m * z;
+  p[id.x] = r;
+}
+";
+    let cuda = "__global__ void k(float* p, const float* b, cudaTextureObject_t t) {
+  int i = threadIdx.x;
+  /*!*/float z = b[i];
+  float m;
+  tex2D(&m, t, b[i + 1], b[i + 2]);
+  float n = sinf(b[i + 2]) * cosf(b[i + 3]) * expf(b[i + 4]);
+  float r = n * z;
+  p[i] = r + m;
+}
+";
+    for (dialect, text, call) in [
+        (Dialect::Hlsl, hlsl, "modf("),
+        (Dialect::Cuda, cuda, "tex2D("),
+    ] {
+        match versioned(dialect, text, FAST) {
+            Ok(out) => {
+                let (before, after) = out.split_once("else").unwrap_or((&out, ""));
+                let stays = before.contains(call) || !after.contains(call);
+                assert!(stays && out.contains(call), "{out}");
+            }
+            Err(refusal) => println!("{call}: {refusal}"),
+        }
     }
 }

@@ -9,7 +9,9 @@ use crate::lower::c_family::value::Argument;
 pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
     match name {
         "GetDimensions" => true,
-        "InterlockedCompareStore" | "InterlockedCompareStoreFloatBitwise" => false,
+        "InterlockedCompareStore"
+        | "InterlockedCompareStore64"
+        | "InterlockedCompareStoreFloatBitwise" => false,
         "InterlockedCompareExchange"
         | "InterlockedCompareExchange64"
         | "InterlockedCompareExchangeFloatBitwise" => argument == 3,

@@ -247,7 +247,7 @@ pub(super) fn method(
                 used += 1;
                 further = rest;
             }
-            let has_offset = offsets(cx, &mut args, &mut further, resource, span);
+            let has_offset = offset(cx, &mut args, &mut further, resource, span);
             let access = TextureAccess {
                 op: TextureOp::Load,
                 coordinates: used,
@@ -322,31 +322,28 @@ pub(super) fn method(
     }
 }
 
-/// Takes the offset operand from the front of `further`, if there is one.
-fn offsets(
+/// Takes the texel offset from the front of `further`, if there is one: it comes before the clamp and the status, and
+/// textures that can be written and cubes have none.
+fn offset(
     cx: &mut Context<'_>,
     args: &mut Vec<Value>,
     further: &mut &[Argument],
     resource: &ResourceType,
     span: Span,
 ) -> bool {
+    if resource.read_write || resource.dimension == Dimension::Cube {
+        return false;
+    }
     let [first, rest @ ..] = *further else {
         return false;
     };
-    let count = resource.offset_components();
-    let element = first.ty().element().clone();
-    // A lone scalar behind a plane's coordinates is the clamp or the status, not an offset.
-    if !element.is_integer() || (count > 1 && first.ty().components() < count as usize) {
-        return false;
-    }
-    if count == 1 && first.place.is_some() && first.value.parts.is_empty() {
-        return false;
-    }
     let v = value(cx, first);
-    let ty = if count == 1 {
-        CType::INT
-    } else {
-        CType::vector(CType::INT, count)
+    if !v.ty.is_numeric() {
+        return false;
+    }
+    let ty = match resource.offset_components() {
+        1 => CType::INT,
+        count => CType::vector(CType::INT, count),
     };
     let v = cx.convert(v, &ty, span);
     args.extend_from_slice(&v.parts);
@@ -407,12 +404,15 @@ fn sample(
             further = rest;
         }
     }
+    // A gather has one offset, or one for each of its four texels.
+    let offsets = if how.gather && further.len() >= 4 {
+        4
+    } else {
+        1
+    };
     let mut has_offset = false;
-    while offsets(cx, &mut args, &mut further, resource, span) {
-        has_offset = true;
-        if !how.gather {
-            break;
-        }
+    for _ in 0..offsets {
+        has_offset |= offset(cx, &mut args, &mut further, resource, span);
     }
     // The clamp of the level of detail, then the status.
     if !how.gather

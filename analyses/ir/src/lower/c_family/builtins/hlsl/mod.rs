@@ -46,17 +46,34 @@ pub fn call(
 
 /// Whether an argument is a place that the intrinsic writes, or works on in place: it is not read before the call.
 pub fn by_place(name: &str, argument: usize, count: usize) -> bool {
-    match name {
+    match name.trim_start_matches("dx::") {
         "modf" | "frexp" => argument == 1,
         "sincos" => argument >= 1,
         "asuint" => count == 3 && argument >= 1,
-        "InterlockedCompareStore" | "InterlockedCompareStoreFloatBitwise" => argument == 0,
-        "InterlockedCompareExchange" | "InterlockedCompareExchangeFloatBitwise" => {
-            argument == 0 || argument == 3
+        "InterlockedCompareStore"
+        | "InterlockedCompareStore64"
+        | "InterlockedCompareStoreFloatBitwise" => argument == 0,
+        "InterlockedCompareExchange"
+        | "InterlockedCompareExchange64"
+        | "InterlockedCompareExchangeFloatBitwise" => argument == 0 || argument == 3,
+        // The payload: the shaders that are called read it and write it.
+        "TraceRay" | "CallShader" | "HitObject::TraceRay" | "HitObject::Invoke" => {
+            argument + 1 == count
         }
-        _ if name.starts_with("Interlocked") => argument == 0 || argument == 2,
+        name if name.starts_with("Interlocked") => argument == 0 || argument == 2,
+        name if is_tessellation(name) => argument >= 2,
         _ => false,
     }
+}
+
+/// Whether an intrinsic rounds tessellation factors: two that come in, and the rest that it writes.
+pub fn is_tessellation(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("Process") else {
+        return false;
+    };
+    let reductions = ["QuadTessFactors", "TriTessFactors", "2DQuadTessFactors"];
+    let reduced = reductions.iter().find_map(|&of| rest.strip_prefix(of));
+    rest == "IsolineTessFactors" || matches!(reduced, Some("Avg" | "Max" | "Min"))
 }
 
 /// An argument's value; one that was passed as a place is read now.
@@ -171,4 +188,60 @@ fn opaque(
         cx.builder.vector(&parts);
     }
     RValue::new(ty.clone(), parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parameters with `out`, `inout` and `ref` of the compiler's own list (gen_intrin_main.txt of DirectX Shader
+    /// Compiler).
+    #[test]
+    fn written_arguments_are_places() {
+        let mut list: Vec<(String, usize, &[usize])> = Vec::new();
+        let fixed: [(&str, usize, &[usize]); 19] = [
+            ("asuint", 3, &[1, 2]),
+            ("asuint", 1, &[]),
+            ("frexp", 2, &[1]),
+            ("modf", 2, &[1]),
+            ("sincos", 3, &[1, 2]),
+            ("InterlockedAdd", 2, &[0]),
+            ("InterlockedCompareStore", 3, &[0]),
+            ("InterlockedCompareStore64", 3, &[0]),
+            ("InterlockedCompareStoreFloatBitwise", 3, &[0]),
+            ("InterlockedCompareExchange", 4, &[0, 3]),
+            ("InterlockedCompareExchange64", 4, &[0, 3]),
+            ("InterlockedCompareExchangeFloatBitwise", 4, &[0, 3]),
+            ("ProcessIsolineTessFactors", 4, &[2, 3]),
+            ("TraceRay", 8, &[7]),
+            ("dx::HitObject::TraceRay", 8, &[7]),
+            ("dx::HitObject::Invoke", 2, &[1]),
+            ("CallShader", 2, &[1]),
+            ("ReportHit", 3, &[]),
+            ("DispatchMesh", 4, &[]),
+        ];
+        list.extend(fixed.map(|(name, count, written)| (name.to_owned(), count, written)));
+        for name in [
+            "Add",
+            "And",
+            "Or",
+            "Xor",
+            "Min",
+            "Max",
+            "Exchange",
+            "Add64",
+            "Exchange64",
+        ] {
+            list.push((format!("Interlocked{name}"), 3, &[0, 2]));
+        }
+        for of in ["2DQuad", "Quad", "Tri"] {
+            for by in ["Avg", "Max", "Min"] {
+                list.push((format!("Process{of}TessFactors{by}"), 5, &[2, 3, 4]));
+            }
+        }
+        for (name, count, expected) in list {
+            let places = (0..count).filter(|&at| by_place(&name, at, count));
+            assert_eq!(places.collect::<Vec<_>>(), expected, "{name}");
+        }
+    }
 }

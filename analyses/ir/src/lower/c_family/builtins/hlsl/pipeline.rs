@@ -121,28 +121,13 @@ pub(super) fn call(
             let args = all_parts(cx, arguments);
             other(cx, &args, &CType::Bool, false)
         }
-        (
-            "Process2DQuadTessFactorsAvg"
-            | "Process2DQuadTessFactorsMax"
-            | "Process2DQuadTessFactorsMin",
-            _,
-        )
-        | ("ProcessIsolineTessFactors", _)
-        | (
-            "ProcessQuadTessFactorsAvg" | "ProcessQuadTessFactorsMax" | "ProcessQuadTessFactorsMin",
-            _,
-        )
-        | (
-            "ProcessTriTessFactorsAvg" | "ProcessTriTessFactorsMax" | "ProcessTriTessFactorsMin",
-            _,
-        ) => {
-            let args = all_parts(cx, arguments);
-            for argument in arguments.iter().skip(2) {
-                if argument.place.is_some() {
-                    let ty = argument.value.ty.clone();
-                    let result = other(cx, &args, &ty, true);
-                    write(cx, argument, result);
-                }
+        (_, [edges, inside, outputs @ ..]) if is_tessellation(name) => {
+            let args = all_parts(cx, &[edges.clone(), inside.clone()]);
+            for output in outputs {
+                let ty = output.value.ty.clone();
+                cx.here(span);
+                let result = other(cx, &args, &ty, true);
+                write(cx, output, result);
             }
             RValue::void()
         }
