@@ -1,10 +1,13 @@
 //! PTX as a device and its linker take it: types of external functions, strings with their text, fields of bits,
 //! constants. Each was wrong once, and an H200 said so.
 
+#[path = "support/ptxas.rs"]
+mod ptxas;
+
 use ir::builder::FunctionBuilder;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::*;
-use lockstep_codegen::target::ptx::emit;
+use lockstep_codegen::target::ptx::{Target, emit, generate};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
@@ -105,5 +108,52 @@ fn constants_of_angles_are_rounded_once() {
     ] {
         let text = of_operation(Op::Unary(op), &[Type::F32], Type::F32);
         assert!(text.contains(constant), "{text}");
+    }
+}
+
+/// Registers without a builtin value of their own are printed under their name, for architectures that have them.
+#[test]
+fn special_registers_are_printed_as_they_were_read() {
+    let text = |ty: &str, register: &str| {
+        format!(
+            ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n.reg .b32 %r<2>; .reg .b64 %rd<3>; .reg .pred %p<2>;\n\
+             ld.param.u64 %rd1, [out];\n{};\n\
+             st.global.u32 [%rd1], %r1;\nret;\n}}\n",
+            match ty {
+                "u64" => format!("mov.u64 %rd2, {register}; cvt.u32.u64 %r1, %rd2"),
+                "pred" => format!("mov.pred %p1, {register}; selp.u32 %r1, 1, 0, %p1"),
+                _ => format!("mov.{ty} %r1, {register}"),
+            }
+        )
+    };
+    let tool = ptxas::find();
+    let registers = [
+        ("u32", "%nwarpid", 75),
+        ("u32", "%nsmid", 75),
+        ("u64", "%gridid", 75),
+        ("u32", "%total_smem_size", 75),
+        ("b32", "%envreg3", 75),
+        ("u32", "%cluster_ctaid.y", 90),
+        ("u32", "%nclusterid.x", 90),
+        ("u32", "%cluster_ctarank", 90),
+        ("pred", "%is_explicit_cluster", 90),
+    ];
+    for (ty, register, least) in registers {
+        let mut lowered = ir::lower::ptx::lower_text(&text(ty, register)).into_iter();
+        let (_, _, lowered) = lowered.next_back().expect("a kernel");
+        let of = |sm: u32| {
+            let target = Target {
+                sm,
+                ..Target::default()
+            };
+            generate(&lowered.module, &target)
+        };
+        let printed = of(90).expect(register).text;
+        assert!(printed.contains(&format!(", {register};")), "{printed}");
+        assert_eq!(of(75).is_ok(), least <= 75, "{register}");
+        if let Some(tool) = &tool {
+            let judged = ptxas::judge(tool, "sm_90", &printed);
+            assert_eq!(judged, Ok(()), "{printed}");
+        }
     }
 }

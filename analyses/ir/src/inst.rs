@@ -718,12 +718,18 @@ pub enum Special {
     LaneMaskGe,
     Clock,
     SmId,
-    /// Cluster rank, grid id and other values uniform over the workgroup.
+    /// The rank in the cluster and other values that are uniform over the workgroup. Numbers tell them apart: those below
+    /// `Special::LIBRARY` are special registers of PTX.
     OtherWorkgroup(u16),
-    /// Uniform over the dispatch.
+    /// The number of multiprocessors, the grid's number and others that are uniform over the dispatch, numbered likewise.
     OtherDispatch(u16),
     /// µ-SIMD's thread identifier `Tid`.
     MicroSimdTid,
+}
+
+impl Special {
+    /// The first number of values that a language's library or its stages name.
+    pub const LIBRARY: u16 = 1024;
 }
 
 impl Op {

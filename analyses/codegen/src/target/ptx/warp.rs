@@ -3,6 +3,7 @@
 use super::emit::{Emitter, refuse};
 use super::registers::{Class, Register};
 use crate::refusal::Refusal;
+use ir::lower::ptx::registers;
 use ir::*;
 use smol_str::SmolStr;
 
@@ -37,12 +38,23 @@ impl Emitter<'_> {
             }
             Special::Clock => "%clock".into(),
             Special::OtherWorkgroup(_) | Special::OtherDispatch(_) | Special::MicroSimdTid => {
-                return Err(refuse(&format!("{special:?}"), "any type"));
+                match registers::name_of(special) {
+                    Some((name, least)) if self.target.sm >= least => name,
+                    Some((name, _)) => return Err(refuse(&name, &self.ty(result).to_string())),
+                    None => return Err(refuse(&format!("{special:?}"), "any type")),
+                }
             }
         };
-        if self.ty(result) == Type::I32 {
+        let own = match (special, self.ty(result)) {
+            (_, Type::I32) => Some("u32"),
+            // Registers of 64 bits and predicates are read as they are.
+            (Special::OtherWorkgroup(_) | Special::OtherDispatch(_), Type::I64) => Some("u64"),
+            (Special::OtherWorkgroup(_) | Special::OtherDispatch(_), Type::Bool) => Some("pred"),
+            _ => None,
+        };
+        if let Some(ty) = own {
             let to = self.register(result);
-            self.plain(format_args!("mov.u32 {to}, {name}"));
+            self.plain(format_args!("mov.{ty} {to}, {name}"));
             return Ok(());
         }
         let word = self.fresh(Class::Word);

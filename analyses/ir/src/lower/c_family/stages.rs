@@ -668,7 +668,7 @@ impl Source {
 fn dispatch(cx: &mut Context<'_>, number: u16) -> Parts {
     let v = cx
         .builder
-        .special(Special::OtherDispatch(number), Type::I32);
+        .special(Special::OtherDispatch(Special::LIBRARY + number), Type::I32);
     Parts::from_slice(&[v])
 }
 

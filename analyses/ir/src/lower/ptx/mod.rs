@@ -27,6 +27,7 @@ mod memory;
 mod opaque;
 pub mod opcodes;
 pub(crate) mod operand;
+pub mod registers;
 mod scope;
 #[cfg(test)]
 mod tests;

@@ -378,18 +378,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn special(&mut self, name: &str, selector: Option<&str>) -> Option<Value> {
-        let axis = axis_of(selector);
-        let (_, ty) = builtin_of(name, axis)?;
-        special_register(&mut self.b, name, selector, ty)
-    }
-}
-
-fn axis_of(selector: Option<&str>) -> u8 {
-    match selector {
-        Some("x") | None => 0,
-        Some("y") => 1,
-        Some("z") => 2,
-        _ => 3,
+        let read = registers::read_of(name, selector)?;
+        Some(special_value(&mut self.b, read))
     }
 }
 
@@ -400,14 +390,15 @@ pub(crate) fn special_register(
     selector: Option<&str>,
     wanted: Type,
 ) -> Option<Value> {
-    let (special, ty) = builtin_of(name, axis_of(selector))?;
-    if ty != wanted {
-        return None;
+    let read = registers::read_of(name, selector).filter(|read| read.ty == wanted)?;
+    Some(special_value(b, read))
+}
+
+fn special_value(b: &mut FunctionBuilder, read: registers::RegisterRead) -> Value {
+    match read.special {
+        Some(special) => b.special(special, read.ty),
+        None => b.int(read.ty, 0),
     }
-    Some(match special {
-        Some(special) => b.special(special, ty),
-        None => b.int(ty, 0),
-    })
 }
 
 fn component(selector: &str) -> Option<usize> {
@@ -429,76 +420,5 @@ fn sub_word(selector: &str) -> (i64, Type) {
         "h0" => (0, Type::I16),
         "h1" => (16, Type::I16),
         _ => (0, Type::I8),
-    }
-}
-
-/// The builtin value that a special register reads; `None` inside for a component that is always 0.
-fn builtin_of(name: &str, axis: u8) -> Option<(Option<Special>, Type)> {
-    let vector = |special: fn(u8) -> Special| {
-        // The fourth component of the vector registers reads 0.
-        Some(((axis < 3).then(|| special(axis)), Type::I32))
-    };
-    let scalar = |special, ty| Some((Some(special), ty));
-    // Numbers tell these apart; equal numbers are equal values.
-    let workgroup = |number: u16, ty| {
-        scalar(
-            Special::OtherWorkgroup(number * 4 + u16::from(axis.min(3))),
-            ty,
-        )
-    };
-    let dispatch = |number: u16, ty| {
-        scalar(
-            Special::OtherDispatch(number * 4 + u16::from(axis.min(3))),
-            ty,
-        )
-    };
-    match name {
-        "%tid" => vector(Special::ThreadId),
-        "%ntid" => vector(Special::BlockDim),
-        "%ctaid" => vector(Special::BlockId),
-        "%nctaid" => vector(Special::GridDim),
-        "%laneid" => scalar(Special::LaneId, Type::I32),
-        // Not the number of the warp in its block, and the machine's limit, not the block's warps (PTX ISA, special
-        // registers).
-        "%warpid" => scalar(Special::WarpSlot, Type::I32),
-        "%nwarpid" => dispatch(16, Type::I32),
-        "WARP_SZ" => scalar(Special::WarpSize, Type::I32),
-        "%lanemask_eq" => scalar(Special::LaneMaskEq, Type::I32),
-        "%lanemask_lt" => scalar(Special::LaneMaskLt, Type::I32),
-        "%lanemask_le" => scalar(Special::LaneMaskLe, Type::I32),
-        "%lanemask_gt" => scalar(Special::LaneMaskGt, Type::I32),
-        "%lanemask_ge" => scalar(Special::LaneMaskGe, Type::I32),
-        "%clock" | "%clock_hi" => scalar(Special::Clock, Type::I32),
-        "%globaltimer_lo" | "%globaltimer_hi" => scalar(Special::Clock, Type::I32),
-        "%clock64" | "%globaltimer" => scalar(Special::Clock, Type::I64),
-        "%smid" => scalar(Special::SmId, Type::I32),
-        "%clusterid" => workgroup(1, Type::I32),
-        "%cluster_ctaid" => workgroup(2, Type::I32),
-        "%cluster_ctarank" => workgroup(3, Type::I32),
-        "%nsmid" => dispatch(1, Type::I32),
-        "%gridid" => dispatch(2, Type::I64),
-        "%nclusterid" => dispatch(3, Type::I32),
-        "%cluster_nctaid" => dispatch(4, Type::I32),
-        "%cluster_nctarank" => dispatch(5, Type::I32),
-        "%dynamic_smem_size" => dispatch(6, Type::I32),
-        "%total_smem_size" => dispatch(7, Type::I32),
-        "%aggr_smem_size" => dispatch(8, Type::I32),
-        "%current_graph_exec" => dispatch(9, Type::I64),
-        "%is_explicit_cluster" => dispatch(10, Type::Bool),
-        "%reserved_smem_offset_begin" => dispatch(11, Type::I32),
-        "%reserved_smem_offset_end" => dispatch(12, Type::I32),
-        "%reserved_smem_offset_cap" => dispatch(13, Type::I32),
-        "%reserved_smem_offset_0" => dispatch(14, Type::I32),
-        "%reserved_smem_offset_1" => dispatch(15, Type::I32),
-        _ => {
-            if let Some(number) = name.strip_prefix("%envreg") {
-                let number: u16 = number.parse().ok()?;
-                return (number < 32).then(|| dispatch(32 + number, Type::I32))?;
-            }
-            let number = name.strip_prefix("%pm")?;
-            let wide = number.ends_with("_64");
-            number.trim_end_matches("_64").parse::<u8>().ok()?;
-            scalar(Special::Clock, if wide { Type::I64 } else { Type::I32 })
-        }
     }
 }

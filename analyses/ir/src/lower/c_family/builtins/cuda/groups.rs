@@ -222,10 +222,14 @@ fn group_method(
             cx.builder.vector(&parts);
             Some(RValue::new(CType::vector(CType::UINT, 3), parts))
         }
-        "block_rank" | "cluster_rank" => {
-            uint(cx.builder.special(Special::OtherWorkgroup(0), Type::I32))
-        }
-        "num_blocks" | "is_valid" => uint(cx.builder.special(Special::OtherDispatch(0), Type::I32)),
+        "block_rank" | "cluster_rank" => uint(
+            cx.builder
+                .special(Special::OtherWorkgroup(Special::LIBRARY), Type::I32),
+        ),
+        "num_blocks" | "is_valid" => uint(
+            cx.builder
+                .special(Special::OtherDispatch(Special::LIBRARY), Type::I32),
+        ),
         // The same place in the memory of another block of the cluster: which block decides what is read there.
         "map_shared_rank" => {
             let [place, rank, ..] = rest else { return None };

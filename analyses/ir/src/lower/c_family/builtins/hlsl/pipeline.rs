@@ -59,7 +59,9 @@ pub(super) fn call(
         | ("EvaluateAttributeCentroid" | "EvaluateAttributeAtCentroid", [a])
         | ("GetAttributeAtVertex", [a, _]) => value(cx, a),
         ("GetRenderTargetSampleCount", []) => {
-            let v = cx.builder.special(Special::OtherDispatch(1), Type::I32);
+            let v = cx
+                .builder
+                .special(Special::OtherDispatch(Special::LIBRARY + 1), Type::I32);
             RValue::scalar(CType::UINT, v)
         }
         ("GetRenderTargetSamplePosition", [index]) => {
@@ -226,7 +228,10 @@ fn ray_system_value(
         "DispatchRaysIndex" => CType::vector(CType::UINT, 3),
         "DispatchRaysDimensions" => {
             let parts: Parts = (0..3)
-                .map(|i| cx.builder.special(Special::OtherDispatch(8 + i), Type::I32))
+                .map(|axis| {
+                    let special = Special::OtherDispatch(Special::LIBRARY + 8 + axis);
+                    cx.builder.special(special, Type::I32)
+                })
                 .collect();
             cx.builder.vector(&parts);
             return Some(RValue::new(CType::vector(CType::UINT, 3), parts));
