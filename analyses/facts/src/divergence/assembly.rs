@@ -7,21 +7,35 @@
 //! ```
 //!
 //! One pass over the statements; control flow inside the text depends on nothing but operands and what is counted here.
-//! Opcodes and registers as in the PTX ISA 9.0, sections 9 and 10.
+//! A special register is as uniform as the builtin value that it reads (`ir::lower::ptx::registers`), and every text is read
+//! anew: of registers that change, such as `%smid`, two texts have two values. Opcodes as in the PTX ISA 9.0, section 9.
 
 use ir::lower::ptx::opcodes::{Effect, effect};
+use ir::lower::ptx::registers::read_of;
 
 use super::engine::{DISPATCH, DIVERGENT, Level, SUBGROUP, WORKGROUP};
+use super::shape::Shape;
 
 /// The level that the text alone allows, to be joined with that of its operands; `None`: an instruction is not known.
-pub(super) fn level(template: &str, pure: bool) -> Option<Level> {
-    let mut level = DISPATCH;
-    let text = template.replace("\\n", "\n").replace("\\t", " ");
-    let text = without_comments(&text);
-    for statement in text.split([';', '{', '}', '\n']) {
-        level = level.min(of_statement(statement, pure)?);
-    }
-    Some(level.min(registers(&text)))
+pub(super) fn level(template: &str, pure: bool, shape: &Shape) -> Option<Level> {
+    let text = code(template);
+    Some(of_statements(&text, pure)?.min(registers(&text, shape)))
+}
+
+/// Whether each instruction of the text is known.
+pub(super) fn is_understood(template: &str, pure: bool) -> bool {
+    of_statements(&code(template), pure).is_some()
+}
+
+fn code(template: &str) -> String {
+    without_comments(&template.replace("\\n", "\n").replace("\\t", " "))
+}
+
+fn of_statements(text: &str, pure: bool) -> Option<Level> {
+    text.split([';', '{', '}', '\n'])
+        .try_fold(DISPATCH, |level, statement| {
+            Some(level.min(of_statement(statement, pure)?))
+        })
 }
 
 /// Whether the text has no instruction: what it yields without operands is what a register happens to hold.
@@ -96,33 +110,25 @@ fn of_statement(statement: &str, pure: bool) -> Option<Level> {
 
 /// The least uniform special register that the text names: `%%laneid` or, as compilers accept it, `%laneid` in C, where
 /// `%0` is an operand.
-fn registers(text: &str) -> Level {
+fn registers(text: &str, shape: &Shape) -> Level {
     let mut level = DISPATCH;
     for piece in text.split('%').skip(1) {
-        let name: String = piece
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-            .collect();
-        level = level.min(match name.as_str() {
-            "ntid"
-            | "nctaid"
-            | "nsmid"
-            | "gridid"
-            | "nwarpid"
-            | "cluster_nctaid"
-            | "cluster_nctarank"
-            | "nclusterid"
-            | "is_explicit_cluster"
-            | "total_smem_size"
-            | "dynamic_smem_size"
-            | "aggr_smem_size"
-            | "current_graph_exec" => DISPATCH,
-            "ctaid" | "clusterid" | "cluster_ctaid" | "cluster_ctarank" => WORKGROUP,
-            "warpid" | "smid" => SUBGROUP,
-            // Registers that the text declares itself.
+        let word = |text: &str| -> String {
+            let letters = text.chars();
+            letters
+                .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
+                .collect()
+        };
+        let name = word(piece);
+        let selector = piece[name.len()..].strip_prefix('.').map(word);
+        level = level.min(match read_of(&format!("%{name}"), selector.as_deref()) {
+            // Registers that the text declares itself, and operands.
             _ if name.starts_with(|c: char| c.is_ascii_digit()) => DISPATCH,
             _ if name.is_empty() || declared(text, &name) => DISPATCH,
-            _ => DIVERGENT,
+            Some(read) => read
+                .special
+                .map_or(DISPATCH, |special| shape.level_of(special)),
+            None => DIVERGENT,
         });
     }
     level
@@ -142,10 +148,89 @@ fn declared(text: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Class, Method, Options};
+    use ir::builder::FunctionBuilder;
+    use ir::{FunctionKind, Language};
+
+    fn shape(block: [Option<u32>; 3]) -> Shape {
+        let mut b = FunctionBuilder::new("k", FunctionKind::Kernel, Language::Cuda);
+        b.ret([]);
+        let mut function = b.finish();
+        function.launch.block = block;
+        Shape::new(&function, &Options::default(), Vec::new())
+    }
+
+    /// Each register that the PTX ISA lists, where nothing is known of the launch.
+    #[test]
+    fn registers_are_as_uniform_as_what_they_read() {
+        let of = |register: &str, shape: &Shape| {
+            level(&format!("mov.u32 %0, %%{register};"), false, shape)
+        };
+        let unknown = shape([None; 3]);
+        for (expected, registers) in [
+            (
+                DISPATCH,
+                "ntid.x nctaid.y nsmid gridid nwarpid nclusterid.x cluster_nctaid.z cluster_nctarank is_explicit_cluster total_smem_size aggr_smem_size dynamic_smem_size current_graph_exec reserved_smem_offset_cap envreg3 tid.w",
+            ),
+            (
+                WORKGROUP,
+                "ctaid.x clusterid.y cluster_ctaid.z cluster_ctarank",
+            ),
+            // Read once: each may be another at the next read, and in the next warp.
+            (SUBGROUP, "warpid smid"),
+            (
+                DIVERGENT,
+                "tid.x tid.z laneid lanemask_eq lanemask_lt lanemask_le lanemask_gt lanemask_ge clock clock_hi clock64 globaltimer globaltimer_lo pm0 pm3_64 envreg32 unheardof",
+            ),
+        ] {
+            for register in registers.split(' ') {
+                assert_eq!(of(register, &unknown), Some(expected), "{register}");
+            }
+        }
+        let rows = shape([Some(64), Some(4), Some(1)]);
+        assert_eq!(of("tid.y", &rows), Some(SUBGROUP));
+        assert_eq!(of("tid.z", &rows), Some(DISPATCH));
+        assert_eq!(of("tid.x", &rows), Some(DIVERGENT));
+    }
+
+    /// A text without operands that a compiler may move: each method asks what it reads.
+    #[test]
+    fn pure_texts_are_no_more_uniform_than_what_they_read() {
+        for (register, expected) in [
+            ("laneid", Class::Divergent),
+            ("clock", Class::Divergent),
+            ("smid", Class::Uniform),
+            ("nwarpid", Class::Uniform),
+        ] {
+            let mut b = FunctionBuilder::new("k", FunctionKind::Kernel, Language::Cuda);
+            let template = format!("{{ mov.u32 %0, %%{register}; add.u32 %0, %0, 1; }}").into();
+            let read = ir::Op::Asm {
+                template,
+                pure: true,
+            };
+            let inst = b.inst(read, &[], &[ir::Type::I32]);
+            let value = b.results(inst)[0];
+            b.ret([]);
+            let module = ir::Module {
+                functions: vec![b.finish()],
+            };
+            for method in [Method::Full, Method::Simple, Method::Polynomial(1)] {
+                let options = Options {
+                    method,
+                    ..Options::default()
+                };
+                let facts = crate::analyze(0, &module, &options);
+                assert_eq!(
+                    facts.values[value].class, expected,
+                    "{register}, {method:?}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn registers_and_instructions_count() {
-        let of = |text: &str| level(text, false);
+        let of = |text: &str| level(text, false, &shape([None; 3]));
         assert_eq!(of("mov.u32 %0, %%laneid;"), Some(DIVERGENT));
         assert_eq!(of("mov.u32 %0, %%smid;"), Some(SUBGROUP));
         assert_eq!(of("mov.u32 %0, %%ctaid.x;"), Some(WORKGROUP));

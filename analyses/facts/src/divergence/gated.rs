@@ -31,6 +31,7 @@
 //! Stops: levels and coefficients only fall, each a bounded number of times.
 //! Sampaio, Martins de Souza, Collange, Pereira, *Divergence Analysis*, TOPLAS 35(4), 2013, sections 3.3 and 3.4.
 
+use super::assembly;
 use super::engine::{DISPATCH, DIVERGENT, Engine, FRESH, Level, SUBGROUP, level_of, scope_of};
 use super::form::{Factors, Form, Term, wrap};
 use crate::model::{Cause, Class, Method, ValueFact};
@@ -311,7 +312,18 @@ fn row(engine: &Engine<'_>, block: Block, data: &InstData, least: Level) -> Leve
             Space::Global | Space::Shared => least.min(SUBGROUP).min(engine.apart_at(block)),
             Space::Generic | Space::Local => DIVERGENT,
         },
-        Op::CallUnknown { pure: true, .. } | Op::Asm { pure: true, .. } => least,
+        Op::Asm { template, .. } if data.args.is_empty() && assembly::is_empty(template) => {
+            DIVERGENT
+        }
+        Op::Asm {
+            template,
+            pure: true,
+        } => match assembly::level(template, true, &engine.shape) {
+            Some(DISPATCH) => least,
+            Some(own) => own.min(least).min(engine.apart_at(block)),
+            None => DIVERGENT,
+        },
+        Op::CallUnknown { pure: true, .. } => least,
         Op::Unary(_)
         | Op::Binary(..)
         | Op::IntCompare(_)

@@ -166,7 +166,7 @@ impl Engine<'_> {
     fn not_understood(&self, value: Value) -> bool {
         match self.function.defining(value).map(|data| &data.op) {
             Some(Op::Unknown(_) | Op::CallUnknown { .. }) => true,
-            Some(Op::Asm { template, pure }) => assembly::level(template, *pure).is_none(),
+            Some(Op::Asm { template, pure }) => !assembly::is_understood(template, *pure),
             _ => false,
         }
     }

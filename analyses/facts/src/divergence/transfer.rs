@@ -134,7 +134,7 @@ fn rule(engine: &Engine<'_>, block: Block, inst: Inst, number: usize, least: Lev
         Op::Asm { template, .. } if data.args.is_empty() && assembly::is_empty(template) => {
             DIVERGENT
         }
-        Op::Asm { template, pure } => match assembly::level(template, *pure) {
+        Op::Asm { template, pure } => match assembly::level(template, *pure, &engine.shape) {
             Some(own) => own.min(least).min(if own < DISPATCH {
                 engine.apart[block]
             } else {
