@@ -157,3 +157,38 @@ fn special_registers_are_printed_as_they_were_read() {
         }
     }
 }
+
+/// An address as a number is the generic one: shared and constant memory count from bases of their own.
+#[test]
+fn numbers_of_addresses_are_generic() {
+    let text = printed(
+        "__constant__ float c[4]; __global__ void k(unsigned long long* o) { __shared__ int s[4]; s[0] = 1; \
+         o[0] = (unsigned long long)&c[1]; o[1] = (unsigned long long)&s[1]; }",
+    );
+    assert!(text.contains("cvta.const.u64"), "{text}");
+    assert!(text.contains("cvta.shared.u64"), "{text}");
+    let text = printed(
+        "__global__ void k(unsigned long long* o, int n) { __shared__ int s[4]; s[0] = 1; \
+         o[0] = __cvta_generic_to_shared(&s[1]); }",
+    );
+    assert!(!text.contains("cvta.shared.u64"), "{text}");
+}
+
+/// An initial value that holds an address has no form, rather than zeros in its place.
+#[test]
+fn addresses_in_initial_values_are_not_lost() {
+    let text = |value: &str| {
+        format!(
+            ".version 8.5\n.target sm_75\n.address_size 64\n.const .align 4 .b32 c[2] = {{1, 2}};\n.const .align 8 .u64 p = {value};\n\
+             .visible .entry k(.param .u64 out)\n{{\n.reg .b64 %rd<3>;\n\
+             ld.param.u64 %rd1, [out];\nld.const.u64 %rd2, [p];\nst.global.u64 [%rd1], %rd2;\nret;\n}}\n"
+        )
+    };
+    let printed = |value: &str| {
+        let mut lowered = ir::lower::ptx::lower_text(&text(value)).into_iter();
+        emit(&lowered.next_back().expect("a kernel").2.module)
+    };
+    assert!(printed("7").is_ok_and(|text| text.contains("p[8] = {7, 0")));
+    assert!(printed("generic(c)").is_err());
+    assert!(printed("c").is_err());
+}

@@ -77,6 +77,10 @@ fn declare_symbol(text: &mut String, symbol: &SymbolData) -> Result<(), Refusal>
         let _ = writeln!(text, ".const .align 8 .u64 {name};");
         return Ok(());
     }
+    // Addresses among the bytes, or what is not known at all, would be printed as zeros.
+    if symbol.definition.opaque || !symbol.definition.addresses.is_empty() {
+        return Err(refuse("an initial value that is no number", "ptr"));
+    }
     let space = match symbol.space {
         Space::Local | Space::Generic => return Err(refuse("symbol", "ptr.local")),
         space => space_name(space),

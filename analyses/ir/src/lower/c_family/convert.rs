@@ -97,6 +97,7 @@ impl Context<'_> {
                 let Some(address) = value.first() else {
                     return self.fail(&value, to, span);
                 };
+                let address = self.seen_address(address);
                 let wide = self.builder.convert(Convert::Bitcast, address, Type::I64);
                 let narrow = self.adapt(wide, Type::int(*bits as u32));
                 RValue::scalar(to.clone(), narrow)
@@ -182,6 +183,17 @@ impl Context<'_> {
         };
         let parts = value.parts.clone();
         self.unknown(message, &parts, to, span)
+    }
+
+    /// An address as a program sees its number: the space that it is known to lie in may count from a base of its own.
+    fn seen_address(&mut self, address: Value) -> Value {
+        let own = Type::Ptr(Space::Generic);
+        match self.builder.function.ty(address) {
+            Type::Ptr(Space::Constant | Space::Shared | Space::Local) if !self.is_c() => {
+                self.builder.convert(Convert::SpaceCast, address, own)
+            }
+            _ => address,
+        }
     }
 
     fn convert_numeric(&mut self, value: RValue, to: &CType, span: Span) -> RValue {

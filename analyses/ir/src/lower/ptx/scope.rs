@@ -332,6 +332,11 @@ impl<'a> Lowering<'a> {
             StorageSpace::Local => Space::Local,
             _ => Space::Global,
         };
+        let initial = initial_bytes(declaration, declarator, size);
+        let definition = Definition {
+            opaque: initial.is_none() && declarator.initial.is_some(),
+            ..Definition::default()
+        };
         let symbol = self.b.symbol(SymbolData {
             name: declarator.name.text.clone(),
             space,
@@ -339,9 +344,9 @@ impl<'a> Lowering<'a> {
             size: size.and_then(|size| u32::try_from(size).ok()),
             align: declaration.align.or(element).unwrap_or(8),
             read_only: space == Space::Constant || kind != SymbolKind::Memory,
-            initial: initial_bytes(declaration, declarator, size),
+            initial,
             resource_array: None,
-            definition: Default::default(),
+            definition,
         });
         self.symbols.insert(key, symbol);
         symbol

@@ -5,6 +5,7 @@ use crate::inst::Op;
 use crate::lower::c_family::context::Context;
 use crate::lower::c_family::types::CType;
 use crate::lower::c_family::value::{Place, RValue};
+use crate::types::{Space, Type};
 
 pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
     match call.name {
@@ -35,8 +36,14 @@ pub(super) fn call(cx: &mut Context<'_>, call: &Call<'_>) -> Option<RValue> {
         | "__cvta_generic_to_local"
         | "__cvta_generic_to_constant" => {
             let pointer = cx.with_address(call.argument(0)?.value.clone(), call.span);
-            let value = pointer.first()?;
-            let value = cx.adapt(value, crate::types::Type::I64);
+            let to = match call.name.trim_start_matches("__cvta_generic_to_") {
+                "shared" => Space::Shared,
+                "local" => Space::Local,
+                "constant" => Space::Constant,
+                _ => Space::Global,
+            };
+            let value = cx.adapt(pointer.first()?, Type::Ptr(to));
+            let value = cx.adapt(value, Type::I64);
             Some(RValue::scalar(CType::ULONG, value))
         }
         "__pipeline_commit" | "__pipeline_wait_prior" | "memcpy_async_wait" => {
