@@ -11,8 +11,10 @@
 //! ```
 //!
 //! `schema` lists the quantities of a kind, `load` reads and checks a file. Of a GPU `charges` makes the cycles that
-//! estimates count with, `occupancy` how many warps fit. Of a processor with explicit groups, `kind = "epic"`, `epic` has
-//! the latency between two instructions and what issues together.
+//! estimates count with, `occupancy` how many warps fit. The latencies of a GPU are there to be shown, and to be compared
+//! with what is measured: no estimate reads them, since a warp that waits leaves the scheduler to others. What is not hidden
+//! so is in the charges. Of a processor with explicit groups, `kind = "epic"`, `epic` has the latency between two
+//! instructions and what issues together.
 //!
 //! Does not read files: the caller has the text.
 

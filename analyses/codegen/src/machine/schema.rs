@@ -174,7 +174,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("registers", "registers and how they are given out"),
     ("shared", "shared memory of workgroups"),
     ("throughput", "per clk and multiprocessor"),
-    ("latency", "of dependent instructions and of memory"),
+    (
+        "latency",
+        "of dependent instructions and of memory; no estimate reads it, and what other warps do not hide is in the charges",
+    ),
     ("expansion", "instructions that one operation becomes"),
     (
         "charge",

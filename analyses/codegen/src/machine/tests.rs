@@ -4,6 +4,7 @@ use super::occupancy::{Change, Limit, Need, next_step, occupancy};
 use super::schema::Key;
 use super::*;
 use facts::cost::{Unit, Work};
+use std::fmt::Write;
 
 fn table(name: &str) -> Arc<Table> {
     named(name).unwrap_or_else(|| panic!("no table {name}"))
@@ -228,4 +229,30 @@ fn no_text_panics() {
     }
     let deep = "a = ".to_owned() + &"[".repeat(100_000);
     assert!(!load(&deep, &named).problems.is_empty());
+}
+
+/// As the section's text says, and as people who change a table are told.
+#[test]
+fn no_estimate_reads_latencies() {
+    for table in tables() {
+        let name = &table.name;
+        if table.schema().kind != "gpu" {
+            continue;
+        }
+        let mut text = format!("kind = \"gpu\"\nname = \"slow\"\nbase = \"{name}\"\n[latency]\n");
+        for field in schema::GPU.iter().filter(|f| f.section == "latency") {
+            let _ = writeln!(text, "{} = {}", field.name, field.most);
+        }
+        let parsed = load(&text, &named);
+        assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
+        let mut slow = parsed.table.expect("a table");
+        slow.name = table.name.clone();
+        assert_eq!(charges(&slow, 32), charges(&table, 32), "{name}");
+    }
+    let says = |name: &str| {
+        schema::SECTIONS
+            .iter()
+            .find(|(section, _)| *section == name)
+    };
+    assert!(says("latency").is_some_and(|(_, says)| says.contains("no estimate reads it")));
 }
