@@ -8,25 +8,23 @@
 mod flat;
 #[path = "versioned_source/generate.rs"]
 mod generate;
+#[path = "support/read.rs"]
+mod read;
 #[path = "versioned_source/routes.rs"]
 mod routes;
 
 use facts::zeros::never::Ranges;
 use generate::{INPUTS, Language, OUTPUTS, WRITES, kernel};
-use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
-use ir::{FunctionKind, Module, SymbolKind, Type, Value};
+use ir::{Module, SymbolKind, Type, Value};
 use lockstep_codegen::specialize::source::{
     Refusal, Settings, Source, candidates, check, functions_of, harmless, remove, version,
 };
 use oracle::interp::{self, Buffer, Inputs, Instance, Launch, Observer, Outcome, Textures};
 use oracle::random::Random;
+use read::{number, read};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
-use syntax::c_family::ast::ParsedItem;
-use syntax::c_family::{Dialect, parse_unit};
-use syntax::preprocess::{Unit, preprocess_text};
 
 const PROGRAMS: u64 = 150;
 /// Kernels beyond the default number that were once refused: a product behind `*=` taken for a declaration.
@@ -46,21 +44,6 @@ const PLAIN: Settings = Settings {
     ..FREE
 };
 
-struct Read {
-    unit: Unit,
-    parsed: Vec<(u32, u32, ParsedItem)>,
-    items: Vec<Arc<ParsedItem>>,
-    environment: Environment,
-    bodies: UnitBodies,
-}
-
-const fn dialect(language: Language) -> Dialect {
-    match language {
-        Language::Cuda => Dialect::Cuda,
-        Language::Hlsl => Dialect::Hlsl,
-    }
-}
-
 const fn ir_language(language: Language) -> ir::Language {
     match language {
         Language::Cuda => ir::Language::Cuda,
@@ -68,54 +51,9 @@ const fn ir_language(language: Language) -> ir::Language {
     }
 }
 
-fn read(text: &str, language: Language) -> Read {
-    let unit = preprocess_text("main", text, dialect(language));
-    let parsed = parse_unit(&unit, dialect(language));
-    let items: Vec<Arc<ParsedItem>> = parsed
-        .iter()
-        .map(|(_, _, item)| Arc::new(item.clone()))
-        .collect();
-    Read {
-        environment: Environment::new(&items),
-        bodies: UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect()),
-        unit,
-        parsed,
-        items,
-    }
-}
-
 /// The modules of kernels and entry points, and the problems of all.
 fn lowered(text: &str, language: Language) -> (Vec<Module>, usize) {
-    let read = read(text, language);
-    let mut problems = 0;
-    let mut modules = Vec::new();
-    for item in &read.items {
-        problems += item.problems.len();
-        let options = LowerOptions::new(ir_language(language));
-        for one in lower_item(&read.environment, &read.bodies, &item.key, &options) {
-            problems += one.problems.len();
-            let runs = one.module.functions.first().is_some_and(|function| {
-                function.kind != FunctionKind::Device && !function.layout.is_empty()
-            });
-            if runs {
-                modules.push(one.module);
-            }
-        }
-    }
-    (modules, problems)
-}
-
-/// Zero in whole warps (0), in some lanes (1), nowhere (2), by the seed of a value's name.
-fn number(seed: u64, slot: u64, lane: u64) -> f32 {
-    let pattern = Random::new(seed ^ (slot << 8) ^ (lane / 32)).below(3);
-    let mut of_lane = Random::new(seed ^ (slot << 32) ^ (lane << 3) ^ 0x9e37);
-    let value = (of_lane.below(4096) as f32 - 2048.0) / 1024.0;
-    let value = if value == 0.0 { 1.0 } else { value };
-    match pattern {
-        0 => 0.0,
-        1 if of_lane.percent(50) => 0.0,
-        _ => value,
-    }
+    read(text, ir_language(language)).lowered()
 }
 
 fn launch(module: &Module, seed: u64) -> Launch {
@@ -304,7 +242,7 @@ fn versions(
     one_of: usize,
     settings: Settings,
 ) -> Vec<String> {
-    let read = read(text, language);
+    let read = read(text, ir_language(language));
     let mut out = Vec::new();
     for (number, (start, _, item)) in read.parsed.iter().enumerate() {
         let source = Source::new(

@@ -7,6 +7,10 @@
 //!
 //! Block parameters are the merge points (the φ, μ and η of gated SSA are told apart by `gates`).
 
+/// Integration tests share modules with unit tests, by the name that they have for this crate.
+#[cfg(test)]
+extern crate self as lockstep_ir;
+
 pub mod builder;
 pub mod cfg;
 pub mod checkpoint;

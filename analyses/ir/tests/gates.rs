@@ -1,40 +1,15 @@
 //! The walk that finds gates against disjoint paths found by augmentation, on random graphs.
 
-use lockstep_ir::builder::FunctionBuilder;
+#[path = "support/graph.rs"]
+mod shared;
+
+use lockstep_ir::Block;
 use lockstep_ir::cfg::ControlFlow;
 use lockstep_ir::dominators::DominatorTree;
 use lockstep_ir::gates::GateBuilder;
 use lockstep_ir::loops::LoopForest;
-use lockstep_ir::{Block, BranchKind, Edge, FunctionKind, Language, Terminator, Type};
 use oracle::random::Random;
-use smallvec::SmallVec;
-
-/// A flow graph from successor lists; block 0 is the entry.
-fn graph(successors: &[&[u32]]) -> ControlFlow {
-    let mut builder = FunctionBuilder::new("g", FunctionKind::Kernel, Language::Text);
-    for _ in 1..successors.len() {
-        builder.create_block();
-    }
-    let selector = builder.int(Type::I32, 0);
-    for (block, targets) in successors.iter().enumerate() {
-        builder.switch_to(Block(block as u32));
-        let terminator = match *targets {
-            [] => Terminator::Return(SmallVec::new()),
-            [only] => Terminator::Jump(Edge::to(Block(*only))),
-            [default, cases @ ..] => Terminator::Switch {
-                value: selector,
-                cases: cases
-                    .iter()
-                    .enumerate()
-                    .map(|(i, &b)| (i as i64, Edge::to(Block(b))))
-                    .collect(),
-                default: Edge::to(Block(*default)),
-            },
-        };
-        builder.terminate(terminator, BranchKind::Implied);
-    }
-    ControlFlow::new(&builder.function)
-}
+use shared::graph;
 
 /// Vertex-disjoint paths from the source to the sinks, of which each may be an end once; at most two are looked for.
 fn two_paths(count: usize, edges: &[(usize, usize)], source: usize, sinks: &[usize]) -> bool {

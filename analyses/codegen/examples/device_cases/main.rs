@@ -18,9 +18,13 @@ mod lanes;
 mod operations;
 #[path = "../../tests/support/ptxas.rs"]
 mod ptxas;
+#[path = "../../tests/support/read.rs"]
+mod read;
 mod sources;
 #[path = "../../tests/soundness_ptx/text/mod.rs"]
 mod text;
+#[path = "../../tests/support/timed.rs"]
+mod timed;
 mod timing;
 mod watch;
 

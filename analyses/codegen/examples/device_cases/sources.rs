@@ -6,9 +6,9 @@ use crate::flat::Flat;
 use crate::generate::{INPUTS, Language, OUTPUTS, kernel};
 use crate::operations;
 use crate::ptxas;
+use crate::read::{Read, number, read};
 use crate::text;
 use crate::{SM, Sink};
-use ir::lower::c_family::{Environment, LowerOptions, UnitBodies, lower_item};
 use ir::{FunctionKind, Module, SymbolKind};
 use lockstep_codegen::specialize::frequency;
 use lockstep_codegen::specialize::ptx::{Document, Settings as PtxSettings};
@@ -17,10 +17,6 @@ use lockstep_codegen::target::ptx::{Target, generate};
 use oracle::interp::{Argument, Buffer, Launch};
 use oracle::random::{Flavour, Random, Shape, program};
 use std::path::Path;
-use std::sync::Arc;
-use syntax::c_family::ast::ParsedItem;
-use syntax::c_family::{Dialect, parse_unit};
-use syntax::preprocess::{Unit, preprocess_text};
 use syntax::ptx::{PtxItemKind, declarations, split_items};
 
 /// The source of cases whose results the IR leaves open.
@@ -331,68 +327,6 @@ fn versions_of_text(text: &str) -> Vec<String> {
 }
 
 // -------------------------------------------------------------------------------------------------- CUDA and HLSL
-
-pub(crate) struct Read {
-    pub(crate) unit: Unit,
-    pub(crate) parsed: Vec<(u32, u32, ParsedItem)>,
-    pub(crate) items: Vec<Arc<ParsedItem>>,
-    pub(crate) environment: Environment,
-    pub(crate) bodies: UnitBodies,
-    pub(crate) language: ir::Language,
-}
-
-pub(crate) fn read(text: &str, language: ir::Language) -> Read {
-    let dialect = match language {
-        ir::Language::Hlsl => Dialect::Hlsl,
-        _ => Dialect::Cuda,
-    };
-    let unit = preprocess_text("main", text, dialect);
-    let parsed = parse_unit(&unit, dialect);
-    let items: Vec<Arc<ParsedItem>> = parsed
-        .iter()
-        .map(|(_, _, item)| Arc::new(item.clone()))
-        .collect();
-    Read {
-        environment: Environment::new(&items),
-        bodies: UnitBodies(items.iter().map(|i| (i.key.clone(), i.clone())).collect()),
-        unit,
-        parsed,
-        items,
-        language,
-    }
-}
-
-impl Read {
-    /// The modules of kernels.
-    pub(crate) fn kernels(&self) -> Vec<Module> {
-        let mut modules = Vec::new();
-        for item in &self.items {
-            let options = LowerOptions::new(self.language);
-            for one in lower_item(&self.environment, &self.bodies, &item.key, &options) {
-                let runs = one.module.functions.first().is_some_and(|function| {
-                    function.kind == FunctionKind::Kernel && !function.layout.is_empty()
-                });
-                if runs {
-                    modules.push(one.module);
-                }
-            }
-        }
-        modules
-    }
-}
-
-/// Zero in whole warps, in some lanes, nowhere.
-fn number(seed: u64, slot: u64, lane: u64) -> f32 {
-    let pattern = Random::new(seed ^ (slot << 8) ^ (lane / 32)).below(3);
-    let mut of_lane = Random::new(seed ^ (slot << 32) ^ (lane << 3) ^ 0x9e37);
-    let value = (of_lane.below(4096) as f32 - 2048.0) / 1024.0;
-    let value = if value == 0.0 { 1.0 } else { value };
-    match pattern {
-        0 => 0.0,
-        1 if of_lane.percent(50) => 0.0,
-        _ => value,
-    }
-}
 
 fn source_launch(module: &Module, seed: u64) -> Launch {
     let function = &module.functions[0];
