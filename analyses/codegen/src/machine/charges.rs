@@ -105,6 +105,7 @@ pub fn charges(table: &Table, lanes: u32) -> Machine {
         },
     });
     machine.reconverge = gpu.of(Key::ChargeReconverge);
+    machine.overlap = gpu.of(Key::ChargeOverlap);
     machine.line_cycles = line;
     machine.line_bytes = gpu.of(Key::Line);
     machine.issue_cycles = least;

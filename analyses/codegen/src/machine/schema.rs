@@ -111,6 +111,7 @@ fields! {
     ChargeCross = charge.cross_lane ["cycles"] 0 to 100000 false "a shuffle, vote or derivative";
     ChargeBarrier = charge.barrier ["cycles"] 0 to 100000 false "a barrier";
     ChargeReconverge = charge.reconverge ["cycles"] 0 to 100000 false "a branch whose lanes meet again";
+    ChargeOverlap = charge.overlap ["cycles"] 0 to 100000 false "a vote and its branch around few instructions, which without them overlap with what is around";
     ChargeCall = charge.call ["cycles"] 0 to 100000 false "a call of a function that is not seen";
 }
 

@@ -6,6 +6,8 @@
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 5, equations 5 and 6; notes, section 8.
 
+use super::Costs;
+
 /// Cycles that must be saved for an execution of the region, strictly.
 pub const LEAST_SAVED: f64 = 25.0;
 
@@ -25,7 +27,7 @@ pub struct Model {
     pub region: f64,
     /// T_S: its copy, specialised.
     pub special: f64,
-    /// Compare, vote and branch.
+    /// Compare, vote and branch, and the overlap that they end.
     pub check: f64,
     /// Blocks of the copy.
     pub blocks: usize,
@@ -34,6 +36,13 @@ pub struct Model {
 }
 
 impl Model {
+    /// Adds to the check what it costs that its region no longer overlaps with what is around: `slots` are those of all
+    /// `times` that the check is come to.
+    pub(super) fn end_overlap(&mut self, costs: &dyn Costs, slots: f64, times: f64) {
+        if times > 0.0 {
+            self.check += costs.lost_overlap(slots / times) * times;
+        }
+    }
     /// T_AZP, equation 5.
     #[must_use]
     pub fn versioned(&self) -> f64 {

@@ -29,7 +29,7 @@ mod tests;
 pub mod transform;
 
 use accept::Model;
-use facts::cost::{Machine, Work};
+use facts::cost::{Machine, Work, work};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Value};
@@ -63,6 +63,14 @@ pub trait Costs {
     fn uniform_check(&self, members: usize) -> f64 {
         self.check(members)
     }
+    /// Issue slots of one instruction.
+    fn slots(&self, _function: &Function, _inst: Inst) -> f64 {
+        0.0
+    }
+    /// Of the overlap that ends where a region of so many slots stands behind a check.
+    fn lost_overlap(&self, _slots: f64) -> f64 {
+        0.0
+    }
 }
 
 impl Costs for Machine {
@@ -79,6 +87,12 @@ impl Costs for Machine {
     }
     fn uniform_check(&self, members: usize) -> f64 {
         members as f64 * self.simple + self.charge(Work::Branch).cycles
+    }
+    fn slots(&self, function: &Function, inst: Inst) -> f64 {
+        self.charge(work(function, &function.insts[inst])).slots
+    }
+    fn lost_overlap(&self, slots: f64) -> f64 {
+        Machine::lost_overlap(self, slots)
     }
 }
 
@@ -209,6 +223,7 @@ impl<'a> Context<'a> {
             return Err(Illegal::Reconvergence);
         }
         let mut dead = Vec::new();
+        let mut slots = 0.0;
         for &block in &refined.blocks {
             let reached = folded.reached.contains(&block);
             for &inst in refined.insts(function, block) {
@@ -221,6 +236,7 @@ impl<'a> Context<'a> {
                 // What the zero keeps from being reached is not executed in the original either.
                 if reached {
                     model.region += cycles;
+                    slots += self.costs.slots(function, inst) * self.weights[block];
                 }
                 if reached && live.kept.contains(&inst) {
                     model.special += cycles;
@@ -232,6 +248,7 @@ impl<'a> Context<'a> {
                 }
             }
         }
+        model.end_overlap(self.costs, slots, self.weights[refined.blocks[0]]);
         Ok(Estimate {
             model,
             refined,

@@ -78,6 +78,10 @@ impl Charge {
     };
 }
 
+/// Issue slots of a region that is no longer interleaved: ptxas 13.5 unrolls a loop of 22 instructions eight times, and one
+/// of 130 not at all.
+const INTERLEAVED: f64 = 64.0;
+
 /// Costs of a warp on one machine; estimates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machine {
@@ -88,6 +92,8 @@ pub struct Machine {
     pub simple: f64,
     /// Pushing and popping the point where lanes meet again.
     pub reconverge: f64,
+    /// Most cycles of overlap that a vote and its branch end.
+    pub overlap: f64,
     /// Cycles that one line of the first cache takes, and its bytes.
     pub line_cycles: f64,
     pub line_bytes: f64,
@@ -123,6 +129,7 @@ impl Machine {
             charges,
             simple: charges[Work::Float as usize].cycles,
             reconverge: 0.0,
+            overlap: 0.0,
             line_cycles: 1.0,
             line_bytes: 128.0,
             issue_cycles: 1.0,
@@ -131,6 +138,13 @@ impl Machine {
     #[must_use]
     pub fn charge(&self, work: Work) -> Charge {
         self.charges[work as usize]
+    }
+    /// Cycles that a vote and its branch cost besides themselves, around a region of so many issue slots. Without them
+    /// compilers interleave few instructions with what stands around, and with further iterations of a loop that they
+    /// unroll; a long region stands for itself either way.
+    #[must_use]
+    pub fn lost_overlap(&self, slots: f64) -> f64 {
+        self.overlap * (1.0 - slots / INTERLEAVED).max(0.0)
     }
     /// Cycles of a warp for one instruction.
     #[must_use]

@@ -244,6 +244,7 @@ impl<'a> Fast<'a> {
             ..Model::default()
         };
         let mut blocks: FxHashSet<Block> = FxHashSet::default();
+        let mut slots = 0.0;
         for &block in &cx.function.layout {
             for &inst in &cx.function.blocks[block].insts {
                 let Some(at) = self.document.statements[inst] else {
@@ -255,6 +256,9 @@ impl<'a> Fast<'a> {
                 blocks.insert(block);
                 let cycles = counts(cx, inst) * cx.weights[block];
                 model.region += cycles;
+                if cycles > 0.0 {
+                    slots += cx.costs.slots(cx.function, inst) * cx.weights[block];
+                }
                 match self.action(at) {
                     Action::Keep | Action::Unguarded => model.special += cycles,
                     _ => {
@@ -270,6 +274,7 @@ impl<'a> Fast<'a> {
                 _ => 0.0,
             };
         }
+        model.end_overlap(cx.costs, slots, weight(self.start));
         model.blocks = blocks.len().max(1);
         model
     }

@@ -10,7 +10,7 @@ use crate::specialize::accept::Model;
 use crate::specialize::fold::{fold, taken};
 use crate::specialize::frequency::{frequency, frequency_where};
 use crate::specialize::{Zeros, live};
-use facts::cost::Machine;
+use facts::cost::{Machine, work};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::{Block, EntityVec, Function, Loc, Op, Site, UnaryOp, Value};
@@ -42,7 +42,7 @@ pub fn estimate(
         ..Model::default()
     };
     let (mut fast_blocks, mut memory) = (0, 0i64);
-    let mut asked = None;
+    let (mut asked, mut slots) = (None, 0.0);
     for &block in &function.layout {
         let mut in_fast = false;
         for &inst in &function.blocks[block].insts {
@@ -65,14 +65,18 @@ pub fn estimate(
                 model.special += cycles;
                 memory -= touches;
             } else if within(parts.slow, at) && original[block] > 0.0 {
-                model.region += machine.cycles(function, data) * original[block];
+                let charge = machine.charge(work(function, data));
+                model.region += charge.cycles * original[block];
+                slots += charge.slots * original[block];
                 memory += touches;
             }
         }
         fast_blocks += usize::from(in_fast);
     }
     // The branch itself, as often as what it chooses between.
-    model.check += machine.simple * asked.unwrap_or(1.0);
+    let asked = asked.unwrap_or(1.0);
+    model.check += machine.simple * asked;
+    model.end_overlap(machine, slots, asked);
     model.blocks = fast_blocks.max(1);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
     model
