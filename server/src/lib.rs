@@ -10,12 +10,15 @@
 //!
 //! - `isa`, in `analyses/isa`: instruction sets as data, which are opcodes, operands, units and effects. It never knows
 //!   the text of a file or what a compiler wants. Nothing in it is recomputed; everything is a function of its arguments.
-//! - `syntax`, in `analyses/syntax`: text to trees. It knows characters, tokens and grammar, and never what a program
-//!   means. On an edit the edited file is lexed again, and those items are parsed again whose tokens changed.
+//! - `syntax`, in `analyses/syntax`: text to trees, and assembly to instructions. It knows characters, tokens and grammar,
+//!   and never what a program means. On an edit the edited file is lexed again, and those items are parsed again whose tokens changed.
 //! - `ir`, in `analyses/ir`: trees to one typed SSA form, and scalar arithmetic. It knows what a program means, and never
 //!   which machine runs it. On an edit those items are lowered again whose own text, callees or declarations changed.
 //! - `oracle`, in `analyses/oracle`: the SIMT interpreter, launches and random programs, which judge everything else. Tests
 //!   name it, and this crate for runs that a person asks for; `facts` and `codegen` themselves do not.
+//! - `simulate`, in `analyses/simulate`: the processors' simulators, which judge machine code. They know instruction sets and
+//!   the text of assembly, and nothing of who wrote it. Tests name it, and this crate for runs and for the clock by which
+//!   assembly is re-bundled; `codegen` itself does not.
 //! - `facts`, in `analyses/facts`: what is true of a program. It never changes one, and knows a machine only by a table of
 //!   costs. Facts are computed again with the form that they are about, and where callers pass something else.
 //! - `codegen`, in `analyses/codegen`: the form and its facts to machine code or to a changed source. It knows targets, and

@@ -2,6 +2,7 @@
 //! reads through the database; the queries call it.
 
 mod assumed;
+mod clock;
 mod hidden;
 mod includes;
 mod language;
@@ -13,6 +14,7 @@ mod silent;
 mod toolkit;
 
 use assumed::{analysis_options, lower_options};
+pub use clock::SimulatedClock;
 use includes::Includes;
 pub use language::Language;
 pub use machine::{

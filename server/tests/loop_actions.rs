@@ -8,7 +8,6 @@ mod command;
 mod support;
 
 use codegen::target::ia64::emit::{Options, emit};
-use codegen::target::ia64::sim::{self, Arg, Memory, Program};
 use command::{Place, errors, json as parsed, lockstep, text};
 use ir::Module;
 use ir::lower::c_family::{LowerOptions, lower_unit};
@@ -19,6 +18,7 @@ use lockstep_server::views::diagnostics::diagnostics;
 use lockstep_server::views::lens::lenses;
 use oracle::random::c::{Argument, Kernel, Scalar, kernel};
 use serde_json::{Value, json};
+use simulate::ia64::{self as sim, Arg, Memory, Program};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

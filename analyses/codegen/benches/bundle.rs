@@ -5,6 +5,8 @@
 //! `cargo bench -p lockstep-codegen --bench bundle`
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../tests/support/clock.rs"]
+mod clock;
 #[path = "../tests/support/judge.rs"]
 #[allow(dead_code)]
 mod judge;
@@ -12,6 +14,7 @@ mod judge;
 #[allow(dead_code)]
 mod loops;
 
+use clock::SimulatedClock;
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::{
@@ -88,6 +91,7 @@ fn assembly(c: &mut Criterion) {
     });
     let document = syntax::ia64::parse(&text);
     let listed = listing(&document, &text);
+    let clock = SimulatedClock::of(epic);
     group.bench_function("re-bundled", |b| {
         b.iter(|| {
             rebundle(
@@ -97,6 +101,7 @@ fn assembly(c: &mut Criterion) {
                 epic,
                 &rebundle::Options::default(),
                 None,
+                clock.as_ref(),
             )
         });
     });

@@ -6,6 +6,10 @@
 
 #![allow(clippy::disallowed_methods)]
 
+#[path = "../tests/support/clock.rs"]
+mod clock;
+
+use clock::SimulatedClock;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::check::{Side, check};
 use lockstep_codegen::target::ia64::groups::Hazard;
@@ -47,7 +51,16 @@ fn rebundled(document: &Document, text: &str, listing: &Listing, totals: &mut To
     let table = machine::named("itanium2").expect("a table");
     let epic = table.epic().expect("explicit groups");
     let mut written = text.to_owned();
-    let blocks = rebundle(document, text, listing, epic, &Options::default(), None);
+    let clock = SimulatedClock::of(epic);
+    let blocks = rebundle(
+        document,
+        text,
+        listing,
+        epic,
+        &Options::default(),
+        None,
+        clock.as_ref(),
+    );
     for block in blocks.iter().rev() {
         match &block.outcome {
             Outcome::Rewritten {

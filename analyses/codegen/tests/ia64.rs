@@ -9,21 +9,24 @@ mod assembler;
 mod automatic;
 #[path = "support/blocks.rs"]
 mod blocks;
+#[path = "support/clock.rs"]
+mod clock;
 #[path = "support/disassembler.rs"]
 mod disassembler;
 
 use assembler::{assembled, assembler};
 use automatic::automatic;
 use blocks::{executed, random};
+use clock::SimulatedClock;
 use disassembler::nops;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::bundle::block::Choice;
 use lockstep_codegen::target::ia64::check::{Fault, Side, check};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
-use lockstep_codegen::target::ia64::sim::Timing;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::Timing;
 use std::path::Path;
 use syntax::ia64::Document;
 
@@ -52,7 +55,16 @@ fn changed(text: &str, machine: &str, options: &Options) -> Changed {
         nops: (0, 0),
         cycles: (0, 0),
     };
-    let blocks = rebundle(&document, text, &listing, epic, options, None);
+    let clock = SimulatedClock::of(epic);
+    let blocks = rebundle(
+        &document,
+        text,
+        &listing,
+        epic,
+        options,
+        None,
+        clock.as_ref(),
+    );
     out.blocks = blocks.len();
     for block in blocks.iter().rev() {
         if let Outcome::Rewritten { text, after, .. } = &block.outcome {

@@ -8,7 +8,7 @@ mod emitted;
 
 use emitted::emitted;
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
+use simulate::ia64::{Arg, Limits, Memory, Program, run};
 
 /// A function `f` of `double *p`, `float *q`, `int *k` and of a number of elements; it leaves its sums in `p`.
 const CASES: &[(&str, &str)] = &[

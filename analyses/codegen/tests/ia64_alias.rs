@@ -8,7 +8,7 @@ mod emitted;
 
 use emitted::emitted;
 use lockstep_codegen::target::ia64::pipeline::{self, Disambiguation};
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
+use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
 /// A function `f` of pointers `p`, `q`, `r` into one piece of memory and of a number of elements.
 struct Case {

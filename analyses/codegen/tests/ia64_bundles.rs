@@ -22,11 +22,11 @@ use lockstep_codegen::target::ia64::bundle::laid::Laid;
 use lockstep_codegen::target::ia64::emit::{Bundling, Emitted, Options, emit_items};
 use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
-use lockstep_codegen::target::ia64::sim::Timing;
 use oracle::random::c::{kernel, wide};
 use oracle::random::{Shape, program};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::Timing;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -9,7 +9,7 @@
 use isa::ia64::Reg;
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::listing::listing;
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
+use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
 const PROCESSORS: [&str; 2] = ["itanium", "itanium2"];
 

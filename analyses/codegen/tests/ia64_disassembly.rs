@@ -25,6 +25,7 @@ use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline;
 use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::Path;
 use syntax::ia64::StatementKind;
 
@@ -281,9 +282,17 @@ fn rebundled_fixtures_are_disassembled_as_they_were_written() {
                 ..rebundle::Options::default()
             };
             let mut changed = text.clone();
-            for block in rebundle(&document, &text, &listed, epic, &options, None)
-                .iter()
-                .rev()
+            for block in rebundle(
+                &document,
+                &text,
+                &listed,
+                epic,
+                &options,
+                None,
+                None::<&Infallible>,
+            )
+            .iter()
+            .rev()
             {
                 if let Outcome::Rewritten { text, .. } = &block.outcome {
                     let range = block.span.start as usize..block.span.end as usize;

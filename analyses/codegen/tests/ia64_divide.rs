@@ -6,9 +6,9 @@ use ir::Language;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit, merged};
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

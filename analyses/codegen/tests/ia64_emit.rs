@@ -17,10 +17,10 @@ use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
-use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use oracle::interp::{Instance, Launch, Observer, run_with};
 use oracle::random::c::{Kernel, kernel};
 use oracle::random::{self, Flavour, Shape};
+use simulate::ia64::{self as sim, Arg, Memory, Program, run};
 use std::path::PathBuf;
 
 /// Values of the launch as constants: one lane is alone.

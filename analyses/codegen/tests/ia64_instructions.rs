@@ -4,7 +4,7 @@
 // Formulas stand as the manual has them; what is not less may be unordered.
 #![allow(clippy::precedence, clippy::neg_cmp_op_on_partial_ord)]
 
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
+use simulate::ia64::{Arg, Limits, Memory, Program, run};
 
 const PAIRS: &[(u64, u64)] = &[
     (0, 0),

@@ -7,7 +7,7 @@ use ir::{Language, Module};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport, Reason};
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, run};
+use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use std::fmt::Write;
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};

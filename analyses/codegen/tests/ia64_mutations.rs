@@ -11,6 +11,7 @@ use lockstep_codegen::target::ia64::listing::{Listing, listing};
 use lockstep_codegen::target::ia64::rebundle::{Options, Outcome, rebundle};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::convert::Infallible;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 use syntax::ia64::Document;
@@ -43,7 +44,15 @@ fn survives(name: &str, text: &str) {
         decisions: 50,
         all: true,
     };
-    let blocks = rebundle(&document, text, &listed, epic, &options, None);
+    let blocks = rebundle(
+        &document,
+        text,
+        &listed,
+        epic,
+        &options,
+        None,
+        None::<&Infallible>,
+    );
     let mut changed = text.to_owned();
     for block in blocks.iter().rev() {
         if let Outcome::Rewritten { text, .. } = &block.outcome {

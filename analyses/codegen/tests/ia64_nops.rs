@@ -8,6 +8,8 @@
 mod assembler;
 #[path = "support/automatic.rs"]
 mod automatic;
+#[path = "support/clock.rs"]
+mod clock;
 #[path = "support/disassembler.rs"]
 mod disassembler;
 #[path = "support/judge.rs"]
@@ -21,6 +23,7 @@ mod packed;
 
 use assembler::assembler;
 use automatic::automatic;
+use clock::SimulatedClock;
 use disassembler::{disassembled, nops};
 use lockstep_codegen::machine::{self, Table, load};
 use lockstep_codegen::target::ia64::bundle::block::{
@@ -33,6 +36,7 @@ use lockstep_codegen::target::ia64::rebundle::{self, Outcome, rebundle};
 use packed::as_packed;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::convert::Infallible;
 use std::sync::Arc;
 
 fn code(one: &loops::Loop, machine: &str, pipelined: bool, bundles: bool) -> String {
@@ -94,7 +98,15 @@ fn packed(text: &str, machine: &str, choice: Choice, decisions: usize, sum: &mut
         decisions,
         all: true,
     };
-    for block in rebundle(&document, text, &listed, epic, &options, None) {
+    for block in rebundle(
+        &document,
+        text,
+        &listed,
+        epic,
+        &options,
+        None,
+        None::<&Infallible>,
+    ) {
         let Outcome::Rewritten { after, proved, .. } = block.outcome else {
             panic!("{:?}\n{text}", block.outcome);
         };
@@ -297,10 +309,19 @@ fn what_is_offered_of_emitted_functions_is_not_slower() {
                 let document = syntax::ia64::parse(&text);
                 let listed = listing(&document, &text);
                 let options = rebundle::Options::default();
+                let clock = SimulatedClock::of(epic);
                 let mut packed = text.clone();
-                for block in rebundle(&document, &text, &listed, epic, &options, None)
-                    .iter()
-                    .rev()
+                for block in rebundle(
+                    &document,
+                    &text,
+                    &listed,
+                    epic,
+                    &options,
+                    None,
+                    clock.as_ref(),
+                )
+                .iter()
+                .rev()
                 {
                     if let Outcome::Rewritten { text, .. } = &block.outcome {
                         let span = block.span.start as usize..block.span.end as usize;

@@ -22,8 +22,8 @@ use lockstep_codegen::target::ia64::listing::listing;
 use lockstep_codegen::target::ia64::pipeline::{
     Epilogue, LoopReport, Method, Options, Reason, pipeline_loops,
 };
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use print::print;
+use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
 /// Elements in front of and behind what is indexed.
 const PAD: usize = 16;

@@ -16,10 +16,10 @@ use judge::{agrees, interpreted, module_of};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline;
-use lockstep_codegen::target::ia64::sim::Limits;
 use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::Limits;
 use std::fmt::Write;
 
 /// By variable at the start of an iteration: operations on the longest way from there.

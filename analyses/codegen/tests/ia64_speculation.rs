@@ -7,7 +7,7 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Outcome, Program, Timing, run};
+use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

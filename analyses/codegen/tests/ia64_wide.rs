@@ -20,8 +20,8 @@ use lockstep_codegen::target::ia64::contract::contracted;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue, Method};
-use lockstep_codegen::target::ia64::sim;
 use oracle::random::c::{self, Argument, Buffer, Kernel, Parameter, Scalar, Wide, wide};
+use simulate::ia64 as sim;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 

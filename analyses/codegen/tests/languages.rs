@@ -17,9 +17,9 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::passes::Limits;
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
-use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program};
 use lockstep_codegen::target::ptx;
 use oracle::interp::{self, Argument, Buffer, Launch};
+use simulate::ia64::{self as sim, Arg, Memory, Program};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

@@ -2,13 +2,14 @@
 
 use super::{BundleArgs, BundleChoice, CliError, DataFormat};
 use crate::host;
+use crate::program::SimulatedClock;
 use crate::views::report::line_column;
 use codegen::machine;
 use codegen::target::ia64::bundle::block::Choice;
 use codegen::target::ia64::listing::listing;
 use codegen::target::ia64::rebundle::{Measure, Options, Outcome, Rebundled, rebundle};
-use codegen::target::ia64::sim::Program;
 use serde_json::{Value, json};
+use simulate::ia64::Program;
 use std::io::Write;
 use std::time::Duration;
 use syntax::{LineIndex, Span};
@@ -54,7 +55,16 @@ pub(super) fn bundle(args: &BundleArgs) -> Result<u8, CliError> {
     };
     let listing = listing(&document, &text);
     let begun = std::time::Instant::now();
-    let blocks = rebundle(&document, &text, &listing, epic, &options, within);
+    let clock = SimulatedClock::of(epic);
+    let blocks = rebundle(
+        &document,
+        &text,
+        &listing,
+        epic,
+        &options,
+        within,
+        clock.as_ref(),
+    );
     let took = begun.elapsed();
     let mut changed = text.clone();
     for block in blocks.iter().rev() {

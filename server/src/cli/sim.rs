@@ -3,10 +3,10 @@
 use super::{CliError, DataFormat, SimArgs};
 use crate::host;
 use crate::views::report::line_column;
-use codegen::target::ia64::sim::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use ir::Type;
 use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};
+use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
 use std::io::Write;
 use syntax::LineIndex;
 

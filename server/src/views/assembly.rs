@@ -11,7 +11,7 @@ pub use notes::{notes, opaque};
 use super::model::Hover;
 use super::model::{Action, Doing};
 use crate::db::{self, Db, File};
-use crate::program::{self, Language};
+use crate::program::{self, Language, SimulatedClock};
 use codegen::isa::ia64::{self as mir, Access, Class, Inst};
 use codegen::machine::Table;
 use codegen::machine::epic::Epic;
@@ -19,7 +19,7 @@ use codegen::target::ia64::bundle::block::Type;
 use codegen::target::ia64::dependence::Kind;
 use codegen::target::ia64::listing::{Item, Listing, listing};
 use codegen::target::ia64::rebundle::{Options, Outcome, Rebundled, rebundle};
-use codegen::target::ia64::sim::Program;
+use simulate::ia64::Program;
 use std::sync::Arc;
 use syntax::ia64::{Document, StatementKind};
 use syntax::{Problem, Span};
@@ -74,6 +74,7 @@ pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
             epic,
             &Options::default(),
             None,
+            SimulatedClock::of(epic).as_ref(),
         ),
         None => Vec::new(),
     }

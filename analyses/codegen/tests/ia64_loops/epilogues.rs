@@ -7,7 +7,7 @@ use crate::judge::{agrees, interpreted};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Emitted, Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, Epilogue, Reason};
-use lockstep_codegen::target::ia64::sim::Limits;
+use simulate::ia64::Limits;
 
 /// Elements.
 const MOST: u64 = 50;

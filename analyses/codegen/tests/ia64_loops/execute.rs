@@ -6,7 +6,7 @@ use crate::assembler::{assembled, assembler};
 use crate::judge::{agrees, interpreted};
 use lockstep_codegen::target::ia64::emit::Emitted;
 use lockstep_codegen::target::ia64::pipeline::Method;
-use lockstep_codegen::target::ia64::sim::Limits;
+use simulate::ia64::Limits;
 
 /// Elements.
 const TRIPS: [u64; 6] = [0, 1, 2, 3, 7, 50];

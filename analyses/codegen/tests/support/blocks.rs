@@ -1,8 +1,8 @@
 //! Random blocks of IA-64 assembly, and what they leave when they are executed.
 
-use lockstep_codegen::target::ia64::sim::{Arg, Limits, Memory, Program, Timing, run};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use simulate::ia64::{Arg, Limits, Memory, Program, Timing, run};
 
 /// A block with a stop behind each instruction, which executes in order whatever it does: on general registers that start
 /// with what lies at `r32`, through two addresses that may meet. Everything it leaves is stored behind a label.

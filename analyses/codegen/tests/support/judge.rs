@@ -2,9 +2,9 @@
 
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{Language, Module};
-use lockstep_codegen::target::ia64::sim::{self, Arg, Memory, Program, run};
 use oracle::interp::Launch;
 use oracle::random::c::{Argument, Kernel, Scalar};
+use simulate::ia64::{self as sim, Arg, Memory, Program, run};
 use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 

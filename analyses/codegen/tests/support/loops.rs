@@ -8,8 +8,8 @@
 use super::judge::{module_of, simulated};
 use ir::{Module, Type};
 use lockstep_codegen::target::ia64::contract::contracted;
-use lockstep_codegen::target::ia64::sim::{Limits, Timing};
 use oracle::random::c::{Argument, Buffer, Kernel, Parameter, Scalar};
+use simulate::ia64::{Limits, Timing};
 
 pub(crate) struct Loop {
     pub(crate) name: String,

@@ -9,13 +9,16 @@
 //! ```
 //!
 //! Every statement keeps its place; comments are listed beside the statements. What can't be read is a statement too, so
-//! that what follows keeps its meaning. Knows nothing of instructions: which there are and what operands mean is said in
-//! `codegen`. One pass; nesting of expressions is limited.
+//! that what follows keeps its meaning. The parser knows nothing of instructions: one pass; nesting of expressions is
+//! limited. Behind it, [`names`] says which register or number an operand is at its place, and [`decode`] looks an
+//! instruction up in the table of `isa`.
 //!
 //! Source: the manual of GNU `as`, chapter *IA-64 Dependent Features*; Intel, *Itanium Architecture Assembly Language
 //! Reference Guide*.
 
+pub mod decode;
 mod expression;
+pub mod names;
 mod parse;
 mod scan;
 #[cfg(test)]

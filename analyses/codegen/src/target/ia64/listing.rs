@@ -4,13 +4,13 @@
 //! A *block* is what executes in order and moves as a whole: it ends at labels, tags and directives, behind branches, around
 //! what is opaque. Statements of a macro that is defined in the file are not seen: its use is opaque.
 
-use super::decode::decode;
-use super::names::{Meaning, Names, Stacked};
 use super::ranges::{OutOfRange, out_of_range};
 use crate::target::ia64::dependence::{Dependence, data_dependences};
 use crate::target::ia64::relations::{Promise, PromiseKind};
 use isa::ia64::{Branch, Class, File, Inst, Reg};
 use std::ops::Range;
+use syntax::ia64::decode::decode;
+use syntax::ia64::names::{Meaning, Names, Stacked};
 use syntax::ia64::{Argument, Binary, Document, Expr, StatementKind};
 
 /// Instructions whose dependences are looked for at once.

@@ -10,11 +10,11 @@
 //!
 //! Source: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, chapters 2 and 4. GNU `as` refuses the same.
 
-use super::names::{Meaning, Names};
 use isa::ia64::File;
 use std::fmt;
 use syntax::Span;
 use syntax::ia64::Instruction;
+use syntax::ia64::names::{Meaning, Names};
 
 /// What a field holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

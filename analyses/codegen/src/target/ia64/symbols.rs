@@ -6,8 +6,8 @@
 //!
 //! Source: the manual of GNU `as`, *IA-64 Dependent Features*, syntax of symbols.
 
-use super::names::Names;
 use smol_str::{SmolStr, format_smolstr};
+use syntax::ia64::names::Names;
 
 /// Characters that have no place in a name become points; what begins with a digit gets one in front.
 #[must_use]

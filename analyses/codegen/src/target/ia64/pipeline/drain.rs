@@ -27,6 +27,7 @@ use crate::target::ia64::rebundle::{self, Outcome};
 use isa::ia64::File;
 use isa::ia64::register::Reg;
 use rustc_hash::FxHashMap;
+use std::convert::Infallible;
 
 /// Who finishes the iterations that are under way when the last one has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -181,7 +182,15 @@ fn packed(function: &Function, operations: &[Operation], machine: &Epic) -> Opti
         decisions: DECISIONS,
         all: true,
     };
-    let blocks = rebundle::rebundle(&document, &lines, &listing, machine, &how, None);
+    let blocks = rebundle::rebundle(
+        &document,
+        &lines,
+        &listing,
+        machine,
+        &how,
+        None,
+        None::<&Infallible>,
+    );
     let (mut cycles, mut bundles) = (0, 0);
     for block in &blocks {
         let measure = match &block.outcome {

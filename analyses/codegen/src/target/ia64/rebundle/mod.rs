@@ -12,7 +12,7 @@
 //!
 //! The checker of bundles (`bundle::check`) is asked about each block; one in which it finds a fault stays as it is.
 //!
-//! What is slower on a way through the block, by the simulator's clock, is kept (`ways`).
+//! What is slower on a way through the block, by a clock that is given (`Clock`), is kept (`ways`).
 //!
 //! Does not move instructions across labels, directives and branches; the search does not look beyond the block for
 //! latencies.
@@ -25,7 +25,6 @@ mod print;
 mod ways;
 
 use super::listing::{Item, LARGEST, Listing};
-use super::sim::Timing;
 use super::stand::{as_written, insts_of, of_block};
 use crate::machine::epic::Epic;
 use crate::target::ia64::bundle::block::Choice;
@@ -36,6 +35,7 @@ use crate::target::ia64::relations::Promise;
 use isa::ia64::Class;
 pub(super) use pack::{bundles, nop, pack};
 use print::print;
+use std::convert::Infallible;
 use std::ops::Range;
 use syntax::Span;
 use syntax::ia64::{Document, Statement, StatementKind};
@@ -98,15 +98,51 @@ pub enum Outcome {
     Kept(String),
 }
 
-/// All blocks of a file, in order. `within`: those that touch these bytes.
+/// The clock by which ways through a text are timed. It shares nothing with how blocks are packed here: whoever asks gives that
+/// of a simulator.
+pub trait Clock {
+    /// A text that is ready to be timed.
+    type Laid;
+
+    fn laid(&self, document: &Document, text: &str, listing: &Listing) -> Self::Laid;
+
+    /// Cycles until all of the way has issued; predicates in `off` (a bit each) are false.
+    fn cycles(&self, way: &[WayPart<'_, Self::Laid>], off: u64) -> u64;
+}
+
+/// The clock that is not given: `None::<&Infallible>`.
+impl Clock for Infallible {
+    type Laid = Infallible;
+
+    fn laid(&self, _: &Document, _: &str, _: &Listing) -> Infallible {
+        match *self {}
+    }
+    fn cycles(&self, _: &[WayPart<'_, Infallible>], _: u64) -> u64 {
+        match *self {}
+    }
+}
+
+/// A part of a way.
+#[derive(Clone, Debug)]
+pub struct WayPart<'l, L> {
+    pub laid: &'l L,
+    /// Of its listing.
+    pub items: Range<u32>,
+    /// It ends with a branch that is taken.
+    pub jumps: bool,
+}
+
+/// All blocks of a file, in order. `within`: those that touch these bytes. Without a clock, blocks are judged by
+/// themselves.
 #[must_use]
-pub fn rebundle(
+pub fn rebundle<C: Clock>(
     document: &Document,
     text: &str,
     listing: &Listing,
     machine: &Epic,
     options: &Options,
     within: Option<Span>,
+    clock: Option<&C>,
 ) -> Vec<Rebundled> {
     let file = Source { document, text };
     let mut out: Vec<Rebundled> = Vec::new();
@@ -164,8 +200,8 @@ pub fn rebundle(
         }
         out.push(next);
     }
-    if let (false, Some(timing)) = (options.all, Timing::of_units(machine.width().m)) {
-        ways::judge(document, text, listing, timing, &mut out);
+    if let (false, Some(clock)) = (options.all, clock) {
+        ways::judge(document, text, listing, clock, &mut out);
     }
     for at in 1..out.len() {
         let (before, rest) = out.split_at_mut(at);

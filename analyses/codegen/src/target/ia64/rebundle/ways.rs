@@ -6,14 +6,13 @@
 //! L2: ...
 //! ```
 //!
-//! Each way is timed by the simulator's clock with the block as it stands and as it would be, with its predicates true and
+//! Each way is timed by the clock that was given with the block as it stands and as it would be, with its predicates true and
 //! false; a block that is slower on one of them, whatever it gains alone, is kept, and so is one in a loop that rotates
 //! registers, whose iterations overlap. A neighbour stands in its old text, and
 //! again as it will be where its own re-bundling was accepted.
 
-use super::{Outcome, Rebundled};
+use super::{Clock, Outcome, Rebundled, WayPart};
 use crate::target::ia64::listing::{Item, Listing, listing};
-use crate::target::ia64::sim::{Laid, Stretch, Timing, straight};
 use isa::ia64::Branch;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -30,11 +29,11 @@ const GUARDS: usize = 6;
 /// Items in a row, and whether the last is a branch that is taken.
 type Part = (Range<u32>, bool);
 
-struct Ways<'a> {
+struct Ways<'a, C: Clock> {
     listing: &'a Listing,
-    timing: Timing,
-    old: Laid,
-    new: Laid,
+    clock: &'a C,
+    old: C::Laid,
+    new: C::Laid,
     /// By block: its items in the new text.
     placed: Vec<Option<Range<u32>>>,
     accepted: Vec<bool>,
@@ -46,11 +45,11 @@ struct Ways<'a> {
 }
 
 /// Keeps what is slower on a way. `blocks` are those of the listing from `first` on.
-pub(super) fn judge(
+pub(super) fn judge<C: Clock>(
     document: &Document,
     text: &str,
     listed: &Listing,
-    timing: Timing,
+    clock: &C,
     blocks: &mut [Rebundled],
 ) {
     if !blocks
@@ -92,9 +91,9 @@ pub(super) fn judge(
     sources.values_mut().for_each(|all| all.sort_unstable());
     let mut ways = Ways {
         listing: listed,
-        timing,
-        old: Laid::new(document, text, listed),
-        new: Laid::new(&again, &written, &relisted),
+        clock,
+        old: clock.laid(document, text, listed),
+        new: clock.laid(&again, &written, &relisted),
         placed: placed.collect(),
         accepted: vec![false; blocks.len()],
         targets,
@@ -164,7 +163,7 @@ fn targets(document: &Document, listing: &Listing) -> (FxHashMap<u32, u32>, Vec<
     (targets, labelled)
 }
 
-impl Ways<'_> {
+impl<C: Clock> Ways<'_, C> {
     /// Whether control goes on behind the item where nothing else is known of it.
     fn ends(&self, item: u32) -> bool {
         let inst = &self.listing.items[item as usize].inst;
@@ -257,8 +256,8 @@ impl Ways<'_> {
         blocks: &[Range<u32>],
         parts: &[Part],
         new: &dyn Fn(usize) -> bool,
-    ) -> Vec<Stretch<'_>> {
-        let mut out: Vec<Stretch<'_>> = Vec::new();
+    ) -> Vec<WayPart<'_, C::Laid>> {
+        let mut out: Vec<WayPart<'_, C::Laid>> = Vec::new();
         for (range, jumps) in parts {
             let mut at = range.start;
             while at < range.end {
@@ -289,7 +288,7 @@ impl Ways<'_> {
                         last.items.end = items.end;
                         last.jumps = jumps;
                     }
-                    _ => out.push(Stretch { laid, items, jumps }),
+                    _ => out.push(WayPart { laid, items, jumps }),
                 }
             }
         }
@@ -322,8 +321,8 @@ impl Ways<'_> {
                     let before = self.laid(blocks, &parts, &near);
                     let after = self.laid(blocks, &parts, &|one| one == at || near(one));
                     for &off in &off {
-                        let before = straight(&self.timing, &before, off);
-                        let after = straight(&self.timing, &after, off);
+                        let before = self.clock.cycles(&before, off);
+                        let after = self.clock.cycles(&after, off);
                         if after > before {
                             return Err((before, after));
                         }

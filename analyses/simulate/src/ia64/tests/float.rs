@@ -30,7 +30,7 @@ fn same(a: f64, b: f64) -> bool {
 
 #[test]
 fn fused_products_round_once() {
-    use crate::target::ia64::sim::float::{Rounding, fused};
+    use crate::ia64::float::{Rounding, fused};
     let mut random = StdRng::seed_from_u64(1);
     for _ in 0..200_000 {
         let (a, b, mut c) = (
@@ -169,7 +169,7 @@ fn integer_division_through_registers() {
 
 #[test]
 fn square_roots_start_from_the_table() {
-    use crate::target::ia64::sim::float_ops::{reciprocal, reciprocal_root};
+    use crate::ia64::float_ops::{reciprocal, reciprocal_root};
     let mut random = StdRng::seed_from_u64(6);
     for _ in 0..20_000 {
         let value = random.random_range(1e-300f64..1e300).abs().max(1e-300);

@@ -12,11 +12,11 @@
 //! Source: the manual of GNU `as`, *IA-64 Dependent Features*; Intel, *Itanium Software Conventions and Runtime
 //! Architecture Guide*, chapter 2.
 
+use super::{Argument, Expr, Operand, OperandKind, Statement, StatementKind};
 pub use isa::ia64::Meaning;
 use isa::ia64::register::{APPLICATION, CONTROL, File, Reg};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
-use syntax::ia64::{Argument, Expr, Operand, OperandKind, Statement, StatementKind};
 
 /// Names that stand for names that stand for names.
 const CHAIN: usize = 16;
@@ -194,7 +194,7 @@ impl Names {
             return;
         }
         // The body is read as what it would be behind an equal sign.
-        let assigned = syntax::ia64::parse(&format!("x = {}", body.trim()));
+        let assigned = crate::ia64::parse(&format!("x = {}", body.trim()));
         if let (
             true,
             [
@@ -362,7 +362,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Names {
-        let document = syntax::ia64::parse(text);
+        let document = crate::ia64::parse(text);
         let mut names = Names::default();
         for statement in &document.statements {
             names.see(statement, text);
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(names.rotating(), 8);
         let of = |text: &str| {
             let text = format!("x = {text}");
-            let document = syntax::ia64::parse(&text);
+            let document = crate::ia64::parse(&text);
             match &document.statements[0].kind {
                 StatementKind::Assign { value, .. } => names.of(value),
                 other => panic!("{other:?}"),

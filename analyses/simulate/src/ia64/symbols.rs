@@ -2,11 +2,11 @@
 
 use super::data::Data;
 use super::program::CODE;
-use crate::target::ia64::names::Names;
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::cell::RefCell;
 use syntax::ia64::Expr;
+use syntax::ia64::names::Names;
 
 /// What `gp` holds.
 pub(super) const GP: u64 = 0x0800_0000;

@@ -6,12 +6,12 @@
 //! ```
 //!
 //! Registers are those that instructions name; what a taken branch renames is not followed. Which predicates are false is
-//! given: what they qualify issues, and reads and writes nothing.
+//! given: what they qualify issues, and reads and writes nothing. The registers of each instruction are given, too, by the
+//! *item* that it is: whoever asks has numbered the instructions of the text.
 
 use super::program::{Inst, Program};
 use super::state::Use;
 use super::timing::{Clock, Timing};
-use crate::target::ia64::listing::Listing;
 use isa::ia64::{File, Reg};
 use std::ops::Range;
 use syntax::ia64::Document;
@@ -20,7 +20,7 @@ use syntax::ia64::Document;
 #[derive(Debug)]
 pub struct Laid {
     program: Program,
-    /// By instruction of the program: the item of the listing, none of what fills.
+    /// By instruction of the program: its item, none of what fills.
     items: Vec<Option<u32>>,
     /// By item.
     places: Vec<Option<usize>>,
@@ -31,38 +31,37 @@ pub struct Laid {
 #[derive(Clone, Debug)]
 pub struct Stretch<'l> {
     pub laid: &'l Laid,
-    /// Of its listing.
+    /// Of its text.
     pub items: Range<u32>,
     /// It ends with a branch that is taken.
     pub jumps: bool,
 }
 
 impl Laid {
+    /// `items`: the statement of each and what it reads and writes, in order.
     #[must_use]
-    pub fn new(document: &Document, text: &str, listing: &Listing) -> Laid {
+    pub fn new(document: &Document, text: &str, items: &[(u32, isa::ia64::Inst)]) -> Laid {
         let (program, _) = Program::new(document, text);
-        let mut places = vec![None; listing.items.len()];
+        let mut places = vec![None; items.len()];
         let number = |statement: u32| {
-            let found = listing
-                .items
-                .binary_search_by_key(&statement, |item| item.statement);
+            let found = items.binary_search_by_key(&statement, |item| item.0);
             found.ok().map(|item| item as u32)
         };
-        let items: Vec<Option<u32>> = program
+        let numbers: Vec<Option<u32>> = program
             .insts
             .iter()
             .map(|inst| number(inst.statement?))
             .collect();
-        for (at, item) in items.iter().enumerate() {
-            if let Some(item) = item {
-                places[*item as usize] = Some(at);
+        for (at, number) in numbers.iter().enumerate() {
+            if let Some(number) = number {
+                places[*number as usize] = Some(at);
             }
         }
         Laid {
             program,
-            items,
+            items: numbers,
             places,
-            insts: listing.items.iter().map(|item| item.inst.clone()).collect(),
+            insts: items.iter().map(|item| item.1.clone()).collect(),
         }
     }
 

@@ -14,10 +14,10 @@ use super::data::{Data, value_size};
 use super::decode::{Arg, Raw, decode, slot};
 use super::op::{Branch, Op, Slot};
 use super::symbols::Symbols;
-use crate::target::ia64::names::{Meaning, Names};
 use isa::ia64::{File, Reg};
 use smol_str::SmolStr;
 use syntax::error::Problem;
+use syntax::ia64::names::{Meaning, Names};
 use syntax::ia64::{
     Argument, Document, Expr, Instruction, Operand, OperandKind, Statement, StatementKind,
 };

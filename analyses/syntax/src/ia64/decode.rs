@@ -6,10 +6,10 @@
 //!
 //! An instruction that is not in the table is opaque: it reads and writes everything, and nothing moves across it.
 
+use super::Instruction;
 use super::names::Names;
 use isa::ia64::Inst;
 use isa::ia64::{Mnemonic, Operands, effects};
-use syntax::ia64::Instruction;
 
 /// Why an instruction is opaque.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,7 @@ pub struct Opaque {
 pub fn decode(text: &Instruction, names: &Names) -> (Inst, Option<Opaque>) {
     match Mnemonic::parse(&text.mnemonic) {
         Ok(mnemonic) => {
-            let meanings = |operands: &[syntax::ia64::Operand]| -> Vec<_> {
+            let meanings = |operands: &[super::Operand]| -> Vec<_> {
                 operands.iter().map(|one| names.meaning(one)).collect()
             };
             let operands = Operands {

@@ -18,8 +18,6 @@ use super::super::op::{Atomic, Branch as Kind, Op, Slot, Src};
 use super::super::program::{Inst as Placed, Program};
 use super::super::state::Way;
 use super::assembled;
-use crate::target::ia64::decode::decode;
-use crate::target::ia64::names::Names;
 use forms::{Draw, filled, is_hint, is_predicable, mnemonics, operands};
 use isa::ia64::{Access, Branch, Class, File, Inst, Memory, Mnemonic, Opcode, Parallel, Reg, Type};
 use rand::rngs::StdRng;
@@ -28,6 +26,8 @@ use rustc_hash::FxHashSet;
 use state::{BASE, Executed, State, execute, registers};
 use std::collections::{BTreeMap, BTreeSet};
 use syntax::ia64::StatementKind;
+use syntax::ia64::decode::decode;
+use syntax::ia64::names::Names;
 
 /// States from which each line is executed; those with a hint, which are many and say nothing of what is done; and what is
 /// waited for at most until all that the table lists was seen.
