@@ -10,6 +10,7 @@
 
 use lockstep_server::config::{AnalysisConfig, Detail, ViewConfig};
 use lockstep_server::db::{Database, File, Source};
+use lockstep_server::derive;
 use lockstep_server::program::Language;
 use lockstep_server::views;
 use std::collections::BTreeMap;
@@ -63,10 +64,10 @@ fn actions(db: &Database, file: File, all: Span) -> String {
 fn code(db: &Database, file: File, _: Span) -> String {
     let mut text = String::new();
     if file.language(db) == Language::Ia64 {
-        return format!("{:#?}", views::assembly::bundles(db, file));
+        return format!("{:#?}", derive::bundles::bundles(db, file));
     }
-    for name in views::code::names(db, file) {
-        if let Some(code) = views::code::named(db, file, &name) {
+    for name in derive::code::names(db, file) {
+        if let Some(code) = derive::code::named(db, file, &name) {
             let _ = writeln!(text, "{name}\n{code:#?}");
         }
     }

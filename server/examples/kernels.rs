@@ -11,7 +11,7 @@
 
 use lockstep_server::config::{AnalysisConfig, ViewConfig};
 use lockstep_server::db::{self, Database, Db, File, SharedFiles, Source};
-use lockstep_server::{host, program, views};
+use lockstep_server::{host, program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -288,7 +288,7 @@ fn open(db: &mut Database, path: &Path, directories: Option<&[PathBuf]>) -> File
 }
 
 fn outcomes_in(db: &Database, file: File, kernels: &[Written]) -> Vec<Outcome> {
-    let items = views::own_items(db, file);
+    let items = program::own_items(db, file);
     let problems = program::problems(db, file);
     let of = |written: &Written| {
         let around = items.iter().filter(|(place, item)| {

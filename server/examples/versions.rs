@@ -2,8 +2,8 @@
 //! `cargo run --release --example versions -- [--absorb] [--show N] DIRECTORY...`
 
 use lockstep_server::db::Database;
+use lockstep_server::derive::versions::survey;
 use lockstep_server::program::{self, Language};
-use lockstep_server::views::versions::survey;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

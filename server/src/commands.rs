@@ -9,7 +9,7 @@
 //! like it, as clangd does: of its own language, of its own name, in the nearest folder, in this order; and it is said so.
 
 use crate::host::normalize;
-use crate::program::Language;
+use crate::language::Language;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};

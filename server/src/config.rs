@@ -148,8 +148,8 @@ pub enum LanguageFeatures {
 
 impl LanguageFeatures {
     /// Whether they are offered for files of a language.
-    pub fn serve(self, language: crate::program::Language) -> bool {
-        use crate::program::Language;
+    pub fn serve(self, language: crate::language::Language) -> bool {
+        use crate::language::Language;
         match self {
             LanguageFeatures::On => true,
             LanguageFeatures::Off => false,

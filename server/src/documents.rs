@@ -137,6 +137,12 @@ pub fn width(text: &str, encoding: Encoding) -> usize {
     }
 }
 
+/// From 1, columns in characters.
+pub fn line_column(source: &str, lines: &syntax::LineIndex, offset: u32) -> (u32, u32) {
+    let place = place_at(source, lines, offset, Encoding::Utf32);
+    (place.line + 1, place.column + 1)
+}
+
 /// The beginning of a line, as much as can be of use to a reader.
 pub fn line_beginning<'t>(text: &'t str, lines: &syntax::LineIndex, line: u32) -> &'t str {
     let whole = line_text(text, lines, line);

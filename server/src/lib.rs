@@ -24,14 +24,15 @@
 //! - `codegen`, in `analyses/codegen`: the form and its facts to machine code or to a changed source. It knows targets, and
 //!   never how the program was written beyond what it rewrites. It runs where somebody looks: costs, schedules of
 //!   loops, code.
-//! - `server`, this crate: rows, views, the protocol and the command line. After an edit above an item only positions
+//! - `server`, this crate: derived data, views, the protocol and the command line. After an edit above an item only positions
 //!   are computed again.
 //!
 //! `fixtures` stands beside them: it parses real source files with expectations beside the code, depends on none of the
 //! crates, and is used by the tests of all.
 //!
-//! Inside this crate [`lsp`] alone names protocol types, [`db`] alone names salsa, and a view in [`views`] is a function
-//! from the database to plain data, one file a feature. [`program`] is what the queries call.
+//! Inside this crate [`lsp`] alone names protocol types, and [`db`] alone names salsa. The queries call [`program`], which
+//! leads from a text to facts, and [`derive`](mod@derive), which makes of facts the plain data that several views show. A
+//! view in [`views`] is a function from the database to what is shown, one file a feature: it puts derived data into words.
 //!
 //! The [`guide`] follows a keystroke and a loop through the house, and says what to do to add something.
 
@@ -40,11 +41,13 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod db;
+pub mod derive;
 pub mod disk;
 pub mod documents;
 pub mod explain;
 pub mod guide;
 pub mod host;
+pub mod language;
 pub mod lsp;
 pub mod profile;
 pub mod program;

@@ -1,11 +1,12 @@
 //! From a file's text to facts: which front end, how items are made, how positions are resolved. Pure but for what it
 //! reads through the database; the queries call it.
 
+mod assembly;
 mod assumed;
 mod clock;
 mod hidden;
 mod includes;
-mod language;
+mod items;
 mod machine;
 mod passed;
 mod problems;
@@ -13,10 +14,11 @@ mod rewritten;
 mod silent;
 mod toolkit;
 
+pub use assembly::{Assembly, assembly};
 use assumed::{analysis_options, lower_options};
 pub use clock::SimulatedClock;
 use includes::Includes;
-pub use language::Language;
+pub use items::{is_named, item_at, items_to_show, own_items};
 pub use machine::{
     MachineText, charges, machine, machine_file_problem, machine_problems, machine_text, processor,
 };
@@ -29,7 +31,7 @@ pub use silent::{NothingShown, nothing_shown};
 
 use crate::config::AnalysisConfig;
 use crate::db::{self, Db, File, Item, ItemPlace, Settings, Source};
-use crate::views::rows::{self, Rows};
+pub use crate::language::Language;
 use facts::{Cause, CauseStep, Finding, FunctionFacts, Scope};
 use ir::lower::c_family::{Bodies, Environment, Lowered};
 use ir::{Block, Function, FunctionKind, Loc, Site, Value};
@@ -107,57 +109,11 @@ pub struct Analysed {
     pub findings: Vec<Finding>,
 }
 
-/// One function of an item with all that is known of it.
-#[derive(Clone, Copy, Debug)]
-pub struct Part<'db> {
-    pub function: &'db Function,
-    pub problems: &'db [Problem],
-    pub facts: &'db FunctionFacts,
-    pub rows: &'db Rows,
-    pub findings: &'db [Finding],
-}
-
 pub fn text(source: &Source) -> &str {
     match source {
         Source::Text { text, .. } => text,
         Source::Missing | Source::Unusable(_) => "",
     }
-}
-
-/// The functions of an item.
-pub fn parts<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Part<'db>> {
-    if !item.holds(db).code {
-        return Vec::new();
-    }
-    let lowered = db::lowered(db, item);
-    let (analysed, rows) = (db::facts_of(db, item), db::rows(db, item));
-    let parts = lowered
-        .iter()
-        .zip(analysed.iter())
-        .zip(rows.iter())
-        .filter_map(|((lowered, analysed), rows)| {
-            Some(Part {
-                function: lowered.module.functions.first()?,
-                problems: &lowered.problems,
-                facts: analysed.functions.first()?,
-                rows,
-                findings: &analysed.findings,
-            })
-        });
-    parts.collect()
-}
-
-/// The innermost function around an item-relative offset.
-pub fn part_at<'db>(db: &'db dyn Db, item: Item<'db>, offset: u32) -> Option<Part<'db>> {
-    let parts = parts(db, item);
-    let around =
-        |part: &&Part<'_>| part.function.span.start <= offset && offset <= part.function.span.end;
-    parts
-        .iter()
-        .filter(around)
-        .min_by_key(|part| part.function.span.len())
-        .or(parts.first())
-        .copied()
 }
 
 pub fn lex(db: &dyn Db, file: File) -> Option<Arc<LexedFile>> {
@@ -613,16 +569,6 @@ pub fn analyse(db: &dyn Db, item: Item<'_>) -> Vec<Analysed> {
         }
     });
     analysed.collect()
-}
-
-pub fn rows(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {
-    let rows = lowered.iter().zip(analysed).map(|(lowered, analysed)| {
-        match (lowered.module.functions.first(), analysed.functions.first()) {
-            (Some(function), Some(facts)) => rows::rows(function, facts, &analysed.findings),
-            _ => Rows::default(),
-        }
-    });
-    rows.collect()
 }
 
 /// Where the items of a unit begin, by key, sorted.

@@ -236,9 +236,9 @@ fn largest_circle(folder: &Path) -> Vec<String> {
 /// Files of the largest circle of each crate, at most.
 const CIRCLES: &[(&str, usize)] = &[
     ("analyses/isa/src", 8),
-    ("analyses/simulate/src", 8),
+    ("analyses/simulate/src", 4),
     ("analyses/codegen/src", 8),
-    ("server/src", 8),
+    ("server/src", 2),
 ];
 
 #[test]
@@ -250,6 +250,31 @@ fn circles_of_modules_are_small() {
             "{folder}: {} files: {found:#?}",
             found.len()
         );
+    }
+}
+
+/// Folders of the server in the order of the data: each names none of those behind it, and views are the last. The queries
+/// call those between them, which ask for other queries in turn.
+#[test]
+fn folders_of_the_server_name_none_behind_them() {
+    let folder = root().join("server/src");
+    let order = ["program", "derive", "views"];
+    for path in sources(&folder) {
+        let own = module(&path);
+        // Tests of the database look at what is shown.
+        if path.to_string_lossy().ends_with("tests.rs") {
+            continue;
+        }
+        let behind: &[&str] = match own.first().map(String::as_str) {
+            Some("db") => &order[2..],
+            Some("program") => &order[1..],
+            Some("derive") => &order[2..],
+            _ => continue,
+        };
+        for named in paths(&code(&folder.join(&path)), &own) {
+            let first = named.first().map_or("", String::as_str);
+            assert!(!behind.contains(&first), "{} names {first}", path.display());
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 use fixtures::{Claim, Fixture};
 use lockstep_server::config::{AnalysisConfig, ViewConfig};
 use lockstep_server::db::{Database, File, Source};
+use lockstep_server::documents::line_column;
 use lockstep_server::views::diagnostics::findings;
-use lockstep_server::views::report::{line_column, report};
+use lockstep_server::views::report::report;
 use std::sync::Arc;
 use syntax::LineIndex;
 

@@ -6,7 +6,7 @@ mod command;
 use command::{Place, errors, json, lockstep, text};
 use lockstep_server::config::Config;
 use lockstep_server::db::{Database, File, Source};
-use lockstep_server::views::code;
+use lockstep_server::derive::code;
 use lockstep_server::views::diagnostics::diagnostics;
 use lockstep_server::views::lens::lenses;
 use std::path::Path;

@@ -4,6 +4,7 @@
 mod support;
 
 use lockstep_server::db::{Database, File, Source};
+use lockstep_server::derive;
 use lockstep_server::views;
 use rustc_hash::FxHashSet;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -56,8 +57,8 @@ fn look(db: &Database, file: File) {
     views::report::report(db, file, None);
     views::loops::rows(db, file, None);
     views::actions::actions(db, file, everything);
-    for name in views::code::names(db, file) {
-        views::code::named(db, file, &name);
+    for name in derive::code::names(db, file) {
+        derive::code::named(db, file, &name);
     }
     for at in (0..length).step_by(40) {
         views::hover::hover(db, file, at);

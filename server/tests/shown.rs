@@ -19,7 +19,7 @@ use facts::{Class, Scope, ValueFact};
 use form::{Coordinate, Setting};
 use lockstep_server::config::{AnalysisConfig, ViewConfig};
 use lockstep_server::db::{self, Database, File, Source};
-use lockstep_server::program::parts;
+use lockstep_server::derive::parts::parts;
 use program::{Dialect, Program};
 use run::{GROUP, GROUPS, Seen, Way};
 use rustc_hash::FxHashMap;

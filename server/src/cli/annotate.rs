@@ -11,8 +11,11 @@
 use super::{AnnotateArgs, CliError, input};
 use crate::config::{self, Level};
 use crate::db::{self, Database};
+use crate::derive::costs::{by_line, costs as costs_of};
+use crate::derive::parts::{self, Part};
+use crate::derive::rows::rows_of;
 use crate::documents::line_text;
-use crate::program::{self, Language, Part};
+use crate::program::{self, Language};
 use crate::views::{self, diagnostics, text};
 use anstyle::{AnsiColor, Style};
 use facts::{AccessClass, Class};
@@ -53,8 +56,8 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
         branch_cycles: file.settings(&db).view(&db).hints.branch_cycles,
         summaries: views::lens::lenses(&db, file),
     };
-    for (place, item) in views::own_items(&db, file) {
-        for part in program::parts(&db, item) {
+    for (place, item) in program::own_items(&db, file) {
+        for part in parts::parts(&db, item) {
             kernels += 1;
             notes_of(&mut margins, source, place.start, &part, &line_of, &shown);
         }
@@ -102,10 +105,10 @@ pub(super) fn annotate(args: &AnnotateArgs) -> Result<u8, CliError> {
     };
     let within = match &args.item {
         Some(name) => {
-            let items = views::own_items(&db, file);
+            let items = program::own_items(&db, file);
             let mut named = items
                 .iter()
-                .filter(|(_, item)| views::is_named(item.name(&db), name));
+                .filter(|(_, item)| program::is_named(item.name(&db), name));
             // A declaration in front of the function has no code.
             let place = named.find(|(_, item)| item.holds(&db).code);
             let (place, _) =
@@ -162,9 +165,9 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
             margin.notes.push((COST, text));
         }
     };
-    for (place, item) in views::own_items(db, file) {
-        let heads = views::rows_of(db, item);
-        for (found, rows) in views::costs::costs(db, item).iter().zip(heads) {
+    for (place, item) in program::own_items(db, file) {
+        let heads = rows_of(db, item);
+        for (found, rows) in costs_of(db, item).iter().zip(heads) {
             let (Some(found), Some(head)) = (found, rows.head) else {
                 continue;
             };
@@ -179,7 +182,7 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
                     format!("loop {}", views::costs::loop_label(one)),
                 );
             }
-            for (line, one) in views::costs::by_line(cost, lines, place.start) {
+            for (line, one) in by_line(cost, lines, place.start) {
                 if one.total.cycles >= 0.5 {
                     let share = 100.0 * one.total.cycles / cost.total.cycles.max(1.0);
                     let text = format!("{}, {share:.0} %", views::costs::line_label(&one));
@@ -216,7 +219,7 @@ fn notes_of(
             DIM,
             format!(
                 "{} {}{summary}",
-                views::rows::kind_name(part.function.kind),
+                views::text::kind_name(part.function.kind),
                 part.function.name
             ),
         ));
@@ -245,7 +248,7 @@ fn notes_of(
             {
                 format!("{} = {}", value.name, value.form)
             }
-            _ => format!("{} {}", value.name, views::rows::class_name(value.class)),
+            _ => format!("{} {}", value.name, views::text::class_name(value.class)),
         };
         let form = match value.state.is_empty() {
             true => form,

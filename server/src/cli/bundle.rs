@@ -1,9 +1,9 @@
 //! `lockstep bundle`: IA-64 assembly with its blocks re-bundled, and what each block takes before and after.
 
 use super::{BundleArgs, BundleChoice, CliError, DataFormat};
+use crate::documents::line_column;
 use crate::host;
 use crate::program::SimulatedClock;
-use crate::views::report::line_column;
 use codegen::machine;
 use codegen::target::ia64::bundle::block::Choice;
 use codegen::target::ia64::listing::listing;

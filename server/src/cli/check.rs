@@ -4,9 +4,10 @@
 use super::{CheckArgs, CheckFormat, CliError, input};
 use crate::config::Level;
 use crate::db::{self, Database, File, SharedFiles};
+use crate::documents::line_column;
 use crate::program::{self, Language};
 use crate::views::diagnostics::{self, Diagnostic};
-use crate::views::report::{diagnostic_row, line_column};
+use crate::views::report::diagnostic_row;
 use anstyle::{AnsiColor, Style};
 use facts::Code;
 use serde_json::json;

@@ -2,9 +2,10 @@
 
 use super::{CliError, CodeArgs, DataFormat, input};
 use crate::db::Database;
+use crate::derive::code::{self, TargetCode};
 use crate::program;
 use crate::ptxas;
-use crate::views::code::{self, TargetCode};
+use crate::views::code::occupancy;
 use serde_json::json;
 use std::io::Write;
 
@@ -46,7 +47,7 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
                 "ptxas": judged,
                 "occupancy": judged
                     .as_ref()
-                    .and_then(|report| code::occupancy(&found, report.registers)),
+                    .and_then(|report| occupancy(&found, report.registers)),
             });
             serde_json::to_writer_pretty(&mut out, &row)?;
             writeln!(out)?;
@@ -54,7 +55,7 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
         DataFormat::Text => {
             if let Some(report) = &judged {
                 writeln!(out, "// {}", report.line())?;
-                if let Some(occupancy) = code::occupancy(&found, report.registers) {
+                if let Some(occupancy) = occupancy(&found, report.registers) {
                     writeln!(out, "// {occupancy}")?;
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::{CliError, DumpArgs, DumpWhat, input};
 use crate::db::{self, Database};
+use crate::derive::parts;
 use crate::program;
 use std::io::Write;
 
@@ -11,7 +12,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
     let mut out = std::io::stdout().lock();
     let mut known = Vec::new();
     let mut printed = false;
-    for (_, item) in crate::views::items_to_show(&db, file) {
+    for (_, item) in program::items_to_show(&db, file) {
         let name = item.name(&db).as_str();
         if args
             .item
@@ -49,7 +50,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                 }
             }
             DumpWhat::Facts => {
-                for part in program::parts(&db, item) {
+                for part in parts::parts(&db, item) {
                     writeln!(
                         out,
                         "function {} by {}",
@@ -61,7 +62,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                             out,
                             "  {} {} {} {}",
                             part.function.variables[*variable].name,
-                            crate::views::rows::class_name(fact.class),
+                            crate::views::text::class_name(fact.class),
                             fact.state,
                             fact.form
                         )?;
@@ -71,7 +72,7 @@ pub(super) fn dump(args: &DumpArgs) -> Result<u8, CliError> {
                         writeln!(
                             out,
                             "  {value} {} {scope} {} {} {:?}",
-                            crate::views::rows::class_name(fact.class),
+                            crate::views::text::class_name(fact.class),
                             fact.state,
                             fact.form,
                             fact.cause

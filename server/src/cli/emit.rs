@@ -3,9 +3,9 @@
 
 use super::{AnalysisArgs, CliError, DataFormat, EmitArgs, EpilogueChoice, input};
 use crate::db::{self, Database, Db, File, Item};
+use crate::documents::line_column;
 use crate::host;
 use crate::program;
-use crate::views::report::line_column;
 use codegen::target::ia64::emit::{Emitted, Options, emit_items};
 use codegen::target::ia64::pipeline::{self, Epilogue, Reason};
 use ir::lower::c_family::Lowered;
@@ -212,7 +212,7 @@ fn nothing(name: &str) -> CliError {
 /// for what is broken there may be a function. There is no code of a file that holds an error.
 fn broken(db: &Database, file: File, args: &EmitArgs, chosen: &[(Item<'_>, &Module)]) -> bool {
     let mut found: Vec<(u32, u32, String)> = Vec::new();
-    for (place, item) in crate::views::own_items(db, file) {
+    for (place, item) in program::own_items(db, file) {
         let wanted = args.item.is_none() || chosen.iter().any(|(one, _)| *one == item);
         if !wanted || place.file != FileId::MAIN {
             continue;

@@ -2,9 +2,9 @@
 
 use super::{CliError, RunArgs, input};
 use crate::db::{Database, File};
+use crate::documents::line_column;
 use crate::profile::accessed::{Ranges, accessed};
 use crate::program::{self, Language};
-use crate::views::report::line_column;
 use ir::{Function, Type};
 use oracle::interp::micro_simd::{self, Setting};
 use oracle::interp::simple::{DescribedArgument, launch};
@@ -27,7 +27,7 @@ pub(super) fn run(args: &RunArgs) -> Result<u8, CliError> {
         ..LaunchDescription::default()
     };
     let mut names = Vec::new();
-    for (_, item) in crate::views::items_to_show(&db, file) {
+    for (_, item) in program::items_to_show(&db, file) {
         for lowered in crate::db::lowered(&db, item).iter() {
             let Some(function) = lowered.module.functions.first() else {
                 continue;

@@ -3,9 +3,9 @@
 use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
 use crate::config::{self, Config};
 use crate::db::{self, Database, Db, File, Item, Source};
+use crate::derive::rows::rows_of;
 use crate::host;
 use crate::program::{self, Language};
-use crate::views;
 use facts::{Method, Scope};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ fn machine_problems(db: &Database, settings: db::Settings) {
     let text = program::text(file.source(db));
     let lines = LineIndex::new(text);
     for problem in &db::machine_text(db, file).problems {
-        let (line, column) = views::report::line_column(text, &lines, problem.span.start);
+        let (line, column) = crate::documents::line_column(text, &lines, problem.span.start);
         eprintln!("{}:{line}:{column}: {}", path.display(), problem.message);
     }
 }
@@ -120,13 +120,13 @@ pub(crate) fn warm(db: &mut Database, file: File) {
             }
         },
     );
-    let shown: FxHashSet<_> = (views::items_to_show(db, file).into_iter())
+    let shown: FxHashSet<_> = (program::items_to_show(db, file).into_iter())
         .map(|(_, item)| item)
         .collect();
     let numbered = db::items(db, file).iter().enumerate();
     let shown = numbered.filter_map(|(at, item)| shown.contains(item).then_some(at));
     in_turn(db, file, shown.collect(), |db, item| {
-        views::rows_of(db, item);
+        rows_of(db, item);
         db::item_problems(db, item);
     });
 }
@@ -170,8 +170,7 @@ pub(crate) fn config_for(
         let directory = found.parent().unwrap_or(Path::new(""));
         let lines = LineIndex::new(&text);
         for problem in config::apply_toml(&mut config, &text, directory) {
-            let (line, column) =
-                crate::views::report::line_column(&text, &lines, problem.span.start);
+            let (line, column) = crate::documents::line_column(&text, &lines, problem.span.start);
             tell_once(format!(
                 "{}:{line}:{column}: {}",
                 found.display(),
@@ -275,7 +274,7 @@ fn machine_named(analysis: &mut config::AnalysisConfig, machine: &str) -> Result
 
 /// There is no function of a name that an option gives.
 pub(crate) fn no_such_item(db: &Database, file: File, path: &Path, name: &str) -> CliError {
-    let items = views::items_to_show(db, file);
+    let items = program::items_to_show(db, file);
     let mut names: Vec<&str> = items
         .iter()
         .filter(|(_, item)| item.holds(db).code)

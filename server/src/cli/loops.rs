@@ -2,9 +2,9 @@
 
 use super::{CliError, DataFormat, LoopsArgs, input};
 use crate::db::{self, Database, File};
+use crate::documents::line_column;
 use crate::program::{self, Language};
 use crate::views::loops::{self, Row, Said};
-use crate::views::report::line_column;
 use serde_json::{Value, json};
 use std::io::Write;
 use syntax::Span;
@@ -22,7 +22,7 @@ pub(super) fn loops(args: &LoopsArgs) -> Result<u8, CliError> {
         )));
     }
     if let Some(name) = &args.item
-        && !crate::views::items_to_show(&db, file)
+        && !program::items_to_show(&db, file)
             .iter()
             .any(|(_, item)| item.name(&db) == name.as_str())
     {

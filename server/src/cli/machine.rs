@@ -62,7 +62,7 @@ fn table(name: &str) -> Result<(Arc<Table>, bool), CliError> {
     let parsed = machine::load(&text, &machine::named);
     let lines = LineIndex::new(&text);
     for problem in &parsed.problems {
-        let (line, column) = crate::views::report::line_column(&text, &lines, problem.span.start);
+        let (line, column) = crate::documents::line_column(&text, &lines, problem.span.start);
         eprintln!("{name}:{line}:{column}: {}", problem.message);
     }
     match parsed.table {

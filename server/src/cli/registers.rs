@@ -2,10 +2,11 @@
 
 use super::{CliError, DataFormat, RegistersArgs, input};
 use crate::db::{self, Database};
+use crate::derive::pressure::{Entry, Row, cheapest, rows};
+use crate::documents::line_column;
 use crate::program::{self, Language};
 use crate::views::costs;
-use crate::views::pressure::{self, Entry, Row};
-use crate::views::report::line_column;
+use crate::views::pressure;
 use facts::Class;
 use facts::pressure::Remedy;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
             args.file.display()
         )));
     }
-    let rows = pressure::rows(&db, file, args.item.as_deref());
+    let rows = rows(&db, file, args.item.as_deref());
     if let Some(name) = &args.item
         && rows.is_empty()
     {
@@ -100,7 +101,7 @@ fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result
         writeln!(out, "  ^ in the next iteration")?;
     }
     let Some(budget) = budget else { return Ok(()) };
-    match pressure::cheapest(row, budget) {
+    match cheapest(row, budget) {
         _ if row.registers <= budget => writeln!(out, "  fits {budget} registers"),
         Some(chosen) => {
             let names: Vec<&str> = chosen.iter().map(|one| one.name.as_str()).collect();
@@ -169,7 +170,7 @@ fn json_of(row: &Row, budget: Option<u32>) -> Value {
     let without = budget
         .filter(|&budget| budget < row.registers)
         .map(|budget| {
-            let chosen = pressure::cheapest(row, budget);
+            let chosen = cheapest(row, budget);
             chosen.map(|all| all.into_iter().map(entry).collect::<Vec<_>>())
         });
     json!({

@@ -4,6 +4,7 @@ use super::{CliError, ReportArgs, input};
 use crate::db::Database;
 use crate::host;
 use crate::profile::make::inputs_of;
+use crate::program::{is_named, items_to_show};
 use crate::views::page;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,9 +13,9 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open_with_processor(&mut db, &args.file, &args.analysis)?;
     if let Some(name) = &args.item
-        && !crate::views::items_to_show(&db, file)
+        && !items_to_show(&db, file)
             .iter()
-            .any(|(_, item)| crate::views::is_named(item.name(&db), name))
+            .any(|(_, item)| is_named(item.name(&db), name))
     {
         return Err(input::no_such_item(&db, file, &args.file, name));
     }

@@ -1,8 +1,8 @@
 //! `lockstep sim`: a function of IA-64 assembly on the simulator, with the cycles of a processor.
 
 use super::{CliError, DataFormat, SimArgs};
+use crate::documents::line_column;
 use crate::host;
-use crate::views::report::line_column;
 use ir::Type;
 use oracle::interp::simple::{DescribedArgument, DescribedValue, show};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
 //! The database: inputs and the queries over them. The only place that names salsa; a query is one line that calls a
-//! pure function of `program` or `views`.
+//! pure function of `program` or `derive`.
 
 mod copy;
 mod inputs;

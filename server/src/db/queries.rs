@@ -11,12 +11,13 @@
 //! kept for all. Whoever needs more of an item than its rows (a cause chain) computes it again.
 
 use super::inputs::{Db, File, Settings};
-use crate::program::{self, Analysed, Body, Callees, Holds, MachineText, Passed, Places};
-use crate::views::assembly::Assembly;
-use crate::views::costs::Costs;
-use crate::views::loops::{ItemLoops, MachineCode};
-use crate::views::rows::Rows;
-use crate::views::zeros::{ProfileText, Zeros};
+use crate::derive;
+use crate::derive::costs::Costs;
+use crate::derive::loops::{ItemLoops, MachineCode};
+use crate::derive::rows::Rows;
+use crate::derive::silences::Silences;
+use crate::derive::zeros::{ProfileText, Zeros};
+use crate::program::{self, Analysed, Assembly, Body, Callees, Holds, MachineText, Passed, Places};
 use codegen::machine::Table;
 use codegen::target::ia64::rebundle::Rebundled;
 use facts::cost::Machine;
@@ -199,7 +200,7 @@ pub fn passed<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Passed> {
 
 #[salsa::tracked]
 pub fn rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Vec<Rows>> {
-    Arc::new(program::rows(lowered(db, item), facts_of(db, item)))
+    Arc::new(derive::rows::of_item(lowered(db, item), facts_of(db, item)))
 }
 
 /// What could not be understood of an item, item-relative.
@@ -241,13 +242,13 @@ pub fn charges(db: &dyn Db, settings: Settings) -> Arc<Machine> {
 /// A file as a value profile.
 #[salsa::tracked]
 pub fn profile_text(db: &dyn Db, file: File) -> ProfileText {
-    crate::views::zeros::profile_text(db, file)
+    derive::zeros::profile_text(db, file)
 }
 
 /// The profile of a file that can be read.
 #[salsa::tracked(returns(copy))]
 pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
-    crate::views::zeros::profile_of(db, file)
+    derive::zeros::profile_of(db, file)
 }
 
 // A result of a query with several arguments is never freed: its key is interned and outlives the items in it. So what
@@ -256,46 +257,46 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 /// What the functions of an item cost a warp, item-relative. Asked for only where costs are shown.
 #[salsa::tracked]
 pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
-    crate::views::costs::of_item(db, item)
+    derive::costs::of_item(db, item)
 }
 
 /// What a profile says of an item, item-relative. Asked for only where there is one.
 #[salsa::tracked]
 pub fn zeros<'db>(db: &'db dyn Db, item: Item<'db>) -> Zeros {
-    crate::views::zeros::of_item(db, item)
+    derive::zeros::of_item(db, item)
 }
 
 /// What an item comes to on a processor with explicit groups. Asked for only where somebody looks.
 #[salsa::tracked(lru = 32)]
 pub fn machine_code<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<MachineCode>> {
-    crate::views::loops::machine_code(db, item)
+    derive::loops::machine_code(db, item)
 }
 
 /// What is told of an item's loops, item-relative. Asked for only where somebody looks.
 #[salsa::tracked]
 pub fn item_loops<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<Arc<ItemLoops>> {
-    crate::views::loops::item_loops(db, item).map(Arc::new)
+    derive::loops::item_loops(db, item).map(Arc::new)
 }
 
 /// A projection: whether a product and a sum may be one operation, which a line of the text forbids.
 #[salsa::tracked]
 pub fn contracts(db: &dyn Db, file: File) -> bool {
-    crate::views::loops::contracts(db, file)
+    derive::loops::contracts(db, file)
 }
 
 /// A file of assembly, read.
 #[salsa::tracked]
 pub fn assembly(db: &dyn Db, file: File) -> Arc<Assembly> {
-    Arc::new(crate::views::assembly::assembly(db, file))
+    Arc::new(program::assembly(db, file))
 }
 
 /// Its blocks, re-bundled. Asked for only where actions are.
 #[salsa::tracked]
 pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
-    crate::views::assembly::bundles(db, file)
+    derive::bundles::bundles(db, file)
 }
 
 #[salsa::tracked]
-pub fn silences(db: &dyn Db, file: File) -> crate::views::diagnostics::Silences {
-    crate::views::diagnostics::silences(program::text(file.source(db)))
+pub fn silences(db: &dyn Db, file: File) -> Silences {
+    derive::silences::silences(program::text(file.source(db)))
 }

@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::capabilities::ClientFeatures;
 use super::commands::ADD_TO_BASELINE;
 use super::convert::{self, Text};
-use super::owner::Snapshot;
+use super::event::Snapshot;
 use crate::db::{Database, File};
 use crate::views;
 use crate::views::actions::{ActionKind, Doing};

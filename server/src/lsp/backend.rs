@@ -5,8 +5,9 @@
 use super::capabilities;
 use super::commands;
 use super::convert::{self, Text};
+use super::event::{Event, Request, Snapshot};
 use super::outgoing::Outgoing;
-use super::owner::{Event, Owner, Request, Snapshot};
+use super::owner::Owner;
 use super::question::{self, CancelOnDrop, Question, Shared, locked};
 use crate::db::{Database, File};
 use crate::documents::Change;

@@ -2,6 +2,7 @@
 
 use super::backend::Backend;
 use super::convert::Text;
+use crate::derive;
 use crate::views;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -28,7 +29,7 @@ impl Backend {
         let position = params.position;
         let answer = self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            let found = views::code::at(db, file, text.offset(position))?;
+            let found = derive::code::at(db, file, text.offset(position))?;
             Some(views::code::readable(db, file, found))
         });
         let Some(shown) = answer.await?.flatten() else {

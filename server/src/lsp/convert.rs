@@ -1,6 +1,6 @@
 //! Between the views' plain data and the protocol's types.
 
-use super::owner::Snapshot;
+use super::event::Snapshot;
 use crate::config::{ConfigProblem, Level};
 use crate::db::{self, Db, File};
 use crate::documents::{self, Encoding, Place};

@@ -1,6 +1,6 @@
 //! The protocol: the only place that names its types. `transport` reads and writes, `ordered` keeps the wire's order,
-//! `backend` turns requests into work, `owner` is the one thread that holds the documents and the database, `pool`
-//! computes on clones of it.
+//! `backend` turns requests into work, `event` is what it tells the owner, `owner` is the one thread that holds the
+//! documents and the database, `pool` computes on clones of it.
 
 mod actions;
 mod backend;
@@ -10,6 +10,7 @@ mod code;
 mod commands;
 mod convert;
 mod editing;
+mod event;
 mod ordered;
 mod outgoing;
 mod owner;
@@ -17,6 +18,7 @@ mod pages;
 mod pool;
 mod preview;
 mod profile;
+mod progress;
 mod projects;
 mod question;
 mod transport;

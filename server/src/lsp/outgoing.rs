@@ -1,7 +1,7 @@
 //! What the server says of its own accord. Notifications leave in the order in which they were queued; requests to the
 //! client run as detached tasks with a timeout, and whether they are answered changes nothing.
 
-use super::profile::Counted;
+use super::progress::Counted;
 use super::question::{Shared, locked};
 use std::future::Future;
 use std::sync::Arc;

@@ -8,6 +8,7 @@
 mod configure;
 
 use super::convert;
+use super::event::{Event, Request, Snapshot};
 use super::outgoing::{Outgoing, Publication};
 use super::pool::Pool;
 use super::projects::{Projects, speaks_of_flags};
@@ -16,7 +17,7 @@ use crate::commands::CompileFlags;
 use crate::config::{self, Config, ConfigProblem};
 use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
 use crate::disk::Disk;
-use crate::documents::{Change, Document, Encoding};
+use crate::documents::{Document, Encoding};
 use crate::host;
 use crate::host::includers::is_header;
 use crate::host::names::Names;
@@ -35,94 +36,6 @@ use tower_lsp::ls_types::{Diagnostic, Uri};
 const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(150);
 /// How long a file of the disk is waited for.
 const PATIENCE: Duration = Duration::from_millis(200);
-
-pub(super) enum Event {
-    Ready {
-        encoding: Encoding,
-        folders: Vec<PathBuf>,
-        settings: serde_json::Value,
-        push: bool,
-        refresh: bool,
-    },
-    Open {
-        uri: Uri,
-        text: String,
-        version: i32,
-        language: String,
-    },
-    Change {
-        uri: Uri,
-        version: i32,
-        changes: Vec<Change>,
-    },
-    Close {
-        uri: Uri,
-    },
-    Settings(serde_json::Value),
-    Folders {
-        added: Vec<PathBuf>,
-        removed: Vec<PathBuf>,
-    },
-    Watched(Vec<Uri>),
-    /// A file that the server itself wrote, or one that the disk was slow to give.
-    Written(PathBuf),
-    /// A document was written by its editor.
-    Saved(Uri),
-    /// Which files may include an open one.
-    Includers {
-        path: PathBuf,
-        found: Vec<PathBuf>,
-    },
-    /// The files of the project of an open one.
-    Names {
-        path: PathBuf,
-        names: Arc<Names>,
-    },
-    /// How a file is compiled.
-    Command {
-        path: PathBuf,
-        flags: Option<Box<CompileFlags>>,
-    },
-    Request(Request),
-    /// A computation for publication was cancelled.
-    Again(String),
-    /// A computation for publication is over, whatever came of it.
-    Published,
-    AddToBaseline {
-        path: PathBuf,
-        entry: serde_json::Value,
-    },
-}
-
-/// What a request wants done, on a clone of the database.
-pub(super) trait Work: Send + Sync {
-    /// `false`: cancelled because inputs change; ask again.
-    fn run(&self, snapshot: Snapshot) -> bool;
-    /// The document changed since the request was made.
-    fn stale(&self);
-    fn cancelled(&self) -> bool;
-}
-
-pub(super) struct Request {
-    pub(super) uri: Option<Uri>,
-    /// Of the document when the request arrived; set by the owner.
-    pub(super) version: Option<i32>,
-    pub(super) work: Arc<dyn Work>,
-}
-
-/// What a request sees.
-pub(super) struct Snapshot {
-    pub(super) db: Database,
-    pub(super) file: Option<File>,
-    pub(super) version: i32,
-    pub(super) encoding: Encoding,
-    /// The client has views of its own: pages of diagnostics, previews.
-    pub(super) has_views: bool,
-    /// The text and its problems when the document is a configuration file.
-    pub(super) config: Option<(Arc<str>, Vec<ConfigProblem>)>,
-    /// The names under which the client opened files.
-    pub(super) uris: Arc<FxHashMap<PathBuf, Uri>>,
-}
 
 struct Open {
     document: Document,

@@ -6,6 +6,7 @@ use super::backend::Backend;
 use super::commands::{CODE, PAGE};
 use super::convert::Text;
 use crate::db::{self, Copy};
+use crate::derive;
 use crate::host;
 use crate::profile::make::inputs_of;
 use crate::views;
@@ -82,7 +83,7 @@ impl Backend {
                 let position = wanted.position.ok_or_else(|| missing("position"))?;
                 let found = self.ask(uri, move |db, file, snapshot| {
                     let text = Text::of(db, file, snapshot.encoding);
-                    let found = views::code::at(db, file, text.offset(position))?;
+                    let found = derive::code::at(db, file, text.offset(position))?;
                     Some(views::code::readable(db, file, found))
                 });
                 let Some(code) = found.await?.flatten() else {

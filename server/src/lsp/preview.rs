@@ -5,10 +5,11 @@ use super::backend::Backend;
 use super::convert::Text;
 use super::profile::apart;
 use crate::db::{self, Copy};
+use crate::derive;
+use crate::derive::code::TargetCode;
 use crate::program;
 use crate::views;
 use crate::views::actions::{Action, Doing};
-use crate::views::code::TargetCode;
 use serde_json::{Value, json};
 use syntax::ItemKey;
 use tower_lsp::jsonrpc::{Error, Result};
@@ -63,8 +64,8 @@ impl Backend {
                 return None;
             };
             let changed = views::actions::edited(program::text(file.source(db)), edits)?;
-            let key = views::code::function_at(db, file, span.start)?;
-            let before = views::code::of_key(db, file, &key);
+            let key = derive::code::function_at(db, file, span.start)?;
+            let before = derive::code::of_key(db, file, &key);
             let copy = Copy::of(db, file).with_text(&changed);
             Some(Previewed::Edit(Box::new(Edit {
                 action,
@@ -82,7 +83,7 @@ impl Backend {
         let (copy, key) = (edit.copy, edit.key.clone());
         let after = apart(move || {
             let (db, file) = copy.open();
-            db::catch(&db, |db| views::code::of_key(db, file, &key))
+            db::catch(&db, |db| derive::code::of_key(db, file, &key))
         });
         let Some(Ok(after)) = after.await else {
             return Err(Error::internal_error());

@@ -3,18 +3,19 @@
 
 use super::backend::Backend;
 use super::convert::Text;
-use super::owner::Event;
+use super::event::Event;
 use super::pool::STACK;
+use super::progress::Counted;
 use super::question::locked;
 use crate::db::{self, Copy, Database, File};
+use crate::derive;
 use crate::profile::make::{MakeError, Order, make};
-use crate::profile::run::{Progress, RunError};
+use crate::profile::run::RunError;
 use crate::profile::{beside, counts, instrument, make as making, save, template};
-use crate::views;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 use tower_lsp::ls_types::{Position, ProgressToken, TextDocumentIdentifier};
@@ -32,33 +33,6 @@ pub(super) struct ProfileParams {
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct CancelParams {
     token: ProgressToken,
-}
-
-/// How far a run is, and whether it is still wanted.
-#[derive(Debug, Default)]
-pub(super) struct Counted {
-    pub(super) total: AtomicU64,
-    pub(super) done: AtomicU64,
-    pub(super) over: AtomicBool,
-    pub(super) cancelled: AtomicBool,
-}
-
-impl Counted {
-    /// 0 to 100.
-    pub(super) fn percent(&self) -> u32 {
-        let total = self.total.load(Ordering::Relaxed).max(1);
-        (self.done.load(Ordering::Relaxed).saturating_mul(100) / total).min(100) as u32
-    }
-}
-
-impl Progress for &Counted {
-    fn starts(&mut self, workgroups: u64) {
-        self.total.store(workgroups, Ordering::Relaxed);
-    }
-    fn workgroup(&mut self, done: u64) {
-        self.done.store(done, Ordering::Relaxed);
-    }
-    fn instructions(&mut self, _: u64, _: u64) {}
 }
 
 /// Ends the run when nobody waits for it, and the display of its progress in any case.
@@ -185,7 +159,7 @@ impl Backend {
         let position = params.position;
         let found = self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            let name = views::code::function_at(db, file, text.offset(position))?.name;
+            let name = derive::code::function_at(db, file, text.offset(position))?.name;
             Some((Copy::of(db, file), name.to_string()))
         });
         let Some((copy, name)) = found.await?.flatten() else {
@@ -237,7 +211,7 @@ impl Backend {
         let position = params.position;
         let found = self.ask(params.text_document.uri, move |db, file, snapshot| {
             let text = Text::of(db, file, snapshot.encoding);
-            let name = views::code::function_at(db, file, text.offset(position))?.name;
+            let name = derive::code::function_at(db, file, text.offset(position))?.name;
             let (name, path) = (name.to_string(), file.path(db).clone());
             let (item, number) = crate::profile::run::find(db, file, Some(&name)).ok()?;
             let lowered = db::lowered(db, item);

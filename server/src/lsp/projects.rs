@@ -1,7 +1,7 @@
 //! What the projects around open files say of them: who includes a header, and with which flags a file is compiled. A project
 //! may be large and its disk slow, so both are looked for on threads of their own, which tell the owner what is new.
 
-use super::owner::Event;
+use super::event::Event;
 use crate::commands;
 use crate::host::commands::Commands;
 use crate::host::includers::{Includers, is_mark, is_source, project_of};

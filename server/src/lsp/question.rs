@@ -2,8 +2,8 @@
 //! database, answered once, cancelled when nobody waits for it any more.
 
 use super::capabilities::ClientFeatures;
-use super::owner::{Snapshot, Work};
-use super::profile::Counted;
+use super::event::{Snapshot, Work};
+use super::progress::Counted;
 use crate::db::{self, Cancelled, Database};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

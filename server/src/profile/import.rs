@@ -3,7 +3,7 @@
 
 use super::{place_of, set_lines};
 use crate::db::{self, Database, File, Item};
-use crate::views;
+use crate::program::own_items;
 use facts::values::record::recordable;
 use facts::values::stored::{Origin, StoredItem, StoredProfile, code_hash, hex, stored_item};
 use ir::{BindingKind, Function, Site, Value};
@@ -139,7 +139,7 @@ fn rows(text: &str) -> Result<Vec<Row>, ImportError> {
 /// The functions of a file's own items.
 fn functions(db: &Database, file: File) -> Vec<(Item<'_>, usize)> {
     let mut found = Vec::new();
-    for (_, item) in views::own_items(db, file) {
+    for (_, item) in own_items(db, file) {
         if item.holds(db).code {
             let count = db::lowered(db, item).len();
             found.extend((0..count).map(|number| (item, number)));

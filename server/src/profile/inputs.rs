@@ -304,8 +304,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Description, InputError> {
             || path.display().to_string(),
             |span| {
                 let lines = syntax::LineIndex::new(text);
-                let (line, column) =
-                    crate::views::report::line_column(text, &lines, span.start as u32);
+                let (line, column) = crate::documents::line_column(text, &lines, span.start as u32);
                 format!("{}:{line}:{column}", path.display())
             },
         );

@@ -3,7 +3,6 @@
 use super::import::{CounterMap, CounterSite, MAP_FORMAT, MAP_VERSION};
 use crate::db::{self, Database, File};
 use crate::program::{self, Language};
-use crate::views;
 use codegen::instrument::{self, COUNTERS, inserted};
 use facts::values::stored::{code_hash, hex, text_hash};
 
@@ -41,7 +40,7 @@ pub fn instrument(
     let mut sites: Vec<CounterSite> = Vec::new();
     let mut first_function = None;
     let mut known = Vec::new();
-    for (place, item) in views::own_items(db, file) {
+    for (place, item) in program::own_items(db, file) {
         if !item.holds(db).code {
             continue;
         }

@@ -6,7 +6,7 @@ use super::launch::described;
 use super::record::{Recorder, Stream};
 use super::{place_of, set_lines};
 use crate::db::{self, Database, File, Item};
-use crate::views;
+use crate::program::items_to_show;
 use facts::values::convergent::Schedule;
 use facts::values::stored::{Origin, StoredItem, StoredProfile, item_of};
 use ir::checkpoint::Checkpoint;
@@ -123,7 +123,7 @@ pub fn find<'db>(
 ) -> Result<(Item<'db>, usize), RunError> {
     let mut known: Vec<String> = Vec::new();
     let mut found = Vec::new();
-    for (_, item) in views::items_to_show(db, file) {
+    for (_, item) in items_to_show(db, file) {
         if !item.holds(db).code {
             continue;
         }

@@ -95,7 +95,7 @@ pub fn machine_file_problem(db: &dyn Db, path: &Path, place: Span) -> Option<Con
     let first = problems.first()?;
     let source = text(file.source(db));
     let (line, column) =
-        crate::views::report::line_column(source, db::line_index(db, file), first.span.start);
+        crate::documents::line_column(source, db::line_index(db, file), first.span.start);
     let more = match problems.len() {
         1 => String::new(),
         count => format!(" (and {} more)", count - 1),

@@ -50,7 +50,7 @@ fn seen_through(db: &dyn Db, file: File) -> Option<Problem> {
     let unit = db::unit(db, file);
     let path = unit.path(unit.seen_through?)?;
     let includer = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let own = crate::views::own_items(db, file);
+    let own = own_items(db, file);
     let message = match own.iter().any(|(_, item)| item.holds(db).code) {
         true => format!("this file is seen through `{includer}`, which includes it"),
         false => format!(
@@ -163,12 +163,12 @@ pub fn problems(db: &dyn Db, file: File) -> Vec<(Problem, String)> {
         let assembly = db::assembly(db, file);
         let told = assembly.document.problems.iter().chain(&assembly.malformed);
         problems.extend(told.map(|problem| (problem.clone(), String::new())));
-        let opaque = crate::views::assembly::opaque(db, file).into_iter();
+        let opaque = assembly::opaque(db, file).into_iter();
         problems.extend(
             opaque.map(|(span, reason)| (Problem::unsupported(span, reason), String::new())),
         );
     }
-    for (place, item) in crate::views::own_items(db, file) {
+    for (place, item) in own_items(db, file) {
         let name = item.name(db).to_string();
         problems.extend(
             db::item_problems(db, item)

@@ -2,7 +2,6 @@
 
 use super::{Language, hidden};
 use crate::db::{self, Db, File};
-use crate::views;
 use syntax::{FileId, Span};
 
 /// What a file without a function to show is.
@@ -29,14 +28,14 @@ pub fn nothing_shown(db: &dyn Db, file: File) -> Option<NothingShown> {
     if lexed.tokens.is_empty() {
         return Some(NothingShown::NoText);
     }
-    let shown = views::items_to_show(db, file);
+    let shown = super::items_to_show(db, file);
     if shown
         .iter()
-        .any(|(_, item)| !views::rows_of(db, *item).is_empty())
+        .any(|(_, item)| item.holds(db).code && !db::rows(db, *item).is_empty())
     {
         return None;
     }
-    let own = views::own_items(db, file);
+    let own = super::own_items(db, file);
     if own.iter().any(|(_, item)| item.holds(db).code) {
         return Some(NothingShown::HostOnly);
     }

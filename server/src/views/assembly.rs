@@ -6,23 +6,20 @@ mod meaning;
 mod notes;
 
 pub use hints::hints;
-pub use notes::{notes, opaque};
+pub use notes::notes;
 
 use super::model::Hover;
 use super::model::{Action, Doing};
 use crate::db::{self, Db, File};
-use crate::program::{self, Language, SimulatedClock};
+use crate::derive::bundles::processor;
+use crate::program::{self, Assembly, Language};
 use codegen::isa::ia64::{self as mir, Access, Class, Inst};
-use codegen::machine::Table;
 use codegen::machine::epic::Epic;
 use codegen::target::ia64::bundle::block::Type;
 use codegen::target::ia64::dependence::Kind;
-use codegen::target::ia64::listing::{Item, Listing, listing};
-use codegen::target::ia64::rebundle::{Options, Outcome, Rebundled, rebundle};
-use simulate::ia64::Program;
-use std::sync::Arc;
-use syntax::ia64::{Document, StatementKind};
-use syntax::{Problem, Span};
+use codegen::target::ia64::rebundle::Outcome;
+use syntax::Span;
+use syntax::ia64::StatementKind;
 
 const BLOCK: &str = "re-bundle";
 const FILE: &str = "re-bundle-file";
@@ -31,65 +28,12 @@ const AHEAD: u32 = 200;
 /// Waiting instructions that are named.
 const NAMED: usize = 4;
 
-/// A file of assembly, read.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Assembly {
-    pub document: Document,
-    pub listing: Listing,
-    /// Bundles that no processor has.
-    pub malformed: Vec<Problem>,
-}
-
-/// The file's instructions; nothing of a file in another language.
-pub fn assembly(db: &dyn Db, file: File) -> Assembly {
-    if file.language(db) != Language::Ia64 {
-        return Assembly::default();
-    }
-    let text = program::text(file.source(db));
-    let document = syntax::ia64::parse(text);
-    let listing = listing(&document, text);
-    let malformed = Program::malformed_bundles(&document, text);
-    Assembly {
-        document,
-        listing,
-        malformed,
-    }
-}
-
-/// The processor that assembly is packed for.
-fn processor(db: &dyn Db, file: File) -> Arc<Table> {
-    Arc::clone(db::processor(db, program::settings(db, file)))
-}
-
-/// The blocks of a file, re-bundled where that gains something.
-pub fn bundles(db: &dyn Db, file: File) -> Vec<Rebundled> {
-    let Assembly {
-        document, listing, ..
-    } = &**db::assembly(db, file);
-    match processor(db, file).epic() {
-        Some(epic) => rebundle(
-            document,
-            program::text(file.source(db)),
-            listing,
-            epic,
-            &Options::default(),
-            None,
-            SimulatedClock::of(epic).as_ref(),
-        ),
-        None => Vec::new(),
-    }
-}
-
-fn place(assembly: &Assembly, item: &Item) -> Span {
-    assembly.document.statements[item.statement as usize].span
-}
-
 fn at(assembly: &Assembly, offset: u32) -> Option<usize> {
     let found = assembly
         .listing
         .items
-        .partition_point(|item| place(assembly, item).end < offset);
-    let span = place(assembly, assembly.listing.items.get(found)?);
+        .partition_point(|item| assembly.place(item).end < offset);
+    let span = assembly.place(assembly.listing.items.get(found)?);
     (span.start <= offset && offset <= span.end).then_some(found)
 }
 
@@ -156,7 +100,7 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let assembly = db::assembly(db, file);
     let number = at(assembly, offset)?;
     let item = &assembly.listing.items[number];
-    let span = place(assembly, item);
+    let span = assembly.place(item);
     let table = processor(db, file);
     let machine = &table.name;
     let StatementKind::Instruction(text) =
@@ -285,7 +229,7 @@ fn waiting(
         }
         let to = &items[number + one.to as usize];
         let cycles = epic.latency(&items[number].inst, &to.inst, register);
-        let span = place(assembly, to);
+        let span = assembly.place(to);
         let line = lines.line_column(span.start).0 + 1;
         let source = text
             .get(span.start as usize..span.end as usize)

@@ -4,9 +4,10 @@
 //! What the language provides stands in tables (`completion/*.tsv`): name, signature, unit, a sentence.
 
 use super::names::word_at;
-use super::{item_at, rows_of, text};
+use super::text;
 use crate::db::{self, Db, File};
-use crate::program::{self, Language};
+use crate::derive::rows::rows_of;
+use crate::program::{self, Language, item_at};
 use facts::cost::Work;
 use ir::VariableKind;
 use rustc_hash::FxHashSet;

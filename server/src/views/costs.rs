@@ -1,232 +1,19 @@
 //! What lines, loops, calls and functions cost a warp, and how many warps fit: estimates for the configured machine.
 //!
 //! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
-//! line. The numbers are `codegen::machine`'s; here they are put to lines and into words.
+//! line. The numbers are those of [`crate::derive::costs`]; here they are put into words.
 
 use super::model::{Category, Hint};
-use super::own_items;
 use crate::config::{CostHints, Detail, HintConfig};
-use crate::db::{self, Db, File, Item};
-use crate::program;
-use crate::views::zeros::ProfileText;
-use codegen::machine::estimate::{Cost, ItemCost, LoopCost, PlaceCost, estimate};
-use codegen::machine::occupancy::{Change, Limit, Need, Occupancy, Step, next_step, occupancy};
+use crate::db::{self, Db, File};
+use crate::derive::costs::{Costs, Fit, Threads, by_line, costs};
+use crate::derive::hot::{calls_cost, has_hot_places, hot_line};
+use crate::derive::rows::rows_of;
+use crate::program::{self, own_items};
+use codegen::machine::estimate::{Cost, LoopCost, PlaceCost};
+use codegen::machine::occupancy::{Change, Limit};
 use codegen::machine::weights::Origin;
-use facts::FunctionFacts;
-use facts::cost::Unit;
-use facts::pressure::{Pressure, pressure};
-use facts::values::stored::map;
-use ir::{Function, FunctionKind, Space, SymbolKind};
-use std::collections::BTreeMap;
-use syntax::{LineIndex, Span};
-
-/// Registers that a compiler takes besides: for addresses, for what it moves together and unrolls. With 8 the median distance
-/// to `ptxas` is 3 registers on 69 kernels and shaders of `fixtures`, the mean -2.5.
-const OVERHEAD: u32 = 8;
-/// Threads of a workgroup whose size nothing tells.
-const GUESSED_THREADS: u32 = 256;
-/// Share of a function's cycles that its hot line holds at least.
-const HOT_SHARE: f64 = 0.2;
-/// Entry points below have no hot line, nor have functions that others call below `COLD_INSIDE`, or where loops are guessed:
-/// what those are given decides what they cost, and a caller's line has it.
-const COLD: f64 = 300.0;
-const COLD_INSIDE: f64 = 2000.0;
-/// In a function with fewer lines that cost something a reader sees the dearest.
-const FEW_LINES: usize = 8;
-/// A line that is cheaper is never told of, nor one whose cycles rest on a guess.
-const DEAR: f64 = 200.0;
-/// A line that holds more is all that the function does.
-const WHOLE: f64 = 0.9;
-/// Of so many lines that cost about the same none stands out.
-const ALIKE: usize = 3;
-/// Share of a line's cycles that special functions are busy, from which on these are what it does.
-const FUNCTIONS: f64 = 0.15;
-
-/// What a function of an item costs.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Costs {
-    pub cost: ItemCost,
-    /// Registers of a thread, where the function is not too large; an estimate.
-    pub registers: Option<u32>,
-    /// What fills them.
-    pub pressure: Option<Pressure>,
-    pub fit: Option<Fit>,
-}
-
-/// How many warps of an entry point fit on a multiprocessor.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Fit {
-    pub need: Need,
-    pub threads: Threads,
-    /// There is shared memory whose size the launch decides.
-    pub dynamic: bool,
-    pub found: Occupancy,
-    pub step: Option<Step>,
-}
-
-/// How the size of a workgroup is known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Threads {
-    /// Declared or configured.
-    Known,
-    /// An upper bound is declared, which is taken.
-    AtMost,
-    /// All launches in sight agree.
-    Assumed,
-    /// A stage of the pipeline: warps come one by one.
-    Stage,
-    Guessed,
-}
-
-/// Of the functions of an item, by their order in `lowered`.
-pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
-    let file = item.main(db);
-    let stored = db::profile_of(db, file).and_then(|profile| match db::profile_text(db, profile) {
-        ProfileText::Read(read) => Some(read),
-        _ => None,
-    });
-    let gpu = db::machine(db, program::settings(db, file)).gpu();
-    let parts = db::lowered(db, item)
-        .iter()
-        .zip(db::facts_of(db, item).iter());
-    let of = |(lowered, analysed): (&ir::lower::c_family::Lowered, &program::Analysed)| {
-        let function = lowered.module.functions.first()?;
-        let facts = analysed.functions.first()?;
-        if function.layout.is_empty() || function.language == ir::Language::C {
-            return None;
-        }
-        let lanes = function.launch.warp_size.unwrap_or(facts.options.warp_size);
-        let item = stored.and_then(|profile| {
-            profile.check_warp_size(lanes).ok()?;
-            let mut items = profile.items.iter();
-            items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))
-        });
-        let weights = item.map(|item| map(item, function).weights(item, function));
-        let pressure = pressure(function);
-        let registers = pressure.as_ref().map(|found| found.registers + OVERHEAD);
-        Some(Costs {
-            cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
-            registers,
-            pressure,
-            fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
-        })
-    };
-    parts.map(of).collect()
-}
-
-impl Fit {
-    /// The same with another number of registers a thread.
-    #[must_use]
-    pub fn with_registers(&self, gpu: &codegen::machine::Gpu, registers: u32) -> Fit {
-        let need = Need {
-            registers,
-            ..self.need
-        };
-        Fit {
-            need,
-            found: occupancy(gpu, need),
-            step: next_step(gpu, need),
-            ..self.clone()
-        }
-    }
-}
-
-/// How many warps of an entry point fit, with so many registers a thread.
-pub fn fit(
-    function: &Function,
-    facts: &FunctionFacts,
-    gpu: &codegen::machine::Gpu,
-    registers: u32,
-) -> Option<Fit> {
-    let lanes = gpu.lanes(function.launch.warp_size.unwrap_or(facts.options.warp_size));
-    let product = |block: [Option<u32>; 3]| {
-        block
-            .iter()
-            .try_fold(1u32, |all, size| Some(all.saturating_mul((*size)?)))
-    };
-    let mut known = function.launch.block;
-    for (size, configured) in known.iter_mut().zip(facts.options.block) {
-        *size = size.or(configured);
-    }
-    let (threads, how) = match function.kind {
-        FunctionKind::Stage(_) => (lanes, Threads::Stage),
-        FunctionKind::Kernel => {
-            let assumed = || product(facts.options.assumed_block);
-            match (product(known), function.launch.max_threads, assumed()) {
-                (Some(threads), _, _) => (threads, Threads::Known),
-                (None, _, Some(threads)) => (threads, Threads::Assumed),
-                (None, Some(threads), None) => (threads, Threads::AtMost),
-                (None, None, None) => (GUESSED_THREADS, Threads::Guessed),
-            }
-        }
-        FunctionKind::Device | FunctionKind::Host => return None,
-    };
-    let (mut shared, mut dynamic) = (0u32, false);
-    for symbol in function.symbols.values() {
-        if symbol.space != Space::Shared || symbol.kind != SymbolKind::Memory {
-            continue;
-        }
-        match symbol.size {
-            Some(size) if size > 0 => {
-                shared = shared
-                    .next_multiple_of(symbol.align.max(1))
-                    .saturating_add(size);
-            }
-            _ => dynamic = true,
-        }
-    }
-    let need = Need {
-        // A stage has no workgroups to run out of: as many warps as there are schedulers at a time.
-        threads: match how {
-            Threads::Stage => lanes * gpu.count(codegen::machine::schema::Key::Schedulers),
-            _ => threads,
-        },
-        registers,
-        shared,
-        lanes,
-    };
-    Some(Fit {
-        need,
-        threads: how,
-        dynamic,
-        found: occupancy(gpu, need),
-        step: next_step(gpu, need),
-    })
-}
-
-/// Costs of an item's functions.
-pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [Option<Costs>] {
-    match item.holds(db).code {
-        true => db::costs(db, item),
-        false => &[],
-    }
-}
-
-/// Costs of one function of an item.
-pub fn of_function<'db>(
-    db: &'db dyn Db,
-    item: Item<'db>,
-    function: &Function,
-) -> Option<&'db Costs> {
-    let at = db::lowered(db, item).iter().position(|lowered| {
-        let own = lowered.module.functions.first();
-        own.is_some_and(|own| std::ptr::eq(own, function))
-    })?;
-    costs(db, item).get(at)?.as_ref()
-}
-
-/// Costs by line of the file, from 0. `start` is where the item stands.
-pub fn by_line(cost: &ItemCost, lines: &LineIndex, start: u32) -> BTreeMap<u32, PlaceCost> {
-    let mut by_line: BTreeMap<u32, PlaceCost> = BTreeMap::new();
-    for (span, cost) in &cost.places {
-        let line = lines.line_column(start + span.start).0;
-        by_line
-            .entry(line)
-            .and_modify(|known| known.sum(cost))
-            .or_insert(*cost);
-    }
-    by_line
-}
+use syntax::Span;
 
 /// Hints of a range at the ends of lines.
 pub fn hints(
@@ -254,7 +41,7 @@ pub fn hints(
             let Some(Costs { cost, .. }) = costs else {
                 continue;
             };
-            let head = super::rows_of(db, item).get(at).and_then(|rows| rows.head);
+            let head = rows_of(db, item).get(at).and_then(|rows| rows.head);
             if hot && !has_hot_places(cost, head, source, place.start) {
                 continue;
             }
@@ -317,76 +104,6 @@ pub fn hints(
         }
     }
     hints
-}
-
-/// Whether a function has lines and loops that a reader would want to be told of.
-fn has_hot_places(
-    cost: &ItemCost,
-    head: Option<super::rows::Head>,
-    source: &str,
-    start: u32,
-) -> bool {
-    let Some(head) = head else {
-        return false;
-    };
-    let least = match head.kind {
-        FunctionKind::Kernel | FunctionKind::Stage(_) => COLD,
-        FunctionKind::Device if cost.guessed_loops == 0 => COLD_INSIDE,
-        FunctionKind::Device | FunctionKind::Host => return false,
-    };
-    // What is evaluated by the compiler costs nothing.
-    cost.total.cycles >= least && !is_constexpr(source, start, head.name_span)
-}
-
-/// Returns the line that holds most of a function's cycles among those that do not show what they cost.
-fn hot_line(
-    cost: &ItemCost,
-    all: &BTreeMap<u32, PlaceCost>,
-    guessed: &dyn Fn(&PlaceCost) -> bool,
-    called: &dyn Fn(u32, &PlaceCost) -> bool,
-) -> Option<(u32, PlaceCost)> {
-    // Beside a traversal, which has no number, every share is wrong.
-    if all.len() < FEW_LINES || cost.rays > 0 {
-        return None;
-    }
-    let cycles = |one: &PlaceCost| one.total.cycles;
-    let alike = |own: f64| {
-        let near = |other: &&PlaceCost| (cycles(other) - own).abs() <= 0.25 * own;
-        all.values().filter(near).count()
-    };
-    let hidden = all.iter().filter(|(line, one)| {
-        let share = cycles(one) / cost.total.cycles.max(1.0);
-        // A load, a store, sums and products show what they cost; calls, doubles and functions do not.
-        let is_hidden = called(**line, one)
-            || matches!(one.total.limit().0, Unit::Double)
-            || one.total.busy(Unit::Special) >= FUNCTIONS * cycles(one);
-        is_hidden
-            && (HOT_SHARE..WHOLE).contains(&share)
-            && cycles(one) >= DEAR
-            && !guessed(one)
-            && alike(cycles(one)) < ALIKE
-    });
-    hidden
-        .max_by(|a, b| cycles(a.1).total_cmp(&cycles(b.1)).then(b.0.cmp(a.0)))
-        .map(|(line, one)| (*line, *one))
-}
-
-/// Whether most of a line's cycles are those of calls.
-fn calls_cost(cost: &ItemCost, line: u32, at: &PlaceCost, lines: &LineIndex, start: u32) -> bool {
-    let here = |span: Span| lines.line_column(start + span.start).0 == line;
-    let called = cost.calls.iter().filter(|call| here(call.span));
-    called.map(|call| call.total.cycles).sum::<f64>() >= 0.5 * at.total.cycles
-}
-
-/// Whether `constexpr` or `consteval` stands in front of a function's name.
-fn is_constexpr(source: &str, start: u32, name: Span) -> bool {
-    let end = start as usize + name.start as usize;
-    let Some(before) = source.get(start as usize..end) else {
-        return false;
-    };
-    let head = before.rsplit([';', '{', '}']).next().unwrap_or(before);
-    head.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
-        .any(|word| matches!(word, "constexpr" | "consteval"))
 }
 
 /// `~416 cycles, 35 %`: an estimate, whose factors, weights and target stand in the hover. `~35 %, loops guessed` where cycles

@@ -9,10 +9,13 @@
 //! A new kind of remark is a category in its place in the order.
 
 pub use super::model::{Category, Hint};
-use super::rows::{Occurrence, Rows};
-use super::{own_items, text};
+use super::text;
 use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File, ItemPlace};
+use crate::derive::accesses::is_wasteful;
+use crate::derive::costs::costs as costs_of;
+use crate::derive::rows::{Occurrence, Rows, rows_of};
+use crate::program::own_items;
 use codegen::machine::estimate::ItemCost;
 use facts::{AccessClass, AccessFact, Class};
 use ir::{BindingKind, FunctionKind, Space, VariableKind};
@@ -80,9 +83,9 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         let in_kernels = kernels.0.get(&key);
         let costs = match switches.costs {
             CostHints::Off => &[],
-            CostHints::Hot | CostHints::All => super::costs::costs(db, item),
+            CostHints::Hot | CostHints::All => costs_of(db, item),
         };
-        for (at, rows) in super::rows_of(db, item).iter().enumerate() {
+        for (at, rows) in rows_of(db, item).iter().enumerate() {
             let cost = costs.get(at).and_then(Option::as_ref);
             let of = Remarks {
                 cost: cost.map(|found| &found.cost),
@@ -230,11 +233,11 @@ impl<'a> Kernels<'a> {
                 .is_some_and(|head| head.kind == FunctionKind::Device)
         };
         let mut seen = items.iter().filter(|(place, _)| is_seen(place));
-        if !seen.any(|(_, item)| super::rows_of(db, *item).iter().any(is_called)) {
+        if !seen.any(|(_, item)| rows_of(db, *item).iter().any(is_called)) {
             return Kernels::default();
         }
         let mut kernels = Kernels::default();
-        for rows in items.iter().flat_map(|(_, item)| super::rows_of(db, *item)) {
+        for rows in items.iter().flat_map(|(_, item)| rows_of(db, *item)) {
             for access in &rows.called {
                 let expected = rows.expected.accesses.binary_search(&access.inst).is_ok();
                 if let Some(item) = rows.item_of(access.loc.site) {
@@ -515,7 +518,7 @@ impl Remarks<'_> {
             true if access.bank_ways == Some(2) && self.share(span) < CONFLICT => None,
             true if access.class == AccessClass::Gather && self.share(span) < GATHER => None,
             true => text::access_remark(access, self.is_entry() || self.in_kernels.is_some()),
-            false => text::is_wasteful(access).then(|| text::access_short(access)),
+            false => is_wasteful(access).then(|| text::access_short(access)),
         };
         if let Some(label) = label.as_ref().filter(|_| self.is_wanted(span)) {
             out.push(self.remark(at, label.clone(), Category::Access, span.start));
@@ -590,7 +593,7 @@ fn surprise(value: &Occurrence) -> Option<String> {
 
 fn zeros(db: &dyn Db, file: File, switches: &HintConfig, page: &Page<'_>, out: &mut Vec<Hint>) {
     let language = super::zeros::language(db, file);
-    for row in super::zeros::rows(db, file) {
+    for row in crate::derive::zeros::rows(db, file) {
         let often = row.share() * 100.0 >= f64::from(switches.zero_percent);
         let there = (page.source).get(row.span.start as usize..row.span.end as usize);
         // A definition inside a macro has the macro's place.

@@ -1,10 +1,13 @@
 //! What is known at a place. The first line says what matters; below it why, and what would make it uniform.
 
 pub use super::model::Hover;
-use super::rows::{self, Occurrence, class_name};
-use super::{item_at, text};
+use super::text;
+use super::text::class_name;
 use crate::db::{self, Db, File, Item};
-use crate::program::{self, Step};
+use crate::derive::costs::of_function;
+use crate::derive::parts;
+use crate::derive::rows::{self, Occurrence};
+use crate::program::{self, Step, item_at};
 use facts::{BranchFact, Class, FunctionFacts, words};
 use ir::{Function, Language};
 use syntax::{FileId, Span};
@@ -27,12 +30,12 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
 fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
     let (place, item) = item_at(db, file, offset)?;
     let at = offset - place.start;
-    let program::Part {
+    let parts::Part {
         function,
         facts,
         rows,
         ..
-    } = program::part_at(db, item, at)?;
+    } = parts::part_at(db, item, at)?;
     let mut sections = Vec::new();
     let mut span = None;
     let shows_costs = file.settings(db).view(db).hints.costs != crate::config::CostHints::Off;
@@ -111,11 +114,11 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         span = Some(function.name_span);
         let least = file.settings(db).view(db).hints.branch_cycles;
         let mut section = signature(function, facts, least);
-        if shows_costs && let Some(costs) = super::costs::of_function(db, item, function) {
+        if shows_costs && let Some(costs) = of_function(db, item, function) {
             section += &format!("\n\n{}", super::costs::item_hover(costs));
         }
         sections.push(section);
-    } else if shows_costs && let Some(costs) = super::costs::of_function(db, item, function) {
+    } else if shows_costs && let Some(costs) = of_function(db, item, function) {
         let on_loop = rows.loops.iter().any(|one| Some(one.loc.span) == span);
         let on_loop = on_loop || span.is_none();
         if let Some((place, section)) =
@@ -289,7 +292,7 @@ fn remedy(language: Language, steps: &[Step]) -> String {
 }
 
 fn signature(function: &Function, facts: &FunctionFacts, least: u32) -> String {
-    let mut out = format!("**{}** — {}", function.name, rows::kind_name(function.kind));
+    let mut out = format!("**{}** — {}", function.name, text::kind_name(function.kind));
     if function.launch.block.iter().any(Option::is_some) {
         let axis = |size: Option<u32>| size.map_or("?".to_owned(), |size| size.to_string());
         let [x, y, z] = function.launch.block;

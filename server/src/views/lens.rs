@@ -1,9 +1,13 @@
 //! A line above each kernel: what there is to look at.
 
-use super::{costs, loops, own_items, text};
+use super::{costs, loops, text};
 use crate::config::CostHints;
 use crate::db::{self, Db, File};
-use crate::program;
+use crate::derive::accesses::is_wasteful;
+use crate::derive::costs::costs as costs_of;
+use crate::derive::loops::are_shown;
+use crate::derive::rows::rows_of;
+use crate::program::{self, own_items};
 use crate::views::diagnostics;
 use facts::{AccessClass, Class, Code};
 use ir::FunctionKind;
@@ -26,7 +30,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     let shows_costs = file.settings(db).view(db).hints.costs != CostHints::Off;
     let mut lenses = Vec::new();
     for (place, item) in own_items(db, file) {
-        for (at, rows) in super::rows_of(db, item).iter().enumerate() {
+        for (at, rows) in rows_of(db, item).iter().enumerate() {
             let Some(head) = rows.head else { continue };
             if !matches!(head.kind, FunctionKind::Kernel | FunctionKind::Stage(_)) {
                 continue;
@@ -42,7 +46,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 .count();
             let scattered = |class: AccessClass| {
                 let all = rows.accesses.iter().chain(&rows.called);
-                all.filter(|access| access.class == class && text::is_wasteful(access))
+                all.filter(|access| access.class == class && is_wasteful(access))
                     .count()
             };
             let within = |span: Span| span.start >= place.start && span.start <= place.end;
@@ -91,7 +95,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 parts.join(" · ")
             };
             let costs = match shows_costs {
-                true => costs::costs(db, item).get(at).and_then(Option::as_ref),
+                true => costs_of(db, item).get(at).and_then(Option::as_ref),
                 false => None,
             };
             lenses.push(Lens {
@@ -102,7 +106,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             });
         }
     }
-    if loops::are_shown(db, file) {
+    if are_shown(db, file) {
         let processor = &db::processor(db, program::settings(db, file)).name;
         let rows = loops::rows(db, file, None);
         let own = rows.iter().filter(|row| !row.is_inlined());

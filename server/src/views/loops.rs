@@ -13,94 +13,15 @@ mod actions;
 pub use actions::actions;
 
 use super::model::Note;
-use super::own_items;
 use super::text::counted;
 use crate::config::Level;
-use crate::db::{self, Db, File, Item, ItemPlace};
-use crate::program::{self, Language};
-use codegen::refusal::{Refusal, Refused};
-use codegen::target::ia64::emit::{Emitted, Options, emit, examine};
-use codegen::target::ia64::pipeline::{
-    self, Disambiguation, LoopReport, Method, Prefetched, Reason,
-};
-use codegen::target::ia64::requested::Asked;
-use ir::{Function, Loc, Module, Site};
+use crate::db::{self, Db, File, Item};
+use crate::derive::loops::{HeldBack, ItemLoops, ItemPlaced, are_shown, of_file};
+use codegen::refusal::Refusal;
+use codegen::target::ia64::pipeline::{Disambiguation, LoopReport, Method, Prefetched, Reason};
+use ir::Site;
 use smol_str::SmolStr;
-use std::sync::Arc;
-use syntax::{FileId, ItemKey, Span};
-
-/// What an item comes to on a processor with explicit groups.
-#[derive(Clone, PartialEq, Debug)]
-pub struct MachineCode {
-    pub processor: SmolStr,
-    /// Function 0 is the item. Loops are pipelined where that gains something.
-    pub code: Result<Emitted, Vec<Refused>>,
-}
-
-/// The code of an item of C; of others none.
-pub fn machine_code(db: &dyn Db, item: Item<'_>) -> Option<Arc<MachineCode>> {
-    let file = item.main(db);
-    if file.language(db) != Language::C {
-        return None;
-    }
-    let module = &db::lowered(db, item).first()?.module;
-    if module.functions.first()?.layout.is_empty() {
-        return None;
-    }
-    Some(Arc::new(code_of(db, file, module)?))
-}
-
-/// The code of a module: loops are pipelined where that gains something, and as the source asks.
-fn code_of(db: &dyn Db, file: File, module: &Module) -> Option<MachineCode> {
-    let table = db::processor(db, program::settings(db, file));
-    Some(MachineCode {
-        processor: table.name.clone(),
-        code: emit(module, table.epic()?, &options(db, file)),
-    })
-}
-
-fn options(db: &dyn Db, file: File) -> Options {
-    Options {
-        contract: *db::contracts(db, file),
-        pipeline: Some(pipeline::Options {
-            reassociate: file.settings(db).analysis(db).fast_math.unwrap_or(false),
-            ..pipeline::Options::default()
-        }),
-        ..Options::default()
-    }
-}
-
-/// Whether products and sums may be one operation: as compilers for IA-64 do unless a line of the file forbids it.
-pub fn contracts(db: &dyn Db, file: File) -> bool {
-    let forbids = |line: &str| {
-        let mut words = line.trim_start().strip_prefix('#')?.split_whitespace();
-        let pragma = ["pragma", "STDC", "FP_CONTRACT", "OFF"];
-        pragma
-            .iter()
-            .all(|word| words.next() == Some(word))
-            .then_some(())
-    };
-    !program::text(file.source(db))
-        .lines()
-        .any(|line| forbids(line).is_some())
-}
-
-/// What is told of the loops of a module's first function; `None`: it has no code.
-fn loops_of(db: &dyn Db, file: File, module: &Module) -> Option<Vec<LoopReport>> {
-    let table = db::processor(db, program::settings(db, file));
-    let found = examine(module, table.epic()?, &options(db, file));
-    found.refused.is_empty().then_some(found.loops)
-}
-
-/// Whether the editor speaks of processors with explicit groups: somebody named one.
-pub fn are_shown(db: &dyn Db, file: File) -> bool {
-    let settings = program::settings(db, file);
-    let own = || {
-        settings.analysis(db).machine_file.is_some()
-            && db::processor(db, settings).name != crate::config::PROCESSOR
-    };
-    file.language(db) == Language::C && (settings.analysis(db).processor.is_some() || own())
-}
+use syntax::Span;
 
 /// Something that holds a loop back, with places of the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,146 +52,10 @@ impl Row {
     }
 }
 
-/// A place of an item, or of one whose call was inlined into it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct ItemPlaced {
-    loc: Loc,
-    callee: Option<ItemKey>,
-}
-
-impl ItemPlaced {
-    fn of(function: &Function, loc: Loc) -> ItemPlaced {
-        let site = (loc.site != Site(0)).then(|| function.sites.get(loc.site));
-        ItemPlaced {
-            loc,
-            callee: site.flatten().and_then(|site| site.item.clone()),
-        }
-    }
-
-    /// In the file itself.
-    fn resolve(&self, db: &dyn Db, file: File, item: Item<'_>) -> Option<Span> {
-        let (id, span) = program::absolute_in(db, file, item, self.callee.as_ref(), self.loc)?;
-        (id == FileId::MAIN).then_some(span)
-    }
-}
-
-#[derive(Clone, PartialEq, Debug)]
-struct ItemRow {
-    /// Its head, or its first operation.
-    places: [ItemPlaced; 2],
-    report: LoopReport,
-    critical: Vec<ItemPlaced>,
-    reasons: Vec<(String, Vec<ItemPlaced>)>,
-    overcome: Vec<(String, Vec<ItemPlaced>)>,
-}
-
-/// What is told of an item's loops, with places relative to items.
-#[derive(Clone, PartialEq, Debug)]
-pub struct ItemLoops {
-    function: SmolStr,
-    name_span: Span,
-    rows: Vec<ItemRow>,
-    /// Why it has no code.
-    refused: Vec<(ItemPlaced, String)>,
-    /// Words of `#pragma lockstep pipeline(word)` that ask for nothing.
-    words: Vec<(ItemPlaced, SmolStr)>,
-}
-
-impl ItemLoops {
-    #[must_use]
-    pub fn has_code(&self) -> bool {
-        self.refused.is_empty()
-    }
-}
-
-/// The loops of an item of C; of others none.
-pub fn item_loops(db: &dyn Db, item: Item<'_>) -> Option<ItemLoops> {
-    let file = item.main(db);
-    if file.language(db) != Language::C {
-        return None;
-    }
-    let module = &db::lowered(db, item).first()?.module;
-    let function = module.functions.first()?;
-    if function.layout.is_empty() {
-        return None;
-    }
-    let table = db::processor(db, program::settings(db, file));
-    let found = examine(module, table.epic()?, &options(db, file));
-    let placed = |loc: Loc| ItemPlaced::of(function, loc);
-    let rows = found.loops.into_iter().map(|report| {
-        let mut critical: Vec<ItemPlaced> = Vec::new();
-        for at in report.critical.iter().map(|link| placed(link.loc)) {
-            if !critical.contains(&at) {
-                critical.push(at);
-            }
-        }
-        let told = |all: &[Reason]| {
-            let mut out: Vec<(String, Vec<ItemPlaced>)> = Vec::new();
-            for reason in all {
-                let text = match reason {
-                    Reason::Refused(refused) => {
-                        with_headers(db, file, &refused.reason, reason.to_string())
-                    }
-                    _ => reason.to_string(),
-                };
-                let said = (text, places(reason).into_iter().map(placed).collect());
-                if !out.contains(&said) {
-                    out.push(said);
-                }
-            }
-            out
-        };
-        let (mut reasons, overcome) = (told(&report.reasons), told(&report.overcome));
-        if let (false, Some(reason)) = (report.pipelined, &found.fallen_back) {
-            reasons.push((reason.to_string(), Vec::new()));
-        }
-        ItemRow {
-            places: [placed(report.head), placed(report.loc)],
-            report,
-            critical,
-            reasons,
-            overcome,
-        }
-    });
-    let rows = rows.collect();
-    let refused = found.refused.iter().map(|one| {
-        let text = with_headers(db, file, &one.reason, one.reason.to_string());
-        (placed(one.loc), text)
-    });
-    let own = function.loops.iter();
-    let own = own.filter(|one| one.loc.site == Site(0));
-    let words = own.filter_map(|one| {
-        let word = one.pipeline.clone()?;
-        let unknown = Asked::of(&word).is_none();
-        unknown.then(|| (placed(one.loc), word))
-    });
-    Some(ItemLoops {
-        function: function.name.clone(),
-        name_span: function.name_span,
-        rows,
-        refused: refused.collect(),
-        words: words.collect(),
-    })
-}
-
-/// The items of the file itself that have code, and what is told of their loops; of a name, or all.
-fn told<'db>(
-    db: &'db dyn Db,
-    file: File,
-    name: Option<&str>,
-) -> Vec<(ItemPlace, Item<'db>, &'db ItemLoops)> {
-    let own = own_items(db, file).into_iter();
-    let own = own.filter(|(_, item)| {
-        item.holds(db).code && name.is_none_or(|name| item.name(db).as_str() == name)
-    });
-    own.filter_map(|(at, item)| Some((at, item, db::item_loops(db, item).as_deref()?)))
-        .collect()
-}
-
 /// The loops of a file, or of its function `name`, in the order of the text; those of inlined functions once for each caller.
 pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Row> {
     let mut out = Vec::new();
-    for (_, item, loops) in told(db, file, name) {
+    for (_, item, loops) in of_file(db, file, name) {
         out.extend(resolved(db, file, item, loops));
     }
     out.sort_by_key(|row| (row.span.start, row.report.header));
@@ -293,10 +78,17 @@ fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<R
         let each = places.iter();
         each.filter_map(|one| one.resolve(db, file, item)).collect()
     };
-    let said = |reasons: &[(String, Vec<ItemPlaced>)]| -> Vec<Said> {
-        let each = reasons.iter();
-        let each = each.map(|(text, places)| Said {
-            text: text.clone(),
+    let said = |reasons: &[(HeldBack, Vec<ItemPlaced>)]| -> Vec<Said> {
+        // Several reasons may read alike: at the same places they are one.
+        let mut told: Vec<(String, &[ItemPlaced])> = Vec::new();
+        for (reason, places) in reasons {
+            let one = (words_of(db, file, reason), places.as_slice());
+            if matches!(reason, HeldBack::FallenBack(_)) || !told.contains(&one) {
+                told.push(one);
+            }
+        }
+        let each = told.into_iter().map(|(text, places)| Said {
+            text,
             places: all(places),
         });
         each.collect()
@@ -319,17 +111,29 @@ fn resolved(db: &dyn Db, file: File, item: Item<'_>, loops: &ItemLoops) -> Vec<R
 /// Functions that have no code, and why.
 pub fn refusals(db: &dyn Db, file: File, name: Option<&str>) -> Vec<(Span, String)> {
     let mut out = Vec::new();
-    for (at, item, loops) in told(db, file, name) {
-        for (place, text) in &loops.refused {
+    for (at, item, loops) in of_file(db, file, name) {
+        for (place, reason) in &loops.refused {
+            let text = with_headers(db, file, reason, reason.to_string());
             let span = place.resolve(db, file, item);
             let span = span.unwrap_or_else(|| loops.name_span.shifted(at.start));
-            out.push((span, text.clone()));
+            out.push((span, text));
         }
     }
     // What stands in a function that others inline is said once.
     out.sort_by(|one, other| (one.0.start, &one.1).cmp(&(other.0.start, &other.1)));
     out.dedup();
     out
+}
+
+/// The words for what holds a loop back.
+fn words_of(db: &dyn Db, file: File, reason: &HeldBack) -> String {
+    match reason {
+        HeldBack::By(reason) => match reason {
+            Reason::Refused(refused) => with_headers(db, file, &refused.reason, reason.to_string()),
+            _ => reason.to_string(),
+        },
+        HeldBack::FallenBack(reason) => reason.to_string(),
+    }
 }
 
 /// A reason that a header may be the cause of, with those that were not found.
@@ -353,15 +157,6 @@ fn with_headers(db: &dyn Db, file: File, refusal: &Refusal, text: String) -> Str
     match more.len() {
         0 => format!("{text} (`{first}` was not found)"),
         more => format!("{text} (`{first}` and {more} more headers were not found)"),
-    }
-}
-
-fn places(reason: &Reason) -> Vec<Loc> {
-    match reason {
-        Reason::Operation { loc, .. } | Reason::CarriedPredicate(loc) => vec![*loc],
-        Reason::MayAlias { store, other, .. } => vec![*store, *other],
-        Reason::Refused(refused) => vec![refused.loc],
-        _ => Vec::new(),
     }
 }
 
@@ -544,7 +339,7 @@ fn requests(db: &dyn Db, file: File) -> Vec<Note> {
         .map(|method| format!("`{}`", method.word()))
         .collect();
     let mut out = Vec::new();
-    for (_, item, loops) in told(db, file, None) {
+    for (_, item, loops) in of_file(db, file, None) {
         for (place, word) in &loops.words {
             let Some(span) = place.resolve(db, file, item) else {
                 continue;

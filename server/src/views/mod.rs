@@ -1,5 +1,5 @@
-//! What is shown, one file a feature: functions from the database to plain data. Positions are bytes of the file; no
-//! protocol types, no I/O.
+//! What is shown, one file a feature: functions from the database to plain data, which put what is derived into words.
+//! Positions are bytes of the file; no protocol types, no I/O.
 
 pub mod actions;
 pub mod assembly;
@@ -17,11 +17,11 @@ pub mod model;
 pub mod names;
 pub mod page;
 pub mod pressure;
+mod priced;
 mod ptx_versions;
 mod ranked;
 pub mod rename;
 pub mod report;
-pub mod rows;
 pub mod signature;
 pub mod symbols;
 pub mod text;
@@ -29,54 +29,3 @@ pub mod tokens;
 mod version_set;
 pub mod versions;
 pub mod zeros;
-
-use crate::db::{self, Db, File, Item, ItemPlace};
-use syntax::FileId;
-
-/// The items of the file itself, not of what it includes, by position.
-pub fn own_items<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
-    let mut own: Vec<_> = db::items(db, file)
-        .iter()
-        .map(|&item| (item.place(db), item))
-        .filter(|(place, _)| place.file == FileId::MAIN)
-        .collect();
-    own.sort_by_key(|(place, _)| (place.start, place.end));
-    own
-}
-
-/// The file's own items; of a file that has no code of its own, such as one that sets macros and includes a shader, those
-/// of what it includes.
-pub fn items_to_show<'db>(db: &'db dyn Db, file: File) -> Vec<(ItemPlace, Item<'db>)> {
-    let own = own_items(db, file);
-    if own.iter().any(|(_, item)| item.holds(db).code) {
-        return own;
-    }
-    let mut all: Vec<_> = db::items(db, file)
-        .iter()
-        .map(|&item| (item.place(db), item))
-        .filter(|(place, item)| place.file == FileId::MAIN || item.holds(db).kernels)
-        .collect();
-    all.sort_by_key(|(place, _)| (place.file, place.start, place.end));
-    all
-}
-
-/// The rows of an item's functions.
-pub fn rows_of<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [rows::Rows] {
-    match item.holds(db).code {
-        true => db::rows(db, item),
-        false => &[],
-    }
-}
-
-/// The innermost item around an offset.
-pub fn item_at<'db>(db: &'db dyn Db, file: File, offset: u32) -> Option<(ItemPlace, Item<'db>)> {
-    own_items(db, file)
-        .into_iter()
-        .filter(|(place, _)| place.start <= offset && offset <= place.end)
-        .min_by_key(|(place, _)| place.end - place.start)
-}
-
-/// Whether an item is meant by a name: its full one, or the last part of it.
-pub fn is_named(full: &str, name: &str) -> bool {
-    full == name || full.rsplit("::").next() == Some(name)
-}

@@ -1,9 +1,10 @@
 //! Where a name comes from and where it is used: local variables by their facts, functions, types, macros and includes
 //! by the translation unit.
 
-use super::item_at;
 use crate::db::{self, Db, File};
-use crate::program;
+use crate::derive::parts;
+use crate::derive::rows::at_offset;
+use crate::program::{self, item_at};
 use syntax::{FileId, Span};
 
 /// A place in a file.
@@ -123,8 +124,8 @@ pub(super) fn local(
     offset: u32,
 ) -> Option<(u32, Span, Vec<(Span, bool)>)> {
     let (place, item) = item_at(db, file, offset)?;
-    let rows = program::part_at(db, item, offset - place.start)?.rows;
-    let one = super::rows::at_offset(rows, offset - place.start)?;
+    let rows = parts::part_at(db, item, offset - place.start)?.rows;
+    let one = at_offset(rows, offset - place.start)?;
     if one.variable_kind == ir::VariableKind::Global || one.declared.is_empty() {
         return None;
     }

@@ -2,9 +2,12 @@
 //! the best of a whole function on its head; and taken back.
 
 use super::model::{Action, Doing};
-use super::versions::{self, APPLY, FAST, REMOVE, priced};
-use super::{ranked, version_set, zeros};
+use super::priced::{APPLY, FAST, REMOVE, priced};
+use super::{ranked, version_set};
 use crate::db::{self, Db, File, Item};
+use crate::derive::parts;
+use crate::derive::versions;
+use crate::derive::zeros;
 use crate::program;
 use codegen::specialize::Zeros;
 use codegen::specialize::frequency::frequency;
@@ -32,7 +35,7 @@ pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
             ..Action::rewrite(REMOVE, String::new())
         });
     }
-    let Some((place, item)) = super::item_at(db, file, offset) else {
+    let Some((place, item)) = program::item_at(db, file, offset) else {
         return found;
     };
     let PtxItemKind::Function(tree) = &db::ptx_tree(db, item).kind else {
@@ -123,7 +126,7 @@ impl Trying<'_> {
     }
 
     fn attempt(&self, candidate: &Candidate, settings: Settings) -> Result<Version, Refusal> {
-        let parts = program::parts(self.db, self.item);
+        let parts = parts::parts(self.db, self.item);
         let tested = parts
             .first()
             .and_then(|part| versions::facts_of(part, &candidate.members));
@@ -175,7 +178,7 @@ impl Trying<'_> {
         // Stable: without a profile in the order of the text.
         known.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut found: Vec<(f64, Action)> = Vec::new();
-        for (_, candidate) in known.into_iter().take(ranked::MOST_TRIED) {
+        for (_, candidate) in known.into_iter().take(versions::MOST_TRIED) {
             let mut id = APPLY;
             let mut tried = self.attempt(&candidate, allowed);
             if tried == Err(Refusal::Ieee) {
@@ -218,7 +221,7 @@ impl Trying<'_> {
         });
         let mut set = version_set::Set::default();
         let mut chosen: Vec<Version> = Vec::new();
-        for candidate in order.into_iter().take(ranked::MOST_TRIED) {
+        for candidate in order.into_iter().take(versions::MOST_TRIED) {
             if set.is_full() {
                 break;
             }

@@ -1,17 +1,16 @@
 //! The best versions on zero of a whole function or a selection, by what they are predicted to save.
 
 use super::model::{Action, Doing};
-use super::versions::{self, Offer};
-use super::zeros;
+use super::priced::{self, APPLY, FAST};
 use crate::db::{Db, Item};
+use crate::derive::versions::{self, MOST_TRIED, Offer};
+use crate::derive::zeros;
 use codegen::specialize::accept::Model;
 use codegen::specialize::source::{Candidate, Refusal, Settings, Source, candidates};
 use facts::cost::Machine;
 use syntax::Span;
 use syntax::c_family::ast::Function;
 
-/// Variables that are tried: each is written, judged and lowered.
-pub(super) const MOST_TRIED: usize = 24;
 /// Versions that are offered.
 const MOST_OFFERED: usize = 5;
 /// Refusals that are told where nothing is offered.
@@ -64,21 +63,15 @@ pub(super) fn actions(
             tried => tried,
         };
         let Ok(offer) = &tried else {
-            refused.push(versions::action(
-                versions::APPLY,
-                &candidate,
-                tried,
-                machine,
-                settings,
-            ));
+            refused.push(priced::action(APPLY, &candidate, tried, machine, settings));
             continue;
         };
         let Some(rank) = rank(offer) else { continue };
         let id = match settings.absorb == allowed.absorb {
-            true => versions::APPLY,
-            false => versions::FAST,
+            true => APPLY,
+            false => FAST,
         };
-        let action = versions::action(id, &candidate, tried, machine, settings);
+        let action = priced::action(id, &candidate, tried, machine, settings);
         match action.what {
             Doing::Edit(_) if !promises => {}
             Doing::Edit(_) => ranked.push((rank, action)),

@@ -5,9 +5,9 @@
 //! is left over, in a macro or in code that was not understood, makes the rename be refused.
 
 use super::names::local;
-use super::{item_at, rows_of};
 use crate::db::{self, Db, File};
-use crate::program::{self, Language};
+use crate::derive::rows::rows_of;
+use crate::program::{self, Language, item_at};
 use rustc_hash::FxHashSet;
 use syntax::Span;
 use thiserror::Error;

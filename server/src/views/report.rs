@@ -3,18 +3,21 @@
 
 mod costs;
 
+use crate::derive::costs::of_function;
+use crate::derive::parts;
 pub use costs::CostRows;
 
 use super::diagnostics::Diagnostic;
-use super::rows::{self, access_class_name, access_kind_name, class_name, kind_name};
-use super::{items_to_show, text};
+use super::text;
+use super::text::{access_class_name, access_kind_name, class_name, kind_name};
 use crate::config::{Level, method_name, scope_name};
 use crate::db::{self, Db, File};
-use crate::documents::{Encoding, place_at};
-use crate::program;
+use crate::derive::rows;
+use crate::documents::line_column;
+use crate::program::{self, items_to_show};
 use facts::Class;
 use serde::Serialize;
-use syntax::{FileId, LineIndex, Span};
+use syntax::{FileId, Span};
 
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct Report {
@@ -163,13 +166,13 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
         };
         let (source, lines) = (program::text(of.source(db)), db::line_index(db, of));
         let place = |offset: u32| line_column(source, lines, offset);
-        for program::Part {
+        for parts::Part {
             function,
             facts,
             rows,
             problems,
             ..
-        } in program::parts(db, item)
+        } in parts::parts(db, item)
         {
             let full = item.name(db).as_str();
             if only.is_some_and(|only| {
@@ -270,7 +273,7 @@ pub fn report(db: &dyn Db, file: File, only: Option<&str>) -> Report {
                         }
                     })
                     .collect(),
-                costs: super::costs::of_function(db, item, function)
+                costs: of_function(db, item, function)
                     .map(|found| costs::cost_rows(found, lines, at.start, &spot)),
                 accesses: accesses(db, file, item, at.file, rows),
             });
@@ -390,12 +393,6 @@ fn accesses(
     // The components of a vector or a matrix are read one by one at one place.
     rows.dedup();
     rows
-}
-
-/// From 1, columns in characters.
-pub fn line_column(source: &str, lines: &LineIndex, offset: u32) -> (u32, u32) {
-    let place = place_at(source, lines, offset, Encoding::Utf32);
-    (place.line + 1, place.column + 1)
 }
 
 fn item_problems(

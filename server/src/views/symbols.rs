@@ -1,9 +1,9 @@
 //! The outline: functions with their kind, other declarations by name.
 
-use super::own_items;
 use crate::db::{self, Db, File};
-use crate::program;
-use crate::views::rows::kind_name;
+use crate::derive::rows::rows_of;
+use crate::program::{self, own_items};
+use crate::views::text::kind_name;
 use syntax::c_family::ast::ItemKind;
 use syntax::{FileId, Span};
 
@@ -41,7 +41,7 @@ pub fn symbols(db: &dyn Db, file: File) -> Vec<Symbol> {
                 Span::at(place.start)
             }
         };
-        if let Some(head) = super::rows_of(db, item).first().and_then(|rows| rows.head) {
+        if let Some(head) = rows_of(db, item).first().and_then(|rows| rows.head) {
             symbols.push(Symbol {
                 name,
                 detail: kind_name(head.kind).to_owned(),

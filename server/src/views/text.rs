@@ -1,7 +1,7 @@
 //! Phrases for facts, the same words everywhere.
 
-use super::rows::{access_class_name, access_kind_name, class_name};
 use crate::config::scope_name;
+use crate::derive::accesses::{self, AccessRemark};
 use facts::{AccessClass, AccessFact, BranchFact, Class, LoopFact, Scope, words};
 use ir::{Language, Space};
 
@@ -87,44 +87,19 @@ pub fn access_short(access: &AccessFact) -> String {
     }
 }
 
-/// Sectors or banks are wasted.
-pub fn is_wasteful(access: &AccessFact) -> bool {
-    access.bank_ways.is_some_and(|ways| ways > 1)
-        || (matches!(access.class, AccessClass::Strided | AccessClass::Gather)
-            && matches!(access.space, Space::Global | Space::Generic)
-            // One more is what a shift by less than a sector costs.
-            && access.most_sectors > access.ideal_sectors + 1)
-}
-
-/// What is worth a word at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: nothing.
-/// In a kernel a pointer that is not known to lead elsewhere leads to global memory; what other functions are given may be
-/// the thread's own.
+/// The remark at the end of a line: `gather: ≤ 32 sectors`, `atomic: one address`. `None`: the access is worth none.
 pub fn access_remark(access: &AccessFact, kernel: bool) -> Option<String> {
-    let atomic = matches!(access.kind, facts::AccessKind::Atomic(_));
-    let gathers = access.class == AccessClass::Gather;
-    match access.space {
-        Space::Shared if gathers && atomic && access.lanes > 1 => Some(format!(
-            "atomic: up to {}-way conflict",
-            access.lanes.min(32)
-        )),
-        Space::Global | Space::Shared | Space::Generic
-            if access.class == AccessClass::Uniform && atomic && access.lanes > 1 =>
-        {
-            Some("atomic: one address for all lanes".to_owned())
+    Some(match accesses::access_remark(access, kernel)? {
+        AccessRemark::AtomicConflict => {
+            format!("atomic: up to {}-way conflict", access.lanes.min(32))
         }
-        Space::Generic if gathers && !kernel => None,
-        _ if !is_wasteful(access) => None,
-        _ if gathers => match access.sectors {
-            Some(sectors) if sectors <= access.ideal_sectors => None,
-            Some(sectors) => Some(format!("{}: {sectors} sectors", scattering(access))),
-            None => Some(format!(
-                "{}: ≤ {} sectors",
-                scattering(access),
-                access.most_sectors
-            )),
+        AccessRemark::AtomicAddress => "atomic: one address for all lanes".to_owned(),
+        AccessRemark::Gather => match access.sectors {
+            Some(sectors) => format!("{}: {sectors} sectors", scattering(access)),
+            None => format!("{}: ≤ {} sectors", scattering(access), access.most_sectors),
         },
-        _ => Some(access_short(access)),
-    }
+        AccessRemark::Waste => access_short(access),
+    })
 }
 
 /// The word for an access: lanes gather what they read and scatter what they write.
@@ -253,5 +228,52 @@ pub fn loop_long(one: &LoopFact) -> String {
         }
         (Class::Unknown, _) => "loop: **unknown trip count**".to_owned(),
         _ => "loop: **divergent trip count**, lanes that are done wait for the longest".to_owned(),
+    }
+}
+
+/// The word for a class.
+pub const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Uniform => "uniform",
+        Class::Affine => "affine",
+        Class::Divergent => "divergent",
+        Class::Unknown => "unknown",
+    }
+}
+
+pub const fn access_class_name(class: facts::AccessClass) -> &'static str {
+    match class {
+        facts::AccessClass::Uniform => "uniform",
+        facts::AccessClass::Coalesced => "coalesced",
+        facts::AccessClass::Strided => "strided",
+        facts::AccessClass::Gather => "gather",
+    }
+}
+
+pub const fn access_kind_name(kind: facts::AccessKind) -> &'static str {
+    match kind {
+        facts::AccessKind::Load => "load",
+        facts::AccessKind::Store => "store",
+        facts::AccessKind::Atomic(_) => "atomic",
+    }
+}
+
+pub const fn kind_name(kind: ir::FunctionKind) -> &'static str {
+    use ir::{FunctionKind, ShaderStage};
+    match kind {
+        FunctionKind::Kernel => "kernel",
+        FunctionKind::Device => "device",
+        FunctionKind::Host => "host",
+        FunctionKind::Stage(stage) => match stage {
+            ShaderStage::Vertex => "vertex",
+            ShaderStage::Pixel => "pixel",
+            ShaderStage::Geometry => "geometry",
+            ShaderStage::Hull => "hull",
+            ShaderStage::Domain => "domain",
+            ShaderStage::Amplification => "amplification",
+            ShaderStage::Mesh => "mesh",
+            ShaderStage::RayTracing => "ray-tracing",
+            ShaderStage::Library => "library",
+        },
     }
 }

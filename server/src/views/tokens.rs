@@ -1,7 +1,8 @@
 //! Semantic tokens: every occurrence of a variable with its class, uses of macros, and text that conditionals exclude.
 
-use super::own_items;
 use crate::db::{self, Db, File};
+use crate::derive::rows::rows_of;
+use crate::program::own_items;
 use facts::Class;
 use ir::VariableKind;
 use syntax::{FileId, Span};
@@ -33,10 +34,7 @@ pub fn tokens(db: &dyn Db, file: File, range: Option<Span>) -> Vec<Token> {
         if !touches(Span::new(place.start, place.end)) {
             continue;
         }
-        for occurrence in super::rows_of(db, item)
-            .iter()
-            .flat_map(|rows| &rows.occurrences)
-        {
+        for occurrence in rows_of(db, item).iter().flat_map(|rows| &rows.occurrences) {
             let span = occurrence.span.shifted(place.start);
             if touches(span) && super::hints::written(source, place.start, occurrence) {
                 tokens.push(Token {

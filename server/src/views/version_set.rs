@@ -7,9 +7,9 @@
 //! behind them.
 
 use super::model::{Action, Doing};
-use super::ranked::MOST_TRIED;
-use super::versions::{self, SET};
+use super::priced::SET;
 use crate::db::{Db, Item};
+use crate::derive::versions::{self, MOST_TRIED};
 use crate::program;
 use codegen::specialize::Zeros;
 use codegen::specialize::accept::{Model, Rule};

@@ -1,8 +1,8 @@
 //! Inlay hints of assembly: what a block takes, and the groups that wait.
 
-use super::{place, processor};
 use crate::config::CostHints;
 use crate::db::{self, Db, File};
+use crate::derive::bundles::processor;
 use crate::program::Language;
 use crate::views::model::{Category, Hint};
 use syntax::Span;
@@ -30,7 +30,7 @@ pub fn hints(
     let assembly = db::assembly(db, file);
     let lines = db::line_index(db, file);
     let line_of = |item: u32| {
-        let span = place(assembly, &assembly.listing.items[item as usize]);
+        let span = assembly.place(&assembly.listing.items[item as usize]);
         (lines.line_column(span.start).0, span.start)
     };
     for groups in assembly.listing.timing(epic) {

@@ -1,10 +1,10 @@
 //! What is said of assembly without being asked: dependences that a group must not hold, registers that no frame holds,
 //! stops that cost a cycle, blocks that have more nops or cycles than they need.
 
-use super::{Assembly, place, processor};
 use crate::config::Level;
 use crate::db::{self, Db, File};
-use crate::program::Language;
+use crate::derive::bundles::processor;
+use crate::program::{Assembly, Language};
 use crate::views::model::Note;
 use codegen::target::ia64::groups::Hazard;
 use codegen::target::ia64::rebundle::Outcome;
@@ -30,7 +30,7 @@ pub fn notes(db: &dyn Db, file: File) -> Vec<Note> {
 }
 
 fn of_item(assembly: &Assembly, item: u32) -> Span {
-    place(assembly, &assembly.listing.items[item as usize])
+    assembly.place(&assembly.listing.items[item as usize])
 }
 
 /// Two instructions of a group of which one must wait for the next.
@@ -169,13 +169,4 @@ fn waste(db: &dyn Db, file: File, assembly: &Assembly) -> Vec<Note> {
         })
     });
     blocks.collect()
-}
-
-/// Instructions of which nothing is known, and why.
-pub fn opaque(db: &dyn Db, file: File) -> Vec<(Span, String)> {
-    let assembly = db::assembly(db, file);
-    let items = assembly.listing.items.iter();
-    items
-        .filter_map(|item| Some((place(assembly, item), item.opaque.clone()?)))
-        .collect()
 }

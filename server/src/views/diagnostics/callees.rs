@@ -3,8 +3,8 @@
 
 use super::Diagnostic;
 use crate::db::{self, Db, File};
-use crate::views::own_items;
-use crate::views::rows::Rows;
+use crate::derive::rows::Rows;
+use crate::program::own_items;
 use facts::Code;
 use ir::Loc;
 use smol_str::SmolStr;

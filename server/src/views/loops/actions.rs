@@ -8,8 +8,10 @@
 //!
 //! What is offered has been written, read again, lowered and emitted; the numbers are of that.
 
-use super::{Row, loops_of, rows_of_item};
+use super::{Row, rows_of_item};
 use crate::db::{self, Db, File, Item};
+use crate::derive::loops::{are_shown, loops_of};
+use crate::derive::versions::with_source;
 use crate::program::{self, Language};
 use crate::views::model::{Action, Doing, edited};
 use codegen::loops::{
@@ -35,17 +37,17 @@ const UNROLL: &str = "unroll";
 /// What there is to do about the loop, or the `if`, at a place.
 pub fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut out = Vec::new();
-    if file.language(db) != Language::C || !super::are_shown(db, file) {
+    if file.language(db) != Language::C || !are_shown(db, file) {
         return out;
     }
-    let Some((place, item)) = crate::views::item_at(db, file, range.start) else {
+    let Some((place, item)) = program::item_at(db, file, range.start) else {
         return out;
     };
     if !item.holds(db).code {
         return out;
     }
     let parsed = db::parsed(db, item);
-    crate::views::versions::with_source(db, file, item, place, parsed, |source| {
+    with_source(db, file, item, place, parsed, |source| {
         let inside = range.start.saturating_sub(place.start);
         let Some(function) = function_at(parsed, inside) else {
             return;

@@ -5,8 +5,10 @@ use super::model::{CostsRow, Figure, FunctionPage, LoopCostRow, RunRow, Worth};
 use super::source::{Places, name_of};
 use super::{activity, pictures, run, schedule, values};
 use crate::db::{self, Db, File, Item, ItemPlace};
-use crate::program::{self, Language, Part};
-use crate::views::costs::{self, Costs, Fit, Threads, number};
+use crate::derive::costs::{Costs, Fit, Threads, costs as costs_of};
+use crate::derive::parts::Part;
+use crate::program::{self, Language};
+use crate::views::costs::{self, number};
 use crate::views::lens::Lens;
 use crate::views::report::{CostRows, ItemRow};
 use codegen::machine::weights::Origin;
@@ -78,7 +80,7 @@ impl Context<'_> {
             }
             false => (0, 0),
         };
-        let found = costs::costs(db, item).get(number).and_then(Option::as_ref);
+        let found = costs_of(db, item).get(number).and_then(Option::as_ref);
         let lens = self
             .lenses
             .iter()

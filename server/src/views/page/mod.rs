@@ -15,9 +15,12 @@ mod values;
 mod watch;
 
 use super::report::{self, level_name};
-use super::{diagnostics, lens, rows_of};
+use super::{diagnostics, lens};
 use crate::config::{method_name, scope_name};
 use crate::db::{self, Db, File};
+use crate::derive::parts;
+use crate::derive::rows::rows_of;
+use crate::documents::line_column;
 use crate::profile::inputs::Description;
 use crate::program::{self, Language};
 use functions::{Context, Told};
@@ -211,12 +214,12 @@ fn functions(context: &Context<'_>, only: Option<&str>) -> (Vec<FunctionPage>, V
     let mut rows = report::report(db, file, only).items.into_iter();
     let mut told = Told::default();
     let mut out = Vec::new();
-    for (place, item) in super::items_to_show(db, file) {
+    for (place, item) in program::items_to_show(db, file) {
         if program::unit_file(db, file, place.file).is_none() {
             continue;
         }
         let numbered = numbers(db, item);
-        for (number, part) in numbered.into_iter().zip(program::parts(db, item)) {
+        for (number, part) in numbered.into_iter().zip(parts::parts(db, item)) {
             let (full, name) = (item.name(db).as_str(), &part.function.name);
             let meant = |only: &str| {
                 only == full || full.rsplit("::").next() == Some(only) || only == name.as_str()
@@ -233,7 +236,7 @@ fn functions(context: &Context<'_>, only: Option<&str>) -> (Vec<FunctionPage>, V
     (out, told.notes)
 }
 
-/// Which of an item's functions `program::parts` gives.
+/// Which of an item's functions `parts::parts` gives.
 fn numbers(db: &dyn Db, item: db::Item<'_>) -> Vec<usize> {
     if !item.holds(db).code {
         return Vec::new();
@@ -265,7 +268,7 @@ fn findings(
     let mut out: Vec<FindingRow> = Vec::new();
     for one in diagnostics::diagnostics(db, file) {
         let row = report::diagnostic_row(db, file, &one);
-        let (end_line, end_column) = report::line_column(source, index, one.span.end);
+        let (end_line, end_column) = line_column(source, index, one.span.end);
         let related = row.related.into_iter().map(|mut related| {
             let short = |path: String| path.rsplit(['/', '\\']).next().unwrap_or(&path).to_owned();
             related.file = related.file.map(short);
@@ -303,7 +306,7 @@ fn nothing(db: &dyn Db, file: File, functions: &[FunctionPage]) -> Option<String
         return Some("Assembly has no functions to analyse: the source shows what its blocks take and which groups wait.".to_owned());
     }
     if functions.is_empty() {
-        let any = super::own_items(db, file)
+        let any = program::own_items(db, file)
             .iter()
             .any(|(_, item)| !rows_of(db, *item).is_empty());
         return Some(match any {

@@ -5,8 +5,9 @@ use super::activity;
 use super::model::{AccessRow, EvenLanes, LanePicture};
 use super::source::Places;
 use super::watch::{AccessRun, Watch, count, ideal, relative};
-use crate::views::rows::{access_class_name, access_kind_name};
+use crate::derive::accesses::is_wasteful;
 use crate::views::text;
+use crate::views::text::{access_class_name, access_kind_name};
 use facts::{AccessFact, FunctionFacts};
 use ir::{Function, Inst, Space};
 use rustc_hash::FxHashMap;
@@ -111,7 +112,7 @@ fn access_row(access: &AccessFact, run: Option<&AccessRun>, warp_size: u32) -> A
         space: text::space_name(space),
         class: access_class_name(access.class),
         text: text::access_remark(access, true).unwrap_or_else(|| text::access_short(access)),
-        wasteful: text::is_wasteful(access) || measured,
+        wasteful: is_wasteful(access) || measured,
         bound,
         ideal: match space {
             Space::Shared => 1,

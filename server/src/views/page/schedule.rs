@@ -6,8 +6,9 @@
 use super::model::{CodeRow, LoopRow, OperationRow, ScheduleRow};
 use super::source::Places;
 use crate::db::{self, Db, File, Item};
-use crate::views::code;
-use crate::views::loops::{self, MachineCode, Row};
+use crate::derive::code;
+use crate::derive::loops::MachineCode;
+use crate::views::loops::{self, Row};
 use codegen::isa::Branch;
 use codegen::target::ia64::emit::{Emitted, Line};
 use codegen::target::ia64::listing::{Item as Instruction, listing};

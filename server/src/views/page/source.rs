@@ -3,12 +3,17 @@
 
 use super::model::{FactRow, LineRow};
 use crate::db::{self, Db, File, Item};
+use crate::derive::accesses::is_wasteful;
+use crate::derive::costs::{Costs, by_line, costs as costs_of};
+use crate::derive::parts::{self, Part};
+use crate::derive::zeros::rows as rows_of_zeros;
+use crate::documents::line_column;
 use crate::documents::{Encoding, line_text, place_at};
-use crate::program::{self, Language, Part};
-use crate::views::report::{CauseRow, line_column};
-use crate::views::rows::class_name;
+use crate::program::{self, Language, own_items};
+use crate::views::report::CauseRow;
+use crate::views::text::class_name;
 use crate::views::tokens::{TokenType, tokens};
-use crate::views::{costs, hints, own_items, text, zeros};
+use crate::views::{costs, hints, text, zeros};
 use facts::{Class, words};
 use ir::{BindingKind, BranchKind, Function, Loc, Space};
 use syntax::{FileId, LineIndex, Span};
@@ -110,15 +115,11 @@ pub(super) fn lines(db: &dyn Db, file: File) -> (Vec<LineRow>, Vec<String>) {
         chains: 0,
     };
     for (place, item) in own_items(db, file) {
-        for (number, part) in program::parts(db, item)
-            .iter()
-            .enumerate()
-            .filter(|_| lanes)
-        {
+        for (number, part) in parts::parts(db, item).iter().enumerate().filter(|_| lanes) {
             teller.values(item, place.start, part);
             teller.branches(place.start, part);
             teller.accesses(place.start, part);
-            let found = costs::costs(db, item).get(number).and_then(Option::as_ref);
+            let found = costs_of(db, item).get(number).and_then(Option::as_ref);
             if let Some(found) = found {
                 teller.costs(place.start, found);
             }
@@ -296,7 +297,7 @@ impl Teller<'_> {
     fn accesses(&mut self, start: u32, part: &Part<'_>) {
         let accesses = part.rows.accesses.iter();
         for access in accesses.filter(|one| one.space != Space::Local) {
-            let kind = match text::is_wasteful(access) {
+            let kind = match is_wasteful(access) {
                 true => "wasteful",
                 false => "access",
             };
@@ -305,10 +306,10 @@ impl Teller<'_> {
         }
     }
 
-    fn costs(&mut self, start: u32, found: &costs::Costs) {
+    fn costs(&mut self, start: u32, found: &Costs) {
         let cost = &found.cost;
         let all = cost.total.cycles.max(1.0);
-        for (line, one) in costs::by_line(cost, self.index, start) {
+        for (line, one) in by_line(cost, self.index, start) {
             let share = 100.0 * one.total.cycles / all;
             let offset = self.index.line_start(line);
             if let Some(row) = self.rows.get_mut(line as usize)
@@ -327,7 +328,7 @@ impl Teller<'_> {
 
     fn zeros(&mut self) {
         let language = zeros::language(self.db, self.file);
-        let (warp, rows) = (words::warp(language), zeros::rows(self.db, self.file));
+        let (warp, rows) = (words::warp(language), rows_of_zeros(self.db, self.file));
         for row in rows.iter().filter(|row| row.zeros > 0) {
             let share = zeros::percent(row.share());
             let text = format!(

@@ -2,7 +2,7 @@
 
 use super::model::{ValueRow, ValuesRow};
 use crate::db::{self, Db, File, Item};
-use crate::views::zeros::{self, FileProfile};
+use crate::derive::zeros::{self, FileProfile};
 use facts::values::stored::{StoredItem, StoredValue};
 use ir::Type;
 use oracle::interp::simple::show;

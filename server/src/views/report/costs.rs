@@ -1,6 +1,6 @@
 //! Costs as rows of the JSON.
 
-use crate::views::costs::{Costs, Threads, by_line};
+use crate::derive::costs::{Costs, Threads, by_line};
 use codegen::machine::estimate::Cost;
 use codegen::machine::occupancy::Change;
 use codegen::machine::weights::Origin;

@@ -1,11 +1,14 @@
-//! Facts as rows that the other views show: one for each place where a variable is written or read, each branch, loop
+//! Facts as rows that views show: one for each place where a variable is written or read, each branch, loop
 //! and access. Positions are item-relative and only places in the item's own text are kept, so that rows survive every
 //! edit outside the item.
 
-use super::text;
+use super::accesses::access_remark;
+use crate::db::{self, Db, Item};
+use crate::program::Analysed;
 use facts::{
     AccessFact, BarrierFact, BranchFact, Class, Expected, Finding, FunctionFacts, LoopFact, Scope,
 };
+use ir::lower::c_family::Lowered;
 use ir::{Binding, BindingKind, Block, Function, FunctionKind, Site, Value, VariableKind};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -116,6 +119,25 @@ pub struct Component {
     pub name: SmolStr,
     pub class: Class,
     pub form: SmolStr,
+}
+
+/// Rows of the functions of an item, by their order in `lowered`.
+pub fn of_item(lowered: &[Lowered], analysed: &[Analysed]) -> Vec<Rows> {
+    let rows = lowered.iter().zip(analysed).map(|(lowered, analysed)| {
+        match (lowered.module.functions.first(), analysed.functions.first()) {
+            (Some(function), Some(facts)) => rows(function, facts, &analysed.findings),
+            _ => Rows::default(),
+        }
+    });
+    rows.collect()
+}
+
+/// The rows of an item's functions.
+pub fn rows_of<'db>(db: &'db dyn Db, item: Item<'db>) -> &'db [Rows] {
+    match item.holds(db).code {
+        true => db::rows(db, item),
+        false => &[],
+    }
 }
 
 /// Rows of a function.
@@ -273,7 +295,7 @@ fn through_calls(
         let item = item.and_then(|data| data.item.clone());
         let expected = expected.accesses.binary_search(&access.inst).is_ok();
         if !expected
-            && text::access_remark(access, is_entry(function)).is_some()
+            && access_remark(access, is_entry(function)).is_some()
             && let (Some(item), Some(call)) = (item, outermost(access.loc.site))
         {
             found.push((call, item, access.clone()));
@@ -451,51 +473,4 @@ fn listed(occurrences: &mut [Occurrence], values: &[Vec<Value>], executed: &[usi
     }
     listed.sort_unstable();
     listed
-}
-
-/// The word for a class.
-pub const fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Uniform => "uniform",
-        Class::Affine => "affine",
-        Class::Divergent => "divergent",
-        Class::Unknown => "unknown",
-    }
-}
-
-pub const fn access_class_name(class: facts::AccessClass) -> &'static str {
-    match class {
-        facts::AccessClass::Uniform => "uniform",
-        facts::AccessClass::Coalesced => "coalesced",
-        facts::AccessClass::Strided => "strided",
-        facts::AccessClass::Gather => "gather",
-    }
-}
-
-pub const fn access_kind_name(kind: facts::AccessKind) -> &'static str {
-    match kind {
-        facts::AccessKind::Load => "load",
-        facts::AccessKind::Store => "store",
-        facts::AccessKind::Atomic(_) => "atomic",
-    }
-}
-
-pub const fn kind_name(kind: ir::FunctionKind) -> &'static str {
-    use ir::{FunctionKind, ShaderStage};
-    match kind {
-        FunctionKind::Kernel => "kernel",
-        FunctionKind::Device => "device",
-        FunctionKind::Host => "host",
-        FunctionKind::Stage(stage) => match stage {
-            ShaderStage::Vertex => "vertex",
-            ShaderStage::Pixel => "pixel",
-            ShaderStage::Geometry => "geometry",
-            ShaderStage::Hull => "hull",
-            ShaderStage::Domain => "domain",
-            ShaderStage::Amplification => "amplification",
-            ShaderStage::Mesh => "mesh",
-            ShaderStage::RayTracing => "ray-tracing",
-            ShaderStage::Library => "library",
-        },
-    }
 }

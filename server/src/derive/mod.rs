@@ -1,0 +1,14 @@
+//! Derived data: what is computed of facts for several views, as plain data. Queries call it; views put it into words.
+
+pub mod accesses;
+pub mod bundles;
+pub mod code;
+pub mod costs;
+pub mod hot;
+pub mod loops;
+pub mod parts;
+pub mod pressure;
+pub mod rows;
+pub mod silences;
+pub mod versions;
+pub mod zeros;

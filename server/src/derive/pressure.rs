@@ -1,0 +1,210 @@
+//! What fills the registers of a kernel where most is live, and how to be without it.
+//!
+//! Nothing is computed unless it is asked for: `lockstep registers`, a hover at the peak.
+
+use super::costs;
+use super::parts::{Part, parts};
+use crate::db::{self, Db, File, Item};
+use crate::program::{self, is_named, items_to_show};
+use facts::Class;
+use facts::pressure::{LiveVariable, Pressure, Remedy, variables};
+use ir::{Function, FunctionKind, Loc, Site};
+use smol_str::SmolStr;
+use std::collections::BTreeMap;
+use syntax::{FileId, LineIndex, Span};
+
+/// A longer expression is named by its line alone.
+const LONGEST: usize = 40;
+
+/// The pressure of one function on the registers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    pub name: SmolStr,
+    pub kind: FunctionKind,
+    /// The function's name in the file.
+    pub head: Span,
+    /// Registers of a thread; an estimate.
+    pub registers: u32,
+    /// Of these, live at the peak; a bound from below in the order of the source.
+    pub live: u32,
+    /// Of these, uniform over the warp: a processor may keep them in registers of their own.
+    pub uniform: u32,
+    /// The line of the peak, from 1, where it is in the file.
+    pub line: Option<u32>,
+    pub place: Option<Span>,
+    pub fit: Option<costs::Fit>,
+    pub variables: Vec<Entry>,
+    /// By line, from 1: registers that are live on it, at most.
+    pub lines: BTreeMap<u32, u32>,
+}
+
+/// A variable that is live at the peak.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// Of a temporary, the expression.
+    pub name: String,
+    pub registers: u32,
+    pub class: Class,
+    /// Lines of the file, from 1; `None` outside of it.
+    pub defined: Option<u32>,
+    pub last_read: Option<u32>,
+    /// Nothing behind the peak reads it before the next iteration of a loop.
+    pub next_iteration: bool,
+    pub reads: u32,
+    pub reads_in_loops: u32,
+    pub remedy: Remedy,
+}
+
+/// The pressure of a file's kernels and stages, or of the function of a name.
+pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Row> {
+    let mut out = Vec::new();
+    for (place, item) in items_to_show(db, file) {
+        if place.file != FileId::MAIN || !item.holds(db).code {
+            continue;
+        }
+        for part in parts(db, item) {
+            let function = part.function;
+            let entry = matches!(function.kind, FunctionKind::Kernel | FunctionKind::Stage(_));
+            let wanted = name.map_or(entry, |name| is_named(&function.name, name));
+            if wanted && let Some(row) = row(db, file, item, &part) {
+                out.push(row);
+            }
+        }
+    }
+    out
+}
+
+fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> {
+    let function = part.function;
+    let costs = costs::of_function(db, item, function)?;
+    let registers = costs.registers?;
+    let pressure = costs.pressure.as_ref()?;
+    let here = Places {
+        db,
+        file,
+        item,
+        function,
+        lines: db::line_index(db, file),
+        text: program::text(file.source(db)),
+    };
+    let start = item.place(db).start;
+    let head = part.rows.head.map_or(function.span, |head| head.name_span);
+    let mut lines: BTreeMap<u32, u32> = BTreeMap::new();
+    for &(loc, live) in &pressure.places {
+        if let Some(line) = here.outer(loc).map(|span| here.line(span)) {
+            let known = lines.entry(line).or_default();
+            *known = (*known).max(live);
+        }
+    }
+    let place = here.outer(pressure.loc);
+    let variables = here.entries(part, pressure);
+    let uniform = variables.iter().filter(|one| one.class == Class::Uniform);
+    Some(Row {
+        name: function.name.clone(),
+        kind: function.kind,
+        head: head.shifted(start),
+        registers,
+        live: pressure.registers,
+        line: place.map(|span| here.line(span)),
+        place,
+        fit: costs.fit.clone(),
+        uniform: uniform.map(|one| one.registers).sum(),
+        variables,
+        lines,
+    })
+}
+
+/// Places of a function in its file.
+struct Places<'a> {
+    db: &'a dyn Db,
+    file: File,
+    item: Item<'a>,
+    function: &'a Function,
+    lines: &'a LineIndex,
+    text: &'a str,
+}
+
+impl Places<'_> {
+    fn line(&self, span: Span) -> u32 {
+        self.lines.line_column(span.start).0 + 1
+    }
+    /// A place in the function's own text: of an inlined function, that of the call.
+    fn outer(&self, mut loc: Loc) -> Option<Span> {
+        while loc.site != Site(0) {
+            loc = self.function.sites.get(loc.site)?.call;
+        }
+        self.own(loc)
+    }
+    /// A place in the file.
+    fn own(&self, loc: Loc) -> Option<Span> {
+        let (id, span) = program::absolute(self.db, self.file, self.item, self.function, loc)?;
+        (id == FileId::MAIN).then_some(span)
+    }
+    fn entries(&self, part: &Part<'_>, pressure: &Pressure) -> Vec<Entry> {
+        let found = variables(self.function, part.facts, pressure).unwrap_or_default();
+        let peak = self.outer(pressure.loc).map(|span| self.line(span));
+        found.iter().map(|one| self.entry(one, peak)).collect()
+    }
+    fn entry(&self, one: &LiveVariable, peak: Option<u32>) -> Entry {
+        let defined = self.own(one.defined);
+        let reads = one.reads.iter().filter_map(|&loc| self.outer(loc));
+        let last_read = reads.max_by_key(|span| span.start);
+        let line = |span: Option<Span>| span.map(|span| self.line(span));
+        let name = match one.variable {
+            Some(variable) => self.function.variables[variable].name.to_string(),
+            None => self.expression(defined.or_else(|| self.outer(one.defined))),
+        };
+        Entry {
+            name,
+            registers: one.registers,
+            class: one.class,
+            defined: line(defined.or_else(|| self.outer(one.defined))),
+            last_read: line(last_read),
+            next_iteration: line(last_read) < peak,
+            reads: one.reads.len() as u32,
+            reads_in_loops: one.reads_in_loops,
+            remedy: one.remedy,
+        }
+    }
+    /// The expression that a temporary stands for.
+    fn expression(&self, span: Option<Span>) -> String {
+        let written = span.and_then(|span| {
+            let text = self.text.get(span.start as usize..span.end as usize)?;
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            (!text.is_empty() && text.len() <= LONGEST).then_some(text)
+        });
+        match (written, span) {
+            (Some(text), _) if text.chars().any(char::is_alphanumeric) => text,
+            (Some(operator), _) => format!("a result of `{operator}`"),
+            (None, Some(span)) => format!("an expression of line {}", self.line(span)),
+            (None, None) => "a temporary".to_owned(),
+        }
+    }
+}
+
+/// The variables that are cheapest to be without, in this order, until what is live at the peak fits so many registers.
+/// `None`: not even all of them are enough.
+pub fn cheapest(row: &Row, budget: u32) -> Option<Vec<&Entry>> {
+    let mut over = row.registers.saturating_sub(budget);
+    let mut all: Vec<&Entry> = row
+        .variables
+        .iter()
+        .filter(|one| one.remedy != Remedy::Needed)
+        .collect();
+    all.sort_by_key(|one| {
+        (
+            one.remedy,
+            one.reads_in_loops.div_ceil(one.registers.max(1)),
+            one.reads.div_ceil(one.registers.max(1)),
+        )
+    });
+    let mut out = Vec::new();
+    for one in all {
+        if over == 0 {
+            break;
+        }
+        over = over.saturating_sub(one.registers);
+        out.push(one);
+    }
+    (over == 0).then_some(out)
+}

@@ -1,0 +1,386 @@
+//! Versions on zero that are tried: written, judged by the checker, read again, lowered and estimated. What the facts and the
+//! profile of the file say of the values that they test.
+
+use super::parts::Part;
+use super::zeros;
+use crate::db::{self, Db, File, Item, ItemPlace};
+use crate::program::{self, Body, Language};
+use codegen::machine::weights::weights;
+use codegen::specialize::accept::Model;
+use codegen::specialize::source::estimate::{estimate, parts};
+use codegen::specialize::source::executions::Profiled;
+use codegen::specialize::source::{
+    Candidate, Refusal, Settings, Source, Version, candidates, check, functions_of, harmless,
+    version,
+};
+use facts::Scope;
+use facts::values::stored::StoredProfile;
+use facts::zeros::{Never, Probabilities, never_zero};
+use ir::cfg::ControlFlow;
+use ir::loops::LoopForest;
+use ir::lower::c_family::Lowered;
+use ir::{BindingKind, Block, EntityVec, Function, FunctionKind, Loc, Type, Value};
+use std::sync::Arc;
+use syntax::Span;
+use syntax::c_family::ast::ParsedItem;
+
+/// Variables of a function that are tried: each is written, judged and lowered.
+pub const MOST_TRIED: usize = 24;
+
+/// A version that passed, and its estimate.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    pub version: Version,
+    /// Share of warps with a zero, of the file's profile.
+    pub probability: Option<f64>,
+    /// `None`: the function is no code that could be lowered on its own, such as a template.
+    pub model: Option<Model>,
+}
+
+/// A variable that could be tested, with what comes of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tried {
+    pub name: String,
+    /// Absolute: where the variable's name stands.
+    pub place: Span,
+    pub result: Result<Offer, Refusal>,
+}
+
+/// Every variable of a file's own functions, tried.
+pub fn survey(db: &dyn Db, file: File, absorb: bool) -> Vec<Tried> {
+    let mut found = Vec::new();
+    if file.language(db).c_dialect().is_none() || file.language(db) == Language::C {
+        return found;
+    }
+    for (place, item) in program::own_items(db, file) {
+        if !item.holds(db).code {
+            continue;
+        }
+        let parsed = db::parsed(db, item).clone();
+        with_source(db, file, item, place, &parsed, |source| {
+            let mut allowed = settings(db, file, item);
+            allowed.absorb |= absorb;
+            for function in functions_of(&parsed) {
+                for candidate in candidates(source, function) {
+                    let result = attempt(db, item, source, function, &candidate, allowed);
+                    found.push(Tried {
+                        name: candidate.name.to_string(),
+                        place: candidate.place.shifted(place.start),
+                        result,
+                    });
+                }
+            }
+        });
+    }
+    found
+}
+
+/// Calls `then` with an item as versions are written in it.
+pub fn with_source(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    place: ItemPlace,
+    parsed: &ParsedItem,
+    then: impl FnOnce(&Source<'_>),
+) {
+    let Body::Tokens { tokens, .. } = item.body(db) else {
+        return;
+    };
+    let language = match file.language(db) {
+        Language::Hlsl => ir::Language::Hlsl,
+        Language::C => ir::Language::C,
+        _ => ir::Language::Cuda,
+    };
+    let bodies = program::bodies(db, file);
+    then(&Source::new(
+        parsed,
+        tokens,
+        program::text(file.source(db)),
+        place.start,
+        db::environment(db, file),
+        &bodies,
+        language,
+    ));
+}
+
+/// What the configuration and the facts permit.
+pub fn settings(db: &dyn Db, file: File, item: Item<'_>) -> Settings {
+    let configured = program::settings(db, file).analysis(db).fast_math;
+    let hlsl = file.language(db) == Language::Hlsl;
+    Settings {
+        absorb: configured.unwrap_or(hlsl),
+        whole_warps: !hlsl && whole_warps(db, item),
+        // Of each value by itself.
+        uniform: false,
+    }
+}
+
+/// All lanes of every warp run every statement together: whole warps, and no branch that differs within one.
+pub fn whole_warps(db: &dyn Db, item: Item<'_>) -> bool {
+    let parts = super::parts::parts(db, item);
+    !parts.is_empty()
+        && parts.iter().all(|part| {
+            let function = part.function;
+            let declared = function.launch.block;
+            let sizes: Option<Vec<u32>> = (0..3)
+                .map(|axis| declared[axis].or(part.facts.options.block[axis]))
+                .collect();
+            let whole = sizes.is_some_and(|sizes| {
+                sizes.iter().map(|&n| u64::from(n)).product::<u64>() % 32 == 0
+            });
+            let together = |at: Option<Scope>| at.is_some_and(|scope| scope >= Scope::Subgroup);
+            function.kind == FunctionKind::Kernel
+                && part.facts.options.warp_size == 32
+                && whole
+                && function.unknowns.is_empty()
+                && part.facts.branches.iter().all(|b| together(b.uniform_at))
+                && part.facts.loops.iter().all(|l| together(l.uniform_at))
+        })
+}
+
+/// Writes, judges and estimates.
+pub fn attempt(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    function: &syntax::c_family::ast::Function,
+    candidate: &Candidate,
+    settings: Settings,
+) -> Result<Offer, Refusal> {
+    let tested = tested(db, item, candidate);
+    if let Some(why) = tested.as_ref().and_then(|tested| tested.never) {
+        let name = candidate.name.clone();
+        return Err(Refusal::NeverZero { name, why });
+    }
+    let settings = Settings {
+        uniform: tested.is_some_and(|tested| tested.uniform),
+        ..settings
+    };
+    let version = version(source, function, candidate, settings)?;
+    let (span, new) = &version.edit;
+    let refuse = |why: String| Refusal::Check(why);
+    let mut after = source.text.to_owned();
+    if span.end as usize > after.len() {
+        return Err(refuse("the edit is out of range".into()));
+    }
+    after.replace_range(span.start as usize..span.end as usize, new);
+    check::check(source.text, &after, (*span, new.len()), &|name| {
+        harmless(source, name)
+    })
+    .map_err(|violation| refuse(violation.to_string()))?;
+    let rewritten = program::rewritten(db, item, &after)
+        .ok_or_else(|| refuse("the function is not found in it".into()))?;
+    understood(db, item, source, &rewritten).map_err(refuse)?;
+    let machine = &**db::charges(db, program::settings(db, item.main(db)));
+    let at = span.start.saturating_sub(rewritten.start);
+    let operand = candidate.is_operand().then_some(candidate.name.as_str());
+    let places = parts(new, &version.test, operand, at);
+    let holds = |lowered: &&Function| {
+        places.is_some_and(|places| {
+            lowered.span.start <= places.check.start && places.check.end <= lowered.span.end
+        })
+    };
+    let model = rewritten
+        .lowered
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(holds)
+        .zip(places)
+        .map(|(lowered, places)| {
+            let before = function_around(db, item, candidate.place);
+            let known = before.and_then(|one| Some((one, executions(db, item, one)?)));
+            let profiled = known.as_ref().and_then(|(before, executions)| {
+                Some(Profiled {
+                    function: before,
+                    executions,
+                    old: source.text.get(span.start as usize..span.end as usize)?,
+                    new,
+                    start: at,
+                })
+            });
+            estimate(lowered, places, machine, profiled)
+        });
+    Ok(Offer {
+        version,
+        probability: probability(db, item, candidate),
+        model,
+    })
+}
+
+/// A rewritten item has no problems that it did not have; otherwise the first.
+pub fn understood(
+    db: &dyn Db,
+    item: Item<'_>,
+    source: &Source<'_>,
+    rewritten: &program::Rewritten,
+) -> Result<(), String> {
+    let problems = |lowered: &[Lowered]| lowered.iter().map(|l| l.problems.len()).sum::<usize>();
+    // A construct that is not understood stands twice where it stood once.
+    let before = problems(db::lowered(db, item)) * 2 + source.item.problems.len() * 2;
+    let now = problems(&rewritten.lowered) + rewritten.parsed.problems.len();
+    if now <= before {
+        return Ok(());
+    }
+    let lowered = rewritten.lowered.iter();
+    let mut all = rewritten
+        .parsed
+        .problems
+        .iter()
+        .chain(lowered.flat_map(|lowered| lowered.problems.iter()));
+    Err(all
+        .next()
+        .map(|one| one.message.clone())
+        .unwrap_or_default())
+}
+
+/// What the facts say of a value where it would be tested.
+#[derive(Clone, Copy, Debug)]
+pub struct Tested {
+    /// All lanes of a warp hold the same.
+    pub uniform: bool,
+    pub never: Option<Never>,
+}
+
+/// `None`: the value is not known, or another one arrives at the check.
+fn tested(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<Tested> {
+    let part =
+        super::parts::part_at(db, item, candidate.place.start).filter(|_| candidate.direct)?;
+    let values = values_of(part.function, candidate)?;
+    facts_of(&part, &values)
+}
+
+/// Of values that are tested together.
+pub fn facts_of(part: &Part<'_>, values: &[Value]) -> Option<Tested> {
+    let homes = part.function.definition_blocks();
+    let last = values.last()?;
+    let home = homes[*last].unwrap_or(part.function.entry());
+    let same = |&value: &Value| {
+        let fact = part.facts.at(value, homes[value].unwrap_or(home));
+        !fact.assumed && fact.uniform_at.is_some_and(|at| at >= Scope::Subgroup)
+    };
+    Some(Tested {
+        uniform: values.iter().all(same),
+        never: never_zero(part.function, part.facts, values, home),
+    })
+}
+
+/// The values of what a candidate names or is, where it is set or computed.
+pub fn values_of(function: &Function, candidate: &Candidate) -> Option<Vec<Value>> {
+    let here = Loc::here(candidate.place);
+    if !candidate.is_operand() {
+        let set = function.bindings.iter().find(|binding| {
+            binding.loc == here
+                && binding.part.is_empty()
+                && !binding.values.is_empty()
+                && binding.kind != BindingKind::Read
+        })?;
+        return Some(set.values.to_vec());
+    }
+    let mut found: Option<Vec<Value>> = None;
+    for &block in &function.layout {
+        for &inst in &function.blocks[block].insts {
+            let data = &function.insts[inst];
+            let plain = |&value: &Value| {
+                !matches!(
+                    function.ty(value),
+                    Type::Ptr(_) | Type::Handle | Type::Opaque
+                )
+            };
+            if data.loc == here && !data.results.is_empty() && data.results.iter().all(plain) {
+                found = Some(data.results.to_vec());
+            }
+        }
+    }
+    found
+}
+
+/// How often the file's profile saw all lanes of a warp with a zero in the variable, where it is set.
+pub fn probability(db: &dyn Db, item: Item<'_>, candidate: &Candidate) -> Option<f64> {
+    let file = item.main(db);
+    zeros::stored(db, file)?;
+    let function = function_around(db, item, candidate.place)?;
+    share(db, item, function, &values_of(function, candidate)?)
+}
+
+/// The function of an item that holds an item-relative place.
+pub fn function_around<'db>(
+    db: &'db dyn Db,
+    item: Item<'db>,
+    place: Span,
+) -> Option<&'db Function> {
+    db::lowered(db, item)
+        .iter()
+        .filter_map(|lowered| lowered.module.functions.first())
+        .find(|function| function.span.start <= place.start && place.end <= function.span.end)
+}
+
+/// What the file's profile has of a function.
+fn stored_item(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> Option<(Arc<StoredProfile>, usize)> {
+    let file = item.main(db);
+    let profile = zeros::stored(db, file)?;
+    let wanted = program::settings(db, file).analysis(db).options.warp_size;
+    let lanes = function.launch.warp_size.unwrap_or(wanted);
+    profile.check_warp_size(lanes).ok()?;
+    let mut items = profile.items.iter();
+    let at = items.position(|s| s.name == function.name && s.ordinal == item.ordinal(db))?;
+    Some((profile, at))
+}
+
+/// How often a warp executes each block of a function for one invocation, by the file's profile; what that does not
+/// tell follows from the facts. `None`: it tells nothing.
+pub fn executions(
+    db: &dyn Db,
+    item: Item<'_>,
+    function: &Function,
+) -> Option<EntityVec<Block, f64>> {
+    let (profile, at) = stored_item(db, item, function)?;
+    let stored = &profile.items[at];
+    let known = facts::values::stored::map(stored, function).weights(stored, function);
+    if known.values().all(|one| one.is_none()) {
+        return None;
+    }
+    let number = db::lowered(db, item).iter().position(|lowered| {
+        let mut functions = lowered.module.functions.iter();
+        functions
+            .next()
+            .is_some_and(|one| std::ptr::eq(one, function))
+    })?;
+    let facts = db::facts_of(db, item).get(number)?.functions.first()?;
+    let flow = ControlFlow::new(function);
+    let loops = LoopForest::new(&flow);
+    Some(weights(function, facts, &flow, &loops, Some(&known)).blocks)
+}
+
+/// What the file's profile says of the zeros of a function's values.
+pub fn probabilities(db: &dyn Db, item: Item<'_>, function: &Function) -> Option<Probabilities> {
+    let (profile, at) = stored_item(db, item, function)?;
+    Some(Probabilities::of_profile(function, &profile.items[at]))
+}
+
+/// How often the file's profile saw all of these values zero in all lanes of a warp.
+pub fn share(db: &dyn Db, item: Item<'_>, function: &Function, values: &[Value]) -> Option<f64> {
+    let (profile, at) = stored_item(db, item, function)?;
+    let stored = &profile.items[at];
+    let mapped = facts::values::stored::map(stored, function);
+    let mut members = Vec::new();
+    for value in values {
+        let at = mapped
+            .values
+            .binary_search_by_key(value, |(value, _)| *value)
+            .ok()?;
+        members.push(&stored.values[mapped.values[at].1]);
+    }
+    let share =
+        |zeros: u64, executions: u64| (executions > 0).then(|| zeros as f64 / executions as f64);
+    if let [one] = members.as_slice() {
+        return share(one.zeros, one.executions);
+    }
+    let ids: Vec<u32> = members.iter().map(|one| one.id).collect();
+    let joint = stored.joint.iter().find(|joint| joint.members == ids)?;
+    share(joint.zeros, joint.executions)
+}
