@@ -1,5 +1,12 @@
 //! Edits of loops in C: what is rewritten computes what it did, and what is not has the reason that stands beside it.
 
+#[path = "support/c_file.rs"]
+mod c_file;
+#[path = "loop_edits/generate.rs"]
+mod generate;
+#[path = "loop_edits/random.rs"]
+mod random;
+
 use ir::lower::c_family::{Bodies, Environment, LowerOptions, lower_unit};
 use ir::{Language, Module};
 use lockstep_codegen::loops::{Refusal, conditional_at, loop_at, unrolled};

@@ -11,6 +11,7 @@
 //!
 //! Not done: loops are not split, and statements do not move.
 
+pub mod check;
 mod conditional;
 mod request;
 mod restrict;
@@ -74,6 +75,8 @@ pub enum Refusal {
     Repeated(&'static str),
     #[error("{statements} statements in the ways, of at most {most}")]
     Long { statements: usize, most: usize },
+    #[error("the rewritten text was not accepted: {0}")]
+    Unsound(check::Violation),
 }
 
 /// An edit of the file: spans in bytes from its beginning.

@@ -12,8 +12,9 @@ use super::{Row, rows_of_item};
 use crate::db::{self, Db, File, Item};
 use crate::derive::loops::{are_shown, loops_of};
 use crate::derive::versions::with_source;
-use crate::program::{self, Language};
+use crate::program::{self, Language, Rewritten};
 use crate::views::model::{Action, Doing, edited};
+use codegen::loops::check::{self, Side, Unchecked};
 use codegen::loops::{
     self, Edit, Pragma, Refusal, body_of, conditional_at, is_head, pragma_of, promise, with_pragma,
     without_pragma,
@@ -24,6 +25,7 @@ use codegen::target::ia64::pipeline::{
 };
 use codegen::target::ia64::requested::Asked;
 use ir::{Loc, Module, Site};
+use smol_str::SmolStr;
 use syntax::Span;
 use syntax::c_family::ast::{Function, Stmt};
 
@@ -122,6 +124,13 @@ fn interval(report: &LoopReport) -> (u32, u32) {
 fn is_shorter(after: &LoopReport, times: u32, before: &LoopReport) -> bool {
     let ((after, several), (before, own)) = (interval(after), interval(before));
     u64::from(after) * u64::from(own) < u64::from(before) * u64::from(several * times)
+}
+
+/// That an edit was not proven to keep the meaning, for an action's effect.
+fn not_compared(unchecked: Option<Unchecked>) -> String {
+    unchecked.map_or_else(String::new, |why| {
+        format!("; not compared with the original: {why}")
+    })
 }
 
 fn refused(id: &str, title: &str, reason: String, quiet: bool) -> Action {
@@ -396,7 +405,8 @@ impl At<'_> {
             .map(|one| format!("`{one}`"))
             .collect();
         let title = format!("Add `restrict` to {}", names.join(" and "));
-        let after = match self.after(&found.edits, row, 0) {
+        let judged = self.judged(&found.edits, Some(&found.parameters));
+        let after = match judged.and_then(|(rewritten, _)| self.after(&rewritten, row, 0)) {
             Ok(after) => after,
             Err(reason) => return Some(refused(RESTRICT, &title, reason, false)),
         };
@@ -451,8 +461,12 @@ impl At<'_> {
             };
             let lines = edit.1.lines().count();
             let edits = vec![edit];
-            let after = match self.after(&edits, row, 1) {
-                Ok(after) => after,
+            let judged = self.judged(&edits, None);
+            let judged = judged.and_then(|(rewritten, unchecked)| {
+                Ok((self.after(&rewritten, row, 1)?, unchecked))
+            });
+            let (after, unchecked) = match judged {
+                Ok(judged) => judged,
                 Err(reason) => {
                     out.push(refused(&id, &title, reason, true));
                     continue;
@@ -479,8 +493,10 @@ impl At<'_> {
             }
             let title = format!("{title}: {told} (estimate for {})", self.processor());
             let mut action = Action::rewrite(&id, title);
-            action.effect =
-                format!("{lines} lines; the loop itself stays for the iterations that remain");
+            action.effect = format!(
+                "{lines} lines; the loop itself stays for the iterations that remain{}",
+                not_compared(unchecked)
+            );
             action.what = Doing::Edit(edits);
             out.push(action);
         }
@@ -501,8 +517,12 @@ impl At<'_> {
         };
         let edits = vec![found.edit];
         let mut action = Action::rewrite(CONVERT, title.to_owned());
+        let (rewritten, unchecked) = match self.judged(&edits, None) {
+            Ok(judged) => judged,
+            Err(reason) => return Some(refused(CONVERT, title, reason, false)),
+        };
         if let Some(row) = row {
-            let after = match self.after(&edits, row, 0) {
+            let after = match self.after(&rewritten, row, 0) {
                 Ok(after) => after,
                 Err(reason) => return Some(refused(CONVERT, title, reason, false)),
             };
@@ -513,29 +533,52 @@ impl At<'_> {
             action.title += &format!(" (estimate for {})", self.processor());
         }
         let line = edits[0].1.lines().last().unwrap_or("").trim();
-        action.effect = format!("becomes: {line}");
+        action.effect = format!("becomes: {line}{}", not_compared(unchecked));
         action.what = Doing::Edit(edits);
         Some(action)
     }
 
-    /// What comes of the loop with these edits, which make `more` loops beside it.
-    fn after(&self, edits: &[Edit], row: &Row, more: usize) -> Result<LoopReport, String> {
+    /// The item with these edits, which the checker accepts, and why it compared nothing; with names, they promise that
+    /// these parameters are apart, otherwise they keep the meaning.
+    fn judged(
+        &self,
+        edits: &[Edit],
+        promised: Option<&[SmolStr]>,
+    ) -> Result<(Rewritten, Option<Unchecked>), String> {
         let gone = || "the loop is not found in the changed text".to_owned();
-        let after = edited(self.source.text, edits).ok_or("the edits overlap")?;
-        let rewritten = program::rewritten(self.db, self.item, &after).ok_or_else(gone)?;
+        let text = edited(self.source.text, edits).ok_or("the edits overlap")?;
+        let rewritten = program::rewritten(self.db, self.item, &text).ok_or_else(gone)?;
+        let before = Side {
+            text: self.source.text,
+            item: self.source.item,
+            start: self.source.start,
+            lowered: db::lowered(self.db, self.item),
+        };
+        let after = Side {
+            text: &text,
+            item: &rewritten.parsed,
+            start: rewritten.start,
+            lowered: &rewritten.lowered,
+        };
+        let verdict = match (promised, edits) {
+            (Some(names), _) => check::promised(&before, &after, edits, names).map(|()| None),
+            (None, [edit]) => check::rewritten(&before, &after, edit).map(Result::err),
+            _ => Err(check::Violation::Range),
+        };
+        match verdict {
+            Ok(unchecked) => Ok((rewritten, unchecked)),
+            Err(why) => {
+                debug_assert!(!why.is_certain(), "{why}\n{text}");
+                Err(Refusal::Unsound(why).to_string())
+            }
+        }
+    }
+
+    /// What comes of the loop in the changed item, which has `more` loops beside it.
+    fn after(&self, rewritten: &Rewritten, row: &Row, more: usize) -> Result<LoopReport, String> {
+        let gone = || "the loop is not found in the changed text".to_owned();
         let lowered = rewritten.lowered.first().ok_or_else(gone)?;
         let before = db::lowered(self.db, self.item);
-        let known = before.first().map_or(0, |one| one.problems.len());
-        if let Some(problem) = lowered.problems.get(known) {
-            return Err(problem.message.clone());
-        }
-        if let Some(problem) = rewritten
-            .parsed
-            .problems
-            .get(self.source.item.problems.len())
-        {
-            return Err(problem.message.clone());
-        }
         // Loops keep their order.
         let heads = |module: &Module| {
             let loops = module.functions.first().map(|one| one.loops.as_slice());

@@ -1,0 +1,538 @@
+//! One path of one function in terms, from the beginning of a block to a loop's header or the function's end.
+//!
+//! A branch asks what is decided of its condition; where nothing is, the path can't go on, and the condition is told.
+
+use super::terms::{Form, Term, Terms};
+use super::{Effect, Unchecked};
+use fixedbitset::FixedBitSet;
+use ir::entity::{Block, Entity, Inst, Value};
+use ir::function::{Edge, Function, Linkage, Loc, Module, Terminator};
+use ir::inst::{BinaryOp, IntCondition, Op};
+use ir::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::{SmolStr, format_smolstr};
+use std::ops::Range;
+
+/// A function, and what is asked of its shape.
+#[derive(Debug)]
+pub(super) struct Shape<'m> {
+    pub(super) module: &'m Module,
+    pub(super) function: &'m Function,
+    /// Targets of edges that lead back.
+    headers: FixedBitSet,
+    /// Values that are used at or behind the beginning of a block, by block; its parameters are not among them.
+    live: FxHashMap<Block, Vec<Value>>,
+    /// The number that names each object in private memory.
+    objects: FxHashMap<Inst, u32>,
+    /// Its place among the blocks.
+    place: FxHashMap<Block, usize>,
+    /// Values on which an effect, a load, a branch or a result depends; what is computed besides is not looked at.
+    needed: FixedBitSet,
+    /// Those parameters of each block.
+    params: FxHashMap<Block, Vec<Value>>,
+    /// Which header it is: of the edit, or of the others in their order.
+    pub(super) which: FxHashMap<Block, Which>,
+}
+
+/// A header, told from the others of its function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    Edited,
+    Other(usize),
+}
+
+impl<'m> Shape<'m> {
+    /// `None`: there is no function. The edit takes a stretch of the item.
+    pub(super) fn new(module: &'m Module, edited: &Range<u32>) -> Option<Self> {
+        let function = module.functions.first()?;
+        if function.layout.is_empty() {
+            return None;
+        }
+        let places = function.layout.iter().enumerate();
+        let place: FxHashMap<Block, usize> = places.map(|(at, &block)| (block, at)).collect();
+        let mut headers = FixedBitSet::with_capacity(function.blocks.len());
+        for &block in &function.layout {
+            for edge in function.blocks[block].terminator.edges() {
+                if place.get(&edge.block).is_none_or(|to| *to <= place[&block]) {
+                    headers.insert(edge.block.index());
+                }
+            }
+        }
+        let mut which = FxHashMap::default();
+        let mut others = 0;
+        for &block in function
+            .layout
+            .iter()
+            .filter(|block| headers.contains(block.index()))
+        {
+            let mut own = function.loops.iter().filter(|one| one.header == block);
+            let number = match own.any(|one| is_within(one.loc, edited)) {
+                true => Which::Edited,
+                false => Which::Other(others),
+            };
+            others += usize::from(number != Which::Edited);
+            which.insert(block, number);
+        }
+        let needed = needed(function);
+        let params = |block: Block| -> Vec<Value> {
+            let all = function.blocks[block].params.iter().copied();
+            all.filter(|param| needed.contains(param.index())).collect()
+        };
+        let params = function
+            .layout
+            .iter()
+            .map(|&block| (block, params(block)))
+            .collect();
+        Some(Shape {
+            live: live(function, &needed),
+            needed,
+            params,
+            which,
+            module,
+            function,
+            headers,
+            objects: FxHashMap::default(),
+            place,
+        })
+    }
+
+    fn is_needed(&self, value: Value) -> bool {
+        self.needed.contains(value.index())
+    }
+
+    pub(super) fn is_header(&self, block: Block) -> bool {
+        self.headers.contains(block.index())
+    }
+
+    pub(super) fn place(&self, block: Block) -> usize {
+        self.place[&block]
+    }
+
+    /// The parameters that matter.
+    pub(super) fn params(&self, block: Block) -> &[Value] {
+        self.params.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn live(&self, block: Block) -> &[Value] {
+        self.live.get(&block).map_or(&[], Vec::as_slice)
+    }
+
+    /// Objects within a stretch of the text, and others.
+    fn private(&self, within: &Range<u32>) -> (Vec<Inst>, Vec<Inst>) {
+        let blocks = self.function.layout.iter();
+        let insts = blocks.flat_map(|&block| &self.function.blocks[block].insts);
+        let mut all: Vec<Inst> = insts
+            .copied()
+            .filter(|&inst| matches!(self.function.insts[inst].op, Op::Alloca { .. }))
+            .collect();
+        all.sort_by_key(|&inst| (self.function.insts[inst].loc.span, inst));
+        let loc = |inst: Inst| self.function.insts[inst].loc;
+        all.into_iter()
+            .partition(|&inst| is_within(loc(inst), within))
+    }
+}
+
+fn is_within(loc: Loc, range: &Range<u32>) -> bool {
+    loc.site.0 == 0 && range.start <= loc.span.start && loc.span.end <= range.end
+}
+
+/// Names objects of both functions alike: those outside of the edit in their order, those inside in the order of one copy,
+/// since an object that is declared in a loop's body is another one in each iteration.
+pub(super) fn name_objects(
+    before: &mut Shape<'_>,
+    after: &mut Shape<'_>,
+    old: &Range<u32>,
+    new: &Range<u32>,
+) {
+    let (inside, outside) = before.private(old);
+    let (copies, others) = after.private(new);
+    let count = inside.len().max(1);
+    let named = |insts: Vec<Inst>, first: usize, count: usize| {
+        let numbers = insts.into_iter().enumerate();
+        numbers.map(move |(at, inst)| (inst, (first + at % count) as u32))
+    };
+    let first = outside.len().max(others.len());
+    let most = usize::MAX;
+    before.objects.extend(named(outside, 0, most));
+    before.objects.extend(named(inside, first, most));
+    after.objects.extend(named(others, 0, most));
+    after.objects.extend(named(copies, first, count));
+}
+
+fn needed(function: &Function) -> FixedBitSet {
+    let mut needed = FixedBitSet::with_capacity(function.values.len());
+    let mut work: Vec<Value> = function.blocks[function.entry()].params.clone();
+    // The arguments that a parameter takes.
+    let mut given: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+    for &block in &function.layout {
+        let data = &function.blocks[block];
+        for &inst in &data.insts {
+            let data = &function.insts[inst];
+            if data.op.has_effect() || matches!(data.op, Op::Load(_)) {
+                work.extend(&data.args);
+            }
+            work.extend(data.guard.map(|guard| guard.value));
+        }
+        work.extend(data.terminator.selector());
+        if let Terminator::Return(values) = &data.terminator {
+            work.extend(values);
+        }
+        for edge in data.terminator.edges() {
+            let params = &function.blocks[edge.block].params;
+            for (&param, &arg) in params.iter().zip(&edge.args) {
+                given.entry(param).or_default().push(arg);
+            }
+        }
+    }
+    while let Some(value) = work.pop() {
+        if needed.put(value.index()) {
+            continue;
+        }
+        if let Some(data) = function.defining(value) {
+            work.extend(&data.args);
+        }
+        work.extend(given.get(&value).into_iter().flatten());
+    }
+    needed
+}
+
+fn live(function: &Function, needed: &FixedBitSet) -> FxHashMap<Block, Vec<Value>> {
+    let count = function.values.len();
+    let mut sets: FxHashMap<Block, FixedBitSet> = FxHashMap::default();
+    loop {
+        let mut changed = false;
+        for &block in function.layout.iter().rev() {
+            let data = &function.blocks[block];
+            let mut set = FixedBitSet::with_capacity(count);
+            for edge in data.terminator.edges() {
+                if let Some(behind) = sets.get(&edge.block) {
+                    set.union_with(behind);
+                }
+            }
+            for edge in data.terminator.edges() {
+                set.extend(edge.args.iter().map(|value| value.index()));
+            }
+            if let Some(selector) = data.terminator.selector() {
+                set.insert(selector.index());
+            }
+            if let Terminator::Return(values) = &data.terminator {
+                set.extend(values.iter().map(|value| value.index()));
+            }
+            for &inst in data.insts.iter().rev() {
+                let data = &function.insts[inst];
+                for result in &data.results {
+                    set.remove(result.index());
+                }
+                set.extend(data.args.iter().map(|value| value.index()));
+                set.extend(data.guard.map(|guard| guard.value.index()));
+            }
+            for param in &data.params {
+                set.remove(param.index());
+            }
+            if sets.get(&block) != Some(&set) {
+                sets.insert(block, set);
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let values = |mut set: FixedBitSet| {
+        set.intersect_with(needed);
+        set.ones().map(Value::new).collect()
+    };
+    sets.into_iter()
+        .map(|(block, set)| (block, values(set)))
+        .collect()
+}
+
+/// An effect, with all that decides what it does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Action {
+    pub(super) kind: Effect,
+    pub(super) name: SmolStr,
+    pub(super) args: Vec<Term>,
+}
+
+/// Where a path stops.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stop {
+    Header(Block, Vec<Term>),
+    Return(Vec<Term>),
+    Kill,
+    Trap,
+    Unreachable,
+}
+
+/// Why a path does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stuck {
+    Undecided(Term),
+    Unchecked(Unchecked),
+}
+
+/// What is known of conditions.
+pub(super) trait Decisions {
+    fn decide(&mut self, terms: &mut Terms, condition: Term) -> Result<bool, Term>;
+}
+
+/// A path under way.
+#[derive(Clone, Debug)]
+pub(super) struct Walk {
+    pub(super) cut: u32,
+    pub(super) values: FxHashMap<Value, Term>,
+    pub(super) actions: Vec<Action>,
+    /// Addresses with types and effects before them, as terms of loads.
+    pub(super) loads: FxHashSet<Term>,
+    /// Sums, products and the like of which the source says that they do not overflow.
+    pub(super) exact: FxHashSet<Term>,
+    /// Conditions that were asked.
+    pub(super) asked: Vec<Term>,
+    block: Block,
+}
+
+/// Instructions of a path.
+const STEPS: usize = 20_000;
+
+impl Walk {
+    pub(super) fn new(cut: u32, block: Block, values: FxHashMap<Value, Term>) -> Self {
+        Walk {
+            cut,
+            values,
+            actions: Vec::new(),
+            loads: FxHashSet::default(),
+            exact: FxHashSet::default(),
+            asked: Vec::new(),
+            block,
+        }
+    }
+
+    /// Goes on from a header that was reached.
+    pub(super) fn enter(&mut self, shape: &Shape<'_>, block: Block, args: &[Term]) {
+        let params = shape.params(block);
+        self.values
+            .extend(params.iter().copied().zip(args.iter().copied()));
+        self.block = block;
+    }
+
+    /// The path up to the next header or end.
+    pub(super) fn run(
+        &mut self,
+        shape: &Shape<'_>,
+        terms: &mut Terms,
+        decisions: &mut dyn Decisions,
+    ) -> Result<Stop, Stuck> {
+        let function = shape.function;
+        let mut steps = 0;
+        loop {
+            let data = &function.blocks[self.block];
+            for &inst in &data.insts {
+                steps += 1;
+                if steps > STEPS {
+                    return Err(Stuck::Unchecked(Unchecked::Paths(STEPS)));
+                }
+                self.execute(shape, terms, inst)?;
+            }
+            let edge = match &data.terminator {
+                Terminator::Jump(edge) => edge,
+                Terminator::Branch {
+                    condition,
+                    then,
+                    otherwise,
+                    ..
+                } => match self.ask(terms, decisions, self.values[condition])? {
+                    true => then,
+                    false => otherwise,
+                },
+                Terminator::Switch {
+                    value,
+                    cases,
+                    default,
+                } => {
+                    let value = self.values[value];
+                    let ty = terms.ty(value);
+                    let mut taken = default;
+                    for (case, edge) in cases {
+                        let case = terms.constant(ty, *case as u64);
+                        let form = Form::IntCompare(IntCondition::Equal);
+                        let equal = terms.make(form, Type::Bool, &[value, case]);
+                        if self.ask(terms, decisions, equal)? {
+                            taken = edge;
+                            break;
+                        }
+                    }
+                    taken
+                }
+                Terminator::Return(values) => {
+                    return Ok(Stop::Return(
+                        values.iter().map(|v| self.values[v]).collect(),
+                    ));
+                }
+                Terminator::Kill => return Ok(Stop::Kill),
+                Terminator::Trap => return Ok(Stop::Trap),
+                Terminator::Unreachable | Terminator::None => return Ok(Stop::Unreachable),
+            };
+            let Edge { block, args } = edge;
+            let params = function.blocks[*block].params.iter();
+            let taken = params
+                .zip(args)
+                .filter(|(param, _)| shape.is_needed(**param));
+            let args: Vec<Term> = taken.map(|(_, arg)| self.values[arg]).collect();
+            if shape.is_header(*block) {
+                return Ok(Stop::Header(*block, args));
+            }
+            self.enter(shape, *block, &args);
+        }
+    }
+
+    fn ask(
+        &mut self,
+        terms: &mut Terms,
+        decisions: &mut dyn Decisions,
+        condition: Term,
+    ) -> Result<bool, Stuck> {
+        self.asked.push(condition);
+        decisions.decide(terms, condition).map_err(Stuck::Undecided)
+    }
+
+    fn execute(&mut self, shape: &Shape<'_>, terms: &mut Terms, inst: Inst) -> Result<(), Stuck> {
+        let function = shape.function;
+        let data = &function.insts[inst];
+        if data.guard.is_some() {
+            return Err(Stuck::Unchecked(Unchecked::Operation));
+        }
+        let kept = data.op.has_effect() || matches!(data.op, Op::Load(_));
+        if !kept && !data.results.iter().any(|result| shape.is_needed(*result)) {
+            return Ok(());
+        }
+        let args: Vec<Term> = data.args.iter().map(|value| self.values[value]).collect();
+        let effects = self.actions.len() as u32;
+        let cut = self.cut;
+        let action = |walk: &mut Walk, kind, name: SmolStr| {
+            walk.actions.push(Action {
+                kind,
+                name,
+                args: args.clone(),
+            });
+        };
+        let simple = match &data.op {
+            Op::Const(bits) => {
+                Form::Const(ir::numbers::canonical(function.ty(data.results[0]), *bits))
+            }
+            Op::Undef => Form::Undef,
+            Op::Special(special) => Form::Special(*special),
+            Op::Parameter(name) => Form::Parameter(name.clone()),
+            Op::SymbolAddress(symbol) => Form::Address(symbol_name(function, *symbol)),
+            Op::Alloca { size, align } => Form::Private(shape.objects[&inst], *size, *align),
+            Op::Unary(op) => Form::Unary(*op),
+            Op::Binary(op, _) => Form::Binary(*op),
+            Op::IntCompare(condition) => Form::IntCompare(*condition),
+            Op::FloatCompare(condition) => Form::FloatCompare(*condition),
+            Op::Select => Form::Select,
+            Op::Fma => Form::Fma,
+            Op::Ternary(op) => Form::Ternary(*op),
+            Op::Convert(kind) => Form::Convert(*kind),
+            Op::PtrAdd => Form::PtrAdd,
+            Op::Load(access) => {
+                for (element, &result) in data.results.iter().enumerate() {
+                    let form = Form::Load {
+                        cut,
+                        effects,
+                        space: access.space,
+                        element: element as u16,
+                    };
+                    let loaded = terms.make(form, function.ty(result), &args);
+                    self.loads.insert(loaded);
+                    self.values.insert(result, loaded);
+                }
+                if access.volatile {
+                    let types = data.results.iter().map(|result| function.ty(*result));
+                    let name = format_smolstr!("{:?}", types.collect::<Vec<_>>());
+                    action(self, Effect::VolatileLoad, name);
+                }
+                return Ok(());
+            }
+            Op::CallUnknown {
+                name, pure: true, ..
+            } => {
+                for (element, &result) in data.results.iter().enumerate() {
+                    let form = Form::Pure(name.clone(), element as u16);
+                    let made = terms.make(form, function.ty(result), &args);
+                    self.values.insert(result, made);
+                }
+                return Ok(());
+            }
+            op => {
+                let (kind, name) = match op {
+                    Op::Store(access) => (
+                        Effect::Store,
+                        format_smolstr!("{:?} {}", access.space, access.volatile),
+                    ),
+                    Op::Call(callee) => {
+                        let callee = shape.module.functions.get(*callee as usize);
+                        (
+                            Effect::Call,
+                            callee.map(|one| one.name.clone()).unwrap_or_default(),
+                        )
+                    }
+                    Op::CallUnknown {
+                        name, convention, ..
+                    } => (Effect::Call, format_smolstr!("{name} {convention:?}")),
+                    Op::Unknown(id) => {
+                        (Effect::Other, SmolStr::new(&function.unknowns[*id].reason))
+                    }
+                    other => (Effect::Other, format_smolstr!("{other:?}")),
+                };
+                action(self, kind, name);
+                for (element, &result) in data.results.iter().enumerate() {
+                    let form = Form::Result {
+                        cut,
+                        effects,
+                        element: element as u16,
+                    };
+                    let made = terms.make(form, function.ty(result), &[]);
+                    self.values.insert(result, made);
+                }
+                return Ok(());
+            }
+        };
+        let [result] = data.results[..] else {
+            return Err(Stuck::Unchecked(Unchecked::Operation));
+        };
+        let made = terms.make(simple, function.ty(result), &args);
+        if let Op::Binary(_, wrap) = data.op
+            && wrap.no_signed
+        {
+            self.exact.insert(made);
+        }
+        self.values.insert(result, made);
+        Ok(())
+    }
+}
+
+/// Text without a name of its own is told by its contents.
+fn symbol_name(function: &Function, symbol: ir::entity::Symbol) -> SmolStr {
+    let data = &function.symbols[symbol];
+    match &data.initial {
+        Some(bytes) if data.read_only && data.definition.linkage == Linkage::Local => {
+            format_smolstr!("{bytes:?} {:?}", data.definition.addresses)
+        }
+        _ => data.name.clone(),
+    }
+}
+
+/// A division whose divisor may be zero.
+pub(super) fn divides(terms: &Terms, term: Term) -> bool {
+    let node = terms.node(term);
+    let op = match node.form {
+        Form::Binary(op) => op,
+        _ => return false,
+    };
+    matches!(
+        op,
+        BinaryOp::DivSigned | BinaryOp::DivUnsigned | BinaryOp::RemSigned | BinaryOp::RemUnsigned
+    ) && !terms
+        .value(node.args[1])
+        .is_some_and(|bits| bits != 0 && bits != u64::MAX)
+}
