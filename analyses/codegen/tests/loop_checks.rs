@@ -150,7 +150,7 @@ fn a_spoilt_repetition_is_refused() {
             Effect::VolatileLoad,
             Effect::Store,
         ),
-        ("t += *v;", "", Effect::VolatileLoad, Effect::Store),
+        ("t += *v;", "", Effect::VolatileLoad, Effect::Call),
         ("a[i] = t;", "a[i] = t + 1;", Effect::Store, Effect::Store),
         ("a[i] = t;", "g(3);", Effect::Store, Effect::Call),
     ] {

@@ -12,15 +12,21 @@
 //! 4. other edits: both functions are *related* (`relation`), which proves that they return, store and call the same; and
 //!    no path loads, divides or overflows what the original does not on the same path.
 //!
+//! A rule of the fourth kind that does not hold may also be what is right and not proven (`Violation::is_certain`): a counter
+//! narrower than `int` that wraps around below a wider bound.
+//!
 //! Not done: functions beside the first of a module must be equal; what has more paths than a budget is not compared, and
-//! that is told.
+//! that is told. What is computed and decides nothing is not looked at.
 //!
 //! Source: Necula, *Translation Validation for an Optimizing Compiler*, PLDI 2000, section 3.
 
+mod cuts;
+mod known;
 mod order;
 mod paths;
 mod promise;
 mod relation;
+mod shape;
 mod terms;
 mod text;
 

@@ -13,8 +13,11 @@
 //!
 //! The original may stay where the edited function goes forward, never round a loop, so both end, or none.
 
+use super::cuts::{Arrival, Cut, Member};
+use super::known::{Known, open_choice};
 use super::order::Order;
-use super::paths::{Action, Decisions, Shape, Stop, Stuck, Walk, Which, divides, name_objects};
+use super::paths::{Action, Stop, Stuck, Walk, divides};
+use super::shape::{Shape, Which, name_objects};
 use super::terms::{Form, Term, Terms};
 use super::{Effect, Unchecked, Violation};
 use ir::entity::{Block, Value};
@@ -41,36 +44,6 @@ pub(super) struct Edited {
 const PATHS: usize = 1024;
 const HEADERS: usize = 24;
 
-/// A value of a cut; equal ones are of one class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Member {
-    edited: bool,
-    value: Value,
-    class: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Cut {
-    before: Block,
-    after: Block,
-    members: Vec<Member>,
-    /// The term of each class.
-    classes: Vec<Term>,
-    /// Classes of parameters with one in each function.
-    paired: usize,
-    /// Classes of numbers that are not negative.
-    natural: FxHashSet<usize>,
-}
-
-impl Cut {
-    fn values(&self, edited: bool) -> FxHashMap<Value, Term> {
-        let members = self.members.iter().filter(|member| member.edited == edited);
-        members
-            .map(|member| (member.value, self.classes[member.class]))
-            .collect()
-    }
-}
-
 /// What becomes of a path.
 enum Step {
     /// Both are at this cut.
@@ -81,26 +54,12 @@ enum Step {
     Fork(Term),
 }
 
-enum Arrival {
-    Accepted(usize, Vec<Term>, Vec<Term>),
-    Weaker(usize, Cut),
-    Apart,
-}
-
-/// The conditions of a path.
-#[derive(Clone, Default)]
-struct Known {
-    conditions: FxHashMap<Term, bool>,
-    natural: Vec<Term>,
-    sums: FxHashSet<Term>,
-}
-
-struct Relation<'m> {
-    terms: Terms,
-    before: Shape<'m>,
-    after: Shape<'m>,
-    cuts: Vec<Cut>,
-    by_blocks: FxHashMap<(Block, Block), usize>,
+pub(super) struct Relation<'m> {
+    pub(super) terms: Terms,
+    pub(super) before: Shape<'m>,
+    pub(super) after: Shape<'m>,
+    pub(super) cuts: Vec<Cut>,
+    pub(super) by_blocks: FxHashMap<(Block, Block), usize>,
 }
 
 pub(super) fn check(
@@ -199,7 +158,7 @@ impl Relation<'_> {
                             for holds in [false, true] {
                                 let mut known = known.clone();
                                 known.conditions.insert(condition, holds);
-                                if !self.is_contradictory(&known) {
+                                if !known.is_contradictory(&self.terms) {
                                     open.push(known);
                                 }
                             }
@@ -225,12 +184,6 @@ impl Relation<'_> {
             .collect();
         natural.sort();
         natural
-    }
-
-    fn is_contradictory(&self, known: &Known) -> bool {
-        let (conditions, natural) = (&known.conditions, &known.natural);
-        let order = Order::new(&self.terms, conditions, natural, &known.sums, &[]);
-        order.is_contradictory()
     }
 
     /// A path of both from a cut.
@@ -339,7 +292,7 @@ impl Relation<'_> {
             }
         }
         if let Some((at, cut)) = weaker
-            && !self.is_contradictory(&known)
+            && !known.is_contradictory(&self.terms)
         {
             self.cuts[at] = cut;
             return Ok(Ok(Step::Refined));
@@ -363,7 +316,7 @@ impl Relation<'_> {
         seen: Vec<Term>,
         why: Violation,
     ) -> Result<Step, Violation> {
-        if self.is_contradictory(known) {
+        if known.is_contradictory(&self.terms) {
             return Ok(Step::Ended);
         }
         let seen = known.resolved(&mut self.terms, &seen);
@@ -400,192 +353,6 @@ impl Relation<'_> {
         old == new
             || old.len() == new.len()
                 && known.resolved(&mut self.terms, old) == known.resolved(&mut self.terms, new)
-    }
-
-    /// Whether two walks are at a cut, which is made where there is none.
-    fn arrive(
-        &mut self,
-        known: &Known,
-        first: (&Walk, (Block, &[Term])),
-        second: (&Walk, (Block, &[Term])),
-    ) -> Arrival {
-        let ((old, (before, old_args)), (new, (after, new_args))) = (first, second);
-        if self.before.which[&before] != self.after.which[&after] {
-            return Arrival::Apart;
-        }
-        let old_args = known.resolved(&mut self.terms, old_args);
-        let new_args = known.resolved(&mut self.terms, new_args);
-        let mut values: Vec<(bool, Value, Term)> = Vec::new();
-        let params = self.before.params(before);
-        let others = self.after.params(after);
-        let paired = old_args.len() == new_args.len()
-            && old_args
-                .iter()
-                .zip(&new_args)
-                .all(|(a, b)| self.terms.ty(*a) == self.terms.ty(*b));
-        // Parameters of both by their places, or all of one and then all of the other.
-        if paired {
-            for at in 0..params.len() {
-                values.push((false, params[at], old_args[at]));
-                values.push((true, others[at], new_args[at]));
-            }
-        } else {
-            let own = params.iter().zip(&old_args);
-            values.extend(own.map(|(value, term)| (false, *value, *term)));
-            let own = others.iter().zip(&new_args);
-            values.extend(own.map(|(value, term)| (true, *value, *term)));
-        }
-        for (edited, walk, live) in [
-            (false, old, self.before.live(before)),
-            (true, new, self.after.live(after)),
-        ] {
-            let found: Vec<(Value, Term)> = live
-                .iter()
-                .filter_map(|value| Some((*value, *walk.values.get(value)?)))
-                .collect();
-            let terms: Vec<Term> = found.iter().map(|one| one.1).collect();
-            let terms = known.resolved(&mut self.terms, &terms);
-            let found = found.iter().zip(terms);
-            values.extend(found.map(|((value, _), term)| (edited, *value, term)));
-        }
-        let terms = |edited: bool| -> Vec<Term> {
-            let own = values.iter().filter(|one| one.0 == edited);
-            own.map(|one| one.2).collect()
-        };
-        let seen = (terms(false), terms(true));
-        let Some(&at) = self.by_blocks.get(&(before, after)) else {
-            if paired && old_args != new_args {
-                return Arrival::Apart;
-            }
-            let count = paired.then_some(old_args.len());
-            let at = self.create((before, after), count, &values, known);
-            return Arrival::Accepted(at, seen.0, seen.1);
-        };
-        let cut = &self.cuts[at];
-        let arriving: FxHashMap<(bool, Value), Term> =
-            values.iter().map(|one| ((one.0, one.1), one.2)).collect();
-        // Classes as they would have to be: what was one, and is equal now.
-        let mut parts: Vec<(usize, Option<Term>)> = Vec::new();
-        let mut members = Vec::new();
-        for member in &cut.members {
-            let term = arriving.get(&(member.edited, member.value)).copied();
-            let part = (member.class, term);
-            let class = parts
-                .iter()
-                .position(|one| *one == part)
-                .unwrap_or_else(|| {
-                    parts.push(part);
-                    parts.len() - 1
-                });
-            members.push(Member { class, ..*member });
-        }
-        let split = |class: usize| parts.iter().filter(|one| one.0 == class).count() > 1;
-        if (0..cut.paired).any(split) {
-            return Arrival::Apart;
-        }
-        let rigid = |class: usize, term: Option<Term>| {
-            let own = cut.classes[class];
-            !self.terms.is_rigid(own) || term == Some(own)
-        };
-        let unknown = parts.iter().any(|one| one.1.is_none());
-        let holds = parts.iter().all(|&(class, term)| rigid(class, term));
-        let arrived = parts.iter().filter(|one| cut.natural.contains(&one.0));
-        let arrived: Vec<Term> = arrived.filter_map(|one| one.1).collect();
-        let positive = known.natural(&self.terms, &arrived);
-        let natural: FxHashSet<usize> = cut
-            .natural
-            .iter()
-            .copied()
-            .filter(|&class| {
-                let mut own = parts.iter().filter(|one| one.0 == class);
-                own.all(|one| one.1.is_some_and(|term| positive.contains(&term)))
-            })
-            .collect();
-        if !unknown && holds && parts.len() == cut.classes.len() && natural == cut.natural {
-            return Arrival::Accepted(at, seen.0, seen.1);
-        }
-        let mut weaker = Cut {
-            members,
-            classes: Vec::new(),
-            natural: FxHashSet::default(),
-            ..cut.clone()
-        };
-        let kept: Vec<(Term, bool, bool)> = parts
-            .iter()
-            .map(|&(class, term)| {
-                let same = rigid(class, term) && !split(class);
-                (cut.classes[class], same, natural.contains(&class))
-            })
-            .collect();
-        for (number, (own, same, natural)) in kept.into_iter().enumerate() {
-            let term = match same {
-                true => own,
-                false => self.terms.fresh(self.terms.ty(own)),
-            };
-            weaker.classes.push(term);
-            if natural {
-                weaker.natural.insert(number);
-            }
-        }
-        Arrival::Weaker(at, weaker)
-    }
-
-    fn create(
-        &mut self,
-        blocks: (Block, Block),
-        paired: Option<usize>,
-        values: &[(bool, Value, Term)],
-        known: &Known,
-    ) -> usize {
-        let count = paired.unwrap_or(0);
-        let mut cut = Cut {
-            before: blocks.0,
-            after: blocks.1,
-            members: Vec::new(),
-            classes: Vec::new(),
-            paired: count,
-            natural: FxHashSet::default(),
-        };
-        let mut classes: FxHashMap<Term, usize> = FxHashMap::default();
-        let arrived: Vec<Term> = values.iter().map(|one| one.2).collect();
-        let positive = known.natural(&self.terms, &arrived);
-        for (at, &(edited, value, term)) in values.iter().enumerate() {
-            let fresh = |relation: &mut Self, cut: &mut Cut| {
-                let class = cut.classes.len();
-                cut.classes
-                    .push(relation.terms.fresh(relation.terms.ty(term)));
-                if positive.contains(&term) {
-                    cut.natural.insert(class);
-                }
-                class
-            };
-            let class = if at < 2 * count {
-                match at % 2 {
-                    0 => fresh(self, &mut cut),
-                    _ => cut.classes.len() - 1,
-                }
-            } else if let Some(&class) = classes.get(&term) {
-                class
-            } else {
-                let class = match self.terms.is_rigid(term) {
-                    true => {
-                        cut.classes.push(term);
-                        cut.classes.len() - 1
-                    }
-                    false => fresh(self, &mut cut),
-                };
-                classes.insert(term, class);
-                class
-            };
-            cut.members.push(Member {
-                edited,
-                value,
-                class,
-            });
-        }
-        self.cuts.push(cut);
-        self.by_blocks.insert(blocks, self.cuts.len() - 1);
-        self.cuts.len() - 1
     }
 
     /// What the edited path executes, the original one does.
@@ -673,72 +440,5 @@ impl Relation<'_> {
             loops.any(|one| one.header == header && one.independent)
         };
         says(self.after.function, cut.after) && !says(self.before.function, cut.before)
-    }
-}
-
-/// A choice whose condition is not decided.
-fn open_choice(terms: &Terms, seen: &[Term]) -> Option<Term> {
-    let below = terms.below(seen);
-    let mut choices = below
-        .iter()
-        .filter(|term| terms.node(**term).form == Form::Select);
-    choices.next().map(|choice| terms.node(*choice).args[0])
-}
-
-impl Known {
-    fn resolved(&self, terms: &mut Terms, roots: &[Term]) -> Vec<Term> {
-        terms.resolved(roots, &|term| self.conditions.get(&term).copied())
-    }
-
-    /// Those of the terms that are signed numbers which are not negative.
-    fn natural(&self, terms: &Terms, asked: &[Term]) -> FxHashSet<Term> {
-        let (conditions, natural) = (&self.conditions, &self.natural);
-        let order = Order::new(terms, conditions, natural, &self.sums, asked);
-        let integers = asked
-            .iter()
-            .copied()
-            .filter(|term| terms.ty(*term).is_int());
-        integers.filter(|term| order.is_natural(*term)).collect()
-    }
-}
-
-/// Rounds in which decided choices show further comparisons.
-const ROUNDS: u32 = 4;
-
-impl Decisions for Known {
-    fn decide(&mut self, terms: &mut Terms, condition: Term) -> Result<bool, Term> {
-        let mut condition = condition;
-        for _ in 0..ROUNDS {
-            condition = self.resolved(terms, &[condition])[0];
-            let below = terms.below(&[condition]);
-            let compared: Vec<Term> = below
-                .into_iter()
-                .filter(|term| matches!(terms.node(*term).form, Form::IntCompare(_)))
-                .collect();
-            if compared.is_empty() {
-                break;
-            }
-            let order = Order::new(
-                terms,
-                &self.conditions,
-                &self.natural,
-                &self.sums,
-                &compared,
-            );
-            let decided: FxHashMap<Term, bool> = compared
-                .iter()
-                .filter_map(|term| Some((*term, order.decides(*term)?)))
-                .collect();
-            let new = terms.resolved(&[condition], &|term| decided.get(&term).copied())[0];
-            if new == condition {
-                break;
-            }
-            condition = new;
-        }
-        let (bare, negated) = terms.stripped(condition);
-        if let Some(bits) = terms.value(bare) {
-            return Ok((bits != 0) != negated);
-        }
-        Err(open_choice(terms, &[bare]).unwrap_or(bare))
     }
 }
