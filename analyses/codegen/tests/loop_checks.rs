@@ -73,6 +73,7 @@ fn what_the_actions_write_is_proven() {
         "for (unsigned long i = 0; i < q; i++)",
         "for (int i = 0; i < n; i++)",
         "for (long i = 0; i < m; i++)",
+        "for (unsigned long i = 0; i < m; i++)",
     ];
     let bodies = [
         "s += a[i];",

@@ -1,7 +1,7 @@
 //! Random functions whose loops the actions can edit, or can just not: all types, counters of every width, other steps and
 //! bounds, early exits, `continue`, nested conditions, calls, volatile accesses, declarations in bodies.
 //!
-//! Pointers point into one buffer or several; indices stay in them for every trip count.
+//! Pointers point into one buffer or several; a launch in which a negative bound leads out of them is left out.
 
 use oracle::interp::{Argument, Buffer, Launch};
 use oracle::random::Random;

@@ -145,6 +145,10 @@ impl<'t> Order<'t> {
         if let Some(inner) = self.inner(read) {
             self.number(inner);
         }
+        // Widened by its sign it is the same number where that is not negative.
+        if reading == Reading::Unsigned && node.form == Form::Convert(Convert::SignExtend) {
+            self.number((term, Reading::Signed));
+        }
         Some((number, 0))
     }
 
