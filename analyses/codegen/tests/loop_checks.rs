@@ -193,13 +193,14 @@ fn a_spoilt_condition_is_refused() {
         "long q = a[s]; s = s ? q : s",
     );
     assert_eq!(why, Violation::Load);
-    let divided = with_loop(parameters, head, "if (t) s = s / t;");
-    let edit = convert(&divided);
-    let why = refused(&divided, &edit, "s = t", "a[s / t] ? 0 : 0; s = t");
-    assert!(
-        matches!(why, Violation::Load | Violation::Division),
-        "{why}"
+    let divided = with_loop(parameters, head, "if (s) s = n / s;");
+    let why = refused(
+        &divided,
+        &convert(&divided),
+        "s = s ? n / s : s",
+        "long q = n / s; s = s ? q : s",
     );
+    assert_eq!(why, Violation::Division);
     let stored = with_loop(parameters, head, "if (t > i) y[i] = t; else y[i] = s;");
     let edit = convert(&stored);
     let why = refused(&stored, &edit, "y[i]", "y[0] = 1; y[i]");
@@ -310,6 +311,18 @@ fn a_spoilt_promise_is_refused() {
     let elsewhere = SAXPY.find("p) {").expect("it") as u32;
     let why = restricted(&|edits, _| edits[0].0 = Span::at(elsewhere));
     assert!(matches!(why, Err(Violation::Unpromised(_))), "{why:?}");
+}
+
+#[test]
+fn a_new_promise_about_iterations_is_refused() {
+    let edit = unroll(SUM, 2);
+    let before = CFile::new(SUM);
+    let mut after = CFile::new(&edited(SUM, std::slice::from_ref(&edit)));
+    for one in &mut after.lowered[0].module.functions[0].loops {
+        one.independent = true;
+    }
+    let why = rewritten(&before.side(), &after.side(), &edit);
+    assert_eq!(why, Err(Violation::Independent));
 }
 
 #[test]

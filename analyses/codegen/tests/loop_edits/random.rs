@@ -184,6 +184,10 @@ pub(crate) fn edits(file: &CFile, launches: &[Launch], tally: &mut Tally) {
     }
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "whoever runs the test says how much is tried"
+)]
 fn setting(name: &str, default: u64) -> u64 {
     let given = std::env::var(name).ok();
     given.and_then(|text| text.parse().ok()).unwrap_or(default)

@@ -2,7 +2,7 @@
 //!
 //! A branch asks what is decided of its condition; where nothing is, the path can't go on, and the condition is told.
 
-use super::shape::Shape;
+use super::shape::{Shape, may_fault};
 use super::terms::{Form, Term, Terms};
 use super::{Effect, Unchecked};
 use ir::entity::{Block, Inst, Value};
@@ -50,6 +50,8 @@ pub(super) struct Walk {
     pub(super) actions: Vec<Action>,
     /// Addresses with types and effects before them, as terms of loads.
     pub(super) loads: FxHashSet<Term>,
+    /// Divisions whose divisor may be zero.
+    pub(super) divisions: FxHashSet<Term>,
     /// Sums, products and the like of which the source says that they do not overflow.
     pub(super) exact: FxHashSet<Term>,
     /// Conditions that were asked.
@@ -67,6 +69,7 @@ impl Walk {
             values,
             actions: Vec::new(),
             loads: FxHashSet::default(),
+            divisions: FxHashSet::default(),
             exact: FxHashSet::default(),
             asked: Vec::new(),
             block,
@@ -167,8 +170,7 @@ impl Walk {
         if data.guard.is_some() {
             return Err(Stuck::Unchecked(Unchecked::Operation));
         }
-        let kept = data.op.has_effect() || matches!(data.op, Op::Load(_));
-        if !kept && !data.results.iter().any(|result| shape.is_needed(*result)) {
+        if !may_fault(&data.op) && !data.results.iter().any(|result| shape.is_needed(*result)) {
             return Ok(());
         }
         let args: Vec<Term> = data.args.iter().map(|value| self.values[value]).collect();
@@ -266,6 +268,9 @@ impl Walk {
             return Err(Stuck::Unchecked(Unchecked::Operation));
         };
         let made = terms.make(simple, function.ty(result), &args);
+        if divides(terms, made) {
+            self.divisions.insert(made);
+        }
         if let Op::Binary(_, wrap) = data.op
             && wrap.no_signed
         {
@@ -288,7 +293,7 @@ fn symbol_name(function: &Function, symbol: ir::entity::Symbol) -> SmolStr {
 }
 
 /// A division whose divisor may be zero.
-pub(super) fn divides(terms: &Terms, term: Term) -> bool {
+fn divides(terms: &Terms, term: Term) -> bool {
     let node = terms.node(term);
     let op = match node.form {
         Form::Binary(op) => op,

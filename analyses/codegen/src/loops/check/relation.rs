@@ -16,7 +16,7 @@
 use super::cuts::{Arrival, Cut, Member};
 use super::known::{Known, open_choice};
 use super::order::Order;
-use super::paths::{Action, Stop, Stuck, Walk, divides};
+use super::paths::{Action, Stop, Stuck, Walk};
 use super::shape::{Shape, Which, name_objects};
 use super::terms::{Form, Term, Terms};
 use super::{Effect, Unchecked, Violation};
@@ -393,11 +393,9 @@ impl Relation<'_> {
                 .collect();
             let used: FxHashSet<Term> = self.terms.below(&seen).into_iter().collect();
             let exact: FxHashSet<Term> = exact.intersection(&used).copied().collect();
-            let divisions = used
-                .iter()
-                .copied()
-                .filter(|term| divides(&self.terms, *term));
-            let divisions: FxHashSet<Term> = divisions.collect();
+            let divisions: Vec<Term> = walk.divisions.iter().copied().collect();
+            let divisions = known.resolved(&mut self.terms, &divisions);
+            let divisions: FxHashSet<Term> = divisions.into_iter().collect();
             sides.push((seen, loads, divisions, exact));
         }
         let [old, new] = &sides[..] else {

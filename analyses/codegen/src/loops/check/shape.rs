@@ -3,7 +3,7 @@
 use fixedbitset::FixedBitSet;
 use ir::entity::{Block, Entity, Inst, Value};
 use ir::function::{Function, Loc, Module, Terminator};
-use ir::inst::Op;
+use ir::inst::{BinaryOp, Op};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -153,6 +153,22 @@ pub(super) fn name_objects(
     after.objects.extend(named(copies, first, count));
 }
 
+/// What executes though nothing asks for its result: it has an effect, or may fault.
+pub(super) fn may_fault(op: &Op) -> bool {
+    op.has_effect()
+        || matches!(
+            op,
+            Op::Load(_)
+                | Op::Binary(
+                    BinaryOp::DivSigned
+                        | BinaryOp::DivUnsigned
+                        | BinaryOp::RemSigned
+                        | BinaryOp::RemUnsigned,
+                    _
+                )
+        )
+}
+
 fn needed(function: &Function) -> FixedBitSet {
     let mut needed = FixedBitSet::with_capacity(function.values.len());
     let mut work: Vec<Value> = function.blocks[function.entry()].params.clone();
@@ -162,7 +178,7 @@ fn needed(function: &Function) -> FixedBitSet {
         let data = &function.blocks[block];
         for &inst in &data.insts {
             let data = &function.insts[inst];
-            if data.op.has_effect() || matches!(data.op, Op::Load(_)) {
+            if may_fault(&data.op) {
                 work.extend(&data.args);
             }
             work.extend(data.guard.map(|guard| guard.value));
