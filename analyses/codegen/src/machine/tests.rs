@@ -247,7 +247,7 @@ fn no_estimate_reads_latencies() {
         assert!(parsed.problems.is_empty(), "{:?}", parsed.problems);
         let mut slow = parsed.table.expect("a table");
         slow.name = table.name.clone();
-        assert_eq!(charges(&slow, 32), charges(&table, 32), "{name}");
+        assert_eq!(charges(&slow, 32), charges(table, 32), "{name}");
     }
     let says = |name: &str| {
         schema::SECTIONS

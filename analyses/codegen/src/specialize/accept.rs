@@ -36,10 +36,11 @@ pub struct Model {
 }
 
 impl Model {
-    /// Adds to the check what it costs that its region no longer overlaps with what is around: `slots` are those of all
-    /// `times` that the check is come to.
-    pub(super) fn end_overlap(&mut self, costs: &dyn Costs, slots: f64, times: f64) {
-        if times > 0.0 {
+    /// Adds to the check what it costs that iterations around it are no longer unrolled together and overlap: `slots` are
+    /// those of all `times` that the check is come to while the function is `entered` so often. Outside of loops there is
+    /// no iteration to overlap with.
+    pub(super) fn end_overlap(&mut self, costs: &dyn Costs, slots: f64, times: f64, entered: f64) {
+        if times > entered {
             self.check += costs.lost_overlap(slots / times) * times;
         }
     }

@@ -248,7 +248,8 @@ impl<'a> Context<'a> {
                 }
             }
         }
-        model.end_overlap(self.costs, slots, self.weights[refined.blocks[0]]);
+        let times = self.weights[refined.blocks[0]];
+        model.end_overlap(self.costs, slots, times, self.weights[function.entry()]);
         Ok(Estimate {
             model,
             refined,

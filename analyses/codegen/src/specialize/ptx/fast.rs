@@ -274,7 +274,8 @@ impl<'a> Fast<'a> {
                 _ => 0.0,
             };
         }
-        model.end_overlap(cx.costs, slots, weight(self.start));
+        let entered = cx.weights[cx.function.entry()];
+        model.end_overlap(cx.costs, slots, weight(self.start), entered);
         model.blocks = blocks.len().max(1);
         model
     }

@@ -76,7 +76,7 @@ pub fn estimate(
     // The branch itself, as often as what it chooses between.
     let asked = asked.unwrap_or(1.0);
     model.check += machine.simple * asked;
-    model.end_overlap(machine, slots, asked);
+    model.end_overlap(machine, slots, asked, original[function.entry()]);
     model.blocks = fast_blocks.max(1);
     model.memory_killed = usize::try_from(memory).unwrap_or(0);
     model

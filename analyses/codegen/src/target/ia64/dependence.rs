@@ -126,6 +126,10 @@ pub fn data_dependences(block: &[&Inst], promises: &[Promise]) -> Vec<Dependence
         if rotates || inst.barrier {
             builder.renamed();
         }
+        // An instruction that is not known may write any predicate.
+        if inst.barrier {
+            builder.relations.forget();
+        }
     }
     let mut out = builder.out;
     out.sort_by_key(|one| (one.to, one.from));
@@ -368,5 +372,7 @@ mod tests {
         assert!(!ordered("(p6) br.cond.sptk"));
         assert!(ordered("br.ctop.sptk"));
         assert!(ordered("(p20) br.wtop.sptk"));
+        // What is not known may write them.
+        assert!(ordered("frobnicate"));
     }
 }
