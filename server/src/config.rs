@@ -189,6 +189,8 @@ pub struct HintConfig {
     pub accesses: bool,
     /// How often a definition is zero in all lanes of a warp.
     pub zeros: bool,
+    /// The line at which most registers are live, of kernels whose occupancy they limit.
+    pub registers: bool,
     /// Definitions that are zero less often have no hint, in percent.
     pub zero_percent: u32,
     /// Branches whose divergence costs fewer cycles have no hint: a guard such as `if (i < n)` loses nothing but the meeting
@@ -232,6 +234,7 @@ impl Default for HintConfig {
             loops: true,
             accesses: true,
             zeros: true,
+            registers: true,
             zero_percent: 10,
             branch_cycles: 8,
             costs: CostHints::default(),

@@ -58,13 +58,12 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
 }
 
 fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result<()> {
-    let besides = row.registers - row.live;
     let at = row
         .line
         .map_or(String::new(), |line| format!(" in line {line}"));
     writeln!(
         out,
-        "{}: {} registers (estimate: {} live at the peak{at}, of which {} uniform, and {besides} that compilers take besides)",
+        "{}: {} registers (estimate; {} live at the peak{at}, of which {} uniform)",
         row.name, row.registers, row.live, row.uniform
     )?;
     if let Some(fit) = &row.fit {

@@ -267,6 +267,9 @@ pub(super) struct HintSettings {
     /// How often definitions are zero in all lanes of a warp, where there is a profile.
     #[schemars(extend("default" = true))]
     zeros: Setting<bool>,
+    /// The line at which most registers are live, where they limit how many warps fit.
+    #[schemars(extend("default" = true))]
+    registers: Setting<bool>,
     /// Definitions that are zero less often have no hint.
     #[schemars(extend("default" = 10))]
     zero_percent: Setting<Within<0, 100>>,
@@ -668,6 +671,7 @@ impl Apply<'_> {
         set("loops", hints.loops, &mut to.loops);
         set("accesses", hints.accesses, &mut to.accesses);
         set("zeros", hints.zeros, &mut to.zeros);
+        set("registers", hints.registers, &mut to.registers);
         if let Some(detail) = self.value(&["hints", "detail"], hints.detail) {
             to.detail = detail;
         }

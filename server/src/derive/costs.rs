@@ -18,6 +18,19 @@ use syntax::LineIndex;
 /// Registers that a compiler takes besides: for addresses, for what it moves together and unrolls. With 8 the median distance
 /// to `ptxas` is 3 registers on 69 kernels and shaders of `fixtures`, the mean -2.5.
 const OVERHEAD: u32 = 8;
+
+/// Registers that a compiler allocates where so many are live at the peak.
+///
+/// PTX has been through a compiler that moves and unrolls: of it `ptxas` needs less than of source, and for many values
+/// fewer than are live in the order of the text. Against `ptxas` 13.5 for sm_80 on 820 kernels of public PTX the median
+/// error is 9 %, the 90th percentile 32 % (fitted on half of the files and measured on the others: 10 to 13 % and 30 to
+/// 38 %); the command is the example `registers`.
+fn allocated(function: &Function, live: u32) -> u32 {
+    match function.language {
+        ir::Language::Ptx => (4 * live / 5 + 6).max(8),
+        _ => live + OVERHEAD,
+    }
+}
 /// Threads of a workgroup whose size nothing tells.
 const GUESSED_THREADS: u32 = 256;
 
@@ -82,7 +95,9 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
         });
         let weights = item.map(|item| map(item, function).weights(item, function));
         let pressure = pressure(function);
-        let registers = pressure.as_ref().map(|found| found.registers + OVERHEAD);
+        let registers = pressure
+            .as_ref()
+            .map(|found| allocated(function, found.registers));
         Some(Costs {
             cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
             registers,

@@ -6,6 +6,7 @@ use super::costs;
 use super::parts::{Part, parts};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
+use codegen::machine::occupancy::Limit;
 use facts::Class;
 use facts::pressure::{LiveVariable, Pressure, Remedy, variables};
 use ir::{Function, FunctionKind, Loc, Site};
@@ -79,14 +80,7 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
     let costs = costs::of_function(db, item, function)?;
     let registers = costs.registers?;
     let pressure = costs.pressure.as_ref()?;
-    let here = Places {
-        db,
-        file,
-        item,
-        function,
-        lines: db::line_index(db, file),
-        text: program::text(file.source(db)),
-    };
+    let here = Places::new(db, file, item, function);
     let start = item.place(db).start;
     let head = part.rows.head.map_or(function.span, |head| head.name_span);
     let mut lines: BTreeMap<u32, u32> = BTreeMap::new();
@@ -114,6 +108,36 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
     })
 }
 
+/// The line at which most registers are live, of a kernel whose occupancy they limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    pub place: Span,
+    /// Registers that are live there.
+    pub live: u32,
+}
+
+/// The mark of a function, if registers limit how many of its warps fit.
+pub fn mark(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Option<Mark> {
+    let costs = costs::of_function(db, item, function)?;
+    let pressure = costs.pressure.as_ref()?;
+    let limits = &costs.fit.as_ref()?.found.limits;
+    if !limits.contains(&Limit::Registers) {
+        return None;
+    }
+    let place = Places::new(db, file, item, function).outer(pressure.loc)?;
+    Some(Mark {
+        place,
+        live: pressure.registers,
+    })
+}
+
+/// The pressure of a function of an item.
+pub fn of_function(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Option<Row> {
+    let all = parts(db, item);
+    let own = |part: &&Part<'_>| std::ptr::eq(part.function, function);
+    row(db, file, item, all.iter().find(own)?)
+}
+
 /// Places of a function in its file.
 struct Places<'a> {
     db: &'a dyn Db,
@@ -124,7 +148,17 @@ struct Places<'a> {
     text: &'a str,
 }
 
-impl Places<'_> {
+impl<'a> Places<'a> {
+    fn new(db: &'a dyn Db, file: File, item: Item<'a>, function: &'a Function) -> Places<'a> {
+        Places {
+            db,
+            file,
+            item,
+            function,
+            lines: db::line_index(db, file),
+            text: program::text(file.source(db)),
+        }
+    }
     fn line(&self, span: Span) -> u32 {
         self.lines.line_column(span.start).0 + 1
     }

@@ -115,6 +115,9 @@ pub fn hints(db: &dyn Db, file: File, range: Span, switches: &HintConfig) -> Vec
         zeros(db, file, switches, &page, &mut remarks);
     }
     let line_end = |line: u32| page.end_of(line);
+    if switches.registers && switches.costs != CostHints::Off {
+        remarks.extend(super::pressure::hints(db, file, range, &line_end));
+    }
     let costs = super::costs::hints(db, file, range, switches, &line_end);
     remarks.extend(costs);
     remarks.extend(super::assembly::hints(

@@ -6,6 +6,7 @@ use super::text::class_name;
 use crate::db::{self, Db, File, Item};
 use crate::derive::costs::of_function;
 use crate::derive::parts;
+use crate::derive::pressure;
 use crate::derive::rows::{self, Occurrence};
 use crate::program::{self, Step, item_at};
 use facts::{BranchFact, Class, FunctionFacts, words};
@@ -25,6 +26,24 @@ pub fn hover(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         _ => in_item(db, file, offset),
     };
     in_item.or_else(|| macro_or_include(db, file, offset))
+}
+
+/// What fills the registers, on the line that has the mark of the peak.
+fn at_peak(
+    db: &dyn Db,
+    file: File,
+    offset: u32,
+    item: db::Item<'_>,
+    function: &ir::Function,
+) -> Option<String> {
+    let mark = pressure::mark(db, file, item, function)?;
+    let lines = db::line_index(db, file);
+    let line = |offset: u32| lines.line_column(offset).0;
+    if line(mark.place.start) != line(offset) {
+        return None;
+    }
+    let row = pressure::of_function(db, file, item, function)?;
+    Some(super::pressure::table(&row))
 }
 
 fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
@@ -116,6 +135,11 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         let mut section = signature(function, facts, least);
         if shows_costs && let Some(costs) = of_function(db, item, function) {
             section += &format!("\n\n{}", super::costs::item_hover(costs));
+            if super::pressure::is_told(function.kind)
+                && let Some(row) = pressure::of_function(db, file, item, function)
+            {
+                section += &format!("\n\n{}", super::pressure::table(&row));
+            }
         }
         sections.push(section);
     } else if shows_costs && let Some(costs) = of_function(db, item, function) {
@@ -128,6 +152,10 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
             span = span.or(Some(place));
             sections.push(section);
         }
+    }
+    if shows_costs && let Some(section) = at_peak(db, file, offset, item, function) {
+        span = span.or(Some(Span::new(at, at)));
+        sections.push(section);
     }
     if let Some((span, reason)) = rows.unknowns.iter().find(|(span, _)| around(*span))
         && (!sections.is_empty() || span.len() < 200)

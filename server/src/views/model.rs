@@ -35,6 +35,8 @@ pub enum Category {
     Branch,
     /// The class or form of a variable.
     Value,
+    /// Registers, where most are live.
+    Registers,
     /// Estimated cycles.
     Cost,
 }

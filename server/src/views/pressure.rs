@@ -1,7 +1,83 @@
 //! The registers of a kernel in words.
 
-use crate::derive::pressure::Entry;
+use super::model::{Category, Hint};
+use crate::db::{Db, File};
+use crate::derive::pressure::{Entry, Mark, Row, mark};
+use crate::program::own_items;
 use facts::pressure::Remedy;
+use ir::FunctionKind;
+use std::fmt::Write;
+use syntax::Span;
+
+/// Variables that a hover lists.
+const LISTED: usize = 10;
+
+/// Hints of a range: one for each kernel whose occupancy is limited by registers, at the line of its peak.
+pub(super) fn hints(
+    db: &dyn Db,
+    file: File,
+    range: Span,
+    line_end: &dyn Fn(u32) -> u32,
+) -> Vec<Hint> {
+    let lines = crate::db::line_index(db, file);
+    let mut out = Vec::new();
+    for (place, item) in own_items(db, file) {
+        if place.end < range.start || place.start > range.end {
+            continue;
+        }
+        for part in crate::derive::parts::parts(db, item) {
+            let found = mark(db, file, item, part.function);
+            out.extend(found.map(|Mark { place, live }| Hint {
+                offset: line_end(lines.line_column(place.start).0),
+                label: format!("most registers: ~{live} live"),
+                category: Category::Registers,
+                about: place.start,
+            }));
+        }
+    }
+    out
+}
+
+/// A table of what fills the registers at the peak, for a hover.
+pub fn table(row: &Row) -> String {
+    let at = row
+        .line
+        .map_or(String::new(), |line| format!(" in line {line}"));
+    let mut out = format!(
+        "**{} registers live at the peak{at}**, {} of them uniform; compilers allocate about {} (estimate)",
+        row.live, row.uniform, row.registers
+    );
+    if row.variables.is_empty() {
+        return out;
+    }
+    out += "\n\n| variable | registers | class | reads | without it |\n| --- | ---: | --- | --- | --- |\n";
+    for one in row.variables.iter().take(LISTED) {
+        let name = one.name.replace('|', "\\|");
+        let _ = writeln!(
+            out,
+            "| `{name}` | {} | {} | {} | {} |",
+            one.registers,
+            super::text::class_name(one.class),
+            reads(one),
+            remedy(one.remedy)
+        );
+    }
+    let more = &row.variables[row.variables.len().min(LISTED)..];
+    if !more.is_empty() {
+        let sum: u32 = more.iter().map(|one| one.registers).sum();
+        let _ = write!(
+            out,
+            "\n{} more in {sum} registers: `lockstep registers`",
+            more.len()
+        );
+    }
+    out
+}
+
+/// Whether a function is one whose registers are told of.
+pub const fn is_told(kind: FunctionKind) -> bool {
+    matches!(kind, FunctionKind::Kernel | FunctionKind::Stage(_))
+}
 
 /// `recompute, 3 operations a read`
 pub fn remedy(one: Remedy) -> String {
