@@ -19,6 +19,7 @@ pub mod check;
 mod coalesce;
 mod hoist;
 mod jumps;
+pub mod rounds;
 mod scan;
 mod simplify;
 mod spill;
@@ -109,7 +110,7 @@ pub fn allocate<T: Target>(
     let before = cfg!(debug_assertions).then(|| function.clone());
     let live = Liveness::of(function);
     let files = T::files(function, processor, limits);
-    let places = scan::scan(function, &live, &files)?;
+    let places = scan::scan(function, &live, &files, scan::Choice::LeastUsed)?;
     let allocation = spill::rewrite(function, &places);
     if let Some(before) = before {
         let verdict = check::check(&before, function, &allocation);

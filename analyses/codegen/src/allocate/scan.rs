@@ -30,6 +30,30 @@ struct Interval {
     turns: bool,
 }
 
+/// The value that goes to memory where registers run out.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice<'a> {
+    /// The one that is used least for as long as it lives.
+    LeastUsed,
+    /// The one whose next read is the farthest, but for these, which never go.
+    FarthestRead(&'a FxHashSet<Virtual>),
+}
+
+/// Positions at which values are read, by virtual register, ascending.
+fn reads<T: Target>(function: &Function<T>) -> Vec<Vec<u32>> {
+    let mut out = vec![Vec::new(); function.registers.len()];
+    let mut first = 1u32;
+    for block in &function.blocks {
+        for (index, operation) in (0..).zip(&block.operations) {
+            for one in operation.reads() {
+                out[one.0 as usize].push(2 * (first + index));
+            }
+        }
+        first += block.operations.len() as u32 + 1;
+    }
+    out
+}
+
 /// Positions for which a register that was just free is left alone.
 const RECENT: u32 = 48;
 
@@ -186,7 +210,12 @@ pub(super) fn scan<T: Target>(
     function: &Function<T>,
     live: &Liveness,
     files: &[RegisterFile<T>],
+    choice: Choice<'_>,
 ) -> Result<Vec<Place<T::Register>>, Refusal> {
+    let reads = match choice {
+        Choice::LeastUsed => Vec::new(),
+        Choice::FarthestRead(_) => reads(function),
+    };
     let mut places = vec![Place::Nowhere; function.registers.len()];
     for &(register, place) in &function.pinned {
         places[register.0 as usize] = Place::Register(place);
@@ -202,7 +231,10 @@ pub(super) fn scan<T: Target>(
         at.filter(|&at| T::stays(function, at))
     };
     let crowded = crowded(function, live, files);
-    for interval in intervals(function, live) {
+    for mut interval in intervals(function, live) {
+        if let Choice::FarthestRead(kept) = choice {
+            interval.fixed |= kept.contains(&interval.register);
+        }
         let class = function.class(interval.register);
         let Some(number) = files.iter().position(|file| file.class == class) else {
             return Err(Refusal::NoForm {
@@ -258,10 +290,16 @@ pub(super) fn scan<T: Target>(
                 let any = || pool(file, &interval).find(open);
                 found.or_else(oldest).or_else(any)
             });
-        // Those that are used least for as long as they last go to memory.
-        let cost = |one: &Interval| match one.fixed {
-            true => f64::INFINITY,
-            false => one.weight / f64::from(one.end - one.start + 1),
+        // The less it costs, the sooner it goes to memory.
+        let cost = |one: &Interval| match choice {
+            _ if one.fixed => f64::INFINITY,
+            Choice::LeastUsed => one.weight / f64::from(one.end - one.start + 1),
+            Choice::FarthestRead(_) => {
+                let own = &reads[one.register.0 as usize];
+                let next = own.get(own.partition_point(|&at| at <= interval.start));
+                // Read in the next iteration of a loop alone: behind everything else.
+                next.map_or(0.0, |&next| 1.0 / f64::from(next - interval.start))
+            }
         };
         let away = |register: T::Register| {
             let units = T::units(register);

@@ -12,8 +12,10 @@
 //! operation points; a changed body is written by renaming registers in it.
 
 pub(crate) mod body;
+pub mod fit;
 mod pressure;
 mod read;
+pub mod states;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,182 @@
+//! Allocation that spills everywhere, in rounds: a value that finds no register lives elsewhere, each read and each write of
+//! it goes through a register of its own for that operation alone, and the scan begins anew.
+//!
+//! ```text
+//! K = 2:  v2 = add v0, v1; v3 = mul v2, v2; v4 = add v3, v0
+//! v0's next read is the farthest:   store v0;  ...;  v5 = load;  v4 = add v3, v5
+//! ```
+//!
+//! Stops: what a round adds is never spilled, so that each takes at least one value away from those that may be. No
+//! registers are kept back, so that few are enough; where one operation alone names more than there are, it is refused.
+//!
+//! Source: Poletto, Sarkar, *Linear Scan Register Allocation* (TOPLAS 1999); Belady's choice and spilling everywhere as in
+//! Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4.
+
+use super::scan::{self, Choice, Place};
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use crate::mir::liveness::Liveness;
+use crate::mir::{RegisterFile, Target};
+use crate::refusal::Refusal;
+use rustc_hash::FxHashSet;
+
+/// Where values live that find no register.
+pub trait Homes<T: Target> {
+    /// Operations after which `to` holds the value of `from`. They may name registers that are never spilled.
+    fn load(&mut self, function: &mut Function<T>, from: Virtual, to: Virtual)
+    -> Vec<Operation<T>>;
+    /// Operations after which the home of `to` holds what is in `from`.
+    fn store(
+        &mut self,
+        function: &mut Function<T>,
+        from: Virtual,
+        to: Virtual,
+    ) -> Vec<Operation<T>>;
+}
+
+/// Operations around one of the function that was given.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Around<T: Target> {
+    /// Its number in its block.
+    pub operation: u32,
+    /// As it is now.
+    pub now: Operation<T>,
+    pub before: Vec<Operation<T>>,
+    pub after: Vec<Operation<T>>,
+}
+
+/// A function whose values fit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fitted<T: Target> {
+    /// By virtual register.
+    pub registers: Vec<T::Register>,
+    /// Values that live elsewhere, in the order in which they were chosen.
+    pub spilled: Vec<Virtual>,
+    /// By block, the operations around each of its own.
+    pub around: Vec<Vec<Around<T>>>,
+}
+
+/// Gives registers of the files to the values of a function, and rewrites it. `kept` are never spilled.
+///
+/// # Errors
+/// Where an operation and what is kept need more registers than there are.
+pub fn fit<T: Target>(
+    function: &mut Function<T>,
+    files: &[RegisterFile<T>],
+    kept: &[Virtual],
+    homes: &mut dyn Homes<T>,
+) -> Result<Fitted<T>, Refusal> {
+    let mut around: Vec<Vec<Around<T>>> = function
+        .blocks
+        .iter()
+        .map(|block| {
+            let own = (0..).zip(&block.operations);
+            own.map(|(operation, now)| Around {
+                operation,
+                now: now.clone(),
+                before: Vec::new(),
+                after: Vec::new(),
+            })
+            .collect()
+        })
+        .collect();
+    let mut fixed: FxHashSet<Virtual> = kept.iter().copied().collect();
+    let mut spilled = Vec::new();
+    loop {
+        let live = Liveness::of(function);
+        let places = scan::scan(function, &live, files, Choice::FarthestRead(&fixed))?;
+        let away: Vec<Virtual> = (0..places.len() as u32)
+            .map(Virtual)
+            .filter(|one| places[one.0 as usize] == Place::Memory)
+            .collect();
+        if away.is_empty() {
+            let register = |place: &Place<T::Register>| match place {
+                Place::Register(register) => *register,
+                Place::Nowhere | Place::Memory => T::NONE,
+            };
+            return Ok(Fitted {
+                registers: places.iter().map(register).collect(),
+                spilled,
+                around,
+            });
+        }
+        for &one in &away {
+            spill(function, one, &mut around, &mut fixed, homes);
+        }
+        spilled.extend(away);
+    }
+}
+
+/// Each operation that names a value gets a register of its own for it.
+fn spill<T: Target>(
+    function: &mut Function<T>,
+    value: Virtual,
+    around: &mut [Vec<Around<T>>],
+    fixed: &mut FxHashSet<Virtual>,
+    homes: &mut dyn Homes<T>,
+) {
+    let before = function.registers.len() as u32;
+    for (number, rows) in around.iter_mut().enumerate() {
+        let names =
+            |operation: &Operation<T>| operation.virtual_registers().any(|one| one == value);
+        if !function.blocks[number].operations.iter().any(names) {
+            continue;
+        }
+        let mut own = rows.iter_mut();
+        let mut out = Vec::new();
+        // Operations of the function that was given stand in their order among those that were put around them.
+        let mut row = own.next();
+        let mut passed = row.as_ref().map_or(0, |row| row.before.len());
+        for mut operation in std::mem::take(&mut function.blocks[number].operations) {
+            let is_own = passed == 0;
+            if !is_own {
+                passed -= 1;
+                out.push(operation);
+                continue;
+            }
+            let Some(here) = row.take() else {
+                out.push(operation);
+                continue;
+            };
+            let mut behind = Vec::new();
+            if names(&operation) {
+                let reads = operation.reads().any(|one| one == value);
+                let writes = operation.writes().any(|one| one == value);
+                let stand_in = function.register(function.class(value));
+                if reads || (writes && !operation.is_certain()) {
+                    let loads = homes.load(function, value, stand_in);
+                    here.before.extend(loads.iter().cloned());
+                    out.extend(loads);
+                }
+                if writes {
+                    behind = homes.store(function, stand_in, value);
+                }
+                rename(&mut operation, value, stand_in);
+                here.now = operation.clone();
+            }
+            out.push(operation);
+            // What stood behind it stays behind the new stores, which use no register of theirs.
+            here.after.splice(0..0, behind.iter().cloned());
+            out.extend(behind.iter().cloned());
+            let later = here.after.len() - behind.len();
+            row = own.next();
+            passed = later + row.as_ref().map_or(0, |row| row.before.len());
+        }
+        function.blocks[number].operations = out;
+    }
+    // What homes use on the way lives as shortly as the stand-ins.
+    fixed.extend((before..function.registers.len() as u32).map(Virtual));
+}
+
+fn rename<T: Target>(operation: &mut Operation<T>, from: Virtual, to: Virtual) {
+    let operands = operation.targets.iter_mut().chain(&mut operation.sources);
+    for operand in operands {
+        if let Operand::Register(name) | Operand::Address(name) = operand
+            && *name == Name::Virtual(from)
+        {
+            *name = Name::Virtual(to);
+        }
+    }
+    if operation.predicate == Some(from) {
+        operation.predicate = Some(to);
+    }
+}

@@ -1,0 +1,201 @@
+//! What the divergence analysis says of the registers of a body, as far as allocation asks.
+//!
+//! A register of PTX is written in many places: its state is the meet of the values that it is written with and of those
+//! that it holds at its reads (the notes on the paper, section 3: never the state of one of several coalesced names).
+
+use super::Body;
+use crate::mir::Virtual;
+use facts::{FunctionFacts, Scope};
+use ir::{BindingKind, Block, Function, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The state of a register: `a1*Tid + a0` where both are known numbers, one of them, or neither.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// `(0, c)`: the same number everywhere.
+    Constant(i64),
+    /// `(0, ⊥)`: the same in all lanes of a warp.
+    Uniform,
+    /// `(c1, c2)`: `c1*Tid + c2`.
+    Known(i64, i64),
+    /// `(c, ⊥)`: `c*Tid` and a part that is the same in all lanes.
+    Affine(i64),
+    /// Anything.
+    Divergent,
+}
+
+impl State {
+    fn meet(self, other: State) -> State {
+        use State::{Affine, Constant, Divergent, Known, Uniform};
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Constant(_) | Uniform, Constant(_) | Uniform) => Uniform,
+            (Known(c, _) | Affine(c), Known(d, _) | Affine(d)) if c == d => Affine(c),
+            _ => Divergent,
+        }
+    }
+    /// Of the paper's pair, the factor of `Tid` first; `None`: not known.
+    fn of(pair: [Option<i64>; 2]) -> State {
+        match pair {
+            [Some(0), Some(c)] => State::Constant(c),
+            [Some(0), None] => State::Uniform,
+            [Some(c1), Some(c2)] => State::Known(c1, c2),
+            [Some(c), None] => State::Affine(c),
+            [None, _] => State::Divergent,
+        }
+    }
+}
+
+/// The pair that the paper's analysis of degree 1 gives, as it prints it: `(1,⊥)`.
+fn pair(state: &str) -> Option<[Option<i64>; 2]> {
+    let inside = state.strip_prefix('(')?.strip_suffix(')')?;
+    let (factor, rest) = inside.split_once(',')?;
+    let number = |text: &str| match text {
+        "⊥" => Some(None),
+        text => text.parse().ok().map(Some),
+    };
+    Some([number(factor)?, number(rest)?])
+}
+
+/// The states of a body's registers, by virtual register. `function` is what the front end made of the same text, `facts`
+/// are those of the paper's method of degree 1 for a warp.
+#[must_use]
+pub fn states(body: &Body, function: &Function, facts: &FunctionFacts) -> Vec<State> {
+    let count = body.function.registers.len();
+    let mut out: Vec<Option<State>> = vec![None; count];
+    let mut told: FxHashSet<u32> = FxHashSet::default();
+    let by_place: FxHashMap<u32, Virtual> = body.places.iter().flatten().copied().collect();
+    let of = |value: Value, block: Block| {
+        let fact = facts.at(value, block);
+        let uniform = fact
+            .uniform_at
+            .is_some_and(|scope| scope >= Scope::Subgroup);
+        match pair(&fact.state) {
+            Some(pair) => State::of(pair),
+            None if uniform => State::Uniform,
+            None => State::Divergent,
+        }
+    };
+    for binding in &function.bindings {
+        let at = binding.loc.span.start;
+        let Some(register) = by_place
+            .get(&at)
+            .filter(|_| binding.loc.site == ir::Site(0))
+        else {
+            continue;
+        };
+        told.insert(at);
+        let slot = &mut out[register.0 as usize];
+        for &value in &binding.values {
+            let state = of(value, binding.block);
+            *slot = Some(slot.map_or(state, |known| known.meet(state)));
+        }
+        if binding.values.is_empty() && binding.kind != BindingKind::Declaration {
+            *slot = Some(State::Divergent);
+        }
+    }
+    // A place of which the front end says nothing may hold anything.
+    for (place, register) in by_place {
+        if !told.contains(&place) {
+            out[register.0 as usize] = Some(State::Divergent);
+        }
+    }
+    out.into_iter()
+        .map(|state| state.unwrap_or(State::Divergent))
+        .collect()
+}
+
+/// By block, whether every warp comes to it at most once and with all lanes that are left: no loop has it, and no branch at
+/// which lanes part leads to it.
+#[must_use]
+pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
+    let flow = ir::cfg::ControlFlow::new(function);
+    let forest = ir::loops::LoopForest::new(&flow);
+    let mut out = vec![false; function.blocks.len()];
+    for &block in &flow.order {
+        out[block.0 as usize] = forest.of(block).is_none();
+    }
+    let parts = |block: Block| {
+        let several = flow.successors[block].len() > 1;
+        let uniform = facts.branch(block).is_some_and(|branch| {
+            let scope = branch.uniform_at;
+            branch.class == facts::Class::Uniform && scope.is_some_and(|one| one >= Scope::Subgroup)
+        });
+        several && !uniform
+    };
+    let mut work: Vec<Block> = Vec::new();
+    for &block in flow.order.iter().filter(|&&block| parts(block)) {
+        work.extend(&flow.successors[block]);
+    }
+    let mut seen = vec![false; function.blocks.len()];
+    while let Some(block) = work.pop() {
+        if !std::mem::replace(&mut seen[block.0 as usize], true) {
+            out[block.0 as usize] = false;
+            work.extend(&flow.successors[block]);
+        }
+    }
+    out
+}
+
+/// By statement of the body, the same of the block that it came to.
+#[must_use]
+pub fn together_by_statement(
+    body: &Body,
+    tree: &syntax::ptx::PtxFunction,
+    function: &Function,
+    facts: &FunctionFacts,
+) -> Vec<bool> {
+    let by_block = together(function, facts);
+    let mut by_place: FxHashMap<u32, bool> = FxHashMap::default();
+    for (block, data) in function.blocks.iter() {
+        let mut note = |loc: ir::Loc| {
+            if loc.site == ir::Site(0) {
+                let known = by_place.entry(loc.span.start).or_insert(true);
+                *known &= by_block[block.0 as usize];
+            }
+        };
+        data.insts
+            .iter()
+            .for_each(|&inst| note(function.insts[inst].loc));
+        note(data.loc);
+    }
+    // What is written at the statement's registers is bound there, too, where the statement became no instruction.
+    for binding in &function.bindings {
+        let known = by_place.entry(binding.loc.span.start).or_insert(true);
+        *known &= by_block[binding.block.0 as usize];
+    }
+    let statements = tree.statements().iter().zip(&body.places);
+    statements
+        .map(|(statement, places)| {
+            let at = |place: &u32| by_place.get(place).copied();
+            let own = at(&statement.span.start).unwrap_or(true);
+            let named = places.iter().all(|(place, _)| at(place) == Some(true));
+            own && !places.is_empty() && named
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read_as_they_are_printed() {
+        assert_eq!(pair("(1,⊥)"), Some([Some(1), None]));
+        assert_eq!(pair("(-4,7)"), Some([Some(-4), Some(7)]));
+        assert_eq!(pair("(⊥,⊥)"), Some([None, None]));
+        assert_eq!(pair("U"), None);
+    }
+
+    /// The notes on the paper, section 6, test 4.
+    #[test]
+    fn names_that_are_one_register_meet() {
+        use State::{Affine, Constant, Divergent, Known, Uniform};
+        assert_eq!(Uniform.meet(Divergent), Divergent);
+        assert_eq!(Known(1, 4).meet(Known(1, 4)), Known(1, 4));
+        assert_eq!(Known(1, 4).meet(Known(1, 5)), Affine(1));
+        assert_eq!(Constant(3).meet(Constant(5)), Uniform);
+        assert_eq!(Affine(2).meet(Affine(3)), Divergent);
+        assert_eq!(Known(4, 0).meet(Constant(0)), Divergent);
+    }
+}
