@@ -122,3 +122,98 @@ fn names_and_languages_that_have_none_are_refused() {
     let told = errors(&lockstep(&["registers", &c, "--no-config"]));
     assert!(told.contains("kernels and shaders"), "{told}");
 }
+
+const PTX: &str = ".version 7.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 n)
+.maxntid 64, 1, 1
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<20>;
+	.reg .b64 %rd<4>;
+	ld.param.u64 %rd1, [out];
+	ld.param.u32 %r1, [n];
+	mov.u32 %r2, %tid.x;
+	mad.lo.s32 %r3, %r2, 3, %r1;
+	mad.lo.s32 %r4, %r2, 5, 7;
+	mul.lo.s32 %r5, %r1, %r1;
+	mov.u32 %r6, 11;
+	mad.lo.s32 %r7, %r2, %r2, %r1;
+	mov.u32 %r8, 0;
+	mov.u32 %r9, 0;
+$loop:
+	add.s32 %r8, %r8, %r9;
+	add.s32 %r9, %r9, 1;
+	setp.lt.s32 %p1, %r9, %r1;
+	@%p1 bra $loop;
+	add.s32 %r8, %r8, %r3;
+	mul.lo.s32 %r8, %r8, %r4;
+	add.s32 %r8, %r8, %r5;
+	mul.lo.s32 %r8, %r8, %r6;
+	add.s32 %r8, %r8, %r7;
+	mul.wide.u32 %rd2, %r2, 4;
+	add.s64 %rd3, %rd1, %rd2;
+	st.global.u32 [%rd3], %r8;
+	ret;
+}
+";
+
+/// Within 8 registers the address, the number and the products wait in memory: by the paper's allocator a constant and a known multiple of
+/// the thread's number are computed again, what is uniform lies once a warp, what is affine by its uniform part.
+#[test]
+fn allocators_find_homes_by_class() {
+    let place = Place::new("allocators");
+    let file = place.file("k.ptx", PTX);
+    let spills = |allocator: &str| {
+        let report = json(&lockstep(&[
+            "registers",
+            &file,
+            "--no-config",
+            "--budget",
+            "8",
+            "--allocator",
+            allocator,
+            "--format",
+            "json",
+        ]));
+        let all = report["kernels"][0]["spills"]
+            .as_array()
+            .cloned()
+            .expect("spills");
+        let kinds: Vec<String> = all
+            .iter()
+            .map(|one| one["kind"].as_str().expect("a kind").to_owned())
+            .collect();
+        kinds
+    };
+    let linear = spills("linear");
+    assert!(
+        !linear.is_empty() && linear.iter().all(|kind| kind == "lane-slot"),
+        "{linear:?}"
+    );
+    let uniform = spills("divra");
+    assert!(
+        uniform.iter().any(|kind| kind == "warp-slot"),
+        "{uniform:?}"
+    );
+    assert!(
+        !uniform.iter().any(|kind| kind == "recompute"),
+        "{uniform:?}"
+    );
+    let affine = spills("affra");
+    assert!(affine.iter().any(|kind| kind == "recompute"), "{affine:?}");
+    assert!(
+        affine.iter().any(|kind| kind == "warp-slot-of-base"),
+        "{affine:?}"
+    );
+    let code = text(&lockstep(&["code", &file, "--no-config", "--budget", "8"]));
+    assert!(code.contains("__lockstep_slots"), "{code}");
+    assert!(
+        code.contains(".reg .b32 %r<8>;") || !code.contains("%r8"),
+        "{code}"
+    );
+    let cuda = place.file("k.cu", KERNEL);
+    let told = errors(&lockstep(&["code", &cuda, "--no-config", "--budget", "8"]));
+    assert!(told.contains("PTX"), "{told}");
+}

@@ -1,8 +1,9 @@
 //! `lockstep code`: the GPU code of a function.
 
 use super::{CliError, CodeArgs, DataFormat, input};
-use crate::db::Database;
+use crate::db::{Database, File};
 use crate::derive::code::{self, TargetCode};
+use crate::derive::fitted::fitted;
 use crate::program;
 use crate::ptxas;
 use crate::views::code::occupancy;
@@ -12,6 +13,9 @@ use std::io::Write;
 pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
+    if let Some(words) = args.budget {
+        return within(&db, file, args, words);
+    }
     let found = match (&args.item, &args.at) {
         (Some(name), _) => code::named(&db, file, name),
         (None, Some(at)) => {
@@ -66,6 +70,47 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
         }
     }
     Ok(0)
+}
+
+/// The file with the values of its functions in so many registers.
+fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, CliError> {
+    if file.language(db) != program::Language::Ptx {
+        return Err(CliError::Usage(format!(
+            "{}: allocators read PTX (.ptx); `lockstep code` prints that of a kernel",
+            args.file.display()
+        )));
+    }
+    let all = fitted(db, file, args.item.as_deref(), words, args.allocator.into());
+    if let (Some(name), true) = (&args.item, all.is_empty()) {
+        return Err(input::no_such_item(db, file, &args.file, name));
+    }
+    let text = program::text(file.source(db));
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    let mut refused = 0;
+    for one in &all {
+        match &one.made {
+            Ok(made) => {
+                out.push_str(&text[at..one.place.start as usize]);
+                out.push_str(&made.text);
+                at = one.place.end as usize;
+            }
+            Err(refusal) => {
+                eprintln!("lockstep: `{}` stays as it is: {refusal}", one.name);
+                refused = 1;
+            }
+        }
+    }
+    out.push_str(&text[at..]);
+    let mut to = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            let row = json!({ "version": 1, "budget": words, "text": out });
+            serde_json::to_writer_pretty(&mut to, &row)?;
+            writeln!(to)?;
+        }
+        DataFormat::Text => to.write_all(out.as_bytes())?,
+    }
+    Ok(refused)
 }
 
 fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {

@@ -22,6 +22,7 @@ mod sim;
 
 use crate::lsp;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use codegen::target::ptx::machine::fit::Allocator;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -318,10 +319,34 @@ struct RegistersArgs {
     /// Registers of a thread that it should fit
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(8..=255))]
     budget: Option<u32>,
+    /// PTX: also which registers this allocator spills within the budget, and where to
+    #[arg(long, value_enum, requires = "budget")]
+    allocator: Option<AllocatorArg>,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]
     analysis: AnalysisArgs,
+}
+
+/// Register allocators of Sampaio et al., Divergence Analysis (2013).
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum AllocatorArg {
+    /// Linear scan; what does not fit lives in local memory
+    Linear,
+    /// Uniform values once a warp in shared memory
+    Divra,
+    /// Also affine values, constants and what the thread's number gives
+    Affra,
+}
+
+impl From<AllocatorArg> for Allocator {
+    fn from(one: AllocatorArg) -> Allocator {
+        match one {
+            AllocatorArg::Linear => Allocator::Linear,
+            AllocatorArg::Divra => Allocator::Divergence,
+            AllocatorArg::Affra => Allocator::Affine,
+        }
+    }
 }
 
 #[derive(Args, Debug)]
@@ -542,6 +567,12 @@ struct CodeArgs {
     /// Assembles the code with ptxas: shows registers and spills, and machine code if nvdisasm is found beside it
     #[arg(long)]
     ptxas: bool,
+    /// PTX: the file with the values of its functions in this many registers
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(8..=255), conflicts_with_all = ["at", "ptxas"])]
+    budget: Option<u16>,
+    /// The allocator that finds them
+    #[arg(long, value_enum, default_value = "affra", requires = "budget")]
+    allocator: AllocatorArg,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]

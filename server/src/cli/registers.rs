@@ -1,12 +1,14 @@
 //! `lockstep registers`: which variables fill the registers of kernels, and how to be without them.
 
-use super::{CliError, DataFormat, RegistersArgs, input};
+use super::{AllocatorArg, CliError, DataFormat, RegistersArgs, input};
 use crate::db::{self, Database};
+use crate::derive::fitted::{Fitted, fitted};
 use crate::derive::pressure::{Entry, Row, cheapest, rows};
 use crate::documents::line_column;
 use crate::program::{self, Language};
 use crate::views::costs;
 use crate::views::pressure;
+use codegen::target::ptx::machine::fit::Home;
 use facts::Class;
 use facts::pressure::Remedy;
 use serde_json::{Value, json};
@@ -15,17 +17,17 @@ use std::io::Write;
 pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
     let file = input::open(&mut db, &args.file, &args.analysis)?;
-    let gpu = match file.language(&db) {
-        Language::C | Language::Ia64 => false,
-        _ => true,
-    };
-    if !gpu {
+    if matches!(file.language(&db), Language::C | Language::Ia64) {
         return Err(CliError::Usage(format!(
             "{}: registers are told of kernels and shaders",
             args.file.display()
         )));
     }
     let rows = rows(&db, file, args.item.as_deref());
+    let spills = match (args.allocator, args.budget) {
+        (Some(allocator), Some(budget)) => fitted_by(&db, file, args, allocator, budget)?,
+        _ => Vec::new(),
+    };
     if let Some(name) = &args.item
         && rows.is_empty()
     {
@@ -37,7 +39,16 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
     let mut out = std::io::stdout().lock();
     match args.format {
         DataFormat::Json => {
-            let kernels: Vec<Value> = rows.iter().map(|row| json_of(row, args.budget)).collect();
+            let kernels: Vec<Value> = rows
+                .iter()
+                .map(|row| {
+                    let mut kernel = json_of(row, args.budget);
+                    if let Some(one) = spills.iter().find(|one| one.name == row.name) {
+                        add(&mut kernel, one);
+                    }
+                    kernel
+                })
+                .collect();
             let all = json!({ "version": 1, "machine": machine, "kernels": kernels });
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
         }
@@ -51,10 +62,90 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
                 let (line, column) = line_column(text, db::line_index(&db, file), row.head.start);
                 write!(out, "{path}:{line}:{column}: ")?;
                 self::text(&mut out, row, args.budget)?;
+                if let Some(one) = spills.iter().find(|one| one.name == row.name) {
+                    told(&mut out, one)?;
+                }
             }
         }
     }
     Ok(0)
+}
+
+/// What an allocator makes of the functions.
+fn fitted_by(
+    db: &Database,
+    file: db::File,
+    args: &RegistersArgs,
+    allocator: AllocatorArg,
+    budget: u32,
+) -> Result<Vec<Fitted>, CliError> {
+    if file.language(db) != Language::Ptx {
+        return Err(CliError::Usage(format!(
+            "{}: allocators read PTX (.ptx); `lockstep code` prints that of a kernel",
+            args.file.display()
+        )));
+    }
+    let words = u16::try_from(budget).unwrap_or(u16::MAX);
+    let item = args.item.as_deref();
+    Ok(fitted(db, file, item, words, allocator.into()))
+}
+
+/// `constant`, `recompute`, ...
+pub(super) const fn home(one: Home) -> &'static str {
+    match one {
+        Home::Constant(_) => "constant",
+        Home::Known(..) => "recompute",
+        Home::Warp(_) => "warp-slot",
+        Home::WarpBase(..) => "warp-slot-of-base",
+        Home::Lane(_) => "lane-slot",
+    }
+}
+
+fn add(kernel: &mut Value, one: &Fitted) {
+    match &one.made {
+        Ok(made) => {
+            let spills = made.spilled.iter().map(|one| {
+                json!({
+                    "name": one.name.as_str(),
+                    "kind": home(one.home),
+                    "loads": one.loads,
+                    "stores": one.stores,
+                })
+            });
+            kernel["spills"] = spills.collect();
+            kernel["shared_bytes"] = made.shared_bytes.into();
+            kernel["local_bytes"] = made.local_bytes.into();
+        }
+        Err(refusal) => kernel["refused"] = refusal.to_string().into(),
+    }
+}
+
+fn told(out: &mut impl Write, one: &Fitted) -> std::io::Result<()> {
+    let made = match &one.made {
+        Ok(made) => made,
+        Err(refusal) => return writeln!(out, "  not allocated: {refusal}"),
+    };
+    if made.spilled.is_empty() {
+        return writeln!(out, "  allocated without spills");
+    }
+    writeln!(
+        out,
+        "  {} spilled registers, {} bytes of shared memory a workgroup, {} bytes of local memory a thread",
+        made.spilled.len(),
+        made.shared_bytes,
+        made.local_bytes
+    )?;
+    for one in &made.spilled {
+        writeln!(
+            out,
+            "    {:12}  {:17}  {} loads, {} stores",
+            one.name,
+            home(one.home),
+            one.loads,
+            one.stores
+        )?;
+    }
+    Ok(())
 }
 
 fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result<()> {

@@ -4,6 +4,7 @@ pub mod accesses;
 pub mod bundles;
 pub mod code;
 pub mod costs;
+pub mod fitted;
 pub mod hot;
 pub mod loops;
 pub mod parts;

@@ -326,7 +326,7 @@ fn again(inst: &InstData) -> Option<u32> {
         | Op::Select
         | Op::Fma
         | Op::PtrAdd => Some(1),
-        Op::Binary(op, _) => match op {
+        Op::Binary(
             BinaryOp::Add
             | BinaryOp::Sub
             | BinaryOp::Mul
@@ -336,9 +336,9 @@ fn again(inst: &InstData) -> Option<u32> {
             | BinaryOp::Shl
             | BinaryOp::FloatAdd
             | BinaryOp::FloatSub
-            | BinaryOp::FloatMul => Some(1),
-            _ => None,
-        },
+            | BinaryOp::FloatMul,
+            _,
+        ) => Some(1),
         Op::Unary(UnaryOp::Neg | UnaryOp::Not) => Some(1),
         Op::Convert(
             Convert::Truncate | Convert::Bitcast | Convert::SignExtend | Convert::ZeroExtend,

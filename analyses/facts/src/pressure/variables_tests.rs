@@ -10,7 +10,6 @@ fn of(text: &str) -> Vec<(u32, Class, Remedy)> {
     let function = ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
     let module = Module {
         functions: vec![function],
-        ..Module::default()
     };
     let facts = crate::divergence::analyze(0, &module, &Options::default());
     let function = &module.functions[0];
