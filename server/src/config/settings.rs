@@ -267,7 +267,7 @@ pub(super) struct HintSettings {
     /// How often definitions are zero in all lanes of a warp, where there is a profile.
     #[schemars(extend("default" = true))]
     zeros: Setting<bool>,
-    /// The line at which most registers are live, where they limit how many warps fit.
+    /// The line at which most registers are live, where they leave room for at most three quarters of the warps.
     #[schemars(extend("default" = true))]
     registers: Setting<bool>,
     /// Definitions that are zero less often have no hint.

@@ -14,6 +14,8 @@ use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use syntax::{FileId, LineIndex, Span};
 
+/// Percent of the warps of a multiprocessor with which latencies are hidden as well as with all of them: no mark.
+const ENOUGH: f64 = 75.0;
 /// A longer expression is named by its line alone.
 const LONGEST: usize = 40;
 
@@ -120,8 +122,8 @@ pub struct Mark {
 pub fn mark(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Option<Mark> {
     let costs = costs::of_function(db, item, function)?;
     let pressure = costs.pressure.as_ref()?;
-    let limits = &costs.fit.as_ref()?.found.limits;
-    if !limits.contains(&Limit::Registers) {
+    let found = &costs.fit.as_ref()?.found;
+    if !found.limits.contains(&Limit::Registers) || found.percent() > ENOUGH {
         return None;
     }
     let place = Places::new(db, file, item, function).outer(pressure.loc)?;

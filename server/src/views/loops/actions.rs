@@ -127,10 +127,19 @@ fn is_shorter(after: &LoopReport, times: u32, before: &LoopReport) -> bool {
 }
 
 /// That an edit was not proven to keep the meaning, for an action's effect.
-fn not_compared(unchecked: Option<Unchecked>) -> String {
-    unchecked.map_or_else(String::new, |why| {
-        format!("; not compared with the original: {why}")
-    })
+fn not_proven(unproven: Option<Unproven>) -> String {
+    match unproven {
+        None => String::new(),
+        Some(Unproven::NotCompared(why)) => format!("; not compared with the original: {why}"),
+        Some(Unproven::Differs(why)) => format!("; not proven to do the same: {why}"),
+    }
+}
+
+/// The reason why the checker does not say that an edit keeps the meaning.
+enum Unproven {
+    NotCompared(Unchecked),
+    /// A rule that it could not show to hold.
+    Differs(check::Violation),
 }
 
 fn refused(id: &str, title: &str, reason: String, quiet: bool) -> Action {
@@ -462,10 +471,9 @@ impl At<'_> {
             let lines = edit.1.lines().count();
             let edits = vec![edit];
             let judged = self.judged(&edits, None);
-            let judged = judged.and_then(|(rewritten, unchecked)| {
-                Ok((self.after(&rewritten, row, 1)?, unchecked))
-            });
-            let (after, unchecked) = match judged {
+            let judged = judged
+                .and_then(|(rewritten, unproven)| Ok((self.after(&rewritten, row, 1)?, unproven)));
+            let (after, unproven) = match judged {
                 Ok(judged) => judged,
                 Err(reason) => {
                     out.push(refused(&id, &title, reason, true));
@@ -495,7 +503,7 @@ impl At<'_> {
             let mut action = Action::rewrite(&id, title);
             action.effect = format!(
                 "{lines} lines; the loop itself stays for the iterations that remain{}",
-                not_compared(unchecked)
+                not_proven(unproven)
             );
             action.what = Doing::Edit(edits);
             out.push(action);
@@ -517,7 +525,7 @@ impl At<'_> {
         };
         let edits = vec![found.edit];
         let mut action = Action::rewrite(CONVERT, title.to_owned());
-        let (rewritten, unchecked) = match self.judged(&edits, None) {
+        let (rewritten, unproven) = match self.judged(&edits, None) {
             Ok(judged) => judged,
             Err(reason) => return Some(refused(CONVERT, title, reason, false)),
         };
@@ -533,18 +541,18 @@ impl At<'_> {
             action.title += &format!(" (estimate for {})", self.processor());
         }
         let line = edits[0].1.lines().last().unwrap_or("").trim();
-        action.effect = format!("becomes: {line}{}", not_compared(unchecked));
+        action.effect = format!("becomes: {line}{}", not_proven(unproven));
         action.what = Doing::Edit(edits);
         Some(action)
     }
 
-    /// The item with these edits, which the checker accepts, and why it compared nothing; with names, they promise that
+    /// The item with these edits, in whose text the checker finds no fault, and why it does not say that it keeps the meaning; with names, they promise that
     /// these parameters are apart, otherwise they keep the meaning.
     fn judged(
         &self,
         edits: &[Edit],
         promised: Option<&[SmolStr]>,
-    ) -> Result<(Rewritten, Option<Unchecked>), String> {
+    ) -> Result<(Rewritten, Option<Unproven>), String> {
         let gone = || "the loop is not found in the changed text".to_owned();
         let text = edited(self.source.text, edits).ok_or("the edits overlap")?;
         let rewritten = program::rewritten(self.db, self.item, &text).ok_or_else(gone)?;
@@ -566,11 +574,12 @@ impl At<'_> {
             _ => Err(check::Violation::Range),
         };
         match verdict {
-            Ok(unchecked) => Ok((rewritten, unchecked)),
-            Err(why) => {
-                debug_assert!(!why.is_certain(), "{why}\n{text}");
+            Ok(unchecked) => Ok((rewritten, unchecked.map(Unproven::NotCompared))),
+            Err(why) if why.is_certain() => {
+                debug_assert!(false, "{why}\n{text}");
                 Err(Refusal::Unsound(why).to_string())
             }
+            Err(why) => Ok((rewritten, Some(Unproven::Differs(why)))),
         }
     }
 

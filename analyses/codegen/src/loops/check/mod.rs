@@ -12,8 +12,9 @@
 //! 4. other edits: both functions are *related* (`relation`), which proves that they return, store and call the same; and
 //!    no path loads, divides or overflows what the original does not on the same path.
 //!
-//! A rule of the fourth kind that does not hold may also be what is right and not proven (`Violation::is_certain`): a counter
-//! narrower than `int` that wraps around below a wider bound.
+//! A rule of the text that does not hold is a fault of the edit (`Violation::is_certain`). One of the third or fourth kind may
+//! also be what is right and not proven, such as a counter narrower than `int` that wraps around below a wider bound: the
+//! edit is offered, and says so.
 //!
 //! Not done: functions beside the first of a module must be equal; what has more paths than a budget is not compared, and
 //! that is told. What is computed and decides nothing is not looked at.
@@ -89,17 +90,18 @@ pub enum Violation {
 }
 
 impl Violation {
-    /// Says that the edit is wrong; otherwise it may be that what is right could not be proven.
+    /// Says that the edit is wrong, as its text shows; otherwise it may be that what is right could not be proven.
     #[must_use]
     pub const fn is_certain(&self) -> bool {
-        !matches!(
+        matches!(
             self,
-            Violation::Value
-                | Violation::Exit
-                | Violation::Effect { .. }
-                | Violation::Load
-                | Violation::Division
-                | Violation::Overflow
+            Violation::Range
+                | Violation::Outside(_)
+                | Violation::Comment(_)
+                | Violation::Directive
+                | Violation::Problem(_)
+                | Violation::Word(_)
+                | Violation::Independent
         )
     }
 }
