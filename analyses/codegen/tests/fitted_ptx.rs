@@ -13,11 +13,9 @@ mod ptxas;
 mod text;
 
 use facts::{Method, Options};
-use lockstep_codegen::mir::Virtual;
-use lockstep_codegen::mir::liveness::Liveness;
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made, fit};
 use lockstep_codegen::target::ptx::machine::states::{states, together_by_statement};
-use lockstep_codegen::target::ptx::machine::{Body, pressure, read};
+use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
@@ -33,13 +31,6 @@ struct Count {
     refused: BTreeMap<String, u64>,
     /// Spilled registers by the kind of their home.
     homes: BTreeMap<&'static str, u64>,
-}
-
-/// Whether a register is read that nothing wrote: it may hold something else elsewhere.
-fn reads_undefined(body: &Body) -> bool {
-    let live = Liveness::of(&body.function);
-    let count = body.function.registers.len() as u32;
-    (0..count).any(|one| live.enters(0, Virtual(one)))
 }
 
 fn parsed(text: &str) -> Box<PtxFunction> {
@@ -81,7 +72,7 @@ fn fitted(
                 return None;
             }
         };
-        if reads_undefined(&body) {
+        if body.reads_undefined() {
             *count
                 .refused
                 .entry("reads what nothing wrote".into())
@@ -104,7 +95,13 @@ fn fitted(
                 at = item.end as usize;
                 let again = read(&parsed(&made.text))
                     .unwrap_or_else(|refusal| panic!("{refusal}\n{}", made.text));
-                let words = pressure(&again).words;
+                let pressure = pressure(&again);
+                let words = pressure.words;
+                assert!(
+                    pressure.predicates <= u32::from(budget.predicates),
+                    "{}",
+                    made.text
+                );
                 assert!(words <= u32::from(budget.words), "{words}\n{}", made.text);
                 for one in &made.spilled {
                     *count.homes.entry(kind(one.home)).or_default() += 1;

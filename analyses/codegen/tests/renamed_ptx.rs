@@ -14,9 +14,7 @@ mod ptxas;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use lockstep_codegen::mir::Virtual;
-use lockstep_codegen::mir::liveness::Liveness;
-use lockstep_codegen::target::ptx::machine::{Body, pressure, read, renamed};
+use lockstep_codegen::target::ptx::machine::{pressure, read, renamed};
 use oracle::interp::{self, Launch};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
@@ -31,13 +29,6 @@ struct Count {
     functions: u64,
     refused: BTreeMap<String, u64>,
     runs: u64,
-}
-
-/// Whether a register is read that nothing wrote: it may hold something else under another name.
-fn reads_undefined(body: &Body) -> bool {
-    let live = Liveness::of(&body.function);
-    let count = body.function.registers.len() as u32;
-    (0..count).any(|one| live.enters(0, Virtual(one)))
 }
 
 /// A file with its functions renamed.
@@ -63,7 +54,7 @@ fn rename(text: &str, count: &mut Count) -> String {
                 continue;
             }
         };
-        if reads_undefined(&body) {
+        if body.reads_undefined() {
             *count
                 .refused
                 .entry("reads what nothing wrote".into())

@@ -53,9 +53,14 @@ pub fn table(row: &Row) -> String {
     out += "\n\n| variable | registers | class | reads | without it |\n| --- | ---: | --- | --- | --- |\n";
     for one in row.variables.iter().take(LISTED) {
         let name = one.name.replace('|', "\\|");
+        // What quotes something itself is not quoted again.
+        let name = match name.contains('`') {
+            true => name,
+            false => format!("`{name}`"),
+        };
         let _ = writeln!(
             out,
-            "| `{name}` | {} | {} | {} | {} |",
+            "| {name} | {} | {} | {} | {} |",
             one.registers,
             super::text::class_name(one.class),
             reads(one),

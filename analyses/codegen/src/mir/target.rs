@@ -103,7 +103,8 @@ pub struct Definition<T: InstructionSet> {
     pub always: bool,
 }
 
-/// An instruction set with its conventions, as passes see it.
+/// An instruction set with its conventions, as passes see it. What has a body here is the answer of a target without that
+/// feature: no rotation, no register that a convention keeps, hands on or implies, no marks.
 pub trait Target: InstructionSet {
     /// A processor of the instruction set.
     type Processor;
@@ -133,7 +134,10 @@ pub trait Target: InstructionSet {
     /// Whether it may execute where it did not before: it neither fails nor sets flags, and reads no memory.
     fn is_pure(operation: &Operation<Self>) -> bool;
     /// Whether registers that rotate have other names behind it.
-    fn rotates(operation: &Operation<Self>) -> bool;
+    fn rotates(operation: &Operation<Self>) -> bool {
+        let _ = operation;
+        false
+    }
     /// Whether it is a sum or a difference of its sources.
     fn is_sum(operation: &Operation<Self>) -> bool;
     /// The register to which the operation adds a constant, and the constant.
@@ -168,16 +172,31 @@ pub trait Target: InstructionSet {
     fn outputs(
         function: &Function<Self>,
         given: &mut dyn Iterator<Item = Self::Register>,
-    ) -> Vec<Self::Register>;
+    ) -> Vec<Self::Register> {
+        let _ = (function, given);
+        Vec::new()
+    }
     /// Registers that a call leaves as they are, and those that it may change.
-    fn preserved() -> Vec<Self::Register>;
-    fn clobbered(function: &Function<Self>, outputs: &[Self::Register]) -> Vec<Self::Register>;
+    fn preserved() -> Vec<Self::Register> {
+        Vec::new()
+    }
+    fn clobbered(function: &Function<Self>, outputs: &[Self::Register]) -> Vec<Self::Register> {
+        let _ = (function, outputs);
+        Vec::new()
+    }
     /// Registers that rotation renames.
-    fn rotating(function: &Function<Self>) -> Vec<Self::Register>;
+    fn rotating(function: &Function<Self>) -> Vec<Self::Register> {
+        let _ = function;
+        Vec::new()
+    }
     /// Those that have a meaning although no operation need name them: the return address, the global pointer.
-    fn implied() -> Vec<Self::Register>;
+    fn implied() -> Vec<Self::Register> {
+        Vec::new()
+    }
     /// Those of them that a callee finds as they were: the global pointer.
-    fn needed_by_calls() -> Vec<Self::Register>;
+    fn needed_by_calls() -> Vec<Self::Register> {
+        Vec::new()
+    }
     /// Those that pass arguments to a callee or a result to the caller.
     fn passes(register: Self::Register) -> bool;
     /// Whether a virtual register of the function may have this one.
@@ -199,7 +218,10 @@ pub trait Target: InstructionSet {
     /// Whether registers are those of `Function::outputs`, one behind the other.
     fn are_outputs(registers: &[Self::Register]) -> bool;
     /// Whether marks of failed speculative loads may be in registers of the function.
-    fn marks(function: &Function<Self>) -> bool;
+    fn marks(function: &Function<Self>) -> bool {
+        let _ = function;
+        false
+    }
     /// Loads a register from a slot. What it may use besides is kept back like `scratch`.
     fn reload(to: Self::Register, slot: SpillSlot) -> Vec<Operation<Self>>;
     /// Stores it. A guard is named by the virtual register that stands for it.

@@ -92,9 +92,6 @@ impl Target for Quad {
             Li | Mov | Movq | Add | Sub | And | Or | Xor | Shr | Mul | Addq | Widen | Narrow
         )
     }
-    fn rotates(_: &Operation) -> bool {
-        false
-    }
     fn is_sum(operation: &Operation) -> bool {
         matches!(operation.mnemonic.opcode, Opcode::Add | Opcode::Sub)
     }
@@ -189,24 +186,6 @@ impl Target for Quad {
     fn stays(_: &Function, register: Register) -> bool {
         register.class == Class::Data
     }
-    fn outputs(_: &Function, _: &mut dyn Iterator<Item = Register>) -> Vec<Register> {
-        Vec::new()
-    }
-    fn preserved() -> Vec<Register> {
-        Vec::new()
-    }
-    fn clobbered(_: &Function, _: &[Register]) -> Vec<Register> {
-        Vec::new()
-    }
-    fn rotating(_: &Function) -> Vec<Register> {
-        Vec::new()
-    }
-    fn implied() -> Vec<Register> {
-        Vec::new()
-    }
-    fn needed_by_calls() -> Vec<Register> {
-        Vec::new()
-    }
     fn passes(register: Register) -> bool {
         register == Register::data(0)
     }
@@ -256,9 +235,6 @@ impl Target for Quad {
     }
     fn are_outputs(registers: &[Register]) -> bool {
         registers.is_empty()
-    }
-    fn marks(_: &Function) -> bool {
-        false
     }
     fn reload(to: Register, slot: SpillSlot) -> Vec<Operation> {
         let at = slot.operand();

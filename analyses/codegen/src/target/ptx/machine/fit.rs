@@ -21,11 +21,12 @@
 //!
 //! Rows iii and iv are for integers; arithmetic is modulo the width of the register on both sides.
 
+use super::moves::{Space, loaded, moved, stored};
 use super::states::State;
-use super::{Body, Function, Operation};
+use super::{Body, Function, Limits, Operation};
 use crate::allocate::rounds::{self, Fitted, Homes};
 use crate::mir::function::{FrameOffset, Operand};
-use crate::mir::{RegisterFile, Target, Virtual};
+use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Mnemonic, Ptx, Register};
 use rustc_hash::FxHashMap;
@@ -161,8 +162,8 @@ pub fn fit(
         thread: None,
         counts: FxHashMap::default(),
     };
-    // A kernel alone knows its warps.
-    if !tree.entry {
+    // A kernel alone knows its warps, and a shift numbers them.
+    if !tree.entry || !budget.lanes.is_power_of_two() {
         slots.allocator = Allocator::Linear;
     }
     let own = function.registers.len();
@@ -182,7 +183,11 @@ pub fn fit(
     for (at, operation) in prologue.iter().enumerate() {
         function.blocks[0].operations.insert(at, operation.clone());
     }
-    let files = files(budget);
+    let limits = Limits {
+        words: budget.words,
+        predicates: budget.predicates,
+    };
+    let files = Ptx::files(&function, &(), &limits);
     let fitted = rounds::fit(&mut function, &files, &kept, &mut slots)?;
     let spilled = fitted
         .spilled
@@ -212,34 +217,6 @@ pub fn fit(
         shared_bytes: slots.of_warp() * budget.warps,
         local_bytes: slots.lane_bytes,
     })
-}
-
-fn files(budget: &Budget) -> Vec<RegisterFile<Ptx>> {
-    let file = |class: Class, count: u16| {
-        let step = class.words().max(1) as u16;
-        let registers = (0..count / step).map(|at| Register {
-            class,
-            first: at * step,
-        });
-        let free: Vec<Register> = registers.collect();
-        RegisterFile {
-            class,
-            preserved: free.clone(),
-            free,
-            turn: 0,
-            renamed: None,
-            lends: false,
-            exclusive: false,
-            arrivals: Vec::new(),
-        }
-    };
-    vec![
-        file(Class::Half, budget.words),
-        file(Class::Word, budget.words),
-        file(Class::Double, budget.words),
-        file(Class::Quad, budget.words),
-        file(Class::Predicate, budget.predicates),
-    ]
 }
 
 /// Registers that are written once, without a guard, where all lanes of the warp are together.
@@ -423,36 +400,6 @@ impl Slots<'_> {
 /// Stands for the bytes of a warp's slots until they are known.
 const BYTES: &str = "__lockstep_bytes";
 
-fn moved(class: Class) -> &'static str {
-    match class {
-        Class::Half => "mov.b16",
-        Class::Double => "mov.b64",
-        _ => "mov.b32",
-    }
-}
-fn loaded(class: Class, shared: bool) -> &'static str {
-    match (class, shared) {
-        (Class::Half, true) => "ld.volatile.shared.b16",
-        (Class::Double, true) => "ld.volatile.shared.b64",
-        (_, true) => "ld.volatile.shared.b32",
-        (Class::Half, false) => "ld.local.b16",
-        (Class::Double, false) => "ld.local.b64",
-        (Class::Quad, false) => "ld.local.b128",
-        (_, false) => "ld.local.b32",
-    }
-}
-fn stored(class: Class, shared: bool) -> &'static str {
-    match (class, shared) {
-        (Class::Half, true) => "st.volatile.shared.b16",
-        (Class::Double, true) => "st.volatile.shared.b64",
-        (_, true) => "st.volatile.shared.b32",
-        (Class::Half, false) => "st.local.b16",
-        (Class::Double, false) => "st.local.b64",
-        (Class::Quad, false) => "st.local.b128",
-        (_, false) => "st.local.b32",
-    }
-}
-
 impl Homes<Ptx> for Slots<'_> {
     fn load(&mut self, function: &mut Function, from: Virtual, to: Virtual) -> Vec<Operation> {
         let class = function.class(from);
@@ -462,14 +409,18 @@ impl Homes<Ptx> for Slots<'_> {
             Home::Known(c1, c2) => self.rebuilt(function, class, to, c1, c2.into()),
             Home::Warp(offset) => {
                 vec![operation(
-                    loaded(class, true),
+                    loaded(class, Space::Shared),
                     vec![to.into()],
                     self.slot(offset),
                 )]
             }
             Home::WarpBase(offset, c) => {
                 let part = function.register(class);
-                let load = operation(loaded(class, true), vec![part.into()], self.slot(offset));
+                let load = operation(
+                    loaded(class, Space::Shared),
+                    vec![part.into()],
+                    self.slot(offset),
+                );
                 let rest = self.rebuilt(function, class, to, c, part.into());
                 [load].into_iter().chain(rest).collect()
             }
@@ -482,7 +433,7 @@ impl Homes<Ptx> for Slots<'_> {
             }
             Home::Lane(offset) => {
                 vec![operation(
-                    loaded(class, false),
+                    loaded(class, Space::Local),
                     vec![to.into()],
                     vec![Slots::lane(offset)],
                 )]
@@ -501,14 +452,14 @@ impl Homes<Ptx> for Slots<'_> {
             Home::Warp(offset) => {
                 let mut sources = self.slot(offset);
                 sources.push(from.into());
-                vec![operation(stored(class, true), Vec::new(), sources)]
+                vec![operation(stored(class, Space::Shared), Vec::new(), sources)]
             }
             Home::WarpBase(offset, c) => {
                 let part = function.register(class);
                 let rest = self.rebuilt(function, class, part, -c, from.into());
                 let mut sources = self.slot(offset);
                 sources.push(part.into());
-                let store = operation(stored(class, true), Vec::new(), sources);
+                let store = operation(stored(class, Space::Shared), Vec::new(), sources);
                 rest.into_iter().chain([store]).collect()
             }
             Home::Lane(offset) if class == Class::Predicate => {
@@ -525,7 +476,7 @@ impl Homes<Ptx> for Slots<'_> {
             }
             Home::Lane(offset) => {
                 let sources = vec![Slots::lane(offset), from.into()];
-                vec![operation(stored(class, false), Vec::new(), sources)]
+                vec![operation(stored(class, Space::Local), Vec::new(), sources)]
             }
         }
     }

@@ -13,6 +13,7 @@
 
 pub(crate) mod body;
 pub mod fit;
+mod moves;
 mod pressure;
 mod read;
 pub mod states;

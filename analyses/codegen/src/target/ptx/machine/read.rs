@@ -4,10 +4,10 @@ use super::body::{self, Next};
 use super::{Function, Operation};
 use crate::mir::Virtual;
 use crate::mir::function::{Block, Operand};
+use crate::mir::liveness::Liveness;
 use crate::refusal::Refusal;
 use ir::Loc;
 use isa::ptx::{Class, Mnemonic, Opcode};
-use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use syntax::ptx::{PtxFunction, StatementKind};
 
@@ -144,28 +144,11 @@ fn block_of(text: &body::Body) -> Vec<u32> {
     out
 }
 
-/// Names of registers by virtual register: those that occur.
 impl Body {
-    /// The virtual register of a name, where only one register has it.
+    /// Whether a register is read that nothing wrote: it may hold something else under another name.
     #[must_use]
-    pub fn register(&self, name: &str) -> Option<Virtual> {
-        let mut found = self
-            .names
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| *one == name);
-        let (at, _) = found.next()?;
-        found.next().is_none().then_some(Virtual(at as u32))
-    }
-    /// Statements by operation: the block and the operation of each statement that is an instruction.
-    #[must_use]
-    pub fn operations(&self) -> FxHashMap<u32, (u32, u32)> {
-        let blocks = self.statements.iter().enumerate();
-        blocks
-            .flat_map(|(block, statements)| {
-                let each = statements.iter().enumerate();
-                each.map(move |(at, &statement)| (statement, (block as u32, at as u32)))
-            })
-            .collect()
+    pub fn reads_undefined(&self) -> bool {
+        let live = Liveness::of(&self.function);
+        live.at_start(0).iter().next().is_some()
     }
 }

@@ -3,6 +3,7 @@
 //! Physical registers are words of 32 bits of the processor's file, which [`Limits`] bounds; a 64-bit value takes an even
 //! word and the next. Parameters are in memory, calls pass their arguments in variables and keep every register.
 
+use super::moves::{Space, loaded, moved, stored};
 use super::{Function, Operation};
 use crate::mir::function::{Name, Operand};
 use crate::mir::{
@@ -73,33 +74,6 @@ fn fixed(register: Register) -> Operand<Ptx> {
     Operand::fixed(register)
 }
 
-/// Instructions that move a value of a class.
-fn move_of(class: Class) -> Mnemonic {
-    Mnemonic::literal(match class {
-        Class::Predicate => "mov.pred",
-        Class::Half => "mov.b16",
-        Class::Word => "mov.b32",
-        Class::Double => "mov.b64",
-        Class::Quad => "mov.b128",
-    })
-}
-fn load_of(class: Class) -> Mnemonic {
-    Mnemonic::literal(match class {
-        Class::Half => "ld.local.b16",
-        Class::Predicate | Class::Word => "ld.local.b32",
-        Class::Double => "ld.local.b64",
-        Class::Quad => "ld.local.b128",
-    })
-}
-fn store_of(class: Class) -> Mnemonic {
-    Mnemonic::literal(match class {
-        Class::Half => "st.local.b16",
-        Class::Predicate | Class::Word => "st.local.b32",
-        Class::Double => "st.local.b64",
-        Class::Quad => "st.local.b128",
-    })
-}
-
 impl Target for Ptx {
     type Processor = ();
     type Frame = ();
@@ -139,9 +113,6 @@ impl Target for Ptx {
     fn is_pure(operation: &Operation) -> bool {
         operation.mnemonic.opcode().effect() == isa::ptx::Effect::Pure
     }
-    fn rotates(_: &Operation) -> bool {
-        false
-    }
     fn is_sum(_: &Operation) -> bool {
         false
     }
@@ -155,7 +126,7 @@ impl Target for Ptx {
         None
     }
     fn copy(to: Register, from: Register) -> Operation {
-        let mnemonic = move_of(to.class);
+        let mnemonic = Mnemonic::literal(moved(to.class));
         Operation::plain(mnemonic, vec![fixed(to)], vec![fixed(from)])
     }
 
@@ -221,24 +192,6 @@ impl Target for Ptx {
     fn stays(_: &Function, _: Register) -> bool {
         false
     }
-    fn outputs(_: &Function, _: &mut dyn Iterator<Item = Register>) -> Vec<Register> {
-        Vec::new()
-    }
-    fn preserved() -> Vec<Register> {
-        Vec::new()
-    }
-    fn clobbered(_: &Function, _: &[Register]) -> Vec<Register> {
-        Vec::new()
-    }
-    fn rotating(_: &Function) -> Vec<Register> {
-        Vec::new()
-    }
-    fn implied() -> Vec<Register> {
-        Vec::new()
-    }
-    fn needed_by_calls() -> Vec<Register> {
-        Vec::new()
-    }
     fn passes(_: Register) -> bool {
         false
     }
@@ -286,12 +239,9 @@ impl Target for Ptx {
     fn are_outputs(registers: &[Register]) -> bool {
         registers.is_empty()
     }
-    fn marks(_: &Function) -> bool {
-        false
-    }
     fn reload(to: Register, slot: SpillSlot) -> Vec<Operation> {
         let load = |to: Register| {
-            let mnemonic = load_of(to.class);
+            let mnemonic = Mnemonic::literal(loaded(to.class, Space::Local));
             Operation::plain(mnemonic, vec![fixed(to)], vec![slot.operand()])
         };
         if to.class == Class::Predicate {
@@ -303,7 +253,7 @@ impl Target for Ptx {
     }
     fn spill(from: Register, slot: SpillSlot, _: Option<Virtual>) -> Vec<Operation> {
         let store = |from: Register| {
-            let mnemonic = store_of(from.class);
+            let mnemonic = Mnemonic::literal(stored(from.class, Space::Local));
             Operation::plain(mnemonic, Vec::new(), vec![slot.operand(), fixed(from)])
         };
         if from.class == Class::Predicate {

@@ -2,7 +2,6 @@
 
 use super::Body;
 use crate::allocate::{Allocation, allocate};
-use crate::mir::Virtual;
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
 use std::collections::BTreeMap;
@@ -85,12 +84,4 @@ fn print(tree: &PtxFunction, body: &Body, allocation: &Allocation<Ptx>, text: &s
     }
     out.push_str(&text[at..]);
     out
-}
-
-impl Body {
-    /// The words of a virtual register.
-    #[must_use]
-    pub fn words(&self, register: Virtual) -> u32 {
-        self.function.class(register).words()
-    }
 }
