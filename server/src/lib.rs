@@ -49,6 +49,7 @@ pub mod guide;
 pub mod host;
 pub mod language;
 pub mod lsp;
+pub mod parked;
 pub mod profile;
 pub mod program;
 pub mod ptxas;

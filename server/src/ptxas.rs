@@ -70,6 +70,24 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
     Ok(report)
 }
 
+/// What becomes of one kernel of a text.
+pub fn assemble_entry(
+    ptxas: &Path,
+    text: &str,
+    target: &str,
+    entry: &str,
+) -> Result<Report, PtxasError> {
+    let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
+    let source = folder.path().join("code.ptx");
+    std::fs::write(&source, text)?;
+    let mut command = Command::new(ptxas);
+    command.args(["-v", &format!("-arch={target}")]);
+    command.args(["--entry", entry]);
+    command.arg("-o").arg(folder.path().join("code.cubin"));
+    command.arg(&source);
+    Ok(read(&output(command, folder.path())?))
+}
+
 fn version(ptxas: &Path, folder: &Path) -> Option<String> {
     let mut command = Command::new(ptxas);
     command.arg("--version");
@@ -135,6 +153,11 @@ fn read(text: &str) -> Report {
 }
 
 impl Report {
+    /// Bytes that a thread stores to and loads from local memory for want of registers, each instruction once.
+    pub const fn spilled(&self) -> u32 {
+        self.spill_store_bytes + self.spill_load_bytes
+    }
+
     /// `ptxas 13.5: 24 registers, no spills`
     pub fn line(&self) -> String {
         let spills = match (self.spill_store_bytes, self.spill_load_bytes) {

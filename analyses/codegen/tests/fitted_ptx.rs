@@ -47,6 +47,7 @@ const fn kind(home: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
+        Home::Column(_) => "column",
     }
 }
 

@@ -7,8 +7,10 @@ use crate::derive::fitted::fitted;
 use crate::program;
 use crate::ptxas;
 use crate::views::code::occupancy;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::Write;
+use std::path::PathBuf;
+use syntax::Span;
 
 pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
     let mut db = Database::default();
@@ -80,44 +82,70 @@ fn within(db: &Database, file: File, args: &CodeArgs, words: u16) -> Result<u8, 
             args.file.display()
         )));
     }
+    if args.spill_less {
+        return super::parked::spill_less(db, file, args, words);
+    }
     let all = fitted(db, file, args.item.as_deref(), words, args.allocator.into());
     if let (Some(name), true) = (&args.item, all.is_empty()) {
         return Err(input::no_such_item(db, file, &args.file, name));
     }
     let text = program::text(file.source(db));
-    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    let mut made = Vec::new();
     let mut refused = 0;
-    for one in &all {
-        match &one.made {
-            Ok(made) => {
-                out.push_str(&text[at..one.place.start as usize]);
-                out.push_str(&made.text);
-                at = one.place.end as usize;
-            }
+    for function in &all {
+        match &function.made {
+            Ok(fit) => made.push((function.place, fit.text.as_str())),
             Err(refusal) => {
-                eprintln!("lockstep: `{}` stays as it is: {refusal}", one.name);
+                eprintln!("lockstep: `{}` stays as it is: {refusal}", function.name);
                 refused = 1;
             }
         }
     }
-    out.push_str(&text[at..]);
-    let mut to = std::io::stdout().lock();
-    match args.format {
-        DataFormat::Json => {
-            let row = json!({ "version": 1, "budget": words, "text": out });
-            serde_json::to_writer_pretty(&mut to, &row)?;
-            writeln!(to)?;
-        }
-        DataFormat::Text => to.write_all(out.as_bytes())?,
-    }
+    let out = rewritten(text, &made);
+    let row = json!({ "version": 1, "budget": words, "text": out });
+    give(args, &out, &row)?;
     Ok(refused)
 }
 
-fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {
-    let tool = ptxas::find(None).ok_or_else(|| {
+/// A text with other functions in the places of its own, which are in their order.
+pub(super) fn rewritten(text: &str, functions: &[(Span, &str)]) -> String {
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (place, made) in functions {
+        out.push_str(&text[at..place.start as usize]);
+        out.push_str(made);
+        at = place.end as usize;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// Writes the file, or prints its text or what is told of it.
+pub(super) fn give(args: &CodeArgs, text: &str, told: &Value) -> Result<(), CliError> {
+    if args.write {
+        std::fs::write(&args.file, text)?;
+    }
+    let mut to = std::io::stdout().lock();
+    match args.format {
+        DataFormat::Json => {
+            serde_json::to_writer_pretty(&mut to, told)?;
+            writeln!(to)?;
+        }
+        DataFormat::Text if args.write => {}
+        DataFormat::Text => to.write_all(text.as_bytes())?,
+    }
+    Ok(())
+}
+
+/// NVIDIA's assembler.
+pub(super) fn tool() -> Result<PathBuf, CliError> {
+    ptxas::find(None).ok_or_else(|| {
         CliError::Usage(
             "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
         )
-    })?;
+    })
+}
+
+fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {
+    let tool = tool()?;
     ptxas::assemble(&tool, &found.text, &found.target).map_err(|e| CliError::Usage(e.to_string()))
 }

@@ -14,6 +14,7 @@ mod input;
 mod instrument;
 mod loops;
 mod machine;
+mod parked;
 mod profile;
 mod registers;
 mod report;
@@ -573,6 +574,12 @@ struct CodeArgs {
     /// The allocator that finds them
     #[arg(long, value_enum, default_value = "affra", requires = "budget")]
     allocator: AllocatorArg,
+    /// PTX: the file so that ptxas spills less of it in these registers; kernels of which it spills no less stay
+    #[arg(long, requires = "budget", conflicts_with = "allocator")]
+    spill_less: bool,
+    /// Writes the file instead of printing it
+    #[arg(long, requires = "budget")]
+    write: bool,
     #[arg(long, value_enum, default_value = "text")]
     format: DataFormat,
     #[command(flatten)]

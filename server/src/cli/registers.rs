@@ -98,6 +98,7 @@ pub(super) const fn home(one: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
+        Home::Column(_) => "shared-lane-slot",
     }
 }
 

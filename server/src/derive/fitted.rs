@@ -5,13 +5,14 @@ use crate::program::{self, Language, is_named, own_items};
 use codegen::Refusal;
 use codegen::machine::schema::Key;
 use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, fit};
-use codegen::target::ptx::machine::read;
-use codegen::target::ptx::machine::states::{states, together_by_statement};
+use codegen::target::ptx::machine::park::Workgroup;
+use codegen::target::ptx::machine::states::{State, states, together_by_statement};
+use codegen::target::ptx::machine::{Body, read};
 use facts::{Method, Options, Scope};
-use ir::{Function, SymbolKind};
+use ir::SymbolKind;
 use smol_str::SmolStr;
 use syntax::Span;
-use syntax::ptx::PtxItemKind;
+use syntax::ptx::{PtxFunction, PtxItemKind};
 
 /// Threads that a workgroup has at most where nothing says how many.
 const THREADS: u32 = 1024;
@@ -28,6 +29,44 @@ pub struct Fitted {
     pub made: Result<Made, Refusal>,
 }
 
+/// A function of a PTX file as allocators take it.
+#[derive(Debug)]
+pub struct Prepared<'t> {
+    pub name: SmolStr,
+    pub place: Span,
+    pub head: Span,
+    pub tree: &'t PtxFunction,
+    /// The function's text.
+    pub text: &'t str,
+    pub body: Body,
+    pub states: Vec<State>,
+    /// By statement: all lanes of a warp execute it together, once.
+    pub together: Vec<bool>,
+    pub lanes: u32,
+    pub warps: u32,
+    /// Bytes of shared memory that slots may take.
+    pub shared_bytes: u32,
+    /// The size of a workgroup, where the file or the configuration tells it.
+    pub workgroup: Option<Workgroup>,
+    /// Shared memory of the kernel's own.
+    pub own_shared: u32,
+}
+
+impl Prepared<'_> {
+    pub fn budget(&self, words: u16) -> Budget {
+        Budget {
+            words,
+            predicates: 7,
+            lanes: self.lanes,
+            warps: self.warps,
+            shared_bytes: self.shared_bytes,
+        }
+    }
+    pub fn early(&self) -> impl Fn(u32) -> bool + '_ {
+        |statement| self.together.get(statement as usize) == Some(&true)
+    }
+}
+
 /// The functions of a PTX file that have a body, or the one of a name, in so many words of 32 bits. Empty for another
 /// language.
 pub fn fitted(
@@ -37,6 +76,29 @@ pub fn fitted(
     words: u16,
     allocator: Allocator,
 ) -> Vec<Fitted> {
+    let all = prepared(db, file, name).into_iter();
+    let fitted = all.map(|(name, place, head, prepared)| {
+        let made = prepared.and_then(|own| {
+            let budget = own.budget(words);
+            let early = own.early();
+            let (tree, body, states) = (own.tree, &own.body, &own.states);
+            fit(tree, body, own.text, allocator, states, &early, &budget)
+        });
+        Fitted {
+            name,
+            place,
+            head,
+            made,
+        }
+    });
+    fitted.collect()
+}
+
+/// A function's name, its place, that of its name, and what allocators take.
+pub type Function<'t> = (SmolStr, Span, Span, Result<Prepared<'t>, Refusal>);
+
+/// The functions of a PTX file that have a body, or the one of a name. Empty for another language.
+pub fn prepared<'t>(db: &'t dyn Db, file: File, name: Option<&str>) -> Vec<Function<'t>> {
     if file.language(db) != Language::Ptx {
         return Vec::new();
     }
@@ -51,24 +113,21 @@ pub fn fitted(
         let (true, true, Some(own)) = (wanted, tree.body.is_some(), own) else {
             continue;
         };
-        out.push(Fitted {
-            name: tree.name.text.clone(),
-            place: Span::new(place.start, place.end),
-            head: tree.name.span.shifted(place.start),
-            made: of_function(db, item, tree, own, words, allocator),
-        });
+        let place = Span::new(place.start, place.end);
+        let head = tree.name.span.shifted(place.start);
+        let known = of_function(db, item, tree, own, (place, head));
+        out.push((tree.name.text.clone(), place, head, known));
     }
     out
 }
 
-fn of_function(
+fn of_function<'t>(
     db: &dyn Db,
     item: Item<'_>,
-    tree: &syntax::ptx::PtxFunction,
-    own: &str,
-    words: u16,
-    allocator: Allocator,
-) -> Result<Made, Refusal> {
+    tree: &'t PtxFunction,
+    text: &'t str,
+    (place, head): (Span, Span),
+) -> Result<Prepared<'t>, Refusal> {
     let body = read(tree)?;
     let lowered = db::lowered(db, item).first();
     let known = db::facts_of(db, item).first();
@@ -93,20 +152,50 @@ fn of_function(
     let together = together_by_statement(&body, tree, function, &facts);
     let lanes = function.launch.warp_size.unwrap_or(options.warp_size);
     let gpu = db::machine(db, program::settings(db, item.main(db))).gpu();
-    let budget = Budget {
-        words,
-        predicates: 7,
+    let most = gpu.count(Key::SharedBlock).min(STATIC_SHARED);
+    let left = left(function, most);
+    Ok(Prepared {
+        name: tree.name.text.clone(),
+        place,
+        head,
+        tree,
+        text,
+        states: states(&body, function, &facts),
+        body,
+        together,
         lanes,
         warps: threads(function, &options).div_ceil(lanes.max(1)),
-        shared_bytes: left(function, gpu.count(Key::SharedBlock)),
+        shared_bytes: left,
+        workgroup: workgroup(function, &options),
+        own_shared: most - left,
+    })
+}
+
+/// The size of a workgroup, at most: as the function declares it, or as it is configured.
+fn workgroup(function: &ir::Function, options: &Options) -> Option<Workgroup> {
+    let launch = &function.launch;
+    let product = |sizes: [Option<u32>; 3]| {
+        let mut sizes = sizes.into_iter();
+        sizes.try_fold(1u32, |all, size| all.checked_mul(size?))
     };
-    let early = |statement: u32| together.get(statement as usize) == Some(&true);
-    let states = states(&body, function, &facts);
-    fit(tree, &body, own, allocator, &states, &early, &budget)
+    let flat = |sizes: [Option<u32>; 3]| sizes[1..].iter().all(|&size| size == Some(1));
+    if let Some(threads) = product(launch.block).or(launch.max_threads) {
+        return Some(Workgroup {
+            threads,
+            flat: flat(launch.block),
+            assumed: None,
+        });
+    }
+    let sizes = options.block;
+    Some(Workgroup {
+        threads: product(sizes)?,
+        flat: flat(sizes),
+        assumed: Some(sizes.map(|size| size.unwrap_or(1))),
+    })
 }
 
 /// Threads of a workgroup, at most.
-fn threads(function: &Function, options: &Options) -> u32 {
+fn threads(function: &ir::Function, options: &Options) -> u32 {
     let sizes = function.launch.block.iter().zip(options.block);
     let product = sizes
         .map(|(own, configured)| own.or(configured))
@@ -115,8 +204,8 @@ fn threads(function: &Function, options: &Options) -> u32 {
 }
 
 /// Shared memory that a function leaves to others. A launch that asks for more on top has none to spare.
-fn left(function: &Function, most: u32) -> u32 {
-    let mut left = most.min(STATIC_SHARED);
+fn left(function: &ir::Function, most: u32) -> u32 {
+    let mut left = most;
     for symbol in function.symbols.values() {
         if symbol.space == ir::Space::Shared && symbol.kind == SymbolKind::Memory {
             left = match symbol.size {

@@ -23,6 +23,7 @@ pub mod rounds;
 mod scan;
 mod simplify;
 mod spill;
+pub(crate) mod split;
 
 pub use scan::Place;
 

@@ -13,7 +13,8 @@
 //! Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4.
 
 use super::scan::{self, Choice, Place};
-use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+use super::split::{cuts, split};
+use crate::mir::function::{Function, Operation, Virtual};
 use crate::mir::liveness::Liveness;
 use crate::mir::{RegisterFile, Target};
 use crate::refusal::Refusal;
@@ -44,6 +45,21 @@ pub struct Around<T: Target> {
     pub after: Vec<Operation<T>>,
 }
 
+/// The operations of a function with nothing around them, by block.
+pub(crate) fn unchanged<T: Target>(function: &Function<T>) -> Vec<Vec<Around<T>>> {
+    let rows = function.blocks.iter().map(|block| {
+        let own = (0..).zip(&block.operations);
+        own.map(|(operation, now)| Around {
+            operation,
+            now: now.clone(),
+            before: Vec::new(),
+            after: Vec::new(),
+        })
+        .collect()
+    });
+    rows.collect()
+}
+
 /// A function whose values fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fitted<T: Target> {
@@ -65,20 +81,7 @@ pub fn fit<T: Target>(
     kept: &[Virtual],
     homes: &mut dyn Homes<T>,
 ) -> Result<Fitted<T>, Refusal> {
-    let mut around: Vec<Vec<Around<T>>> = function
-        .blocks
-        .iter()
-        .map(|block| {
-            let own = (0..).zip(&block.operations);
-            own.map(|(operation, now)| Around {
-                operation,
-                now: now.clone(),
-                before: Vec::new(),
-                after: Vec::new(),
-            })
-            .collect()
-        })
-        .collect();
+    let mut around = unchanged(function);
     let mut fixed: FxHashSet<Virtual> = kept.iter().copied().collect();
     let mut spilled = Vec::new();
     loop {
@@ -100,83 +103,12 @@ pub fn fit<T: Target>(
             });
         }
         for &one in &away {
-            spill(function, one, &mut around, &mut fixed, homes);
+            let before = function.registers.len() as u32;
+            let cuts = cuts(function, one, &[], &|_, _| false);
+            split(function, one, &cuts, &mut around, homes);
+            // What homes use on the way lives as shortly as the stand-ins.
+            fixed.extend((before..function.registers.len() as u32).map(Virtual));
         }
         spilled.extend(away);
-    }
-}
-
-/// Each operation that names a value gets a register of its own for it.
-fn spill<T: Target>(
-    function: &mut Function<T>,
-    value: Virtual,
-    around: &mut [Vec<Around<T>>],
-    fixed: &mut FxHashSet<Virtual>,
-    homes: &mut dyn Homes<T>,
-) {
-    let before = function.registers.len() as u32;
-    for (number, rows) in around.iter_mut().enumerate() {
-        let names =
-            |operation: &Operation<T>| operation.virtual_registers().any(|one| one == value);
-        if !function.blocks[number].operations.iter().any(names) {
-            continue;
-        }
-        let mut own = rows.iter_mut();
-        let mut out = Vec::new();
-        // Operations of the function that was given stand in their order among those that were put around them.
-        let mut row = own.next();
-        let mut passed = row.as_ref().map_or(0, |row| row.before.len());
-        for mut operation in std::mem::take(&mut function.blocks[number].operations) {
-            let is_own = passed == 0;
-            if !is_own {
-                passed -= 1;
-                out.push(operation);
-                continue;
-            }
-            let Some(here) = row.take() else {
-                out.push(operation);
-                continue;
-            };
-            let mut behind = Vec::new();
-            if names(&operation) {
-                let reads = operation.reads().any(|one| one == value);
-                let writes = operation.writes().any(|one| one == value);
-                let stand_in = function.register(function.class(value));
-                if reads || (writes && !operation.is_certain()) {
-                    let loads = homes.load(function, value, stand_in);
-                    here.before.extend(loads.iter().cloned());
-                    out.extend(loads);
-                }
-                if writes {
-                    behind = homes.store(function, stand_in, value);
-                }
-                rename(&mut operation, value, stand_in);
-                here.now = operation.clone();
-            }
-            out.push(operation);
-            // What stood behind it stays behind the new stores, which use no register of theirs.
-            here.after.splice(0..0, behind.iter().cloned());
-            out.extend(behind.iter().cloned());
-            let later = here.after.len() - behind.len();
-            row = own.next();
-            passed = later + row.as_ref().map_or(0, |row| row.before.len());
-        }
-        function.blocks[number].operations = out;
-    }
-    // What homes use on the way lives as shortly as the stand-ins.
-    fixed.extend((before..function.registers.len() as u32).map(Virtual));
-}
-
-fn rename<T: Target>(operation: &mut Operation<T>, from: Virtual, to: Virtual) {
-    let operands = operation.targets.iter_mut().chain(&mut operation.sources);
-    for operand in operands {
-        if let Operand::Register(name) | Operand::Address(name) = operand
-            && *name == Name::Virtual(from)
-        {
-            *name = Name::Virtual(to);
-        }
-    }
-    if operation.predicate == Some(from) {
-        operation.predicate = Some(to);
     }
 }

@@ -23,7 +23,7 @@ pub struct Peak {
     pub live: Vec<Virtual>,
 }
 
-/// What is live at every operation and at most. `taken` tells what a value of a class takes; those that take nothing are
+/// What is live at every operation and at most. `taken` tells what a register takes; those that take nothing are
 /// not counted.
 ///
 /// `None` where no operation names a register that counts.
@@ -31,15 +31,12 @@ pub struct Peak {
 pub fn peak<T: Target>(
     function: &Function<T>,
     live: &Liveness,
-    taken: &dyn Fn(T::Class) -> u32,
+    taken: &dyn Fn(Virtual) -> u32,
     each: &mut dyn FnMut(u32, u32, u32),
 ) -> Option<Peak> {
     let mut best: Option<Peak> = None;
-    let weights: Vec<u32> = function
-        .registers
-        .iter()
-        .map(|&class| taken(class))
-        .collect();
+    let registers = 0..function.registers.len() as u32;
+    let weights: Vec<u32> = registers.map(|number| taken(Virtual(number))).collect();
     let weight = |register: Virtual| weights[register.0 as usize];
     for (number, block) in (0..).zip(&function.blocks) {
         let mut walk = live.walk(function, number);

@@ -42,11 +42,25 @@ pub struct Region {
 /// Innermost loops by header.
 #[must_use]
 pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
+    let mut regions = natural(function);
+    let headers: FxHashSet<u32> = regions.iter().map(|region| region.header).collect();
+    regions.retain(|region| {
+        let mut others = region
+            .blocks
+            .iter()
+            .filter(|&&block| block != region.header);
+        !others.any(|block| headers.contains(block))
+    });
+    regions
+}
+
+/// Natural loops by header, those with a common header in one.
+#[must_use]
+pub fn natural<T: Target>(function: &Function<T>) -> Vec<Region> {
     let count = function.blocks.len();
     let (next, before) = edges(function);
     let dominators = dominators_of(&next, &before);
     let mut regions: Vec<Region> = Vec::new();
-    let mut is_header = vec![false; count];
     for header in 0..count as u32 {
         let latches: Vec<u32> = before[header as usize]
             .iter()
@@ -56,7 +70,6 @@ pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
         if latches.is_empty() {
             continue;
         }
-        is_header[header as usize] = true;
         let mut inside = FxHashSet::from_iter([header]);
         let mut open = latches;
         while let Some(block) = open.pop() {
@@ -72,10 +85,6 @@ pub fn innermost<T: Target>(function: &Function<T>) -> Vec<Region> {
             independent: false,
         });
     }
-    regions.retain(|one| {
-        let mut others = one.blocks.iter().filter(|&&block| block != one.header);
-        !others.any(|&block| is_header[block as usize])
-    });
     regions
 }
 

@@ -13,7 +13,11 @@
 
 pub(crate) mod body;
 pub mod fit;
+mod homes;
+mod invariant;
+mod listing;
 mod moves;
+pub mod park;
 mod pressure;
 mod read;
 pub mod states;

@@ -29,11 +29,12 @@ pub fn pressure(body: &Body) -> Pressure {
     let live = Liveness::of(function);
     let mut statements = Vec::new();
     let place = |block: u32, at: u32| body.statements[block as usize][at as usize];
-    let words = peak(function, &live, &Class::words, &mut |block, at, sum| {
+    let taken = |register| function.class(register).words();
+    let words = peak(function, &live, &taken, &mut |block, at, sum| {
         statements.push((place(block, at), sum));
     });
     statements.sort_unstable();
-    let is_predicate = |class: Class| u32::from(class == Class::Predicate);
+    let is_predicate = |register| u32::from(function.class(register) == Class::Predicate);
     let predicates = peak(function, &live, &is_predicate, &mut |_, _, _| {});
     let sum = |peak: &Option<Peak>| peak.as_ref().map_or(0, |peak| peak.sum);
     Pressure {

@@ -6,6 +6,7 @@
 use super::Body;
 use crate::mir::Virtual;
 use facts::{FunctionFacts, Scope};
+use fixedbitset::FixedBitSet;
 use ir::{BindingKind, Block, Function, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -105,13 +106,14 @@ pub fn states(body: &Body, function: &Function, facts: &FunctionFacts) -> Vec<St
         .collect()
 }
 
-/// By block, whether every warp comes to it at most once and with all lanes that are left: no loop has it, and no branch at
-/// which lanes part leads to it.
+/// By block, whether the lanes of a warp that come to it come at once, and at most once: no loop has it, and no branch at which
+/// lanes part leads to it on two ways. On one way, those that took it are still together.
 #[must_use]
 pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
     let flow = ir::cfg::ControlFlow::new(function);
     let forest = ir::loops::LoopForest::new(&flow);
-    let mut out = vec![false; function.blocks.len()];
+    let count = function.blocks.len();
+    let mut out = vec![false; count];
     for &block in &flow.order {
         out[block.0 as usize] = forest.of(block).is_none();
     }
@@ -119,19 +121,27 @@ pub fn together(function: &Function, facts: &FunctionFacts) -> Vec<bool> {
         let several = flow.successors[block].len() > 1;
         let uniform = facts.branch(block).is_some_and(|branch| {
             let scope = branch.uniform_at;
-            branch.class == facts::Class::Uniform && scope.is_some_and(|one| one >= Scope::Subgroup)
+            branch.class == facts::Class::Uniform
+                && scope.is_some_and(|scope| scope >= Scope::Subgroup)
         });
         several && !uniform
     };
     let mut work: Vec<Block> = Vec::new();
     for &block in flow.order.iter().filter(|&&block| parts(block)) {
-        work.extend(&flow.successors[block]);
-    }
-    let mut seen = vec![false; function.blocks.len()];
-    while let Some(block) = work.pop() {
-        if !std::mem::replace(&mut seen[block.0 as usize], true) {
-            out[block.0 as usize] = false;
-            work.extend(&flow.successors[block]);
+        let mut ways = flow.successors[block].clone();
+        ways.sort_unstable();
+        ways.dedup();
+        let mut seen = FixedBitSet::with_capacity(count);
+        for way in ways {
+            let mut own = FixedBitSet::with_capacity(count);
+            work.push(way);
+            while let Some(block) = work.pop() {
+                if !own.put(block.0 as usize) {
+                    work.extend(&flow.successors[block]);
+                }
+            }
+            own.intersection(&seen).for_each(|block| out[block] = false);
+            seen.union_with(&own);
         }
     }
     out

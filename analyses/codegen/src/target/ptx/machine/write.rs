@@ -1,11 +1,11 @@
 //! A body written with other registers: names change in place, all else of the text stays.
 
 use super::Body;
+use super::listing::{accepts, declarations};
 use crate::allocate::{Allocation, allocate};
 use crate::refusal::Refusal;
-use isa::ptx::{Class, Ptx, Register};
+use isa::ptx::{Ptx, Register};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use syntax::ptx::{PtxFunction, StatementKind, StorageSpace};
 
 use super::Limits;
@@ -16,14 +16,7 @@ use super::Limits;
 /// # Errors
 /// Where registers are parameters or results, and where there are more values at once than registers have numbers.
 pub fn renamed(tree: &PtxFunction, body: &Body, text: &str) -> Result<String, Refusal> {
-    let mut declared = tree.parameters.iter().chain(&tree.returns);
-    if declared.any(|one| one.space == StorageSpace::Register) {
-        return Err(Refusal::NoForm {
-            operation: "parameter".into(),
-            ty: "register".into(),
-            target: "PTX",
-        });
-    }
+    accepts(tree)?;
     let mut function = body.function.clone();
     let allocation = allocate(&mut function, &(), &Limits::default())?;
     if allocation.in_memory > 0 {
@@ -37,10 +30,9 @@ pub fn renamed(tree: &PtxFunction, body: &Body, text: &str) -> Result<String, Re
 
 fn print(tree: &PtxFunction, body: &Body, allocation: &Allocation<Ptx>, text: &str) -> String {
     let mut edits: BTreeMap<u32, (u32, String)> = BTreeMap::new();
-    let mut counts: BTreeMap<Class, u16> = BTreeMap::new();
+    let mut used = Vec::new();
     let mut name = |register: Register| {
-        let count = counts.entry(register.class).or_default();
-        *count = (*count).max(register.first + 1);
+        used.push(register);
         register.to_string()
     };
     for (statement, places) in tree.statements().iter().zip(&body.places) {
@@ -58,23 +50,13 @@ fn print(tree: &PtxFunction, body: &Body, allocation: &Allocation<Ptx>, text: &s
             edits.insert(at, (at + length, now));
         }
     }
-    let mut declarations = String::new();
-    for (class, count) in counts {
-        let prefix = Register { class, first: 0 }.to_string();
-        let prefix = prefix.trim_end_matches('0');
-        let _ = write!(
-            declarations,
-            ".reg .{} {prefix}<{count}>;\n\t",
-            class.type_name()
-        );
-    }
     let mut out = String::with_capacity(text.len());
     let mut at = 0usize;
     let first = tree.statements().first().map(|one| one.span.start);
     let place = |offset: u32| offset as usize;
     if let Some(first) = first {
         out.push_str(&text[..place(first)]);
-        out.push_str(&declarations);
+        out.push_str(&declarations(&used));
         at = place(first);
     }
     for (from, (to, now)) in edits {

@@ -1,0 +1,162 @@
+//! The live range of one value cut where a register is not to be had: each read and each write goes through a register that
+//! lives shortly, the value lives in its home in between.
+//!
+//! ```text
+//! v0 = ..; ..pressure..; v4 = add v3, v0; v5 = mul v4, v0
+//! v6 = ..; store v6; ..; v7 = load; v4 = add v3, v7; v5 = mul v4, v7      v7 may be held between its two reads
+//! ```
+//!
+//! `held` tells of an operation whether the register may stay behind it. Where it never does, this is spilling everywhere. A
+//! register that is held at the end of a block is there in a block that only this one leads to.
+
+use super::rounds::{Around, Homes};
+use crate::mir::Target;
+use crate::mir::function::{Function, Name, Operand, Operation, Virtual};
+
+/// An operation that names the value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cut {
+    pub(crate) block: u32,
+    /// Its number in the block.
+    pub(crate) operation: u32,
+    /// The register that stands for the value: operations with one number share one.
+    pub(crate) stand_in: u32,
+    /// The home is read in front of it, and written behind it.
+    pub(crate) load: bool,
+    pub(crate) store: bool,
+}
+
+/// By block, the block that alone leads to it, and whose only branch ends it: what is held there is held here.
+pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>> {
+    let count = function.blocks.len();
+    let mut out: Vec<Option<u32>> = vec![None; count];
+    let mut edges = vec![0u32; count];
+    for block in 0..count as u32 {
+        let operations = &function.blocks[block as usize].operations;
+        let branches = |operation: &Operation<T>| {
+            let mut sources = operation.sources.iter();
+            sources.any(|source| matches!(source, Operand::Block(_)))
+        };
+        let last = operations.len().saturating_sub(1);
+        let ends = !operations[..last].iter().any(branches);
+        for next in function.successors(block) {
+            let next = next as usize;
+            if let Some(known) = edges.get_mut(next) {
+                *known += 1;
+                out[next] = Some(block).filter(|_| ends && *known == 1);
+            }
+        }
+    }
+    for (at, before) in out.iter_mut().enumerate() {
+        // The function's start leads to its first block, and a block that stands behind is not yet cut.
+        *before = before.filter(|&before| at > 0 && (before as usize) < at);
+    }
+    out
+}
+
+/// The operations at which the live range of a value is cut, in their order.
+pub(crate) fn cuts<T: Target>(
+    function: &Function<T>,
+    value: Virtual,
+    before: &[Option<u32>],
+    held: &dyn Fn(u32, usize) -> bool,
+) -> Vec<Cut> {
+    let mut out: Vec<Cut> = Vec::new();
+    let mut registers = 0;
+    let mut leaving: Vec<Option<u32>> = vec![None; function.blocks.len()];
+    for (number, block) in (0u32..).zip(&function.blocks) {
+        let alone = before.get(number as usize).copied().flatten();
+        let mut holder = alone.and_then(|before| leaving[before as usize]);
+        for (index, operation) in block.operations.iter().enumerate() {
+            if operation.virtual_registers().any(|name| name == value) {
+                let reads = operation.reads().any(|name| name == value);
+                let writes = operation.writes().any(|name| name == value);
+                let stand_in = holder.unwrap_or_else(|| {
+                    registers += 1;
+                    registers - 1
+                });
+                out.push(Cut {
+                    block: number,
+                    operation: index as u32,
+                    stand_in,
+                    load: holder.is_none() && (reads || (writes && !operation.is_certain())),
+                    store: writes,
+                });
+                holder = Some(stand_in);
+            }
+            holder = holder.filter(|_| held(number, index));
+        }
+        leaving[number as usize] = holder;
+    }
+    out
+}
+
+/// Cuts the live range of a value. Registers that are made on the way are new.
+pub(crate) fn split<T: Target>(
+    function: &mut Function<T>,
+    value: Virtual,
+    cuts: &[Cut],
+    around: &mut [Vec<Around<T>>],
+    homes: &mut dyn Homes<T>,
+) {
+    let mut stand_ins: Vec<Virtual> = Vec::new();
+    for cuts in cuts.chunk_by(|a, b| a.block == b.block) {
+        let Some(block) = cuts.first().map(|cut| cut.block as usize) else {
+            continue;
+        };
+        let mut cuts = cuts.iter().peekable();
+        let mut own = around[block].iter_mut();
+        let mut out = Vec::new();
+        // Operations of the function that was given stand in their order among those that were put around them.
+        let mut row = own.next();
+        let mut passed = row.as_ref().map_or(0, |row| row.before.len());
+        let operations = std::mem::take(&mut function.blocks[block].operations);
+        for (index, mut operation) in operations.into_iter().enumerate() {
+            let is_own = passed == 0;
+            passed = passed.saturating_sub(usize::from(!is_own));
+            let Some(here) = row.take_if(|_| is_own) else {
+                out.push(operation);
+                continue;
+            };
+            let mut behind = Vec::new();
+            if let Some(cut) = cuts.next_if(|cut| cut.operation as usize == index) {
+                while stand_ins.len() <= cut.stand_in as usize {
+                    stand_ins.push(function.register(function.class(value)));
+                }
+                let stand_in = stand_ins[cut.stand_in as usize];
+                if cut.load {
+                    let loads = homes.load(function, value, stand_in);
+                    here.before.extend(loads.iter().cloned());
+                    out.extend(loads);
+                }
+                if cut.store {
+                    behind = homes.store(function, stand_in, value);
+                }
+                rename(&mut operation, value, stand_in);
+                here.now = operation.clone();
+            }
+            out.push(operation);
+            // What stood behind it stays behind the new stores, which use no register of theirs.
+            here.after.splice(0..0, behind.iter().cloned());
+            out.extend(behind.iter().cloned());
+            let later = here.after.len() - behind.len();
+            row = own.next();
+            passed = later + row.as_ref().map_or(0, |row| row.before.len());
+        }
+        function.blocks[block].operations = out;
+    }
+}
+
+fn rename<T: Target>(operation: &mut Operation<T>, from: Virtual, to: Virtual) {
+    let operands = operation.targets.iter_mut().chain(&mut operation.sources);
+    for operand in operands {
+        if let Operand::Register(name) | Operand::Address(name) = operand
+            && *name == Name::Virtual(from)
+        {
+            *name = Name::Virtual(to);
+        }
+    }
+    if operation.predicate == Some(from) {
+        operation.predicate = Some(to);
+    }
+}

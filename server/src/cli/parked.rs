@@ -1,0 +1,130 @@
+//! `lockstep code --spill-less`: PTX that NVIDIA's assembler spills less of.
+
+use super::code::{give, rewritten, tool};
+use super::registers::home;
+use super::{CliError, CodeArgs, input};
+use crate::db::{self, Database, File};
+use crate::derive::code::architecture;
+use crate::derive::fitted::prepared;
+use crate::parked::{Judge, ParkedError, Proposal, spill_less as propose};
+use crate::program;
+use crate::ptxas::Report;
+use serde_json::{Value, json};
+
+pub(super) fn spill_less(
+    db: &Database,
+    file: File,
+    args: &CodeArgs,
+    words: u16,
+) -> Result<u8, CliError> {
+    let tool = tool()?;
+    let text = program::text(file.source(db));
+    let functions = prepared(db, file, args.item.as_deref());
+    if let (Some(name), true) = (&args.item, functions.is_empty()) {
+        return Err(input::no_such_item(db, file, &args.file, name));
+    }
+    let judge = Judge {
+        tool: &tool,
+        target: &format!("sm_{}", architecture(db, file)),
+        gpu: db::machine(db, program::settings(db, file)).gpu(),
+        words,
+    };
+    let mut kernels = Vec::new();
+    let mut proposals = Vec::new();
+    for (name, place, _, prepared) in &functions {
+        let entry = prepared
+            .as_ref()
+            .map_or(true, |prepared| prepared.tree.entry);
+        if !entry {
+            continue;
+        }
+        let found = prepared.as_ref().map_err(|refusal| refusal.clone().into());
+        let found = found.and_then(|prepared| propose(&judge, text, prepared));
+        match found {
+            Ok(proposal) => {
+                eprintln!("lockstep: `{name}`: {}", line(&proposal));
+                kernels.push(row(name, &proposal));
+                proposals.push((*place, proposal));
+            }
+            Err(ParkedError::NothingSpilled(_)) => {
+                kernels.push(json!({ "name": name.as_str(), "spilled": 0 }));
+            }
+            Err(error) => {
+                eprintln!("lockstep: `{name}` stays as it is: {error}");
+                let spilled = match &error {
+                    ParkedError::NoBetter { spilled, .. } => Some(*spilled),
+                    _ => None,
+                };
+                kernels.push(json!({
+                    "name": name.as_str(),
+                    "spilled": spilled,
+                    "refused": error.to_string(),
+                }));
+            }
+        }
+    }
+    let made: Vec<_> = proposals
+        .iter()
+        .map(|(place, proposal)| (*place, proposal.made.text.as_str()))
+        .collect();
+    let out = rewritten(text, &made);
+    let told = json!({ "version": 1, "budget": words, "kernels": kernels, "text": out });
+    give(args, &out, &told)?;
+    Ok(0)
+}
+
+fn line(proposal: &Proposal) -> String {
+    let Proposal {
+        made,
+        rolled,
+        before,
+        after,
+        ..
+    } = proposal;
+    let mut by = Vec::new();
+    if !made.spilled.is_empty() {
+        by.push(format!(
+            "{} values parked in {} bytes of shared memory",
+            made.spilled.len(),
+            made.shared_bytes
+        ));
+    }
+    if *rolled > 0 {
+        by.push(format!("{rolled} loops not unrolled"));
+    }
+    format!(
+        "ptxas spills {} instead of {} bytes: {}",
+        after.spilled(),
+        before.spilled(),
+        by.join(", ")
+    )
+}
+
+fn row(name: &str, proposal: &Proposal) -> Value {
+    let report = |report: &Report| {
+        json!({
+            "registers": report.registers,
+            "spill_stores": report.spill_store_bytes,
+            "spill_loads": report.spill_load_bytes,
+            "shared": report.shared_bytes,
+        })
+    };
+    let values = proposal.made.spilled.iter().map(|value| {
+        json!({
+            "name": value.name.as_str(),
+            "kind": home(value.home),
+            "loads": value.loads,
+            "stores": value.stores,
+        })
+    });
+    json!({
+        "name": name,
+        "spilled": proposal.before.spilled(),
+        "before": report(&proposal.before),
+        "after": report(&proposal.after),
+        "parked": values.collect::<Value>(),
+        "rolled_loops": proposal.rolled,
+        "shared_bytes": proposal.made.shared_bytes,
+        "tried": proposal.tried,
+    })
+}

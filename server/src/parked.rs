@@ -1,0 +1,301 @@
+//! A PTX kernel rewritten so that NVIDIA's assembler spills less of it in so many registers. The assembler judges: of
+//! several rewritings the one that it spills least of is proposed, none where it spills as much as before.
+//!
+//! ```text
+//! loops not unrolled, values parked:   0  0, all loops  1  2  4  8  16 ..  1 ..
+//! bytes spilled:                     160            96  …
+//! ```
+//!
+//! Sizes of workgroups that are not known are no reason to lower occupancy: shared memory that is taken leaves as many
+//! workgroups of any usual size on a multiprocessor as the registers allow.
+
+use crate::derive::fitted::Prepared;
+use crate::ptxas::{self, PtxasError, Report};
+use codegen::Refusal;
+use codegen::machine::Gpu;
+use codegen::machine::occupancy::{Need, occupancy};
+use codegen::target::ptx::machine::fit::{Budget, Made};
+use codegen::target::ptx::machine::park::{Kernel, Parking};
+use std::path::Path;
+
+/// A rewriting that the assembler spills less of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proposal {
+    pub made: Made,
+    /// Loops that the assembler is told not to unroll.
+    pub rolled: usize,
+    pub before: Report,
+    pub after: Report,
+    /// Texts that the assembler was given.
+    pub tried: u32,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ParkedError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Ptxas(#[from] PtxasError),
+    #[error("ptxas spills nothing of it in {0} registers")]
+    NothingSpilled(u16),
+    #[error(
+        "ptxas spills no less of any rewriting: {spilled} bytes in {words} registers, {tried} tried{}",
+        if *.sized { "" } else { SIZE }
+    )]
+    NoBetter {
+        words: u16,
+        spilled: u32,
+        tried: u32,
+        /// The size of the workgroup is known.
+        sized: bool,
+    },
+}
+
+/// A reason why there is no more to try.
+const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
+                    lanes could be parked, too";
+/// The most steps that are tried, and rewritings without a gain after which a row of them ends.
+const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 96];
+const PATIENCE: u32 = 3;
+/// Workgroups of these sizes are launched where no size is known.
+const USUAL: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// What judges.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge<'a> {
+    pub tool: &'a Path,
+    /// `sm_80`
+    pub target: &'a str,
+    pub gpu: &'a Gpu,
+    /// Registers of a thread.
+    pub words: u16,
+}
+
+/// The best rewriting of a kernel. `text` is the whole file's.
+pub fn spill_less(
+    judge: &Judge<'_>,
+    text: &str,
+    kernel: &Prepared<'_>,
+) -> Result<Proposal, ParkedError> {
+    let (start, end) = (kernel.place.start as usize, kernel.place.end as usize);
+    let assembled = |own: &str| {
+        let limited = limited(kernel, own, judge.words);
+        let file = [&text[..start], &limited, &text[end..]].concat();
+        ptxas::assemble_entry(judge.tool, &file, judge.target, &kernel.name)
+    };
+    let before = assembled(kernel.text)?;
+    if before.spilled() == 0 {
+        return Err(ParkedError::NothingSpilled(judge.words));
+    }
+    let budget = Budget {
+        shared_bytes: left(judge, kernel),
+        ..kernel.budget(judge.words)
+    };
+    // As the estimate of registers has it: 4/5 of the live words and six.
+    let limit = u32::from(judge.words).saturating_sub(6) * 5 / 4;
+    let start = || {
+        let parked = Kernel {
+            tree: kernel.tree,
+            body: &kernel.body,
+            text: kernel.text,
+            states: &kernel.states,
+            budget: &budget,
+            workgroup: kernel.workgroup,
+        };
+        Parking::new(parked, &kernel.early(), limit)
+    };
+    let mut search = Search {
+        assembled: &assembled,
+        best: None,
+        least: (before.spilled(), 0, 0),
+        tried: 1,
+    };
+    let loops = start()?.loops();
+    if !loops.is_empty() {
+        search.judge(&start()?, &loops)?;
+    }
+    for rolled in [&loops[..], &[]] {
+        if rolled.is_empty() && search.least.0 == 0 {
+            break;
+        }
+        search.row(start()?, rolled)?;
+    }
+    search.fewer_values(&start)?;
+    search.fewer_loops(&start)?;
+    let tried = search.tried;
+    let Some(best) = search.best else {
+        return Err(ParkedError::NoBetter {
+            words: judge.words,
+            spilled: before.spilled(),
+            tried,
+            sized: kernel.workgroup.is_some(),
+        });
+    };
+    Ok(Proposal {
+        made: best.made,
+        rolled: best.rolled.len(),
+        before,
+        after: best.after,
+        tried,
+    })
+}
+
+/// The text of the kernel, or of a rewriting, for a thread with so many registers. The option of the assembler does not hold
+/// for kernels that say how they are launched; the directive does.
+fn limited(kernel: &Prepared<'_>, own: &str, words: u16) -> String {
+    let mut out = own.to_owned();
+    let first = kernel.tree.statements().first();
+    let open = first.and_then(|first| own[..first.span.start as usize].rfind('{'));
+    if let Some(open) = open {
+        out.insert_str(open, &format!("\n.maxnreg {words}\n"));
+    }
+    // Text in front of the body is the kernel's own in every rewriting.
+    let declared = kernel.tree.directives.iter();
+    for declared in declared.filter(|declared| declared.name.text == "maxnreg") {
+        let start = declared.name.span.start.saturating_sub(1) as usize;
+        let number = own[declared.name.span.end as usize..]
+            .trim_start()
+            .trim_start_matches(|digit: char| digit.is_ascii_digit());
+        let end = own.len() - number.len();
+        out.replace_range(start..end, &" ".repeat(end - start));
+    }
+    out
+}
+
+struct Found {
+    made: Made,
+    rolled: Vec<u32>,
+    parked: usize,
+    after: Report,
+}
+
+struct Search<'a> {
+    assembled: &'a dyn Fn(&str) -> Result<Report, PtxasError>,
+    best: Option<Found>,
+    /// Bytes spilled, bytes of shared memory taken, loops that are not unrolled.
+    least: (u32, u32, usize),
+    tried: u32,
+}
+
+impl Search<'_> {
+    /// Whether the assembler spills less of it, or as much with less.
+    fn judge(&mut self, parking: &Parking<'_>, rolled: &[u32]) -> Result<bool, ParkedError> {
+        let made = parking.made(rolled);
+        self.tried += 1;
+        let after = (self.assembled)(&made.text)?;
+        let cost = (after.spilled(), made.shared_bytes, rolled.len());
+        let better = cost < self.least;
+        if better {
+            self.least = cost;
+            self.best = Some(Found {
+                made,
+                rolled: rolled.to_vec(),
+                parked: parking.count(),
+                after,
+            });
+        }
+        Ok(better)
+    }
+
+    /// More and more values parked.
+    fn row(&mut self, mut parking: Parking<'_>, rolled: &[u32]) -> Result<(), ParkedError> {
+        let mut waited = 0;
+        for steps in STEPS {
+            let mut more = true;
+            while more && parking.count() < steps {
+                more = parking.step();
+            }
+            if parking.count() == 0 {
+                return Ok(());
+            }
+            waited = if self.judge(&parking, rolled)? {
+                0
+            } else {
+                waited + 1
+            };
+            if !more || self.least.0 == 0 || waited > PATIENCE {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Fewer values than the best rewriting parks, as long as no more is spilled.
+    fn fewer_values<'p>(
+        &mut self,
+        start: &dyn Fn() -> Result<Parking<'p>, Refusal>,
+    ) -> Result<(), ParkedError> {
+        let Some(best) = &self.best else {
+            return Ok(());
+        };
+        let rolled = best.rolled.clone();
+        let mut high = best.parked;
+        let mut low = STEPS
+            .into_iter()
+            .rev()
+            .find(|&steps| steps < high)
+            .unwrap_or(0);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            let mut parking = start()?;
+            while parking.count() < middle && parking.step() {}
+            if self.judge(&parking, &rolled)? {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loops of the best rewriting that may be unrolled all the same.
+    fn fewer_loops<'p>(
+        &mut self,
+        start: &dyn Fn() -> Result<Parking<'p>, Refusal>,
+    ) -> Result<(), ParkedError> {
+        let Some(best) = &self.best else {
+            return Ok(());
+        };
+        let (mut rolled, parked) = (best.rolled.clone(), best.parked);
+        if rolled.is_empty() {
+            return Ok(());
+        }
+        let mut parking = start()?;
+        while parking.count() < parked && parking.step() {}
+        for label in rolled.clone() {
+            let fewer: Vec<u32> = rolled.iter().copied().filter(|&own| own != label).collect();
+            if self.judge(&parking, &fewer)? {
+                rolled = fewer;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of shared memory that leave as many workgroups on a multiprocessor as its registers allow.
+fn left(judge: &Judge<'_>, kernel: &Prepared<'_>) -> u32 {
+    let own = kernel.workgroup.map(|workgroup| workgroup.threads);
+    let sizes = own.as_ref().map_or(&USUAL[..], std::slice::from_ref);
+    let fits = |more: u32| {
+        sizes.iter().all(|&threads| {
+            let need = |shared| Need {
+                threads,
+                registers: u32::from(judge.words),
+                shared,
+                lanes: kernel.lanes,
+            };
+            let blocks = |shared| occupancy(judge.gpu, need(shared)).blocks;
+            blocks(kernel.own_shared + more) >= blocks(kernel.own_shared)
+        })
+    };
+    let (mut low, mut high) = (0, kernel.shared_bytes);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}

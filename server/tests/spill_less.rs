@@ -1,0 +1,139 @@
+//! `lockstep code --spill-less`: PTX rewritten so that NVIDIA's assembler spills less of it, judged by the assembler.
+
+#[path = "support/command.rs"]
+mod command;
+
+use command::{Place, errors, json, lockstep, text};
+use std::fmt::Write;
+
+/// A kernel that holds so many values of memory, the same in all lanes, across a loop that needs registers itself.
+fn holding(values: u32) -> String {
+    let mut out = String::from(
+        ".version 8.0\n.target sm_80\n.address_size 64\n\n\
+         .visible .entry hold(.param .u64 from, .param .u64 to, .param .u32 n)\n.maxntid 128, 1, 1\n{\n\
+         \t.reg .pred %p<2>;\n\t.reg .f32 %f<200>;\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\
+         \tld.param.u64 %rd1, [from];\n\tld.param.u64 %rd2, [to];\n\tld.param.u32 %r1, [n];\n\
+         \tmov.u32 %r2, %tid.x;\n\tmul.wide.u32 %rd3, %r2, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n",
+    );
+    for number in 0..values {
+        let _ = writeln!(out, "\tld.global.f32 %f{number}, [%rd1+{}];", 4 * number);
+    }
+    let lanes = values..values + 8;
+    for number in lanes.clone() {
+        let _ = writeln!(out, "\tld.global.f32 %f{number}, [%rd4+{}];", 512 * number);
+    }
+    out.push_str("\tmov.u32 %r3, 0;\n$loop:\n");
+    for number in lanes.clone() {
+        let next = if number + 1 < lanes.end {
+            number + 1
+        } else {
+            lanes.start
+        };
+        let _ = writeln!(
+            out,
+            "\tfma.rn.f32 %f{number}, %f{next}, %f{number}, %f{next};"
+        );
+    }
+    out.push_str(
+        "\tadd.s32 %r3, %r3, 1;\n\tsetp.lt.s32 %p1, %r3, %r1;\n\t@%p1 bra $loop;\n\tmov.f32 %f199, 0f00000000;\n",
+    );
+    for number in 0..lanes.end {
+        let _ = writeln!(out, "\tfma.rn.f32 %f199, %f{number}, %f199, %f{number};");
+    }
+    out.push_str("\tst.global.f32 [%rd4], %f199;\n\tret;\n}\n");
+    out
+}
+
+fn has_assembler() -> bool {
+    let found = std::env::var_os("LOCKSTEP_PTXAS").is_some();
+    if !found {
+        println!("not judged: LOCKSTEP_PTXAS names no assembler");
+    }
+    found
+}
+
+#[test]
+fn values_that_all_lanes_share_are_parked() {
+    if !has_assembler() {
+        return;
+    }
+    let place = Place::new("spill-less");
+    let file = place.file("hold.ptx", &holding(40));
+    let arguments = [
+        "code",
+        &file,
+        "--no-config",
+        "--budget",
+        "32",
+        "--spill-less",
+    ];
+    let report = json(&lockstep(&[&arguments[..], &["--format", "json"]].concat()));
+    let kernel = &report["kernels"][0];
+    assert_eq!(kernel["name"], "hold");
+    let bytes = |when: &str| {
+        let number = |what: &str| kernel[when][what].as_u64().expect("a number");
+        number("spill_stores") + number("spill_loads")
+    };
+    assert!(bytes("before") > 0, "{kernel:#}");
+    assert_eq!(bytes("after"), 0, "{kernel:#}");
+    let parked = kernel["parked"].as_array().expect("a list");
+    assert!(!parked.is_empty());
+    // One word a warp of four warps each: less than a word a lane of one value.
+    assert!(
+        kernel["shared_bytes"].as_u64() <= Some(16 * parked.len() as u64 + 32),
+        "{kernel:#}"
+    );
+    for value in parked {
+        let kind = value["kind"].as_str().expect("a kind");
+        assert!(kind.starts_with("warp-slot"), "{value}");
+    }
+    let made = report["text"].as_str().expect("text");
+    assert!(made.contains("ld.volatile.shared.b32") && made.contains(".shared .align 16"));
+    // What it prints is what it writes, and there is nothing more to do then.
+    let printed = lockstep(&arguments);
+    assert_eq!(text(&printed), made);
+    assert!(errors(&printed).contains("`hold`: ptxas spills 0 instead of"));
+    let written = lockstep(&[&arguments[..], &["--write"]].concat());
+    assert_eq!(text(&written), "");
+    assert_eq!(std::fs::read_to_string(&file).expect("the file"), made);
+    let again = json(&lockstep(&[&arguments[..], &["--format", "json"]].concat()));
+    assert_eq!(again["kernels"][0]["spilled"], 0, "{again:#}");
+    assert_eq!(again["text"], made);
+}
+
+#[test]
+fn what_spills_nothing_stays_as_it_is() {
+    if !has_assembler() {
+        return;
+    }
+    let place = Place::new("spill-nothing");
+    let source = holding(4);
+    let file = place.file("hold.ptx", &source);
+    let printed = lockstep(&[
+        "code",
+        &file,
+        "--no-config",
+        "--budget",
+        "64",
+        "--spill-less",
+    ]);
+    assert_eq!(text(&printed), source);
+}
+
+#[test]
+fn an_allocator_of_its_own_does_not_spill_for_another() {
+    let place = Place::new("spill-both");
+    let file = place.file("hold.ptx", &holding(4));
+    let run = lockstep(&[
+        "code",
+        &file,
+        "--budget",
+        "32",
+        "--spill-less",
+        "--allocator",
+        "affra",
+    ]);
+    assert_eq!(run.status.code(), Some(2));
+    let run = lockstep(&["code", &file, "--spill-less"]);
+    assert_eq!(run.status.code(), Some(2));
+}
