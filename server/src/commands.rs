@@ -60,6 +60,8 @@ pub struct CompileFlags {
     pub forced: Vec<(PathBuf, SmolStr)>,
     /// The greatest of those that code is made for, as in `sm_90`, and whether for it alone, as in `sm_90a`.
     pub architecture: Option<(u32, bool)>,
+    /// Registers of a thread, at most.
+    pub max_registers: Option<u32>,
     pub language: Option<Language>,
     pub notes: Vec<CommandNote>,
 }
@@ -210,6 +212,7 @@ enum Says {
     Undefine,
     Standard,
     Architecture,
+    Registers,
     Language,
     Response,
     /// Nothing here, but it has a value.
@@ -250,6 +253,8 @@ const OPTIONS: &[(&str, Says, Value)] = &[
     ("--offload-arch", Says::Architecture, Value::Apart),
     ("-gencode", Says::Architecture, Value::Apart),
     ("--generate-code", Says::Architecture, Value::Apart),
+    ("-maxrregcount", Says::Registers, Value::Apart),
+    ("--maxrregcount", Says::Registers, Value::Apart),
     ("--options-file", Says::Response, Value::Apart),
     ("-optf", Says::Response, Value::Apart),
     ("--x", Says::Language, Value::Apart),
@@ -410,6 +415,8 @@ impl Reader<'_> {
                 let named = numbers_of(value).max();
                 flags.architecture = flags.architecture.max(named);
             }
+            // 0: as many as there are.
+            Says::Registers => flags.max_registers = value.parse().ok().filter(|&n| n > 0),
             Says::Language => {
                 flags.language = match value {
                     "cu" | "cuda" | "c++" | "c++-header" => Some(Language::Cuda),
@@ -616,6 +623,12 @@ mod tests {
         assert_eq!(cl.defines, ["X", "__cplusplus=201703L"]);
         assert_eq!(cl.forced.len(), 1);
         assert_eq!(flags(&["nvcc", "-arch", "native"]).architecture, None);
+        let most = |arguments: &[&str]| flags(arguments).max_registers;
+        assert_eq!(most(&["nvcc", "-maxrregcount=48"]), Some(48));
+        assert_eq!(
+            most(&["nvcc", "--maxrregcount", "64", "-maxrregcount=0"]),
+            None
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! machine = "sm_86"                         # whose costs are used; the target's by default
 //! processor = "itanium2"                    # for which assembly of explicit groups is judged
 //! machine_file = "card.machine.toml"        # a table of one's own
+//! maxrregcount = 64                         # as nvcc -maxrregcount: registers of a thread, at most, of kernels without bounds; 0: none
 //! fast_math = true                          # 0 * x may be taken for 0, and sums of C loops may be rounded in another order; without it HLSL permits the first
 //! method = "full"                           # simple, affine1, affine2, full
 //! scope = "warp"                            # warp, quad, workgroup, dispatch: what "uniform" is said of
@@ -95,6 +96,8 @@ pub struct AnalysisConfig {
     pub processor: Option<SmolStr>,
     /// A table of the user's, which comes first.
     pub machine_file: Option<PathBuf>,
+    /// Registers of a thread, at most, where a kernel does not bound its launch.
+    pub max_registers: Option<u32>,
     /// Names of functions, with `*` for any text, and what they are. A name comes before a pattern, a longer pattern
     /// before a shorter one.
     pub entry_points: Vec<(SmolStr, FunctionKind)>,
@@ -343,6 +346,7 @@ pub fn apply_command(analysis: &mut AnalysisConfig, flags: Option<CompileFlags>)
     let Some(mut flags) = flags else {
         return;
     };
+    analysis.max_registers = analysis.max_registers.or(flags.max_registers);
     if let (None, Some((number, _))) = (&analysis.target, flags.architecture) {
         // An architecture without a table has the costs of the one before it.
         let mut tables = (50..=number).rev().map(|number| format!("sm_{number}"));

@@ -211,3 +211,86 @@ fn allocators_find_homes_by_class() {
     let told = errors(&lockstep(&["code", &cuda, "--no-config", "--budget", "8"]));
     assert!(told.contains("PTX"), "{told}");
 }
+
+const BOUNDED: &str = "__global__ void __launch_bounds__(1024, 2) bounded(float* out) { out[threadIdx.x] = 1.0f; }
+__global__ void __maxnreg__(40) declared(float* out) { out[threadIdx.x] = 1.0f; }
+template <int T> __global__ void __launch_bounds__(T, 12 * 64 / T) scaled(float* out) { out[threadIdx.x] = 1.0f; }
+template __global__ void scaled<256>(float*);
+__global__ void free(float* out) { out[threadIdx.x] = 1.0f; }
+";
+
+/// The budget of a kernel is that of its bounds, of its declared number, or of the configuration, and says which.
+#[test]
+fn kernels_have_budgets_with_reasons() {
+    let place = Place::new("budgets");
+    place.file("lockstep.toml", "maxrregcount = 48\n");
+    let file = place.file("k.cu", BOUNDED);
+    let report = json(&lockstep(&["registers", &file, "--format", "json"]));
+    let kernels = report["kernels"].as_array().expect("kernels");
+    let of = |name: &str| {
+        let kernel = kernels.iter().find(|one| one["name"] == name);
+        let kernel = kernel.unwrap_or_else(|| panic!("{name} in {kernels:#?}"));
+        (
+            kernel["budget"].as_u64().expect("a number"),
+            kernel["budget_from"].as_str().expect("a reason").to_owned(),
+        )
+    };
+    assert_eq!(of("bounded"), (32, "workgroups".to_owned()));
+    assert_eq!(of("declared"), (40, "declared".to_owned()));
+    assert_eq!(of("scaled"), (80, "workgroups".to_owned()));
+    assert_eq!(of("free"), (48, "maxrregcount".to_owned()));
+    let told = text(&lockstep(&["registers", &file]));
+    let reason = "budget 32 (2 workgroups of 1024 threads must fit)";
+    assert!(told.contains(reason), "{told}");
+    let told = text(&lockstep(&["code", &file, "--item", "bounded"]));
+    assert!(told.contains(reason), "{told}");
+    assert!(told.contains(".minnctapersm 2"), "{told}");
+    let free = json(&lockstep(&[
+        "registers",
+        &file,
+        "--no-config",
+        "--item",
+        "free",
+        "--format",
+        "json",
+    ]));
+    assert_eq!(free["kernels"][0]["budget"], 255);
+    assert_eq!(free["kernels"][0]["budget_from"], "machine");
+}
+
+/// Groups of a shader must fit as they are declared, and directives of PTX bound as those of CUDA do.
+#[test]
+fn groups_and_directives_are_budgets() {
+    let place = Place::new("groups");
+    let shader = "RWStructuredBuffer<float> o;\n[numthreads(32, 32, 1)] void main(uint3 id : SV_DispatchThreadID) { o[id.x] = 1; }\n";
+    let kernel = |directives: &str| PTX.replace(".maxntid 64, 1, 1", directives);
+    for (file, budget, from) in [
+        (place.file("s.hlsl", shader), 64, "workgroups"),
+        (
+            place.file("a.ptx", &kernel(".reqntid 512")),
+            128,
+            "workgroups",
+        ),
+        (
+            place.file("b.ptx", &kernel(".maxntid 8, 16, 1\n.minnctapersm 9")),
+            56,
+            "workgroups",
+        ),
+        (
+            place.file("c.ptx", &kernel(".maxntid 1024\n.maxnreg 100")),
+            100,
+            "declared",
+        ),
+    ] {
+        let report = json(&lockstep(&[
+            "registers",
+            &file,
+            "--no-config",
+            "--format",
+            "json",
+        ]));
+        let kernel = &report["kernels"][0];
+        assert_eq!(kernel["budget"], budget, "{file}");
+        assert_eq!(kernel["budget_from"], from, "{file}");
+    }
+}

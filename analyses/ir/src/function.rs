@@ -112,6 +112,10 @@ pub struct LaunchShape {
     pub block: [Option<u32>; 3],
     /// Upper bound on threads of a workgroup (`__launch_bounds__`, `.maxntid`).
     pub max_threads: Option<u32>,
+    /// Workgroups that a multiprocessor must have room for (`__launch_bounds__`, `.minnctapersm`).
+    pub min_blocks: Option<u32>,
+    /// Registers that a compiler gives a thread, at most (`__maxnreg__`, `.maxnreg`).
+    pub max_registers: Option<u32>,
     pub grid: [Option<u32>; 3],
     /// Fixed by the program (`[WaveSize(32)]`), else the machine's.
     pub warp_size: Option<u32>,

@@ -9,7 +9,7 @@ use oracle::random::{Flavour, Random, Shape, program};
 /// Everything that a function can hold, numbered and spaced as `print` does.
 const ALL: &str = r#"function "name with \"quotes\"" stage.pixel hlsl -> i32, f32 {
   span 0..100 name 5..9
-  launch block 64 ? 1 grid ? ? 7 max_threads 256 warp_size 32 with_helpers
+  launch block 64 ? 1 grid ? ? 7 max_threads 256 min_blocks 2 max_registers 96 warp_size 32 with_helpers
   parameter "n" "int" (v0) @8..9
   parameter "p" "float2" (v1, v2) read_only no_alias
   symbol s0 "table" memory constant size 4 align 16 read_only initial "00ff1234"

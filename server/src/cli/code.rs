@@ -7,6 +7,7 @@ use crate::derive::fitted::fitted;
 use crate::program;
 use crate::ptxas;
 use crate::views::code::occupancy;
+use crate::views::pressure::budgeted;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,6 +51,7 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
                 "text": found.text,
                 "lines": lines,
                 "externals": found.externals,
+                "budget": found.budget.map(|budget| budget.registers),
                 "ptxas": judged,
                 "occupancy": judged
                     .as_ref()
@@ -64,6 +66,15 @@ pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
                 if let Some(occupancy) = occupancy(&found, report.registers) {
                     writeln!(out, "// {occupancy}")?;
                 }
+            }
+            if let (Some(fit), Some(budget)) = (&found.fit, &found.budget) {
+                // Where the assembler has counted, its number is held against the budget.
+                let (registers, label) = match judged.as_ref().map(|report| report.registers) {
+                    Some(registers) if registers > 0 => (registers, "ptxas"),
+                    _ => (fit.need.registers, "estimate"),
+                };
+                let told = budgeted(registers, budget);
+                writeln!(out, "// {registers} registers ({label}), {told}")?;
             }
             out.write_all(found.text.as_bytes())?;
             if let Some(sass) = judged.and_then(|report| report.sass) {

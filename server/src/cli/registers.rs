@@ -161,6 +161,9 @@ fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result
     if let Some(fit) = &row.fit {
         writeln!(out, "  {}", costs::occupied(fit, "estimate"))?;
     }
+    if let Some(budget) = &row.budget {
+        writeln!(out, "  {}", pressure::budgeted(row.registers, budget))?;
+    }
     let widest = |of: &dyn Fn(&Entry) -> usize, least: usize| {
         row.variables.iter().map(of).max().unwrap_or(0).max(least)
     };
@@ -191,7 +194,9 @@ fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result
     if row.variables.iter().any(|one| one.next_iteration) {
         writeln!(out, "  ^ in the next iteration")?;
     }
-    let Some(budget) = budget else { return Ok(()) };
+    let Some(budget) = measure(row, budget) else {
+        return Ok(());
+    };
     match cheapest(row, budget) {
         _ if row.registers <= budget => writeln!(out, "  fits {budget} registers"),
         Some(chosen) => {
@@ -209,6 +214,12 @@ fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result
             row.registers - budget
         ),
     }
+}
+
+/// The registers that a kernel is held against: those of the command line, or its own where it is over them.
+fn measure(row: &Row, given: Option<u32>) -> Option<u32> {
+    let own = row.budget.map(|budget| budget.registers);
+    given.or(own.filter(|&most| row.registers > most))
 }
 
 const fn class(one: Class) -> &'static str {
@@ -258,7 +269,7 @@ fn json_of(row: &Row, budget: Option<u32>) -> Value {
         .map(|(line, live)| json!({ "line": line, "live": live }))
         .collect();
     let occupancy = row.fit.as_ref().map(|fit| fit.found.percent());
-    let without = budget
+    let without = measure(row, budget)
         .filter(|&budget| budget < row.registers)
         .map(|budget| {
             let chosen = cheapest(row, budget);
@@ -272,7 +283,11 @@ fn json_of(row: &Row, budget: Option<u32>) -> Value {
         "uniform": row.uniform,
         "peak": { "line": row.line, "variables": variables },
         "lines": lines,
-        "budget": budget,
+        "budget": budget.or(row.budget.map(|budget| budget.registers)),
+        "budget_from": match (budget, &row.budget) {
+            (Some(_), _) => Some("option"),
+            (None, own) => own.as_ref().map(|own| pressure::reason_name(own.reason)),
+        },
         "without": without,
         "occupancy_percent": occupancy,
     })

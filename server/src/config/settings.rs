@@ -208,6 +208,10 @@ pub(super) struct Settings {
     processor: Setting<String>,
     /// A table of your own, relative to this file; `base` in it names the table that it starts from.
     machine_file: Setting<String>,
+    /// Registers of a thread, at most, of kernels that neither bound their launch nor have a number of their own: as nvcc's
+    /// -maxrregcount. 0: as many as there are.
+    #[schemars(extend("default" = 0))]
+    maxrregcount: Setting<Within<0, 255>>,
     /// Whether 0 * x may be taken for 0 when code is versioned on zero, and whether sums of pipelined C loops may be rounded
     /// in another order. Left out: HLSL permits the first, CUDA and C nothing.
     fast_math: Setting<bool>,
@@ -467,6 +471,7 @@ impl Apply<'_> {
             machine,
             processor,
             machine_file,
+            maxrregcount,
             fast_math,
             method,
             scope,
@@ -517,6 +522,9 @@ impl Apply<'_> {
             let place = self.places.map(|places| places.at(&["machine_file"]));
             self.config.machine_place = place.unwrap_or_default();
         }
+        self.put(&["maxrregcount"], maxrregcount, |config, most| {
+            config.analysis.max_registers = Some(most.0).filter(|&most| most > 0);
+        });
         self.put(&["fast_math"], fast_math, |config, flag| {
             config.analysis.fast_math = Some(flag);
         });

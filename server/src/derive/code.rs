@@ -4,7 +4,8 @@
 //! PTX for `sm_NN` by our own lowering: an estimate of what a compiler prints, not its output; what `ptxas` makes of it
 //! is `ptxas`'s word. A `.ptx` file is its own code.
 
-use super::costs::{Fit, of_function};
+use super::budget::Budget;
+use super::costs::{Costs, Fit, of_function};
 use super::rows::rows_of;
 use crate::db::{self, Db, File, Item};
 use crate::documents::line_column;
@@ -32,6 +33,8 @@ pub struct TargetCode {
     pub refused: Option<String>,
     /// How many warps fit, by our estimate of registers; of entry points.
     pub fit: Option<Fit>,
+    /// The most registers that a thread may have; of entry points.
+    pub budget: Option<Budget>,
 }
 
 /// The architecture that code is made for: the configured target, sm_80 where that is none of NVIDIA's.
@@ -157,6 +160,7 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
         files: &files,
         place: Some(&place),
     };
+    let costs = of_function(db, item, function);
     let mut shown = TargetCode {
         name: function.name.to_string(),
         target: format!("sm_{sm}"),
@@ -164,7 +168,8 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
         lines: Vec::new(),
         externals: Vec::new(),
         refused: None,
-        fit: fit_of(db, item, function),
+        fit: costs.and_then(|costs| costs.fit.clone()),
+        budget: costs.and_then(|costs| costs.budget),
     };
     match ptx::generate(&chosen.module, &target) {
         Ok(code) => {
@@ -181,10 +186,6 @@ fn of(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     Some(shown)
 }
 
-fn fit_of(db: &dyn Db, item: Item<'_>, function: &ir::Function) -> Option<Fit> {
-    of_function(db, item, function)?.fit.clone()
-}
-
 /// The IA-64 code of a function of C: loops pipelined, cycles as comments.
 fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
     let found = db::machine_code(db, item).as_ref()?;
@@ -197,6 +198,7 @@ fn of_c(db: &dyn Db, file: File, item: Item<'_>) -> Option<TargetCode> {
         externals: Vec::new(),
         refused: None,
         fit: None,
+        budget: None,
     };
     match &found.code {
         Ok(emitted) => {
@@ -274,20 +276,22 @@ fn with_cycles(db: &dyn Db, file: File, text: &str) -> String {
 fn own_text(db: &dyn Db, file: File, item: Item<'_>) -> TargetCode {
     let text = program::text(file.source(db)).to_owned();
     let lines = (0..text.lines().count() as u32).map(|line| (line, line));
+    // What the assembler says is of the entry that needs most.
+    let costs: Option<&Costs> = match db::lowered(db, item).as_slice() {
+        [one] if text.matches(".entry").count() == 1 => {
+            let function = one.module.functions.first();
+            function.and_then(|function| of_function(db, item, function))
+        }
+        _ => None,
+    };
     TargetCode {
         name: item.name(db).to_string(),
         target: format!("sm_{}", architecture(db, file)),
         lines: lines.collect(),
         externals: Vec::new(),
         refused: None,
-        // What the assembler says is of the entry that needs most.
-        fit: match db::lowered(db, item).as_slice() {
-            [one] if text.matches(".entry").count() == 1 => {
-                let function = one.module.functions.first();
-                function.and_then(|function| fit_of(db, item, function))
-            }
-            _ => None,
-        },
+        fit: costs.and_then(|costs| costs.fit.clone()),
+        budget: costs.and_then(|costs| costs.budget),
         text,
     }
 }

@@ -3,6 +3,7 @@
 //! Nothing is computed unless a view asks: the hints and the lens where `hints.costs` is not off, a hover, the command
 //! line. The numbers are `codegen::machine`'s; here they are put to functions and lines.
 
+use super::budget::{Budget, budget};
 use super::zeros::ProfileText;
 use crate::db::{self, Db, Item};
 use crate::program;
@@ -43,6 +44,8 @@ pub struct Costs {
     /// What fills them.
     pub pressure: Option<Pressure>,
     pub fit: Option<Fit>,
+    /// The most that a thread may have; of entry points.
+    pub budget: Option<Budget>,
 }
 
 /// How many warps of an entry point fit on a multiprocessor.
@@ -77,7 +80,9 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
         ProfileText::Read(read) => Some(read),
         _ => None,
     });
-    let gpu = db::machine(db, program::settings(db, file)).gpu();
+    let settings = program::settings(db, file);
+    let gpu = db::machine(db, settings).gpu();
+    let configured = settings.analysis(db).max_registers;
     let parts = db::lowered(db, item)
         .iter()
         .zip(db::facts_of(db, item).iter());
@@ -103,6 +108,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
             registers,
             pressure,
             fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
+            budget: budget(function, facts, gpu, configured),
         })
     };
     parts.map(of).collect()

@@ -2,6 +2,7 @@
 //!
 //! Nothing is computed unless it is asked for: `lockstep registers`, a hover at the peak.
 
+use super::budget::Budget;
 use super::costs;
 use super::parts::{Part, parts};
 use crate::db::{self, Db, File, Item};
@@ -36,6 +37,8 @@ pub struct Row {
     pub line: Option<u32>,
     pub place: Option<Span>,
     pub fit: Option<costs::Fit>,
+    /// The most that a thread may have; of entry points.
+    pub budget: Option<Budget>,
     pub variables: Vec<Entry>,
     /// By line, from 1: registers that are live on it, at most.
     pub lines: BTreeMap<u32, u32>,
@@ -104,6 +107,7 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
         line: place.map(|span| here.line(span)),
         place,
         fit: costs.fit.clone(),
+        budget: costs.budget,
         uniform: uniform.map(|one| one.registers).sum(),
         variables,
         lines,
@@ -118,12 +122,29 @@ pub struct Mark {
     pub live: u32,
 }
 
+/// Whether registers limit how many warps of a function fit, to so few that it matters.
+pub fn limits(costs: &costs::Costs) -> bool {
+    let found = costs.fit.as_ref().map(|fit| &fit.found);
+    found.is_some_and(|found| found.limits.contains(&Limit::Registers) && found.percent() <= ENOUGH)
+}
+
+/// The line at which most registers of a function are live, from 1, where it is in the file.
+pub fn peak_line(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    function: &Function,
+    pressure: &Pressure,
+) -> Option<u32> {
+    let here = Places::new(db, file, item, function);
+    here.outer(pressure.loc).map(|span| here.line(span))
+}
+
 /// The mark of a function, if registers limit how many of its warps fit.
 pub fn mark(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Option<Mark> {
     let costs = costs::of_function(db, item, function)?;
     let pressure = costs.pressure.as_ref()?;
-    let found = &costs.fit.as_ref()?.found;
-    if !found.limits.contains(&Limit::Registers) || found.percent() > ENOUGH {
+    if !limits(costs) {
         return None;
     }
     let place = Places::new(db, file, item, function).outer(pressure.loc)?;

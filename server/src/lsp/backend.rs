@@ -431,22 +431,27 @@ impl LanguageServer for Backend {
                 true => "lockstep.showReport",
                 false => commands::REPORT,
             };
-            let lens = |lens: views::lens::Lens| CodeLens {
-                range: text.range(lens.span),
+            let lens = |one: &views::lens::Lens, title: String| CodeLens {
+                range: text.range(one.span),
                 command: Some(Command {
-                    title: match lens.costs {
-                        Some(costs) => format!("{} · {costs}", lens.title),
-                        None => lens.title,
-                    },
+                    title,
                     command: command.to_owned(),
-                    arguments: Some(vec![json!({ "uri": uri.as_str(), "item": lens.item })]),
+                    arguments: Some(vec![json!({ "uri": uri.as_str(), "item": one.item })]),
                 }),
                 data: None,
             };
-            views::lens::lenses(db, file)
-                .into_iter()
-                .map(lens)
-                .collect()
+            let each = views::lens::lenses(db, file).into_iter();
+            let each = each.flat_map(|mut one| {
+                let title = match &one.costs {
+                    Some(costs) => format!("{} · {costs}", one.title),
+                    None => std::mem::take(&mut one.title),
+                };
+                let registers = one.registers.take();
+                let first = lens(&one, title);
+                let second = registers.map(|title| lens(&one, title));
+                [first].into_iter().chain(second)
+            });
+            each.collect()
         })
         .await
     }

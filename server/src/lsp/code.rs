@@ -58,6 +58,7 @@ impl Backend {
             "lines": shown.lines,
             "externals": shown.externals,
             "refused": shown.refused,
+            "budget": shown.budget.map(|budget| budget.registers),
             "summary": report.as_ref().map(|report| views::code::summary(&shown, report)),
             "ptxas": report,
             "ptxasError": error,

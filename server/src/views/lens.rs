@@ -2,10 +2,11 @@
 
 use super::{costs, loops, text};
 use crate::config::CostHints;
-use crate::db::{self, Db, File};
+use crate::db::{self, Db, File, Item};
 use crate::derive::accesses::is_wasteful;
-use crate::derive::costs::costs as costs_of;
+use crate::derive::costs::{Costs, costs as costs_of};
 use crate::derive::loops::are_shown;
+use crate::derive::pressure::peak_line;
 use crate::derive::rows::rows_of;
 use crate::program::{self, own_items};
 use crate::views::diagnostics;
@@ -22,6 +23,8 @@ pub struct Lens {
     pub item: String,
     /// What it costs and how many warps fit, where costs are shown.
     pub costs: Option<String>,
+    /// Its registers against what it may have, where that matters.
+    pub registers: Option<String>,
 }
 
 pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
@@ -103,6 +106,7 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 title,
                 item: rows.name.to_string(),
                 costs: costs.map(costs::lens),
+                registers: costs.and_then(|costs| registers(db, file, item, at, costs)),
             });
         }
     }
@@ -115,8 +119,17 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
             title: loops::title(&row.report, processor),
             item: row.item.to_string(),
             costs: None,
+            registers: None,
         }));
         lenses.sort_by_key(|lens| lens.span.start);
     }
     lenses
+}
+
+/// What the lens of a kernel says of its registers.
+fn registers(db: &dyn Db, file: File, item: Item<'_>, at: usize, costs: &Costs) -> Option<String> {
+    let function = db::lowered(db, item).get(at)?.module.functions.first()?;
+    let pressure = costs.pressure.as_ref()?;
+    let peak = peak_line(db, file, item, function, pressure);
+    super::pressure::lens(costs, peak)
 }

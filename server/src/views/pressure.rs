@@ -2,7 +2,9 @@
 
 use super::model::{Category, Hint};
 use crate::db::{Db, File};
-use crate::derive::pressure::{Entry, Mark, Row, mark};
+use crate::derive::budget::{Budget, BudgetReason};
+use crate::derive::costs::Costs;
+use crate::derive::pressure::{Entry, Mark, Row, limits, mark};
 use crate::program::own_items;
 use facts::pressure::Remedy;
 use ir::FunctionKind;
@@ -47,6 +49,9 @@ pub fn table(row: &Row) -> String {
         "**{} registers live at the peak{at}**, {} of them uniform; compilers allocate about {} (estimate)",
         row.live, row.uniform, row.registers
     );
+    if let Some(budget) = row.budget {
+        let _ = write!(out, "\n\n{}", budgeted(row.registers, &budget));
+    }
     if row.variables.is_empty() {
         return out;
     }
@@ -77,6 +82,65 @@ pub fn table(row: &Row) -> String {
         );
     }
     out
+}
+
+/// `budget 64 (4 workgroups of 256 threads must fit): about 14 over`
+pub fn budgeted(registers: u32, budget: &Budget) -> String {
+    let mut out = format!("budget {} ({})", budget.registers, reason(budget.reason));
+    if registers > budget.registers {
+        let _ = write!(out, ": about {} over", registers - budget.registers);
+    }
+    out
+}
+
+/// The reason of a budget in words.
+pub fn reason(reason: BudgetReason) -> String {
+    match reason {
+        BudgetReason::Declared => "declared with the kernel".to_owned(),
+        BudgetReason::Workgroups { threads, blocks: 1 } => {
+            format!("a workgroup of {threads} threads must fit")
+        }
+        BudgetReason::Workgroups { threads, blocks } => {
+            format!("{blocks} workgroups of {threads} threads must fit")
+        }
+        BudgetReason::Configured => "`maxrregcount`".to_owned(),
+        BudgetReason::Machine => "the most of a thread".to_owned(),
+    }
+}
+
+/// The word for the reason of a budget that the JSON uses.
+pub const fn reason_name(reason: BudgetReason) -> &'static str {
+    match reason {
+        BudgetReason::Declared => "declared",
+        BudgetReason::Workgroups { .. } => "workgroups",
+        BudgetReason::Configured => "maxrregcount",
+        BudgetReason::Machine => "machine",
+    }
+}
+
+/// `78 registers (estimate) · peak line 40 · budget 64: about 14 over`: for a lens, of kernels that are over their budget or
+/// whose occupancy registers limit.
+pub fn lens(costs: &Costs, peak: Option<u32>) -> Option<String> {
+    let registers = costs.registers?;
+    let over = |budget: &Budget| registers > budget.registers;
+    let is_over = costs.budget.as_ref().is_some_and(over);
+    if !is_over && !limits(costs) {
+        return None;
+    }
+    let mut out = format!("{registers} registers (estimate)");
+    if let Some(line) = peak {
+        let _ = write!(out, " · peak line {line}");
+    }
+    if let Some(budget) = costs
+        .budget
+        .filter(|one| one.reason.is_chosen() || over(one))
+    {
+        let _ = write!(out, " · budget {}", budget.registers);
+        if over(&budget) {
+            let _ = write!(out, ": about {} over", registers - budget.registers);
+        }
+    }
+    Some(out)
 }
 
 /// Whether a function is one whose registers are told of.

@@ -132,6 +132,30 @@ pub fn occupancy(gpu: &Gpu, need: Need) -> Occupancy {
     }
 }
 
+/// The most registers that a thread may have where so many workgroups of so many threads are to fit: what a compiler keeps to
+/// when a launch is bounded. Bounds that no number of registers meets are no bounds, as `ptxas` has it.
+#[must_use]
+pub fn most_registers(gpu: &Gpu, threads: u32, lanes: u32, blocks: u32) -> u32 {
+    let fits = |registers: u32, blocks: u32| {
+        let need = Need {
+            threads,
+            registers,
+            shared: 0,
+            lanes,
+        };
+        occupancy(gpu, need).blocks >= blocks
+    };
+    let most = gpu.count(Key::ThreadRegisters);
+    // One warp's share of a scheduler's part of the file is a whole number of units, and so is what a thread gets.
+    let unit = (gpu.count(Key::RegisterUnit) / lanes.max(1)).max(1);
+    let steps = (1..=most / unit).rev().map(|units| units * unit);
+    let all = std::iter::once(most).chain(steps);
+    let found = all.clone().find(|&registers| fits(registers, blocks));
+    found
+        .or_else(|| all.clone().find(|&registers| fits(registers, 1)))
+        .unwrap_or(most)
+}
+
 /// The smallest change of what limits that makes more warps fit; `None` where all fit, or no one change helps.
 #[must_use]
 pub fn next_step(gpu: &Gpu, need: Need) -> Option<Step> {

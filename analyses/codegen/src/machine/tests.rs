@@ -1,6 +1,6 @@
 //! The tables that come with us, files with mistakes, and occupancy against known figures.
 
-use super::occupancy::{Change, Limit, Need, next_step, occupancy};
+use super::occupancy::{Change, Limit, Need, most_registers, next_step, occupancy};
 use super::schema::Key;
 use super::*;
 use facts::cost::{Unit, Work};
@@ -255,4 +255,41 @@ fn no_estimate_reads_latencies() {
             .find(|(section, _)| *section == name)
     };
     assert!(says("latency").is_some_and(|(_, says)| says.contains("no estimate reads it")));
+}
+
+/// The numbers of registers to which `ptxas` 13.5 holds a kernel of 300 live values with `.maxntid` and `.minnctapersm` for
+/// sm_80; what is 255 there is bounded by nothing else.
+#[test]
+fn bounds_of_a_launch_give_the_registers_that_ptxas_gives() {
+    let gpu = table("sm_80");
+    let most = |threads, blocks| most_registers(gpu.gpu(), threads, 32, blocks);
+    let bounded = [
+        (1024, 1, 64),
+        (1024, 2, 32),
+        (1000, 1, 64),
+        (800, 1, 72),
+        (768, 1, 80),
+        (320, 2, 96),
+        (256, 2, 128),
+        (256, 3, 80),
+        (256, 4, 64),
+        (256, 5, 48),
+        (160, 3, 128),
+        (160, 5, 72),
+        (128, 9, 56),
+        (100, 4, 128),
+        (96, 5, 128),
+        (96, 7, 80),
+        (64, 16, 64),
+        (64, 32, 32),
+        (33, 1, 255),
+        (32, 21, 80),
+        (32, 1, 255),
+    ];
+    for (threads, blocks, registers) in bounded {
+        assert_eq!(most(threads, blocks), registers, "{threads} x {blocks}");
+    }
+    // More warps than there are: the second number counts for nothing.
+    assert_eq!(most(256, 9), 255);
+    assert_eq!(most(1024, 3), 64);
 }

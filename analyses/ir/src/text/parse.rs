@@ -427,6 +427,8 @@ impl<'s, 't> Parser<'s, 't> {
                 "block" => launch.block = self.axes()?,
                 "grid" => launch.grid = self.axes()?,
                 "max_threads" => launch.max_threads = Some(self.count()?),
+                "min_blocks" => launch.min_blocks = Some(self.count()?),
+                "max_registers" => launch.max_registers = Some(self.count()?),
                 "warp_size" => launch.warp_size = Some(self.count()?),
                 "with_helpers" => launch.with_helpers = true,
                 other => return self.fail_at(at, format!("`{other}` is no part of a launch")),

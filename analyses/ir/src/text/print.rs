@@ -209,6 +209,12 @@ impl Printer<'_, '_> {
         if let Some(most) = launch.max_threads {
             put!(self, " max_threads {most}");
         }
+        if let Some(least) = launch.min_blocks {
+            put!(self, " min_blocks {least}");
+        }
+        if let Some(most) = launch.max_registers {
+            put!(self, " max_registers {most}");
+        }
         if let Some(size) = launch.warp_size {
             put!(self, " warp_size {size}");
         }

@@ -271,6 +271,16 @@ impl<'f> Emitter<'f> {
             } else if let Some(threads) = launch.max_threads {
                 let _ = writeln!(text, ".maxntid {threads}, 1, 1");
             }
+            // Of both the assembler takes the number of registers.
+            match (launch.max_registers, launch.min_blocks) {
+                (Some(most), _) => {
+                    let _ = writeln!(text, ".maxnreg {most}");
+                }
+                (None, Some(least)) if launch.max_threads.is_some() => {
+                    let _ = writeln!(text, ".minnctapersm {least}");
+                }
+                _ => {}
+            }
         }
         text.push_str("{\n");
         for (class, &count) in CLASSES.iter().zip(&self.counts) {

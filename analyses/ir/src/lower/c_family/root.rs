@@ -538,13 +538,17 @@ impl Context<'_> {
 
     fn launch_of(&mut self, function: &ast::Function) {
         for attribute in &function.specifiers.attributes {
-            let number = attribute
-                .arguments
-                .first()
-                .and_then(|e| self.constant(e))
-                .and_then(|n| u32::try_from(n.as_int()).ok());
-            if attribute.name == "launch_bounds" {
-                self.builder.function.launch.max_threads = number;
+            let mut numbers = attribute.arguments.iter().map(|argument| {
+                let number = self.constant(argument)?;
+                u32::try_from(number.as_int()).ok().filter(|&n| n > 0)
+            });
+            let first = numbers.next().flatten();
+            let second = numbers.next().flatten();
+            let launch = &mut self.builder.function.launch;
+            match attribute.name.as_str() {
+                "launch_bounds" => (launch.max_threads, launch.min_blocks) = (first, second),
+                "maxnreg" => launch.max_registers = first,
+                _ => {}
             }
         }
         let alone = self.is_c();

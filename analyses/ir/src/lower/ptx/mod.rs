@@ -503,6 +503,10 @@ fn launch_shape(item: &PtxFunction) -> LaunchShape {
                 shape.max_threads = threads;
             }
             "maxntid" if shape.max_threads.is_none() => shape.max_threads = threads,
+            "minnctapersm" | "maxnctapersm" => {
+                shape.min_blocks = directive.numbers.first().copied()
+            }
+            "maxnreg" => shape.max_registers = directive.numbers.first().copied(),
             _ => {}
         }
     }

@@ -66,6 +66,24 @@ fn fixtures_lower_without_problems() {
 }
 
 #[test]
+fn bounds_of_a_launch_are_kept() {
+    let launch = |directives: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.entry k(.param .u32 n)\n{directives}\n{{\nret;\n}}\n"
+        );
+        clean(&text).launch
+    };
+    let bounds =
+        |launch: crate::LaunchShape| (launch.max_threads, launch.min_blocks, launch.max_registers);
+    let both = launch(".maxntid 16, 16, 1\n.minnctapersm 3");
+    assert_eq!(bounds(both), (Some(256), Some(3), None));
+    let exact = launch(".reqntid 64\n.maxnreg 40");
+    assert_eq!(exact.block, [Some(64), Some(1), Some(1)]);
+    assert_eq!(bounds(exact), (Some(64), None, Some(40)));
+    assert_eq!(bounds(launch("")), (None, None, None));
+}
+
+#[test]
 fn a_visible_function_is_inlined_and_its_site_kept() {
     let function = clean(CALLS);
     assert!(
