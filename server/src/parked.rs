@@ -9,7 +9,10 @@
 //! Sizes of workgroups that are not known are no reason to lower occupancy: shared memory that is taken leaves as many
 //! workgroups of any usual size on a multiprocessor as the registers allow.
 
-use crate::derive::fitted::Prepared;
+use crate::db::{self, Db, File};
+use crate::derive::code::architecture;
+use crate::derive::fitted::{Prepared, prepared};
+use crate::program;
 use crate::ptxas::{self, PtxasError, Report};
 use codegen::Refusal;
 use codegen::machine::Gpu;
@@ -71,11 +74,46 @@ pub struct Judge<'a> {
     pub words: u16,
 }
 
+/// What a rewriting is made of, apart from the database: it is made while a process runs.
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub text: String,
+    pub kernel: Prepared,
+    pub target: String,
+    pub gpu: Gpu,
+    pub words: u16,
+}
+
+impl Task {
+    /// The task of a kernel of a name; `None` where the file has none.
+    pub fn new(db: &dyn Db, file: File, name: &str, words: u16) -> Option<Result<Task, Refusal>> {
+        let (.., kernel) = prepared(db, file, Some(name)).pop()?;
+        Some(kernel.map(|kernel| Task {
+            text: program::text(file.source(db)).to_owned(),
+            kernel,
+            target: format!("sm_{}", architecture(db, file)),
+            gpu: db::machine(db, program::settings(db, file)).gpu().clone(),
+            words,
+        }))
+    }
+
+    /// Its best rewriting.
+    pub fn proposed(&self, tool: &Path) -> Result<Proposal, ParkedError> {
+        let judge = Judge {
+            tool,
+            target: &self.target,
+            gpu: &self.gpu,
+            words: self.words,
+        };
+        spill_less(&judge, &self.text, &self.kernel)
+    }
+}
+
 /// The best rewriting of a kernel. `text` is the whole file's.
 pub fn spill_less(
     judge: &Judge<'_>,
     text: &str,
-    kernel: &Prepared<'_>,
+    kernel: &Prepared,
 ) -> Result<Proposal, ParkedError> {
     let (start, end) = (kernel.place.start as usize, kernel.place.end as usize);
     let assembled = |own: &str| {
@@ -83,7 +121,7 @@ pub fn spill_less(
         let file = [&text[..start], &limited, &text[end..]].concat();
         ptxas::assemble_entry(judge.tool, &file, judge.target, &kernel.name)
     };
-    let before = assembled(kernel.text)?;
+    let before = assembled(&kernel.text)?;
     if before.spilled() == 0 {
         return Err(ParkedError::NothingSpilled(judge.words));
     }
@@ -95,9 +133,9 @@ pub fn spill_less(
     let limit = u32::from(judge.words).saturating_sub(6) * 5 / 4;
     let start = || {
         let parked = Kernel {
-            tree: kernel.tree,
+            tree: &kernel.tree,
             body: &kernel.body,
-            text: kernel.text,
+            text: &kernel.text,
             states: &kernel.states,
             budget: &budget,
             workgroup: kernel.workgroup,
@@ -142,7 +180,7 @@ pub fn spill_less(
 
 /// The text of the kernel, or of a rewriting, for a thread with so many registers. The option of the assembler does not hold
 /// for kernels that say how they are launched; the directive does.
-fn limited(kernel: &Prepared<'_>, own: &str, words: u16) -> String {
+fn limited(kernel: &Prepared, own: &str, words: u16) -> String {
     let mut out = own.to_owned();
     let first = kernel.tree.statements().first();
     let open = first.and_then(|first| own[..first.span.start as usize].rfind('{'));
@@ -273,7 +311,7 @@ impl Search<'_> {
 }
 
 /// Bytes of shared memory that leave as many workgroups on a multiprocessor as its registers allow.
-fn left(judge: &Judge<'_>, kernel: &Prepared<'_>) -> u32 {
+fn left(judge: &Judge<'_>, kernel: &Prepared) -> u32 {
     let own = kernel.workgroup.map(|workgroup| workgroup.threads);
     let sizes = own.as_ref().map_or(&USUAL[..], std::slice::from_ref);
     let fits = |more: u32| {

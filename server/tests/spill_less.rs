@@ -137,3 +137,87 @@ fn an_allocator_of_its_own_does_not_spill_for_another() {
     let run = lockstep(&["code", &file, "--spill-less"]);
     assert_eq!(run.status.code(), Some(2));
 }
+
+/// The ids of the actions at a place, and those that are refused.
+fn offered(file: &str, at: &str) -> (Vec<String>, Vec<String>) {
+    let report = json(&lockstep(&[
+        "actions",
+        file,
+        "--no-config",
+        "--at",
+        at,
+        "--format",
+        "json",
+    ]));
+    let actions = report["actions"].as_array().expect("a list");
+    let ids = |refused: bool| {
+        let own = actions
+            .iter()
+            .filter(|action| action["refused"].is_null() != refused);
+        let ids = own.filter_map(|action| action["id"].as_str().map(str::to_owned));
+        ids.collect::<Vec<_>>()
+    };
+    (ids(false), ids(true))
+}
+
+#[test]
+fn a_kernel_with_a_budget_is_fitted_from_its_head() {
+    let place = Place::new("spill-actions");
+    let source = holding(40).replace(".maxntid 128, 1, 1", ".maxntid 128, 1, 1\n.maxnreg 32");
+    let file = place.file("hold.ptx", &source);
+    let (ids, _) = offered(&file, "5:20");
+    for id in [
+        "allocate-linear",
+        "allocate-divra",
+        "allocate-affra",
+        "spill-less",
+    ] {
+        assert!(ids.iter().any(|own| own == id), "{id} in {ids:?}");
+    }
+    // Inside of the body nothing is said of registers.
+    let (ids, refused) = offered(&file, "20:4");
+    let all = ids.iter().chain(&refused);
+    assert_eq!(
+        all.filter(|id| id.starts_with("allocate") || *id == "spill-less")
+            .count(),
+        0
+    );
+    let apply = |id: &str| lockstep(&["apply", id, &file, "--no-config", "--at", "5:20"]);
+    let fitted = apply("allocate-affra");
+    let fitted = text(&fitted);
+    assert!(
+        fitted.contains("__lockstep_slots") && fitted.contains(".reg .b32 %w<"),
+        "{fitted}"
+    );
+    if has_assembler() {
+        let less = apply("spill-less");
+        assert!(
+            text(&less).contains("ld.volatile.shared"),
+            "{}",
+            errors(&less)
+        );
+    }
+}
+
+#[test]
+fn a_kernel_without_a_budget_says_what_is_missing() {
+    let place = Place::new("spill-unbounded");
+    let source = holding(40).replace(".maxntid 128, 1, 1\n", "");
+    let file = place.file("hold.ptx", &source);
+    let (ids, refused) = offered(&file, "5:20");
+    assert_eq!(
+        refused.iter().filter(|id| *id == "spill-less").count(),
+        1,
+        "{ids:?}"
+    );
+    let run = lockstep(&[
+        "apply",
+        &file,
+        "--no-config",
+        "--at",
+        "5:20",
+        "--id",
+        "spill-less",
+    ]);
+    assert!(errors(&run).contains("maxrregcount"), "{}", errors(&run));
+}

@@ -3,6 +3,7 @@
 use super::{ActionsArgs, ApplyArgs, CliError, DataFormat, input};
 use crate::db::Database;
 use crate::host;
+use crate::parked::Task;
 use crate::program;
 use crate::views::actions::{self, Action, Doing};
 use serde_json::json;
@@ -74,8 +75,18 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             args.id, args.at
         )));
     };
+    let made;
     let edits = match &action.what {
         Doing::Edit(edits) => edits,
+        Doing::SpillLess { kernel, registers } => {
+            let task = Task::new(&db, file, kernel, *registers);
+            let task = task.ok_or_else(|| CliError::Usage(format!("no kernel `{kernel}`")))?;
+            let task = task.map_err(|refusal| CliError::Usage(format!("refused: {refusal}")))?;
+            let proposal = task.proposed(&super::code::tool()?);
+            let proposal = proposal.map_err(|e| CliError::Usage(format!("refused: {e}")))?;
+            made = vec![(task.kernel.place, proposal.made.text)];
+            &made
+        }
         Doing::Refused { reason } => return Err(CliError::Usage(format!("refused: {reason}"))),
         Doing::Baseline { fingerprint } => {
             let Some(path) = &file.settings(&db).view(&db).baseline else {

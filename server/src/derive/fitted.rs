@@ -30,14 +30,14 @@ pub struct Fitted {
 }
 
 /// A function of a PTX file as allocators take it.
-#[derive(Debug)]
-pub struct Prepared<'t> {
+#[derive(Clone, Debug)]
+pub struct Prepared {
     pub name: SmolStr,
     pub place: Span,
     pub head: Span,
-    pub tree: &'t PtxFunction,
+    pub tree: PtxFunction,
     /// The function's text.
-    pub text: &'t str,
+    pub text: String,
     pub body: Body,
     pub states: Vec<State>,
     /// By statement: all lanes of a warp execute it together, once.
@@ -52,7 +52,7 @@ pub struct Prepared<'t> {
     pub own_shared: u32,
 }
 
-impl Prepared<'_> {
+impl Prepared {
     pub fn budget(&self, words: u16) -> Budget {
         Budget {
             words,
@@ -61,6 +61,16 @@ impl Prepared<'_> {
             warps: self.warps,
             shared_bytes: self.shared_bytes,
         }
+    }
+    /// Its values in so many words.
+    ///
+    /// # Errors
+    /// As [`fit`].
+    pub fn fitted(&self, words: u16, allocator: Allocator) -> Result<Made, Refusal> {
+        let budget = self.budget(words);
+        let (tree, body, states) = (&self.tree, &self.body, &self.states);
+        let early = self.early();
+        fit(tree, body, &self.text, allocator, states, &early, &budget)
     }
     pub fn early(&self) -> impl Fn(u32) -> bool + '_ {
         |statement| self.together.get(statement as usize) == Some(&true)
@@ -78,12 +88,7 @@ pub fn fitted(
 ) -> Vec<Fitted> {
     let all = prepared(db, file, name).into_iter();
     let fitted = all.map(|(name, place, head, prepared)| {
-        let made = prepared.and_then(|own| {
-            let budget = own.budget(words);
-            let early = own.early();
-            let (tree, body, states) = (own.tree, &own.body, &own.states);
-            fit(tree, body, own.text, allocator, states, &early, &budget)
-        });
+        let made = prepared.and_then(|own| own.fitted(words, allocator));
         Fitted {
             name,
             place,
@@ -95,10 +100,10 @@ pub fn fitted(
 }
 
 /// A function's name, its place, that of its name, and what allocators take.
-pub type Function<'t> = (SmolStr, Span, Span, Result<Prepared<'t>, Refusal>);
+pub type Function = (SmolStr, Span, Span, Result<Prepared, Refusal>);
 
 /// The functions of a PTX file that have a body, or the one of a name. Empty for another language.
-pub fn prepared<'t>(db: &'t dyn Db, file: File, name: Option<&str>) -> Vec<Function<'t>> {
+pub fn prepared(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Function> {
     if file.language(db) != Language::Ptx {
         return Vec::new();
     }
@@ -121,13 +126,13 @@ pub fn prepared<'t>(db: &'t dyn Db, file: File, name: Option<&str>) -> Vec<Funct
     out
 }
 
-fn of_function<'t>(
+fn of_function(
     db: &dyn Db,
     item: Item<'_>,
-    tree: &'t PtxFunction,
-    text: &'t str,
+    tree: &PtxFunction,
+    text: &str,
     (place, head): (Span, Span),
-) -> Result<Prepared<'t>, Refusal> {
+) -> Result<Prepared, Refusal> {
     let body = read(tree)?;
     let lowered = db::lowered(db, item).first();
     let known = db::facts_of(db, item).first();
@@ -158,8 +163,8 @@ fn of_function<'t>(
         name: tree.name.text.clone(),
         place,
         head,
-        tree,
-        text,
+        tree: tree.clone(),
+        text: text.to_owned(),
         states: states(&body, function, &facts),
         body,
         together,

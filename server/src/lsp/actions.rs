@@ -6,6 +6,7 @@ use super::commands::ADD_TO_BASELINE;
 use super::convert::{self, Text};
 use super::event::Snapshot;
 use crate::db::{Database, File};
+use crate::parked::Task;
 use crate::views;
 use crate::views::actions::{ActionKind, Doing};
 use serde_json::json;
@@ -107,6 +108,12 @@ pub(super) fn code_action(
                 arguments: Some(vec![json!({ "path": path, "entry": entry })]),
             });
         }
+        // Its edit is made when it is asked for.
+        Doing::SpillLess { .. } => {
+            if !features.resolves_edits {
+                return None;
+            }
+        }
         Doing::Refused { reason } => {
             if !features.disabled_actions {
                 return None;
@@ -120,12 +127,19 @@ pub(super) fn code_action(
 }
 
 /// What `codeAction/resolve` needs to find an action again.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 struct Offered {
     uri: Uri,
     range: Range,
     id: String,
     version: i32,
+}
+
+/// What becomes of an action that is to be resolved.
+enum Resolved {
+    Edit(WorkspaceEdit),
+    /// The assembler is asked first.
+    Judged(std::result::Result<Task, codegen::Refusal>),
 }
 
 impl Backend {
@@ -161,7 +175,8 @@ impl Backend {
             offered
                 .filter_map(|action| {
                     let mut out = code_action(db, file, &text, snapshot, &uri, features, action)?;
-                    if features.resolves_edits && out.edit.is_some() {
+                    let later = matches!(action.what, Doing::SpillLess { .. });
+                    if features.resolves_edits && (later || out.edit.is_some()) {
                         out.edit = None;
                         let offered = Offered {
                             uri: uri.clone(),
@@ -185,16 +200,25 @@ impl Backend {
         let Ok(offered) = serde_json::from_value::<Offered>(data) else {
             return Ok(action);
         };
-        let found = self.ask(offered.uri.clone(), move |db, file, snapshot| {
+        let uri = offered.uri.clone();
+        let found = self.ask(uri.clone(), move |db, file, snapshot| {
             if snapshot.version != offered.version {
                 return None;
             }
             let text = Text::of(db, file, snapshot.encoding);
             let all = views::actions::actions(db, file, text.span(offered.range));
-            let one = all.iter().find(|action| action.id == offered.id)?;
-            code_action(db, file, &text, snapshot, &offered.uri, features, one)?.edit
+            let found = all.iter().find(|action| action.id == offered.id)?;
+            if let Doing::SpillLess { kernel, registers } = &found.what {
+                return Task::new(db, file, kernel, *registers).map(Resolved::Judged);
+            }
+            let action = code_action(db, file, &text, snapshot, &offered.uri, features, found)?;
+            action.edit.map(Resolved::Edit)
         });
-        action.edit = found.await?.flatten();
+        action.edit = match found.await?.flatten() {
+            Some(Resolved::Edit(edit)) => Some(edit),
+            Some(Resolved::Judged(task)) => self.judged(uri, offered.version, task).await?,
+            None => None,
+        };
         if action.edit.is_none() {
             // ContentModified of the specification.
             return Err(Error {
@@ -204,5 +228,48 @@ impl Backend {
             });
         }
         Ok(action)
+    }
+
+    /// The edit of a rewriting that the assembler judges. No clone of the database is held while it runs.
+    async fn judged(
+        &self,
+        uri: Uri,
+        version: i32,
+        task: std::result::Result<Task, codegen::Refusal>,
+    ) -> Result<Option<WorkspaceEdit>> {
+        let failed = |message: String| Error {
+            code: tower_lsp::jsonrpc::ErrorCode::ServerError(-32803),
+            message: message.into(),
+            data: None,
+        };
+        let task = task.map_err(|refusal| failed(refusal.to_string()))?;
+        let Some(tool) = crate::ptxas::find(None) else {
+            return Err(failed(
+                "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
+            ));
+        };
+        let place = task.kernel.place;
+        let proposed = tokio::task::spawn_blocking(move || task.proposed(&tool)).await;
+        let proposal = match proposed {
+            Ok(Ok(proposal)) => proposal,
+            Ok(Err(error)) => return Err(failed(error.to_string())),
+            Err(error) => return Err(failed(error.to_string())),
+        };
+        self.ask(uri.clone(), move |db, file, snapshot| {
+            let text = Text::of(db, file, snapshot.encoding);
+            let edit = TextEdit::new(text.range(place), proposal.made.text.clone());
+            (snapshot.version == version).then(|| WorkspaceEdit {
+                document_changes: Some(DocumentChanges::Edits(vec![TextDocumentEdit {
+                    text_document: OptionalVersionedTextDocumentIdentifier {
+                        uri: uri.clone(),
+                        version: Some(version),
+                    },
+                    edits: vec![OneOf::Left(edit)],
+                }])),
+                ..WorkspaceEdit::default()
+            })
+        })
+        .await
+        .map(Option::flatten)
     }
 }

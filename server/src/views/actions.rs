@@ -41,6 +41,7 @@ fn effect(what: &Doing, source: &str, lines: &LineIndex) -> String {
             format!("line {} becomes: {}{more}", line + 1, new.trim())
         }
         Doing::Baseline { fingerprint } => format!("adds {fingerprint} to the baseline"),
+        Doing::SpillLess { .. } => "what ptxas spills least of".into(),
         Doing::Refused { reason } => reason.clone(),
     }
 }
@@ -57,6 +58,7 @@ pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let mut all = super::versions::actions(db, file, range);
     all.extend(super::assembly::actions(db, file, range));
     all.extend(super::loops::actions(db, file, range));
+    all.extend(super::allocations::actions(db, file, range));
     all
 }
 

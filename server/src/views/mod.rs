@@ -2,6 +2,7 @@
 //! Positions are bytes of the file; no protocol types, no I/O.
 
 pub mod actions;
+pub mod allocations;
 pub mod assembly;
 pub mod code;
 pub mod completion;

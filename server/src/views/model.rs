@@ -115,6 +115,12 @@ pub enum Doing {
     Baseline {
         fingerprint: String,
     },
+    /// A kernel of PTX is rewritten so that the assembler spills less of it in so many registers; the assembler judges, so that the
+    /// edit is made when it is asked for.
+    SpillLess {
+        kernel: String,
+        registers: u16,
+    },
     Refused {
         reason: String,
     },
