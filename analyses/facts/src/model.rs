@@ -354,6 +354,12 @@ codes! {
     SharedMemoryRace => "shared-memory-race",
     LocalArrayDynamicIndex => "local-array-dynamic-index",
     Fp64ByAccident => "fp64-by-accident",
+    LaunchBoundsSpill => "launch-bounds-spill",
+    OccupancyCliff => "occupancy-cliff",
+    PressurePeak => "pressure-peak",
+    CheapRemat => "cheap-remat",
+    SharedOverLimit => "shared-over-limit",
+    SpillInLoop => "spill-in-loop",
 }
 
 impl FunctionFacts {

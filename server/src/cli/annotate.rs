@@ -13,6 +13,7 @@ use crate::config::{self, Level};
 use crate::db::{self, Database};
 use crate::derive::costs::{by_line, costs as costs_of};
 use crate::derive::parts::{self, Part};
+use crate::derive::registers::of_costs;
 use crate::derive::rows::rows_of;
 use crate::documents::line_text;
 use crate::program::{self, Language};
@@ -167,13 +168,13 @@ fn costs(margins: &mut [Margin], db: &Database, file: db::File, line_of: &impl F
     };
     for (place, item) in program::own_items(db, file) {
         let heads = rows_of(db, item);
-        for (found, rows) in costs_of(db, item).iter().zip(heads) {
+        for (at, (found, rows)) in costs_of(db, item).iter().zip(heads).enumerate() {
             let (Some(found), Some(head)) = (found, rows.head) else {
                 continue;
             };
             note(
                 line_of(place.start + head.name_span.start),
-                views::costs::lens(found),
+                views::costs::lens(found, of_costs(db, item, at, found).as_ref()),
             );
             let cost = &found.cost;
             for one in &cost.loops {

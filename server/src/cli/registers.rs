@@ -155,11 +155,26 @@ fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result
         .map_or(String::new(), |line| format!(" in line {line}"));
     writeln!(
         out,
-        "{}: {} registers (estimate; {} live at the peak{at}, of which {} uniform)",
-        row.name, row.registers, row.live, row.uniform
+        "{}: {} registers ({}; {} live at the peak{at}, of which {} uniform)",
+        row.name,
+        row.registers,
+        pressure::source(row.figure.as_ref()),
+        row.live,
+        row.uniform
     )?;
+    if let Some(figure) = &row.figure {
+        writeln!(
+            out,
+            "  spills {} bytes of stores, {} of loads; {} bytes of shared memory",
+            figure.spill_store_bytes, figure.spill_load_bytes, figure.shared_bytes
+        )?;
+    }
     if let Some(fit) = &row.fit {
-        writeln!(out, "  {}", costs::occupied(fit, "estimate"))?;
+        writeln!(
+            out,
+            "  {}",
+            costs::occupied(fit, &pressure::source(row.figure.as_ref()))
+        )?;
     }
     if let Some(budget) = &row.budget {
         writeln!(out, "  {}", pressure::budgeted(row.registers, budget))?;
@@ -278,7 +293,10 @@ fn json_of(row: &Row, budget: Option<u32>) -> Value {
     json!({
         "name": row.name.as_str(),
         "registers": row.registers,
-        "label": "estimate",
+        "label": pressure::source(row.figure.as_ref()),
+        "spill_store_bytes": row.figure.as_ref().map(|figure| figure.spill_store_bytes),
+        "spill_load_bytes": row.figure.as_ref().map(|figure| figure.spill_load_bytes),
+        "shared_bytes": row.figure.as_ref().map(|figure| figure.shared_bytes),
         "live": row.live,
         "uniform": row.uniform,
         "peak": { "line": row.line, "variables": variables },

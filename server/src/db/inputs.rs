@@ -4,6 +4,7 @@
 //! appears. Inputs are never freed: a deleted file loses its text.
 
 use crate::config::{AnalysisConfig, ViewConfig};
+use crate::derive::figures::Figures;
 use crate::disk::Disk;
 use crate::host;
 use crate::host::commands::Commands;
@@ -107,6 +108,8 @@ pub struct File {
     pub includers: Vec<PathBuf>,
     /// The files of its project by their names, where they were listed.
     pub names: Option<Arc<Names>>,
+    /// What an assembler has said of its code.
+    pub figures: Arc<Figures>,
 }
 
 #[salsa::input(debug)]
@@ -160,9 +163,17 @@ impl Db for Database {
         let mut files = locked(&self.files);
         // Another thread may have read it meanwhile; one path has one input.
         *files.entry(path.clone()).or_insert_with(|| {
-            File::builder(path.clone(), language, source, settings, Vec::new(), None)
-                .settings_durability(Durability::MEDIUM)
-                .new(self)
+            File::builder(
+                path.clone(),
+                language,
+                source,
+                settings,
+                Vec::new(),
+                None,
+                Arc::default(),
+            )
+            .settings_durability(Durability::MEDIUM)
+            .new(self)
         })
     }
     fn last_unit(&self, file: File) -> Option<Arc<Unit>> {
@@ -324,6 +335,14 @@ impl Database {
         }
     }
 
+    pub fn set_figures(&mut self, file: File, figures: Figures) {
+        if **file.figures(self) != figures {
+            file.set_figures(self)
+                .with_durability(Durability::MEDIUM)
+                .to(Arc::new(figures));
+        }
+    }
+
     pub fn set_includers(&mut self, file: File, includers: Vec<PathBuf>) {
         if *file.includers(self) != includers {
             file.set_includers(self)
@@ -392,9 +411,17 @@ impl Database {
         }
         let settings = self.default_settings();
         let language = Language::of_file(&path, program::text(&source));
-        let file = File::builder(path.clone(), language, source, settings, Vec::new(), None)
-            .settings_durability(Durability::MEDIUM)
-            .new(self);
+        let file = File::builder(
+            path.clone(),
+            language,
+            source,
+            settings,
+            Vec::new(),
+            None,
+            Arc::default(),
+        )
+        .settings_durability(Durability::MEDIUM)
+        .new(self);
         locked(&self.files).insert(path, file);
         file
     }

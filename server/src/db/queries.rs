@@ -14,6 +14,7 @@ use super::inputs::{Db, File, Settings};
 use crate::derive;
 use crate::derive::costs::Costs;
 use crate::derive::loops::{ItemLoops, MachineCode};
+use crate::derive::register_rows::RegisterRow;
 use crate::derive::rows::Rows;
 use crate::derive::silences::Silences;
 use crate::derive::zeros::{ProfileText, Zeros};
@@ -258,6 +259,24 @@ pub fn profile_of(db: &dyn Db, file: File) -> Option<File> {
 #[salsa::tracked]
 pub fn costs<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<Costs>> {
     derive::costs::of_item(db, item)
+}
+
+/// What findings need to know of the registers of an item's kernels, item-relative.
+#[salsa::tracked]
+pub fn register_rows<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<RegisterRow> {
+    derive::register_rows::of_item(db, item)
+}
+
+/// Fingerprints of the code that an assembler gets of an item's functions. Asked for only where there are its figures.
+#[salsa::tracked]
+pub fn code_fingerprints<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Option<u64>> {
+    derive::figures::of_item(db, item)
+}
+
+/// The same of a PTX file.
+#[salsa::tracked(returns(copy))]
+pub fn ptx_fingerprint(db: &dyn Db, file: File) -> u64 {
+    derive::figures::of_file(db, file)
 }
 
 /// What a profile says of an item, item-relative. Asked for only where there is one.

@@ -16,8 +16,6 @@ use syntax::ptx::{PtxFunction, PtxItemKind};
 
 /// Threads that a workgroup has at most where nothing says how many.
 const THREADS: u32 = 1024;
-/// Shared memory that a workgroup may declare (CUDA C++ Programming Guide, compute capabilities).
-const STATIC_SHARED: u32 = 48 * 1024;
 
 /// A function of a file, and what became of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -157,7 +155,8 @@ fn of_function(
     let together = together_by_statement(&body, tree, function, &facts);
     let lanes = function.launch.warp_size.unwrap_or(options.warp_size);
     let gpu = db::machine(db, program::settings(db, item.main(db))).gpu();
-    let most = gpu.count(Key::SharedBlock).min(STATIC_SHARED);
+    let most = gpu.count(Key::SharedDeclared);
+    let most = most.min(gpu.count(Key::SharedBlock));
     let left = left(function, most);
     Ok(Prepared {
         name: tree.name.text.clone(),

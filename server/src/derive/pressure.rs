@@ -4,7 +4,9 @@
 
 use super::budget::Budget;
 use super::costs;
+use super::figures::Figure;
 use super::parts::{Part, parts};
+use super::registers;
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
 use codegen::machine::occupancy::Limit;
@@ -27,8 +29,10 @@ pub struct Row {
     pub kind: FunctionKind,
     /// The function's name in the file.
     pub head: Span,
-    /// Registers of a thread; an estimate.
+    /// Registers of a thread.
     pub registers: u32,
+    /// The assembler's word for them; `None`: they are an estimate.
+    pub figure: Option<Figure>,
     /// Of these, live at the peak; a bound from below in the order of the source.
     pub live: u32,
     /// Of these, uniform over the warp: a processor may keep them in registers of their own.
@@ -82,8 +86,9 @@ pub fn rows(db: &dyn Db, file: File, name: Option<&str>) -> Vec<Row> {
 
 fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> {
     let function = part.function;
-    let costs = costs::of_function(db, item, function)?;
-    let registers = costs.registers?;
+    let at = registers::position(db, item, function)?;
+    let costs = costs::costs(db, item).get(at)?.as_ref()?;
+    let known = registers::of_costs(db, item, at, costs)?;
     let pressure = costs.pressure.as_ref()?;
     let here = Places::new(db, file, item, function);
     let start = item.place(db).start;
@@ -102,12 +107,13 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
         name: function.name.clone(),
         kind: function.kind,
         head: head.shifted(start),
-        registers,
+        registers: known.count,
+        figure: known.figure,
         live: pressure.registers,
         line: place.map(|span| here.line(span)),
         place,
-        fit: costs.fit.clone(),
-        budget: costs.budget,
+        fit: known.fit,
+        budget: known.budget,
         uniform: uniform.map(|one| one.registers).sum(),
         variables,
         lines,
@@ -123,28 +129,15 @@ pub struct Mark {
 }
 
 /// Whether registers limit how many warps of a function fit, to so few that it matters.
-pub fn limits(costs: &costs::Costs) -> bool {
-    let found = costs.fit.as_ref().map(|fit| &fit.found);
-    found.is_some_and(|found| found.limits.contains(&Limit::Registers) && found.percent() <= ENOUGH)
-}
-
-/// The line at which most registers of a function are live, from 1, where it is in the file.
-pub fn peak_line(
-    db: &dyn Db,
-    file: File,
-    item: Item<'_>,
-    function: &Function,
-    pressure: &Pressure,
-) -> Option<u32> {
-    let here = Places::new(db, file, item, function);
-    here.outer(pressure.loc).map(|span| here.line(span))
+pub fn limits(fit: &costs::Fit) -> bool {
+    fit.found.limits.contains(&Limit::Registers) && fit.found.percent() <= ENOUGH
 }
 
 /// The mark of a function, if registers limit how many of its warps fit.
 pub fn mark(db: &dyn Db, file: File, item: Item<'_>, function: &Function) -> Option<Mark> {
     let costs = costs::of_function(db, item, function)?;
     let pressure = costs.pressure.as_ref()?;
-    if !limits(costs) {
+    if !costs.fit.as_ref().is_some_and(limits) {
         return None;
     }
     let place = Places::new(db, file, item, function).outer(pressure.loc)?;
@@ -159,6 +152,14 @@ pub fn of_function(db: &dyn Db, file: File, item: Item<'_>, function: &Function)
     let all = parts(db, item);
     let own = |part: &&Part<'_>| std::ptr::eq(part.function, function);
     row(db, file, item, all.iter().find(own)?)
+}
+
+/// A place in the function's own text, item-relative: of an inlined function, that of the call.
+pub fn outer(function: &Function, mut loc: Loc) -> Option<Span> {
+    while loc.site != Site(0) {
+        loc = function.sites.get(loc.site)?.call;
+    }
+    (loc != Loc::NONE).then_some(loc.span)
 }
 
 /// Places of a function in its file.
@@ -186,11 +187,9 @@ impl<'a> Places<'a> {
         self.lines.line_column(span.start).0 + 1
     }
     /// A place in the function's own text: of an inlined function, that of the call.
-    fn outer(&self, mut loc: Loc) -> Option<Span> {
-        while loc.site != Site(0) {
-            loc = self.function.sites.get(loc.site)?.call;
-        }
-        self.own(loc)
+    fn outer(&self, loc: Loc) -> Option<Span> {
+        let span = outer(self.function, loc)?;
+        self.own(Loc { span, ..Loc::NONE })
     }
     /// A place in the file.
     fn own(&self, loc: Loc) -> Option<Span> {

@@ -8,6 +8,7 @@ use crate::config::{CostHints, Detail, HintConfig};
 use crate::db::{self, Db, File};
 use crate::derive::costs::{Costs, Fit, Threads, by_line, costs};
 use crate::derive::hot::{calls_cost, has_hot_places, hot_line};
+use crate::derive::registers::Registers;
 use crate::derive::rows::rows_of;
 use crate::program::{self, own_items};
 use codegen::machine::estimate::{Cost, LoopCost, PlaceCost};
@@ -199,7 +200,7 @@ pub fn sentence(cost: &Cost, machine: &str) -> String {
 }
 
 /// For the lens of an entry point.
-pub fn lens(costs: &Costs) -> String {
+pub fn lens(costs: &Costs, known: Option<&Registers>) -> String {
     let mut text = format!(
         "~{} cycles a warp, limited by {} (estimate, {}{})",
         number(costs.cost.total.cycles),
@@ -214,10 +215,16 @@ pub fn lens(costs: &Costs) -> String {
     if costs.cost.rays > 0 {
         text += " without its rays";
     }
-    if let Some(fit) = &costs.fit {
-        text += &format!(" · {}", occupied(fit, "estimate"));
+    if let Some((fit, source)) = fitted(known) {
+        text += &format!(" · {}", occupied(fit, &source));
     }
     text
+}
+
+/// How many warps fit, and who says how many registers a thread has.
+fn fitted(known: Option<&Registers>) -> Option<(&Fit, String)> {
+    let known = known?;
+    Some((known.fit.as_ref()?, super::pressure::label(known)))
 }
 
 /// `occupancy 50 % of 64 warps: limited by registers, 72 (estimate); at ≤ 64 registers 62 %`
@@ -277,7 +284,7 @@ fn workgroup(fit: &Fit) -> String {
 }
 
 /// For the hover of a function's name.
-pub fn item_hover(costs: &Costs) -> String {
+pub fn item_hover(costs: &Costs, known: Option<&Registers>) -> String {
     let cost = &costs.cost;
     let mut text = format!("{}\n", sentence(&cost.total, &cost.machine));
     let origins = |from: Origin| cost.loops.iter().filter(|one| one.from == from).count();
@@ -307,8 +314,8 @@ pub fn item_hover(costs: &Costs) -> String {
     if !cost.profiled && cost.places.iter().any(part) {
         text += "\nbranches that whole warps take go both ways equally often by heuristic\n";
     }
-    if let Some(fit) = &costs.fit {
-        text += &format!("\n{}\n\n{}", occupied(fit, "estimate"), workgroup(fit));
+    if let Some((fit, source)) = fitted(known) {
+        text += &format!("\n{}\n\n{}", occupied(fit, &source), workgroup(fit));
     }
     text.trim_end().to_owned()
 }

@@ -4,6 +4,7 @@
 mod callees;
 mod covered;
 mod notes;
+mod registers;
 
 pub use super::model::{Diagnostic, FileFix, Note, Related};
 use crate::config::Level;
@@ -173,7 +174,11 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let found = found.into_iter();
     let inliners = callees::inliners(db, file);
     let found = callees::left_to_callers(found.zip(tellers).collect(), &inliners);
-    callees::told_once(found, &inliners)
+    let mut found = callees::told_once(found, &inliners);
+    for &(_, item) in &own_items {
+        found.extend(registers::findings(db, file, item));
+    }
+    found
 }
 
 /// Findings of one function that say the same are told each up to so many; of more the first says how many there are.

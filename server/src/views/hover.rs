@@ -7,6 +7,7 @@ use crate::db::{self, Db, File, Item};
 use crate::derive::costs::of_function;
 use crate::derive::parts;
 use crate::derive::pressure;
+use crate::derive::registers;
 use crate::derive::rows::{self, Occurrence};
 use crate::program::{self, Step, item_at};
 use facts::{BranchFact, Class, FunctionFacts, words};
@@ -134,7 +135,9 @@ fn in_item(db: &dyn Db, file: File, offset: u32) -> Option<Hover> {
         let least = file.settings(db).view(db).hints.branch_cycles;
         let mut section = signature(function, facts, least);
         if shows_costs && let Some(costs) = of_function(db, item, function) {
-            section += &format!("\n\n{}", super::costs::item_hover(costs));
+            let at = registers::position(db, item, function);
+            let known = at.and_then(|at| registers::of_costs(db, item, at, costs));
+            section += &format!("\n\n{}", super::costs::item_hover(costs, known.as_ref()));
             if super::pressure::is_told(function.kind)
                 && let Some(row) = pressure::of_function(db, file, item, function)
             {

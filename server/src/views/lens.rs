@@ -4,9 +4,9 @@ use super::{costs, loops, text};
 use crate::config::CostHints;
 use crate::db::{self, Db, File, Item};
 use crate::derive::accesses::is_wasteful;
-use crate::derive::costs::{Costs, costs as costs_of};
+use crate::derive::costs::costs as costs_of;
 use crate::derive::loops::are_shown;
-use crate::derive::pressure::peak_line;
+use crate::derive::registers::of_costs;
 use crate::derive::rows::rows_of;
 use crate::program::{self, own_items};
 use crate::views::diagnostics;
@@ -101,12 +101,16 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
                 true => costs_of(db, item).get(at).and_then(Option::as_ref),
                 false => None,
             };
+            let known = costs.and_then(|costs| of_costs(db, item, at, costs));
             lenses.push(Lens {
                 span: head.name_span.shifted(place.start),
                 title,
                 item: rows.name.to_string(),
-                costs: costs.map(costs::lens),
-                registers: costs.and_then(|costs| registers(db, file, item, at, costs)),
+                costs: costs.map(|costs| costs::lens(costs, known.as_ref())),
+                registers: known.and_then(|known| {
+                    let peak = peak(db, file, item, at);
+                    super::pressure::lens(&known, peak)
+                }),
             });
         }
     }
@@ -126,10 +130,10 @@ pub fn lenses(db: &dyn Db, file: File) -> Vec<Lens> {
     lenses
 }
 
-/// What the lens of a kernel says of its registers.
-fn registers(db: &dyn Db, file: File, item: Item<'_>, at: usize, costs: &Costs) -> Option<String> {
-    let function = db::lowered(db, item).get(at)?.module.functions.first()?;
-    let pressure = costs.pressure.as_ref()?;
-    let peak = peak_line(db, file, item, function, pressure);
-    super::pressure::lens(costs, peak)
+/// The line at which most registers of a function are live, from 1.
+fn peak(db: &dyn Db, file: File, item: Item<'_>, at: usize) -> Option<u32> {
+    let rows = db::register_rows(db, item);
+    let span = rows.iter().find(|row| row.at == at)?.peak?;
+    let start = item.place(db).start + span.start;
+    Some(db::line_index(db, file).line_column(start).0 + 1)
 }

@@ -3,8 +3,9 @@
 use super::model::{Category, Hint};
 use crate::db::{Db, File};
 use crate::derive::budget::{Budget, BudgetReason};
-use crate::derive::costs::Costs;
+use crate::derive::figures::Figure;
 use crate::derive::pressure::{Entry, Mark, Row, limits, mark};
+use crate::derive::registers::Registers;
 use crate::program::own_items;
 use facts::pressure::Remedy;
 use ir::FunctionKind;
@@ -46,8 +47,10 @@ pub fn table(row: &Row) -> String {
         .line
         .map_or(String::new(), |line| format!(" in line {line}"));
     let mut out = format!(
-        "**{} registers live at the peak{at}**, {} of them uniform; compilers allocate about {} (estimate)",
-        row.live, row.uniform, row.registers
+        "**{} registers live at the peak{at}**, {} of them uniform; {}",
+        row.live,
+        row.uniform,
+        allocated(row)
     );
     if let Some(budget) = row.budget {
         let _ = write!(out, "\n\n{}", budgeted(row.registers, &budget));
@@ -79,6 +82,22 @@ pub fn table(row: &Row) -> String {
             out,
             "\n{} more in {sum} registers: `lockstep registers`",
             more.len()
+        );
+    }
+    out
+}
+
+/// The registers that a thread gets, for a hover.
+fn allocated(row: &Row) -> String {
+    let Some(figure) = &row.figure else {
+        return format!("compilers allocate about {} (estimate)", row.registers);
+    };
+    let mut out = format!("ptxas {} allocates {}", figure.version, figure.registers);
+    if figure.spills() {
+        let _ = write!(
+            out,
+            " and spills {} bytes of stores, {} of loads",
+            figure.spill_store_bytes, figure.spill_load_bytes
         );
     }
     out
@@ -118,29 +137,44 @@ pub const fn reason_name(reason: BudgetReason) -> &'static str {
     }
 }
 
-/// `78 registers (estimate) · peak line 40 · budget 64: about 14 over`: for a lens, of kernels that are over their budget or
-/// whose occupancy registers limit.
-pub fn lens(costs: &Costs, peak: Option<u32>) -> Option<String> {
-    let registers = costs.registers?;
-    let over = |budget: &Budget| registers > budget.registers;
-    let is_over = costs.budget.as_ref().is_some_and(over);
-    if !is_over && !limits(costs) {
+/// `78 registers (estimate) · peak line 40 · budget 64: about 14 over`, or `64 registers (ptxas 13.5), 48 bytes of spills`:
+/// for a lens, of kernels that are over their budget, whose occupancy registers limit, or that an assembler has seen.
+pub fn lens(known: &Registers, peak: Option<u32>) -> Option<String> {
+    let over = known.over();
+    let limited = known.fit.as_ref().is_some_and(limits);
+    if over == 0 && !limited && known.figure.is_none() {
         return None;
     }
-    let mut out = format!("{registers} registers (estimate)");
+    let mut out = format!("{} registers ({})", known.count, label(known));
+    if let Some(figure) = known.figure.as_ref().filter(|figure| figure.spills()) {
+        let bytes = figure.spill_store_bytes + figure.spill_load_bytes;
+        let _ = write!(out, ", {bytes} bytes of spills");
+    }
     if let Some(line) = peak {
         let _ = write!(out, " · peak line {line}");
     }
-    if let Some(budget) = costs
+    if let Some(budget) = known
         .budget
-        .filter(|one| one.reason.is_chosen() || over(one))
+        .filter(|one| one.reason.is_chosen() || over > 0)
     {
         let _ = write!(out, " · budget {}", budget.registers);
-        if over(&budget) {
-            let _ = write!(out, ": about {} over", registers - budget.registers);
+        if over > 0 {
+            let _ = write!(out, ": about {over} over");
         }
     }
     Some(out)
+}
+
+/// The word for where a number of registers comes from: `estimate`, `ptxas 13.5`.
+pub fn label(known: &Registers) -> String {
+    source(known.figure.as_ref())
+}
+
+pub fn source(figure: Option<&Figure>) -> String {
+    match figure {
+        Some(figure) => format!("ptxas {}", figure.version),
+        None => "estimate".to_owned(),
+    }
 }
 
 /// Whether a function is one whose registers are told of.

@@ -55,6 +55,7 @@ fields! {
 
     Shared = shared.bytes ["bytes"] 0 to 16777216 true "a multiprocessor, the largest carve-out";
     SharedBlock = shared.block ["bytes"] 0 to 16777216 true "most of a workgroup";
+    SharedDeclared = shared.declared ["bytes"] 0 to 16777216 true "most that a workgroup declares; a launch may ask for more";
     SharedUnit = shared.unit ["bytes"] 1 to 65536 true "given at once";
     SharedReserved = shared.reserved ["bytes"] 0 to 65536 true "taken from each workgroup by the system";
 

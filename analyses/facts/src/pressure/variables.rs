@@ -58,6 +58,8 @@ pub struct LiveVariable {
     /// The places that read it, and how many of the instructions there are executed more often than it is defined.
     pub reads: SmallVec<[Loc; 4]>,
     pub reads_in_loops: u32,
+    /// The first place of those in loops.
+    pub in_loop: Option<Loc>,
     pub remedy: Remedy,
 }
 
@@ -123,6 +125,7 @@ fn join(into: &mut LiveVariable, more: LiveVariable) {
     into.class = into.class.max(more.class);
     into.reads.extend(more.reads);
     into.reads_in_loops += more.reads_in_loops;
+    into.in_loop = into.in_loop.or(more.in_loop);
     into.remedy = into.remedy.max(more.remedy);
     into.values.extend(more.values);
 }
@@ -216,6 +219,7 @@ impl Context<'_> {
             defined: self.defined(value, variable),
             reads: reads.iter().map(|read| read.loc).collect(),
             reads_in_loops: reads.iter().filter(often).count() as u32,
+            in_loop: reads.iter().find(often).map(|read| read.loc),
             remedy: self.remedy(value, class, reads, pressure),
         }
     }

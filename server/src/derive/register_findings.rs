@@ -1,0 +1,323 @@
+//! What is to be told of the registers and the shared memory of kernels: more than there is, a little more than another
+//! warp would leave, and the values that are cheapest to be without.
+//!
+//! ```text
+//! __launch_bounds__(256, 4), 78 registers by ptxas with 40 bytes of spills    launch-bounds-spill
+//! 66 registers by ptxas, with 64 there is room for one workgroup more         occupancy-cliff
+//! ```
+//!
+//! An estimate tells of what exceeds a budget by more than its own error, and never of a step that is a few registers away:
+//! that is what an assembler's figure is for.
+
+use super::budget::Budget;
+use super::fitted::fitted;
+use super::register_rows::{LiveRow, RegisterRow};
+use super::registers::{self, Registers};
+use crate::db::{self, Db, File, Item};
+use crate::program;
+use codegen::machine::Gpu;
+use codegen::machine::occupancy::{Change, Limit, Step};
+use codegen::machine::schema::Key;
+use codegen::target::ptx::machine::fit::{Allocator, Home};
+use facts::pressure::Remedy;
+use ir::{FunctionKind, Language};
+use smol_str::SmolStr;
+use syntax::Span;
+
+/// Registers that a step may be away.
+const FEW: u32 = 4;
+/// Percent of a multiprocessor's warps that a step must add.
+const STEP: f64 = 12.5;
+/// Percent of the warps with which a peak is told of.
+const HALF: f64 = 50.0;
+/// Lines that need more than the next step leaves, of a peak that can be cut.
+const SHARP: usize = 4;
+/// Bytes that Direct3D gives a group (Direct3D 11.3 functional specification, section 7.14).
+const GROUP_SHARED: u32 = 32 * 1024;
+/// Variables that are named.
+const NAMED: usize = 4;
+
+/// A finding about a kernel, at a place of its item.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegisterFinding {
+    pub place: Span,
+    pub kernel: SmolStr,
+    pub reason: RegisterReason,
+    /// The other places that it speaks of.
+    pub variables: Vec<LiveRow>,
+}
+
+/// The reason of a finding.
+#[derive(Clone, PartialEq, Debug)]
+pub enum RegisterReason {
+    /// More than the budget; `enough`: to be without the variables makes it fit.
+    Spill {
+        known: Registers,
+        budget: Budget,
+        enough: bool,
+    },
+    /// A few more than another step of occupancy would leave.
+    Cliff {
+        known: Registers,
+        most: u32,
+        step: Step,
+    },
+    /// Few places need more than the next step leaves.
+    Peak {
+        known: Registers,
+        live: u32,
+        places: usize,
+        most: u32,
+        step: Step,
+    },
+    /// Values that need not wait in registers.
+    Remat { budget: Budget, freed: u32 },
+    /// More shared memory than a workgroup may declare, or have.
+    Shared {
+        bytes: u32,
+        most: u32,
+        limit: SharedLimit,
+        largest: SmolStr,
+    },
+    /// Values that are spilled are read in loops.
+    SpillInLoop {
+        known: Registers,
+        budget: Budget,
+        spilled: usize,
+    },
+}
+
+/// Who limits the shared memory of a workgroup.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SharedLimit {
+    /// What is declared, as opposed to what a launch asks for.
+    Declared,
+    /// The machine, whatever a launch asks for.
+    Machine,
+    /// Direct3D, of a group.
+    Group,
+}
+
+/// The findings about the kernels of an item.
+pub fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<RegisterFinding> {
+    let mut out = Vec::new();
+    if !item.holds(db).code {
+        return out;
+    }
+    let gpu = db::machine(db, program::settings(db, file));
+    for row in db::register_rows(db, item) {
+        out.extend(shared(row, gpu.gpu()).map(|reason| finding(row, row.head, reason)));
+        let Some(known) = registers::of(db, item, row.at) else {
+            continue;
+        };
+        if known.spills(row.language)
+            && let Some(budget) = known.budget
+        {
+            out.extend(spills(row, &known, budget));
+            out.extend(cheap(row, budget));
+            if row.language == Language::Ptx {
+                out.extend(in_loops(db, file, row, &known, budget));
+            }
+        }
+        out.extend(cliff(row, &known));
+        out.extend(peak(db, file, item, row, &known));
+    }
+    out
+}
+
+fn finding(row: &RegisterRow, place: Span, reason: RegisterReason) -> RegisterFinding {
+    RegisterFinding {
+        place,
+        kernel: row.name.clone(),
+        reason,
+        variables: Vec::new(),
+    }
+}
+
+fn shared(row: &RegisterRow, gpu: &Gpu) -> Option<RegisterReason> {
+    let (largest, bytes) = row.shared.clone()?;
+    let limits = [
+        (gpu.count(Key::SharedBlock), SharedLimit::Machine),
+        (gpu.count(Key::SharedDeclared), SharedLimit::Declared),
+    ];
+    let group = [(GROUP_SHARED, SharedLimit::Group)];
+    // Of a mesh shader Direct3D says less, and where it is compiled to SPIR-V the device says more.
+    let limits = match (row.language, row.kind) {
+        (Language::Hlsl, FunctionKind::Kernel) => &group[..],
+        (Language::Hlsl, _) => &[],
+        _ => &limits[..],
+    };
+    let &(most, limit) = limits.iter().find(|(most, _)| bytes > *most)?;
+    Some(RegisterReason::Shared {
+        bytes,
+        most,
+        limit,
+        largest,
+    })
+}
+
+/// Bounds that the author has chosen are told of, and the limit of the machine where an assembler says what it costs.
+fn spills(row: &RegisterRow, known: &Registers, budget: Budget) -> Option<RegisterFinding> {
+    if !budget.reason.is_chosen() && known.figure.is_none() {
+        return None;
+    }
+    let (variables, enough) = cheapest(row, known.over().max(1));
+    let reason = RegisterReason::Spill {
+        known: known.clone(),
+        budget,
+        enough,
+    };
+    Some(RegisterFinding {
+        variables,
+        ..finding(row, row.head, reason)
+    })
+}
+
+/// The variables that are cheapest to be without, until so many registers are free, and whether they are.
+fn cheapest(row: &RegisterRow, over: u32) -> (Vec<LiveRow>, bool) {
+    let able = row.variables.iter();
+    let mut able: Vec<&LiveRow> = able.filter(|one| one.remedy != Remedy::Needed).collect();
+    able.sort_by_key(|one| {
+        let share = one.registers.max(1);
+        (
+            one.remedy,
+            one.reads_in_loops.div_ceil(share),
+            one.reads.div_ceil(share),
+        )
+    });
+    let mut freed = 0;
+    let chosen = able.into_iter().take_while(|one| {
+        let wanted = freed < over;
+        freed += one.registers;
+        wanted
+    });
+    let chosen: Vec<LiveRow> = chosen.cloned().collect();
+    let freed: u32 = chosen.iter().map(|one| one.registers).sum();
+    (chosen, freed >= over)
+}
+
+/// One operation, or one load from where nothing changes, gives the value again.
+const fn is_cheap(one: &LiveRow) -> bool {
+    matches!(
+        one.remedy,
+        Remedy::Recompute { operations: 1 } | Remedy::Reload
+    )
+}
+
+fn cheap(row: &RegisterRow, budget: Budget) -> Option<RegisterFinding> {
+    // A compiler does as much for what takes part of the way only.
+    let named = row
+        .variables
+        .iter()
+        .filter(|one| is_cheap(one) && one.name.is_some());
+    let variables: Vec<LiveRow> = named.take(NAMED).cloned().collect();
+    let place = variables.first()?.defined?;
+    let freed = variables.iter().map(|one| one.registers).sum();
+    let reason = RegisterReason::Remat { budget, freed };
+    Some(RegisterFinding {
+        variables,
+        ..finding(row, place, reason)
+    })
+}
+
+fn in_loops(
+    db: &dyn Db,
+    file: File,
+    row: &RegisterRow,
+    known: &Registers,
+    budget: Budget,
+) -> Option<RegisterFinding> {
+    let words = u16::try_from(budget.registers).unwrap_or(u16::MAX);
+    let fitted = fitted(db, file, Some(&row.name), words, Allocator::Linear);
+    let made = fitted
+        .into_iter()
+        .find(|one| one.name == row.name)?
+        .made
+        .ok()?;
+    let spilled: Vec<SmolStr> = made
+        .spilled
+        .into_iter()
+        .filter(|one| one.loads > 0 && matches!(one.home, Home::Lane(_)))
+        .map(|one| one.name)
+        .collect();
+    let is_read = |one: &&LiveRow| {
+        one.in_loop.is_some() && one.name.as_ref().is_some_and(|name| spilled.contains(name))
+    };
+    let variables: Vec<LiveRow> = row.variables.iter().filter(is_read).cloned().collect();
+    let place = variables.iter().filter_map(|one| one.in_loop).min()?;
+    let reason = RegisterReason::SpillInLoop {
+        known: known.clone(),
+        budget,
+        spilled: spilled.len(),
+    };
+    Some(RegisterFinding {
+        variables,
+        ..finding(row, place, reason)
+    })
+}
+
+/// The next step of occupancy, where registers alone limit it.
+fn step(known: &Registers) -> Option<(u32, &Step, f64)> {
+    let fit = known.fit.as_ref()?;
+    let step = fit.step.as_ref()?;
+    match (fit.found.limits.as_slice(), step.change) {
+        ([Limit::Registers], Change::Registers(most)) => Some((most, step, fit.found.percent())),
+        _ => None,
+    }
+}
+
+fn cliff(row: &RegisterRow, known: &Registers) -> Option<RegisterFinding> {
+    known.figure.as_ref()?;
+    let (most, step, now) = step(known)?;
+    let is_near = known.count - most.min(known.count) <= FEW;
+    if !is_near || step.then.percent() - now < STEP {
+        return None;
+    }
+    let reason = RegisterReason::Cliff {
+        known: known.clone(),
+        most,
+        step: step.clone(),
+    };
+    Some(finding(row, row.head, reason))
+}
+
+/// A peak that few lines make: between it and the rest lies a step of occupancy.
+fn peak(
+    db: &dyn Db,
+    file: File,
+    item: Item<'_>,
+    row: &RegisterRow,
+    known: &Registers,
+) -> Option<RegisterFinding> {
+    let (most, step, now) = step(known)?;
+    if now > HALF || row.live == 0 {
+        return None;
+    }
+    // What is live in the order of the text stands to what is allocated as at the peak.
+    let least = u64::from(row.live) * u64::from(most) / u64::from(known.count.max(1));
+    let lines = db::line_index(db, file);
+    let start = item.place(db).start;
+    let above = row
+        .places
+        .iter()
+        .filter(|(_, live)| u64::from(*live) > least);
+    let mut above: Vec<u32> = above
+        .map(|&(at, _)| lines.line_column(start + at).0)
+        .collect();
+    above.dedup();
+    if above.is_empty() || above.len() > SHARP {
+        return None;
+    }
+    let reason = RegisterReason::Peak {
+        known: known.clone(),
+        live: row.live,
+        places: above.len(),
+        most,
+        step: step.clone(),
+    };
+    let variables = row.variables.iter().take(NAMED).cloned().collect();
+    Some(RegisterFinding {
+        variables,
+        ..finding(row, row.peak?, reason)
+    })
+}

@@ -1,0 +1,230 @@
+//! Findings about registers and shared memory in words.
+
+use super::{Diagnostic, Related};
+use crate::config::Level;
+use crate::db::{self, Db, File, Item};
+use crate::derive::register_findings::{RegisterFinding, RegisterReason, SharedLimit, of_item};
+use crate::derive::register_rows::LiveRow;
+use crate::derive::registers::Registers;
+use crate::program;
+use crate::views::pressure::{budgeted, label, reason, remedy};
+use facts::Code;
+use syntax::Span;
+
+/// Variables that a message names.
+const NAMED: usize = 4;
+
+/// The findings about an item's kernels. Of instances of a template one is told of: that which comes first.
+pub(super) fn findings(db: &dyn Db, file: File, item: Item<'_>) -> Vec<Diagnostic> {
+    let mut out: Vec<Diagnostic> = Vec::new();
+    let words = Words { db, file, item };
+    for one in of_item(db, file, item) {
+        let told = words.diagnostic(&one);
+        let same = |known: &Diagnostic| known.code == told.code && known.span == told.span;
+        if !out.iter().any(same) {
+            out.push(told);
+        }
+    }
+    out
+}
+
+struct Words<'a> {
+    db: &'a dyn Db,
+    file: File,
+    item: Item<'a>,
+}
+
+impl Words<'_> {
+    fn absolute(&self, span: Span) -> Span {
+        span.shifted(self.item.place(self.db).start)
+    }
+
+    fn line(&self, span: Span) -> u32 {
+        let lines = db::line_index(self.db, self.file);
+        lines.line_column(self.absolute(span).start).0 + 1
+    }
+
+    /// The name of a variable, or of a temporary the place of its expression.
+    fn name(&self, one: &LiveRow) -> String {
+        match (&one.name, one.defined) {
+            (Some(name), _) => format!("`{name}`"),
+            (None, Some(span)) => format!("an expression of line {}", self.line(span)),
+            (None, None) => "a temporary".to_owned(),
+        }
+    }
+
+    fn names(&self, all: &[LiveRow], of: impl Fn(&LiveRow) -> String) -> String {
+        let each = all
+            .iter()
+            .map(|one| format!("{} ({})", self.name(one), of(one)));
+        each.collect::<Vec<_>>().join(", ")
+    }
+
+    fn diagnostic(&self, one: &RegisterFinding) -> Diagnostic {
+        let (code, level, message) = self.told(one);
+        let source = program::text(self.file.source(self.db));
+        let span = first_line(source, self.absolute(one.place));
+        let spoken = one.variables.iter().filter_map(|variable| {
+            let span = first_line(source, self.absolute(variable.defined?));
+            Some(Related {
+                file: self.file,
+                span,
+                text: format!("{} comes from here", self.name(variable)),
+            })
+        });
+        Diagnostic {
+            code: code.name(),
+            level,
+            span,
+            message,
+            related: spoken.collect(),
+            fix: None,
+            item: self.item.name(self.db).to_string(),
+            finding: Some(code),
+        }
+    }
+
+    fn told(&self, one: &RegisterFinding) -> (Code, Level, String) {
+        let kernel = &one.kernel;
+        // Measured by an assembler, or estimated.
+        let level = |known: &Registers| match known.figure {
+            Some(_) => Level::Warning,
+            None => Level::Information,
+        };
+        match &one.reason {
+            RegisterReason::Spill {
+                known,
+                budget,
+                enough,
+            } => {
+                let mut message = match &known.figure {
+                    Some(figure) => format!(
+                        "`{kernel}` spills {} bytes of stores and {} of loads (ptxas {}): {}",
+                        figure.spill_store_bytes,
+                        figure.spill_load_bytes,
+                        figure.version,
+                        budgeted(known.count, budget)
+                    ),
+                    None => format!(
+                        "`{kernel}` needs about {} registers (estimate): {}",
+                        known.count,
+                        budgeted(known.count, budget)
+                    ),
+                };
+                if !one.variables.is_empty() {
+                    let more = if *enough { "" } else { " not enough:" };
+                    let names = self.names(&one.variables, |one| remedy(one.remedy));
+                    message += &format!("; cheapest to be without at the peak,{more} {names}");
+                }
+                (Code::LaunchBoundsSpill, level(known), message)
+            }
+            RegisterReason::Cliff { known, most, step } => {
+                let message = format!(
+                    "`{kernel}` takes {} registers ({}): with {most} occupancy is {:.0} % in place of {:.0} %",
+                    known.count,
+                    label(known),
+                    step.then.percent(),
+                    percent(known),
+                );
+                (Code::OccupancyCliff, Level::Information, message)
+            }
+            RegisterReason::Peak {
+                known,
+                live,
+                places,
+                most,
+                step,
+            } => {
+                let lines = match places {
+                    1 => "this line alone needs".to_owned(),
+                    places => format!("this line and {} more need", places - 1),
+                };
+                let mut message = format!(
+                    "{lines} so many registers, {live} that are live of `{kernel}`'s {} ({}): with {most} occupancy is {:.0} % in place of {:.0} %",
+                    known.count,
+                    label(known),
+                    step.then.percent(),
+                    percent(known),
+                );
+                let sizes = |one: &LiveRow| one.registers.to_string();
+                if !one.variables.is_empty() {
+                    message += &format!("; largest: {}", self.names(&one.variables, sizes));
+                }
+                (Code::PressurePeak, Level::Information, message)
+            }
+            RegisterReason::Remat { budget, freed } => {
+                let names = self.names(&one.variables, |one| remedy(one.remedy));
+                let message = format!(
+                    "waits in registers where most are live, of `{kernel}`, which is over its budget of {} ({}): {names}; {freed} registers fewer there",
+                    budget.registers,
+                    reason(budget.reason),
+                );
+                (Code::CheapRemat, Level::Information, message)
+            }
+            RegisterReason::Shared {
+                bytes,
+                most,
+                limit,
+                largest,
+            } => shared(kernel, *bytes, *most, *limit, largest),
+            RegisterReason::SpillInLoop {
+                known,
+                budget,
+                spilled,
+            } => {
+                let names: Vec<String> = one.variables.iter().map(|one| self.name(one)).collect();
+                let message = format!(
+                    "of {spilled} registers that linear scan spills to fit {} ({}; {}) loops read {}, first here: each iteration loads them",
+                    budget.registers,
+                    reason(budget.reason),
+                    match &known.figure {
+                        Some(figure) => format!(
+                            "ptxas {} spills {} bytes of loads",
+                            figure.version, figure.spill_load_bytes
+                        ),
+                        None => format!("about {} are needed, estimate", known.count),
+                    },
+                    names.join(", "),
+                );
+                (Code::SpillInLoop, level(known), message)
+            }
+        }
+    }
+}
+
+fn shared(
+    kernel: &str,
+    bytes: u32,
+    most: u32,
+    limit: SharedLimit,
+    largest: &str,
+) -> (Code, Level, String) {
+    let (level, told) = match limit {
+        SharedLimit::Declared => (
+            Level::Error,
+            format!(
+                "a workgroup declares at most {most}; more has to be `extern __shared__` and asked for with the launch"
+            ),
+        ),
+        SharedLimit::Machine => (Level::Error, format!("a workgroup has at most {most}")),
+        SharedLimit::Group => (Level::Warning, format!("Direct3D gives a group {most}")),
+    };
+    let message = format!(
+        "`{kernel}` declares {bytes} bytes of shared memory, most of them `{largest}`: {told}"
+    );
+    (Code::SharedOverLimit, level, message)
+}
+
+fn percent(known: &Registers) -> f64 {
+    known.fit.as_ref().map_or(0.0, |fit| fit.found.percent())
+}
+
+/// A place as far as its first line goes: a loop or a call of many lines is not underlined as a whole.
+fn first_line(source: &str, span: Span) -> Span {
+    let text = source.get(span.start as usize..span.end as usize);
+    let length = text.and_then(|text| text.find(['\n', '\r']));
+    match length {
+        Some(length) => Span::new(span.start, span.start + length as u32),
+        None => span,
+    }
+}
