@@ -1,6 +1,7 @@
 //! NVIDIA's assembler, where it is found: what it makes of PTX, in its own words. Never needed, never in the way: a
 //! process with a time limit, in a folder of its own.
 
+use crate::derive::figures::{Figure, Job};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -28,17 +29,28 @@ pub enum PtxasError {
     Io(#[from] std::io::Error),
     #[error("ptxas took longer than {} s", LIMIT.as_secs())]
     Time,
+    #[error("nobody waits for it")]
+    Stopped,
     #[error("{0}")]
     Rejected(String),
 }
 
-/// The configured program, that of `LOCKSTEP_PTXAS`, or one of the search path.
-pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
-    let named = configured
+/// The program that somebody has named, here or as `LOCKSTEP_PTXAS`.
+fn chosen(configured: Option<&Path>) -> Option<PathBuf> {
+    let own = configured
         .map(Path::to_path_buf)
         .filter(|p| !p.as_os_str().is_empty());
-    let named = named.or_else(|| std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from));
-    if let Some(path) = named {
+    own.or_else(|| std::env::var_os("LOCKSTEP_PTXAS").map(PathBuf::from))
+}
+
+/// The configured program or that of `LOCKSTEP_PTXAS`: one that may be run without being asked for.
+pub fn named(configured: Option<&Path>) -> Option<PathBuf> {
+    chosen(configured).filter(|path| path.is_file())
+}
+
+/// The configured program, that of `LOCKSTEP_PTXAS`, or one of the search path.
+pub fn find(configured: Option<&Path>) -> Option<PathBuf> {
+    if let Some(path) = chosen(configured) {
         return path.is_file().then_some(path);
     }
     let paths = std::env::var_os("PATH")?;
@@ -63,7 +75,7 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
         command.arg("-c");
     }
     command.arg("-o").args([&object, &source]);
-    let said = output(command, folder.path())?;
+    let said = output(command, folder.path(), &|| false)?;
     let mut report = read(&said);
     report.version = version(ptxas, folder.path()).unwrap_or_default();
     report.sass = disassemble(ptxas, &object, folder.path());
@@ -85,13 +97,78 @@ pub fn assemble_entry(
     command.args(["--entry", entry]);
     command.arg("-o").arg(folder.path().join("code.cubin"));
     command.arg(&source);
-    Ok(read(&output(command, folder.path())?))
+    Ok(read(&output(command, folder.path(), &|| false)?))
+}
+
+/// The figures of the entries of code. `stop` ends the process.
+///
+/// # Errors
+/// Where the program can't be run, takes too long or refuses the code, and where it was stopped.
+pub fn figures(
+    ptxas: &Path,
+    job: &Job,
+    stop: &dyn Fn() -> bool,
+) -> Result<Vec<(u64, Figure)>, PtxasError> {
+    let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
+    let source = folder.path().join("code.ptx");
+    std::fs::write(&source, &*job.text)?;
+    let mut command = Command::new(ptxas);
+    command.args(["-v", &format!("-arch={}", job.target)]);
+    if let Some(most) = job.max_registers {
+        command.arg(format!("-maxrregcount={most}"));
+    }
+    if job.text.contains("\n.extern .func") {
+        command.arg("-c");
+    }
+    command.arg("-o").arg(folder.path().join("code.cubin"));
+    command.arg(&source);
+    let said = output(command, folder.path(), stop)?;
+    let version = version(ptxas, folder.path()).unwrap_or_default();
+    let counted = by_entry(&said);
+    let each = job.entries.iter().filter_map(|(name, key)| {
+        let (_, report) = counted.iter().find(|(entry, _)| entry == name)?;
+        let figure = Figure {
+            version: version.as_str().into(),
+            registers: report.registers,
+            stack_bytes: report.stack_bytes,
+            spill_store_bytes: report.spill_store_bytes,
+            spill_load_bytes: report.spill_load_bytes,
+            shared_bytes: report.shared_bytes,
+        };
+        Some((*key, figure))
+    });
+    Ok(each.collect())
+}
+
+/// What `ptxas -v` prints, by entry: the lines from where it says that it compiles one, without those of functions that it calls.
+fn by_entry(said: &str) -> Vec<(&str, Report)> {
+    let mut out: Vec<(&str, String)> = Vec::new();
+    let mut own = true;
+    for line in said.lines() {
+        let quoted = line.split_once("Compiling entry function '");
+        if let Some(name) = quoted.and_then(|(_, rest)| rest.split('\'').next()) {
+            out.push((name, String::new()));
+            own = true;
+        }
+        let properties = line.split_once("Function properties for ");
+        if let (Some((_, name)), Some((entry, _))) = (properties, out.last()) {
+            own = name.trim() == *entry;
+        }
+        if let Some((_, lines)) = out.last_mut()
+            && (own || line.contains("Used "))
+        {
+            lines.push_str(line);
+            lines.push('\n');
+        }
+    }
+    let each = out.into_iter();
+    each.map(|(name, lines)| (name, read(&lines))).collect()
 }
 
 fn version(ptxas: &Path, folder: &Path) -> Option<String> {
     let mut command = Command::new(ptxas);
     command.arg("--version");
-    let text = output(command, folder).ok()?;
+    let text = output(command, folder, &|| false).ok()?;
     let release = text.split("release ").nth(1)?;
     release.split([',', ' ', '\n']).next().map(str::to_owned)
 }
@@ -100,11 +177,15 @@ fn disassemble(ptxas: &Path, object: &Path, folder: &Path) -> Option<String> {
     let beside = |name: &str| ptxas.parent().map(|p| p.join(name)).filter(|p| p.is_file());
     let mut command = Command::new(beside("nvdisasm")?);
     command.args(["-c", "-hex"]).arg(object);
-    output(command, folder).ok()
+    output(command, folder, &|| false).ok()
 }
 
-/// Everything that a process prints; killed when it takes too long.
-fn output(mut command: Command, folder: &Path) -> Result<String, PtxasError> {
+/// Everything that a process prints; killed when it takes too long or is to stop.
+fn output(
+    mut command: Command,
+    folder: &Path,
+    stop: &dyn Fn() -> bool,
+) -> Result<String, PtxasError> {
     let printed = folder.join("printed");
     let file = std::fs::File::create(&printed)?;
     command
@@ -117,10 +198,14 @@ fn output(mut command: Command, folder: &Path) -> Result<String, PtxasError> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if begin.elapsed() > LIMIT {
+        let stopped = stop();
+        if stopped || begin.elapsed() > LIMIT {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(PtxasError::Time);
+            return Err(match stopped {
+                true => PtxasError::Stopped,
+                false => PtxasError::Time,
+            });
         }
         std::thread::sleep(Duration::from_millis(5));
     };
@@ -179,6 +264,31 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_entry_has_its_own_numbers() {
+        let said = "ptxas info    : Compiling entry function 'a' for 'sm_80'\n\
+            ptxas info    : Function properties for a\n    \
+            0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+            ptxas info    : Used 24 registers, used 1 barriers, 2048 bytes smem\n\
+            ptxas info    : Compiling entry function 'b' for 'sm_80'\n\
+            ptxas info    : Function properties for helper\n    \
+            96 bytes stack frame, 40 bytes spill stores, 40 bytes spill loads\n\
+            ptxas info    : Function properties for b\n    \
+            8 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n\
+            ptxas info    : Used 40 registers\n";
+        let found = by_entry(said);
+        let numbers = |report: &Report| {
+            (
+                report.registers,
+                report.stack_bytes,
+                report.spill_load_bytes,
+                report.shared_bytes,
+            )
+        };
+        assert_eq!((found[0].0, numbers(&found[0].1)), ("a", (24, 0, 0, 2048)));
+        assert_eq!((found[1].0, numbers(&found[1].1)), ("b", (40, 8, 8, 0)));
+    }
 
     #[test]
     fn the_largest_numbers_are_read() {

@@ -112,6 +112,7 @@ fn each(
     let shared = Arc::new(SharedFiles::default());
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (results, received) = mpsc::channel();
+    let tool = args.ptxas.then(input::assembler).transpose()?;
     let work = |results: mpsc::Sender<_>| {
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -122,6 +123,9 @@ fn each(
             let mut db = Database::sharing(&shared);
             let one = input::open(&mut db, path, &args.analysis).map(|file| {
                 input::warm(&mut db, file);
+                if let Some(tool) = &tool {
+                    input::assemble(&mut db, file, tool);
+                }
                 check_one(
                     &db,
                     file,

@@ -10,7 +10,6 @@ use crate::views::code::occupancy;
 use crate::views::pressure::budgeted;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
 use syntax::Span;
 
 pub(super) fn code(args: &CodeArgs) -> Result<u8, CliError> {
@@ -147,16 +146,7 @@ pub(super) fn give(args: &CodeArgs, text: &str, told: &Value) -> Result<(), CliE
     Ok(())
 }
 
-/// NVIDIA's assembler.
-pub(super) fn tool() -> Result<PathBuf, CliError> {
-    ptxas::find(None).ok_or_else(|| {
-        CliError::Usage(
-            "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
-        )
-    })
-}
-
 fn judge(found: &TargetCode) -> Result<ptxas::Report, CliError> {
-    let tool = tool()?;
+    let tool = input::assembler()?;
     ptxas::assemble(&tool, &found.text, &found.target).map_err(|e| CliError::Usage(e.to_string()))
 }

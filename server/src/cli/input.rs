@@ -3,9 +3,11 @@
 use super::{AnalysisArgs, CliError, MethodArg, ScopeArg};
 use crate::config::{self, Config};
 use crate::db::{self, Database, Db, File, Item, Source};
+use crate::derive::figures::{self, Figures};
 use crate::derive::rows::rows_of;
 use crate::host;
 use crate::program::{self, Language};
+use crate::ptxas;
 use facts::{Method, Scope};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
@@ -326,4 +328,31 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
             .map_or_else(|_| path.to_owned(), Path::to_owned),
         Err(_) => path.to_owned(),
     }
+}
+
+/// The assembler that `--ptxas` asks for.
+pub(super) fn assembler() -> Result<PathBuf, CliError> {
+    ptxas::find(None).ok_or_else(|| {
+        CliError::Usage(
+            "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
+        )
+    })
+}
+
+/// Has the kernels of a file assembled; what is refused keeps its estimate.
+pub(super) fn assemble(db: &mut Database, file: File, tool: &Path) {
+    let mut all = Figures::default();
+    for job in figures::wanted(db, file) {
+        match ptxas::figures(tool, &job, &|| false) {
+            Ok(found) => all.extend(found.into_iter().map(|(key, one)| (key, Some(one)))),
+            Err(error) => {
+                let names: Vec<&str> = job.entries.iter().map(|one| one.0.as_str()).collect();
+                eprintln!(
+                    "lockstep: `{}` stays an estimate: {error}",
+                    names.join("`, `")
+                );
+            }
+        }
+    }
+    db.set_figures(file, all);
 }

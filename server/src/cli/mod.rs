@@ -193,6 +193,9 @@ struct CheckArgs {
     /// Text: also lists what was not found, not understood or assumed, instead of only counting it
     #[arg(long)]
     notes: bool,
+    /// Assembles kernels with ptxas: findings about registers rest on what it allocates and spills
+    #[arg(long)]
+    ptxas: bool,
     #[command(flatten)]
     analysis: AnalysisArgs,
 }
@@ -320,6 +323,9 @@ struct RegistersArgs {
     /// Registers of a thread that it should fit
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(8..=255))]
     budget: Option<u32>,
+    /// Assembles the code with ptxas and tells what it allocates and spills, in place of the estimate
+    #[arg(long)]
+    ptxas: bool,
     /// PTX: also which registers this allocator spills within the budget, and where to
     #[arg(long, value_enum, requires = "budget")]
     allocator: Option<AllocatorArg>,

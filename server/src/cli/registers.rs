@@ -23,6 +23,9 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
             args.file.display()
         )));
     }
+    if args.ptxas {
+        input::assemble(&mut db, file, &input::assembler()?);
+    }
     let rows = rows(&db, file, args.item.as_deref());
     let spills = match (args.allocator, args.budget) {
         (Some(allocator), Some(budget)) => fitted_by(&db, file, args, allocator, budget)?,

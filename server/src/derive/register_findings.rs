@@ -30,7 +30,7 @@ const FEW: u32 = 4;
 const STEP: f64 = 12.5;
 /// Percent of the warps with which a peak is told of.
 const HALF: f64 = 50.0;
-/// Lines that need more than the next step leaves, of a peak that can be cut.
+/// Lines with more than seven eighths of the peak, where the peak is one that can be cut.
 const SHARP: usize = 4;
 /// Bytes that Direct3D gives a group (Direct3D 11.3 functional specification, section 7.14).
 const GROUP_SHARED: u32 = 32 * 1024;
@@ -62,13 +62,13 @@ pub enum RegisterReason {
         most: u32,
         step: Step,
     },
-    /// Few places need more than the next step leaves.
+    /// Few lines need far more than all others.
     Peak {
         known: Registers,
         live: u32,
-        places: usize,
-        most: u32,
-        step: Step,
+        lines: usize,
+        /// Live at most in the others.
+        rest: u32,
     },
     /// Values that need not wait in registers.
     Remat { budget: Budget, freed: u32 },
@@ -281,7 +281,7 @@ fn cliff(row: &RegisterRow, known: &Registers) -> Option<RegisterFinding> {
     Some(finding(row, row.head, reason))
 }
 
-/// A peak that few lines make: between it and the rest lies a step of occupancy.
+/// A peak that few lines make, in the text of a kernel of which registers alone limit the occupancy.
 fn peak(
     db: &dyn Db,
     file: File,
@@ -289,21 +289,18 @@ fn peak(
     row: &RegisterRow,
     known: &Registers,
 ) -> Option<RegisterFinding> {
-    let (most, step, now) = step(known)?;
-    if now > HALF || row.live == 0 {
-        return None;
-    }
-    // What is live in the order of the text stands to what is allocated as at the peak.
-    let least = u64::from(row.live) * u64::from(most) / u64::from(known.count.max(1));
+    let (_, _, now) = step(known)?;
+    let place = row.peak.filter(|_| now <= HALF && row.peak_is_own)?;
     let lines = db::line_index(db, file);
     let start = item.place(db).start;
-    let above = row
-        .places
-        .iter()
-        .filter(|(_, live)| u64::from(*live) > least);
-    let mut above: Vec<u32> = above
-        .map(|&(at, _)| lines.line_column(start + at).0)
-        .collect();
+    let mut above: Vec<u32> = Vec::new();
+    let mut rest = 0;
+    for &(at, live) in &row.places {
+        match live * 8 > row.live * 7 {
+            true => above.push(lines.line_column(start + at).0),
+            false => rest = rest.max(live),
+        }
+    }
     above.dedup();
     if above.is_empty() || above.len() > SHARP {
         return None;
@@ -311,13 +308,12 @@ fn peak(
     let reason = RegisterReason::Peak {
         known: known.clone(),
         live: row.live,
-        places: above.len(),
-        most,
-        step: step.clone(),
+        lines: above.len(),
+        rest,
     };
     let variables = row.variables.iter().take(NAMED).cloned().collect();
     Some(RegisterFinding {
         variables,
-        ..finding(row, row.peak?, reason)
+        ..finding(row, place, reason)
     })
 }

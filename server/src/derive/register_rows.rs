@@ -5,7 +5,7 @@ use super::parts::parts;
 use super::pressure::{limits, outer};
 use crate::db::{Db, Item};
 use facts::pressure::{Remedy, variables};
-use ir::{FunctionKind, Language, Space, SymbolKind};
+use ir::{FunctionKind, Language, Site, Space, SymbolKind};
 use smol_str::SmolStr;
 use syntax::Span;
 
@@ -21,6 +21,8 @@ pub struct RegisterRow {
     /// Registers that are live at the peak, which is in the item's own text.
     pub live: u32,
     pub peak: Option<Span>,
+    /// It is not in a function that was inlined.
+    pub peak_is_own: bool,
     /// Live at the peak, the largest first.
     pub variables: Vec<LiveRow>,
     /// The beginnings of what stands in the item, ascending, and what is live there at most.
@@ -66,6 +68,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<RegisterRow> {
             head: part.rows.head.map_or(function.span, |head| head.name_span),
             live: 0,
             peak: None,
+            peak_is_own: false,
             variables: Vec::new(),
             places: Vec::new(),
             shared: None,
@@ -86,6 +89,7 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<RegisterRow> {
         if let (Some(pressure), Some(registers)) = (&costs.pressure, costs.registers) {
             row.live = pressure.registers;
             row.peak = outer(function, pressure.loc);
+            row.peak_is_own = pressure.loc.site == Site(0);
             if near(registers) || costs.fit.as_ref().is_some_and(limits) {
                 let live = variables(function, part.facts, pressure).unwrap_or_default();
                 row.variables = live

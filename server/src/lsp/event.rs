@@ -3,6 +3,7 @@
 use crate::commands::CompileFlags;
 use crate::config::ConfigProblem;
 use crate::db::{Database, File};
+use crate::derive::figures::Figure;
 use crate::documents::{Change, Encoding};
 use crate::host::names::Names;
 use rustc_hash::FxHashMap;
@@ -63,6 +64,11 @@ pub(super) enum Event {
     Again(String),
     /// A computation for publication is over, whatever came of it.
     Published,
+    /// What an assembler says of code of a document.
+    Figures {
+        uri: String,
+        figures: Vec<(u64, Option<Figure>)>,
+    },
     AddToBaseline {
         path: PathBuf,
         entry: serde_json::Value,

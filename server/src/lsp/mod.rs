@@ -3,6 +3,7 @@
 //! documents and the database, `pool` computes on clones of it.
 
 mod actions;
+mod assembler;
 mod backend;
 mod capabilities;
 mod client_process;

@@ -5,8 +5,10 @@
 //! their document did not change, asked for again. Texts are handed to the database when somebody needs them, so that a
 //! burst of edits costs one copy.
 
+mod assembled;
 mod configure;
 
+use super::assembler::Assembler;
 use super::convert;
 use super::event::{Event, Request, Snapshot};
 use super::outgoing::{Outgoing, Publication};
@@ -16,6 +18,7 @@ use super::question::Shared;
 use crate::commands::CompileFlags;
 use crate::config::{self, Config, ConfigProblem};
 use crate::db::{self, Cancelled, Database, Db, File, Settings, Source};
+use crate::derive::figures;
 use crate::disk::Disk;
 use crate::documents::{Document, Encoding};
 use crate::host;
@@ -80,6 +83,7 @@ pub(super) struct Owner {
     touches: u64,
     events: Sender<Event>,
     projects: Projects,
+    assembler: Assembler,
     shared: Arc<Shared>,
     outgoing: Outgoing,
 }
@@ -108,6 +112,7 @@ impl Owner {
         });
         let db = Database::with_disk(disk);
         Owner {
+            assembler: Assembler::new(events.clone(), Arc::clone(&shared)),
             projects: Projects::new(events.clone(), Arc::clone(db.commands())),
             commands: FxHashMap::default(),
             db,
@@ -191,6 +196,7 @@ impl Owner {
                 self.touches += 1;
                 open.touched = self.touches;
                 self.shared.set_version(uri.as_str(), version);
+                self.assembler.changed(uri.as_str());
                 if is_config(&open.path) {
                     self.flush();
                     self.configure();
@@ -229,6 +235,7 @@ impl Owner {
                 self.publishing.since_sweep += 1;
                 self.publish_waiting();
             }
+            Event::Figures { uri, figures } => self.figures(&uri, figures),
             Event::AddToBaseline { path, entry } => {
                 let events = self.events.clone();
                 self.pool
@@ -402,6 +409,7 @@ impl Owner {
             return;
         };
         self.shared.forget(uri.as_str());
+        self.assembler.changed(uri.as_str());
         let mut uris = (*self.uris).clone();
         uris.remove(&host::normalize(&open.path));
         self.uris = Arc::new(uris);
@@ -577,6 +585,7 @@ impl Owner {
             self.outgoing.clone(),
             Arc::clone(&self.shared),
         );
+        let ticket = self.assembler.ticket(&name);
         let done = Arc::new(AtomicBool::new(false));
         if self.shared.shows_progress() {
             outgoing.progress(format!("Lockstep: {}", file_name(&name)), Arc::clone(&done));
@@ -623,6 +632,12 @@ impl Owner {
                 let lenses = snapshot.file.map(|file| views::lens::lenses(db, file));
                 drop(lenses);
             });
+            // What it says is computed while nobody waits, as the lens is.
+            if let (Some(ticket), Some(file)) = (ticket, snapshot.file)
+                && let Ok(jobs) = db::catch(&snapshot.db, |db| figures::wanted(db, file))
+            {
+                ticket.order(jobs);
+            }
             drop(snapshot);
             drop(done);
         });

@@ -16,6 +16,9 @@ impl Owner {
         self.debounce = config
             .debounce_ms
             .map_or(DEFAULT_DEBOUNCE, Duration::from_millis);
+        if self.assembler.configure(&settings) {
+            self.forget_figures();
+        }
         self.editor = settings;
         self.configure();
     }

@@ -54,17 +54,20 @@ impl Words<'_> {
     }
 
     fn names(&self, all: &[LiveRow], of: impl Fn(&LiveRow) -> String) -> String {
-        let each = all
-            .iter()
-            .map(|one| format!("{} ({})", self.name(one), of(one)));
-        each.collect::<Vec<_>>().join(", ")
+        let each = all.iter().take(NAMED);
+        let each = each.map(|one| format!("{} ({})", self.name(one), of(one)));
+        let mut text = each.collect::<Vec<_>>().join(", ");
+        if all.len() > NAMED {
+            text += &format!(" and {} more", all.len() - NAMED);
+        }
+        text
     }
 
     fn diagnostic(&self, one: &RegisterFinding) -> Diagnostic {
         let (code, level, message) = self.told(one);
         let source = program::text(self.file.source(self.db));
         let span = first_line(source, self.absolute(one.place));
-        let spoken = one.variables.iter().filter_map(|variable| {
+        let spoken = one.variables.iter().take(NAMED).filter_map(|variable| {
             let span = first_line(source, self.absolute(variable.defined?));
             Some(Related {
                 file: self.file,
@@ -131,19 +134,17 @@ impl Words<'_> {
             RegisterReason::Peak {
                 known,
                 live,
-                places,
-                most,
-                step,
+                lines,
+                rest,
             } => {
-                let lines = match places {
-                    1 => "this line alone needs".to_owned(),
-                    places => format!("this line and {} more need", places - 1),
+                let more = match lines {
+                    1 => "this line".to_owned(),
+                    lines => format!("this line and {} more", lines - 1),
                 };
                 let mut message = format!(
-                    "{lines} so many registers, {live} that are live of `{kernel}`'s {} ({}): with {most} occupancy is {:.0} % in place of {:.0} %",
+                    "{more} of `{kernel}` make it need its registers: {live} are live here and at most {rest} elsewhere, and {} ({}) leave room for {:.0} % of the warps",
                     known.count,
                     label(known),
-                    step.then.percent(),
                     percent(known),
                 );
                 let sizes = |one: &LiveRow| one.registers.to_string();
