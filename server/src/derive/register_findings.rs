@@ -34,6 +34,8 @@ const HALF: f64 = 50.0;
 const SHARP: usize = 4;
 /// Bytes that Direct3D gives a group (Direct3D 11.3 functional specification, section 7.14).
 const GROUP_SHARED: u32 = 32 * 1024;
+/// Cheap values are told of where they make up one in so many of the registers that are missing.
+const PART: u32 = 4;
 /// Variables that are named.
 const NAMED: usize = 4;
 
@@ -71,7 +73,12 @@ pub enum RegisterReason {
         rest: u32,
     },
     /// Values that need not wait in registers.
-    Remat { budget: Budget, freed: u32 },
+    Remat {
+        known: Registers,
+        budget: Budget,
+        /// Registers that they take at the peak.
+        freed: u32,
+    },
     /// More shared memory than a workgroup may declare, or have.
     Shared {
         bytes: u32,
@@ -110,17 +117,19 @@ pub fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<RegisterFinding> 
         let Some(known) = registers::of(db, item, row.at) else {
             continue;
         };
-        if known.spills(row.language)
-            && let Some(budget) = known.budget
-        {
+        let spills_any = known.spills(row.language);
+        if spills_any && let Some(budget) = known.budget {
             out.extend(spills(row, &known, budget));
-            out.extend(cheap(row, budget));
+            out.extend(cheap(row, &known, budget));
             if row.language == Language::Ptx {
                 out.extend(in_loops(db, file, row, &known, budget));
             }
         }
         out.extend(cliff(row, &known));
-        out.extend(peak(db, file, item, row, &known));
+        // What is spilled is no room for others.
+        if !spills_any {
+            out.extend(peak(db, file, item, row, &known));
+        }
     }
     out
 }
@@ -204,16 +213,22 @@ const fn is_cheap(one: &LiveRow) -> bool {
     )
 }
 
-fn cheap(row: &RegisterRow, budget: Budget) -> Option<RegisterFinding> {
-    // A compiler does as much for what takes part of the way only.
-    let named = row
-        .variables
-        .iter()
-        .filter(|one| is_cheap(one) && one.name.is_some());
-    let variables: Vec<LiveRow> = named.take(NAMED).cloned().collect();
+fn cheap(row: &RegisterRow, known: &Registers, budget: Budget) -> Option<RegisterFinding> {
+    let named = row.variables.iter();
+    let named = named.filter(|one| is_cheap(one) && one.name.is_some() && one.defined.is_some());
+    let variables: Vec<LiveRow> = named.cloned().collect();
     let place = variables.first()?.defined?;
-    let freed = variables.iter().map(|one| one.registers).sum();
-    let reason = RegisterReason::Remat { budget, freed };
+    let freed: u32 = variables.iter().map(|one| one.registers).sum();
+    let over = known.over();
+    // Of what goes a small part of the way nobody has anything.
+    if freed * PART < over {
+        return None;
+    }
+    let reason = RegisterReason::Remat {
+        known: known.clone(),
+        budget,
+        freed,
+    };
     Some(RegisterFinding {
         variables,
         ..finding(row, place, reason)
@@ -281,7 +296,7 @@ fn cliff(row: &RegisterRow, known: &Registers) -> Option<RegisterFinding> {
     Some(finding(row, row.head, reason))
 }
 
-/// A peak that few lines make, in the text of a kernel of which registers alone limit the occupancy.
+/// A peak that few lines make and without which more warps would fit, in the text of a kernel of which registers alone limit the occupancy.
 fn peak(
     db: &dyn Db,
     file: File,
@@ -289,7 +304,7 @@ fn peak(
     row: &RegisterRow,
     known: &Registers,
 ) -> Option<RegisterFinding> {
-    let (_, _, now) = step(known)?;
+    let (most, _, now) = step(known)?;
     let place = row.peak.filter(|_| now <= HALF && row.peak_is_own)?;
     let lines = db::line_index(db, file);
     let start = item.place(db).start;
@@ -302,7 +317,9 @@ fn peak(
         }
     }
     above.dedup();
-    if above.is_empty() || above.len() > SHARP {
+    // Without them more warps fit: what is allocated stands to what is live as at the peak.
+    let without = u64::from(rest) * u64::from(known.count) / u64::from(row.live.max(1));
+    if above.is_empty() || above.len() > SHARP || without > u64::from(most) {
         return None;
     }
     let reason = RegisterReason::Peak {

@@ -53,6 +53,17 @@ impl Words<'_> {
         }
     }
 
+    /// `a`, `b` and 3 more
+    fn listed(&self, all: &[LiveRow]) -> String {
+        let each = all.iter().take(NAMED).map(|one| self.name(one));
+        let mut text = each.collect::<Vec<_>>().join(", ");
+        if all.len() > NAMED {
+            text += &format!(" and {} more", all.len() - NAMED);
+        }
+        text
+    }
+
+    /// The same, each with what is said of it.
     fn names(&self, all: &[LiveRow], of: impl Fn(&LiveRow) -> String) -> String {
         let each = all.iter().take(NAMED);
         let each = each.map(|one| format!("{} ({})", self.name(one), of(one)));
@@ -153,10 +164,21 @@ impl Words<'_> {
                 }
                 (Code::PressurePeak, Level::Information, message)
             }
-            RegisterReason::Remat { budget, freed } => {
-                let names = self.names(&one.variables, |one| remedy(one.remedy));
+            RegisterReason::Remat {
+                known,
+                budget,
+                freed,
+            } => {
+                let over = match known.over() {
+                    0 => "has spills within".to_owned(),
+                    over => format!("is about {over} over"),
+                };
                 let message = format!(
-                    "waits in registers where most are live, of `{kernel}`, which is over its budget of {} ({}): {names}; {freed} registers fewer there",
+                    "{} in registers where most are live, of `{kernel}`, which {over} its budget of {} ({}): one operation or one load gives each again where it is read, {freed} registers fewer at the peak",
+                    match one.variables.as_slice() {
+                        [only] => format!("{} waits", self.name(only)),
+                        several => format!("{} wait", self.listed(several)),
+                    },
                     budget.registers,
                     reason(budget.reason),
                 );
@@ -173,7 +195,6 @@ impl Words<'_> {
                 budget,
                 spilled,
             } => {
-                let names: Vec<String> = one.variables.iter().map(|one| self.name(one)).collect();
                 let message = format!(
                     "of {spilled} registers that linear scan spills to fit {} ({}; {}) loops read {}, first here: each iteration loads them",
                     budget.registers,
@@ -185,7 +206,7 @@ impl Words<'_> {
                         ),
                         None => format!("about {} are needed, estimate", known.count),
                     },
-                    names.join(", "),
+                    self.listed(&one.variables),
                 );
                 (Code::SpillInLoop, level(known), message)
             }
