@@ -446,3 +446,47 @@ fn a_file_of_ten_thousand_lines_gives_a_page_of_bounded_size() {
     assert_eq!(list(&page["functions"]).len(), number);
     assert!(!list(&page["notes"]).is_empty(), "what is left out is told");
 }
+
+/// The panel of registers has what `lockstep registers` tells: the kernel's number, its budget, lines and variables.
+#[test]
+fn the_panel_of_registers_is_that_of_the_command() {
+    let file = fixture("cuda/register_budgets.cu");
+    let page = page_of(&file, &[]);
+    let report = json(&lockstep(&[
+        "registers",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    for kernel in list(&report["kernels"]) {
+        let name = kernel["name"].as_str().expect("a name");
+        let shown = &function(&page, name)["pressure"];
+        assert_eq!(shown["registers"], kernel["registers"], "{name}");
+        assert_eq!(shown["live"], kernel["live"], "{name}");
+        let budget = shown["budget"].as_str().unwrap_or("");
+        let wanted = format!("budget {}", kernel["budget"]);
+        assert!(budget.starts_with(&wanted), "{name}: {budget}");
+        for row in list(&shown["lines"]) {
+            let wanted = |one: &&Value| one["line"] == row[0] && one["live"] == row[1];
+            assert!(
+                list(&kernel["lines"]).iter().any(|one| wanted(&one)),
+                "{name}: {row}"
+            );
+        }
+        let all = list(&kernel["peak"]["variables"]);
+        for (row, one) in list(&shown["variables"]).iter().zip(all) {
+            assert_eq!(
+                (&row[0], &row[1]),
+                (&one["name"], &one["registers"]),
+                "{name}"
+            );
+        }
+        assert!(!list(&shown["lines"]).is_empty() && !list(&shown["variables"]).is_empty());
+    }
+    let device = page_of(&fixture("cuda/transpose.cu"), &[]);
+    let plain = list(&device["functions"])
+        .iter()
+        .filter(|one| one["entry"] == false);
+    assert!(plain.into_iter().all(|one| one["pressure"].is_null()));
+}

@@ -211,6 +211,11 @@ fn costs_are_computed_where_they_are_shown_and_of_the_edited_function() {
     let analysis = settings.analysis(&watched.db).clone();
     let mut view = settings.view(&watched.db).clone();
     view.hints.costs = crate::config::CostHints::Off;
+    view.levels = views::diagnostics::OF_REGISTERS
+        .iter()
+        .map(|&code| (code, crate::config::Level::Off))
+        .collect();
+    view.levels.sort_by_key(|(code, _)| *code);
     watched
         .db
         .set_settings(settings, analysis.clone(), view.clone(), Vec::new());

@@ -70,6 +70,16 @@ pub fn each_finding(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     shown
 }
 
+/// Findings that rest on what is live and how many warps fit.
+pub const OF_REGISTERS: &[Code] = &[
+    Code::LaunchBoundsSpill,
+    Code::OccupancyCliff,
+    Code::PressurePeak,
+    Code::CheapRemat,
+    Code::SharedOverLimit,
+    Code::SpillInLoop,
+];
+
 /// What the analysis found, silenced or not.
 fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
@@ -175,8 +185,13 @@ fn all_findings(db: &dyn Db, file: File) -> Vec<Diagnostic> {
     let inliners = callees::inliners(db, file);
     let found = callees::left_to_callers(found.zip(tellers).collect(), &inliners);
     let mut found = callees::told_once(found, &inliners);
-    for &(_, item) in &own_items {
-        found.extend(registers::findings(db, file, item));
+    let view = file.settings(db).view(db);
+    let is_off = |code: &Code| view.level(*code) == Some(Level::Off);
+    // What nobody is told of is not computed.
+    if !OF_REGISTERS.iter().all(is_off) {
+        for &(_, item) in &own_items {
+            found.extend(registers::findings(db, file, item));
+        }
     }
     found
 }

@@ -1,16 +1,19 @@
 //! One function of the file with all that is known of it: figures, costs, pictures of a run, values, loops.
 
 use super::Inputs;
-use super::model::{CostsRow, Figure, FunctionPage, LoopCostRow, RunRow, Worth};
+use super::model::{CostsRow, Figure, FunctionPage, LoopCostRow, PressureRow, RunRow, Worth};
 use super::source::{Places, name_of};
 use super::{activity, pictures, run, schedule, values};
 use crate::db::{self, Db, File, Item, ItemPlace};
 use crate::derive::costs::{Costs, Fit, Threads, costs as costs_of};
 use crate::derive::parts::Part;
+use crate::derive::pressure;
 use crate::program::{self, Language};
 use crate::views::costs::{self, number};
 use crate::views::lens::Lens;
+use crate::views::pressure as words;
 use crate::views::report::{CostRows, ItemRow};
+use crate::views::text::class_name;
 use codegen::machine::weights::Origin;
 use ir::checkpoint::Checkpoint;
 use ir::{FunctionKind, ShaderStage};
@@ -109,6 +112,10 @@ impl Context<'_> {
                 .zip(found)
                 .map(|(row, found)| costs_row(row, found)),
             values: values::values(db, file, item, &function.name),
+            pressure: (own && entry)
+                .then(|| pressure::of_function(db, file, item, function))
+                .flatten()
+                .map(|row| self.pressure(&row)),
             ..FunctionPage::default()
         };
         if file.language(db) == Language::C {
@@ -201,6 +208,48 @@ impl Context<'_> {
             let at = ran.ended_at.and_then(|loc| places.in_file(function, loc));
             row.ended_line = at.map(|span| places.line_column(span.start).0);
             page.run = Some(row);
+        }
+    }
+}
+
+/// Lines of the source that the panel of registers shows.
+const MOST_LINES: usize = 24;
+/// Variables of the peak that it shows.
+const MOST_VARIABLES: usize = 12;
+
+impl Context<'_> {
+    fn pressure(&self, row: &pressure::Row) -> PressureRow {
+        let mut lines: Vec<(u32, u32)> = row.lines.iter().map(|(&a, &b)| (a, b)).collect();
+        lines.sort_by_key(|&(line, live)| (std::cmp::Reverse(live), line));
+        let more = lines.len().saturating_sub(MOST_LINES);
+        lines.truncate(MOST_LINES);
+        lines.sort_unstable();
+        let variables = row.variables.iter().take(MOST_VARIABLES).map(|one| {
+            (
+                one.name.clone(),
+                one.registers,
+                class_name(one.class),
+                words::remedy(one.remedy),
+            )
+        });
+        let machine = db::machine(self.db, program::settings(self.db, self.file));
+        PressureRow {
+            target: match &row.figure {
+                Some(_) => words::source(row.figure.as_ref()),
+                None => machine.name.to_string(),
+            },
+            registers: row.registers,
+            worth: match row.figure {
+                Some(_) => Worth::Measured,
+                None => Worth::Estimate,
+            },
+            budget: row
+                .budget
+                .map(|budget| words::budgeted(row.registers, &budget)),
+            live: row.live,
+            lines,
+            more,
+            variables: variables.collect(),
         }
     }
 }

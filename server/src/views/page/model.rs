@@ -349,7 +349,18 @@ pub struct CodeRow {
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct PressureRow {
     pub target: String,
-    pub limit: u32,
-    /// Line and registers.
+    /// Registers of a thread, and who says so.
+    pub registers: u32,
+    pub worth: Worth,
+    /// The budget with its reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<String>,
+    /// Live at the peak.
+    pub live: u32,
+    /// Line and registers that are live on it, in the order of the text: those with most.
     pub lines: Vec<(u32, u32)>,
+    /// Lines that are left out.
+    pub more: usize,
+    /// Live at the peak: variable, registers, class, and how to be without it.
+    pub variables: Vec<(String, u32, &'static str, String)>,
 }

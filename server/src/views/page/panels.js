@@ -85,6 +85,16 @@ const machineCode = (code) => {
     return h("span", { class: "row" }, line && here(line) ? at(line, 1, String(line).padStart(4)) : "    ", `  ${text}\n`);
   })));
 };
-// For an analysis of registers: live registers by line.
-const pressure = (row) => row.pressure ? [h("h3", {}, "Register pressure", h("span", { class: "aside" }, `${row.pressure.limit} registers `, worth("estimate", row.pressure.target))),
-  bars(row.pressure.lines.map(([line, live]) => ({ name: at(line, 1), value: live, hot: live > row.pressure.limit, text: h("b", {}, String(live)) })))] : null;
+// Live registers by line, and what fills them at the peak.
+const pressure = (row) => {
+  const all = row.pressure;
+  if (!all) return null;
+  const lines = all.lines.map(([line, live]) => {
+    const text = data.lines[line - 1]?.t.trim() ?? "";
+    return { value: live, hot: 8 * live > 7 * all.live, title: text, text: h("b", {}, String(live)), name: at(line, 1, h("span", { class: "small" }, `${line} `), h("code", {}, text)) };
+  });
+  return [h("h3", { id: id("pressure", row.name + row.line) }, "Register pressure", h("span", { class: "aside" }, `${all.registers} registers `, worth(all.worth, all.target), all.budget ? ` ${all.budget}` : "")),
+    h("div", { class: "halves" }, h("div", {}, h("h4", {}, "Live by line", all.more ? h("span", { class: "small" }, `, the ${all.lines.length} with most`) : null), bars(lines, true)),
+      h("div", {}, h("h4", {}, "At the peak"), h("table", { class: "table" }, h("thead", {}, h("tr", {}, ["variable", "registers", "class", "without it"].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, all.variables.map(([name, registers, kind, remedy]) => h("tr", {}, h("td", {}, h("code", {}, name)), h("td", {}, String(registers)), h("td", {}, kind), h("td", {}, remedy)))))))];
+};
