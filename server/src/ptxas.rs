@@ -129,6 +129,7 @@ pub fn figures(
         let (_, report) = counted.iter().find(|(entry, _)| entry == name)?;
         let figure = Figure {
             version: version.as_str().into(),
+            target: job.target.as_str().into(),
             registers: report.registers,
             stack_bytes: report.stack_bytes,
             spill_store_bytes: report.spill_store_bytes,

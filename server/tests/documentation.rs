@@ -156,6 +156,7 @@ fn said(text: &str, language: &str) -> (Vec<(&'static str, String)>, usize) {
     if let Some(registers) = counted {
         let figure = Figure {
             version: "13.5".into(),
+            target: "sm_80".into(),
             registers,
             stack_bytes: 0,
             spill_store_bytes: 0,

@@ -43,6 +43,7 @@ fn counts(db: &Database, file: File, counted: &str) -> Figures {
         let (name, (registers, loads)) = parts.unwrap_or_else(|| panic!("`{one}` is no count"));
         let figure = Figure {
             version: "13.5".into(),
+            target: "sm_80".into(),
             registers: registers.parse().expect("registers"),
             stack_bytes: 0,
             spill_store_bytes: 0,

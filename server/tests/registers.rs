@@ -267,17 +267,17 @@ fn groups_and_directives_are_budgets() {
     for (file, budget, from) in [
         (place.file("s.hlsl", shader), 64, "workgroups"),
         (
-            place.file("a.ptx", &kernel(".reqntid 512")),
+            place.file("a.ptx", kernel(".reqntid 512")),
             128,
             "workgroups",
         ),
         (
-            place.file("b.ptx", &kernel(".maxntid 8, 16, 1\n.minnctapersm 9")),
+            place.file("b.ptx", kernel(".maxntid 8, 16, 1\n.minnctapersm 9")),
             56,
             "workgroups",
         ),
         (
-            place.file("c.ptx", &kernel(".maxntid 1024\n.maxnreg 100")),
+            place.file("c.ptx", kernel(".maxntid 1024\n.maxnreg 100")),
             100,
             "declared",
         ),

@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct Figure {
     /// `13.5`
     pub version: SmolStr,
+    /// `sm_80`
+    pub target: SmolStr,
     pub registers: u32,
     pub stack_bytes: u32,
     pub spill_store_bytes: u32,

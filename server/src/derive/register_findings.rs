@@ -10,6 +10,7 @@
 //! that is what an assembler's figure is for.
 
 use super::budget::Budget;
+use super::costs::Threads;
 use super::fitted::fitted;
 use super::register_rows::{LiveRow, RegisterRow};
 use super::registers::{self, Registers};
@@ -125,7 +126,7 @@ pub fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<RegisterFinding> 
                 out.extend(in_loops(db, file, row, &known, budget));
             }
         }
-        out.extend(cliff(row, &known));
+        out.extend(cliff(row, &known, &gpu.name));
         // What is spilled is no room for others.
         if !spills_any {
             out.extend(peak(db, file, item, row, &known));
@@ -271,9 +272,12 @@ fn in_loops(
     })
 }
 
-/// The next step of occupancy, where registers alone limit it.
+/// The next step of occupancy, where registers alone limit it and the size of workgroups is no guess.
 fn step(known: &Registers) -> Option<(u32, &Step, f64)> {
     let fit = known.fit.as_ref()?;
+    if fit.threads == Threads::Guessed {
+        return None;
+    }
     let step = fit.step.as_ref()?;
     match (fit.found.limits.as_slice(), step.change) {
         ([Limit::Registers], Change::Registers(most)) => Some((most, step, fit.found.percent())),
@@ -281,8 +285,12 @@ fn step(known: &Registers) -> Option<(u32, &Step, f64)> {
     }
 }
 
-fn cliff(row: &RegisterRow, known: &Registers) -> Option<RegisterFinding> {
-    known.figure.as_ref()?;
+fn cliff(row: &RegisterRow, known: &Registers, machine: &str) -> Option<RegisterFinding> {
+    // Counts for one machine say nothing of the steps of another.
+    let figure = known.figure.as_ref()?;
+    if figure.target.trim_end_matches(['a', 'f']) != machine {
+        return None;
+    }
     let (most, step, now) = step(known)?;
     let is_near = known.count - most.min(known.count) <= FEW;
     if !is_near || step.then.percent() - now < STEP {

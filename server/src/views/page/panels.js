@@ -96,5 +96,5 @@ const pressure = (row) => {
   return [h("h3", { id: id("pressure", row.name + row.line) }, "Register pressure", h("span", { class: "aside" }, `${all.registers} registers `, worth(all.worth, all.target), all.budget ? ` ${all.budget}` : "")),
     h("div", { class: "halves" }, h("div", {}, h("h4", {}, "Live by line", all.more ? h("span", { class: "small" }, `, the ${all.lines.length} with most`) : null), bars(lines, true)),
       h("div", {}, h("h4", {}, "At the peak"), h("table", { class: "table" }, h("thead", {}, h("tr", {}, ["variable", "registers", "class", "without it"].map((name) => h("th", { scope: "col" }, name)))),
-        h("tbody", {}, all.variables.map(([name, registers, kind, remedy]) => h("tr", {}, h("td", {}, h("code", {}, name)), h("td", {}, String(registers)), h("td", {}, kind), h("td", {}, remedy)))))))];
+        h("tbody", {}, all.variables.map(([name, registers, kind, remedy]) => h("tr", {}, h("td", {}, h("code", {}, name)), h("td", {}, String(registers)), h("td", { style: { "white-space": "nowrap" } }, kind), h("td", {}, remedy)))))))];
 };
