@@ -256,8 +256,11 @@ fn in_loops(
         .filter(|one| one.loads > 0 && matches!(one.home, Home::Lane(_)))
         .map(|one| one.name)
         .collect();
+    // What a few operations give again a compiler computes again.
     let is_read = |one: &&LiveRow| {
-        one.in_loop.is_some() && one.name.as_ref().is_some_and(|name| spilled.contains(name))
+        let again = matches!(one.remedy, Remedy::Recompute { .. });
+        let named = one.name.as_ref();
+        !again && one.in_loop.is_some() && named.is_some_and(|name| spilled.contains(name))
     };
     let variables: Vec<LiveRow> = row.variables.iter().filter(is_read).cloned().collect();
     let place = variables.iter().filter_map(|one| one.in_loop).min()?;
