@@ -1,5 +1,6 @@
-//! Dense ids and the vectors that they index.
+//! Dense ids, the vectors that they index, and sets of them.
 
+use fixedbitset::FixedBitSet;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
@@ -119,5 +120,122 @@ impl<K: Entity, V> IndexMut<K> for EntityVec<K, V> {
 impl<K: Entity + fmt::Debug, V: fmt::Debug> fmt::Debug for EntityVec<K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+/// A set of entities: a bit each, up to the highest that was ever inserted.
+#[derive(Clone)]
+pub struct EntitySet<K> {
+    bits: FixedBitSet,
+    key: PhantomData<K>,
+}
+
+impl<K: Entity> EntitySet<K> {
+    pub fn new() -> Self {
+        Self::with_len(0)
+    }
+    /// An empty set with room for the first entities.
+    pub fn with_len(len: usize) -> Self {
+        EntitySet {
+            bits: FixedBitSet::with_capacity(len),
+            key: PhantomData,
+        }
+    }
+    pub fn contains(&self, key: &K) -> bool {
+        self.bits.contains(key.index())
+    }
+    /// Returns true for an entity that was not in the set.
+    pub fn insert(&mut self, key: K) -> bool {
+        self.bits.grow(key.index() + 1);
+        !self.bits.put(key.index())
+    }
+    /// Returns true for an entity that was in the set.
+    pub fn remove(&mut self, key: &K) -> bool {
+        let was = self.contains(key);
+        if was {
+            self.bits.remove(key.index());
+        }
+        was
+    }
+    pub fn is_empty(&self) -> bool {
+        self.bits.is_clear()
+    }
+    pub fn union_with(&mut self, other: &Self) {
+        self.bits.union_with(&other.bits);
+    }
+    pub fn intersect_with(&mut self, other: &Self) {
+        self.bits.intersect_with(&other.bits);
+    }
+    /// Ascending.
+    pub fn iter(&self) -> impl Iterator<Item = K> + '_ {
+        self.bits.ones().map(K::new)
+    }
+    /// The members of both sets, ascending.
+    pub fn common<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = K> + 's {
+        self.bits.intersection(&other.bits).map(K::new)
+    }
+    pub fn as_bits(&self) -> &FixedBitSet {
+        &self.bits
+    }
+}
+
+impl<K: Entity> Default for EntitySet<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Sets are equal that have the same members.
+impl<K> PartialEq for EntitySet<K> {
+    fn eq(&self, other: &Self) -> bool {
+        match self.bits.len() == other.bits.len() {
+            true => self.bits == other.bits,
+            false => self.bits.is_subset(&other.bits) && other.bits.is_subset(&self.bits),
+        }
+    }
+}
+
+impl<K> Eq for EntitySet<K> {}
+
+impl<K: Entity> Extend<K> for EntitySet<K> {
+    fn extend<T: IntoIterator<Item = K>>(&mut self, keys: T) {
+        keys.into_iter().for_each(|key| {
+            self.insert(key);
+        });
+    }
+}
+
+impl<K: Entity> FromIterator<K> for EntitySet<K> {
+    fn from_iter<T: IntoIterator<Item = K>>(keys: T) -> Self {
+        let mut set = Self::new();
+        set.extend(keys);
+        set
+    }
+}
+
+impl<K: Entity + fmt::Debug> fmt::Debug for EntitySet<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_their_members_whatever_their_length() {
+        let mut long: EntitySet<Value> = EntitySet::with_len(900);
+        let mut short = EntitySet::new();
+        assert!(long.insert(Value(3)) && short.insert(Value(3)) && !short.insert(Value(3)));
+        assert_eq!(long, short);
+        long.insert(Value(800));
+        assert_ne!(long, short);
+        assert_ne!(short, long);
+        assert!(!short.contains(&Value(800)) && !short.remove(&Value(800)));
+        assert_eq!(long.common(&short).collect::<Vec<_>>(), [Value(3)]);
+        short.union_with(&long);
+        assert_eq!(short.iter().collect::<Vec<_>>(), [Value(3), Value(800)]);
+        assert!(short.remove(&Value(800)) && short.remove(&Value(3)) && short.is_empty());
     }
 }

@@ -19,14 +19,17 @@ pub mod entity;
 pub mod function;
 pub mod gates;
 pub mod inst;
+pub mod linear;
+pub mod liveness;
 pub mod loops;
 pub mod lower;
+pub mod needed;
 pub mod numbers;
 pub mod text;
 pub mod types;
 pub mod verify;
 
-pub use entity::{Block, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
+pub use entity::{Block, EntitySet, EntityVec, Inst, Site, Symbol, UnknownId, Value, Variable};
 pub use function::*;
 pub use inst::*;
 pub use types::{Space, Type};

@@ -2,7 +2,8 @@
 
 use crate::mir::Target;
 use crate::mir::function::{Function, Name, Operand, Virtual};
-use crate::mir::liveness::{Liveness, Set};
+use crate::mir::liveness::Liveness;
+use ir::EntitySet;
 use rustc_hash::FxHashSet;
 
 /// How much more a copy at a loop's end counts.
@@ -37,7 +38,7 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         meets: vec![FxHashSet::default(); count],
     };
     // Only what a move names is ever merged with another: who meets whom is asked of those alone.
-    let mut related = Set::with(count);
+    let mut related = EntitySet::with_len(count);
     let undecided = function.blocks.iter().filter(|one| one.cycles.is_empty());
     for (to, from) in undecided
         .flat_map(|block| &block.operations)
@@ -58,7 +59,7 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         for (index, operation) in block.operations.iter().enumerate().rev() {
             walk.branch(operation);
             let copy = T::copied(operation);
-            for to in operation.writes().filter(|&to| related.has(to)) {
+            for to in operation.writes().filter(|&to| related.contains(&to)) {
                 let class = function.class(to);
                 for other in walk.live.common(&related) {
                     if function.class(other) == class && copy.is_none_or(|(_, from)| from != other)
@@ -76,8 +77,8 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
             if let Some(&cycle) = block.cycles.get(index) {
                 let first = block.cycles.partition_point(|&one| one < cycle);
                 for before in &block.operations[first..index] {
-                    for to in operation.writes().filter(|&to| related.has(to)) {
-                        for other in before.writes().filter(|&other| related.has(other)) {
+                    for to in operation.writes().filter(|&to| related.contains(&to)) {
+                        for other in before.writes().filter(|&other| related.contains(&other)) {
                             graph.meet(to, other);
                         }
                     }
@@ -94,7 +95,7 @@ pub(super) fn coalesce<T: Target>(function: &mut Function<T>) {
         if at == 0 {
             let entering: Vec<Virtual> = walk.live.common(&related).collect();
             let parameters = function.parameters.iter();
-            for &param in parameters.filter(|&&one| related.has(one)) {
+            for &param in parameters.filter(|one| related.contains(one)) {
                 for &other in entering.iter().chain(&function.parameters) {
                     if function.class(other) == function.class(param) {
                         graph.meet(param, other);

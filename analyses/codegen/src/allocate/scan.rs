@@ -100,10 +100,10 @@ fn intervals<T: Target>(function: &Function<T>, live: &Liveness) -> Vec<Interval
     for (at, block) in function.blocks.iter().enumerate() {
         let count = block.operations.len() as u32;
         let (begin, end) = (2 * first, 2 * (first + count) + 1);
-        for one in live.enter[at].iter() {
+        for one in live.at_start(at as u32).iter() {
             touch(&mut out[one.0 as usize], begin);
         }
-        for one in live.leave[at].iter() {
+        for one in live.at_end(at as u32).iter() {
             touch(&mut out[one.0 as usize], end);
         }
         for (index, operation) in block.operations.iter().enumerate() {

@@ -50,9 +50,9 @@ fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_re
     };
     let use_of_p = operation(op!("mov"), Some(p), &[b.into()], &[1.into()]);
     let sets = function(vec![compare(op!("cmp.eq.or")), use_of_p.clone()], &files);
-    assert!(Liveness::of(&sets).enters(0, p));
+    assert!(Liveness::of(&sets).at_start(0).contains(&p));
     let writes = function(vec![compare(op!("cmp.eq")), use_of_p], &files);
-    assert!(!Liveness::of(&writes).enters(0, p));
+    assert!(!Liveness::of(&writes).at_start(0).contains(&p));
 
     let clear = operation(op!("mov"), None, &[a.into()], &[0.into()]);
     let add = operation(op!("add"), None, &[b.into()], &[a.into(), a.into()]);
@@ -63,9 +63,9 @@ fn parallel_compares_keep_and_branches_inside_a_block_need_what_their_targets_re
         weight: 1.0,
         cycles: Vec::new(),
     });
-    assert!(Liveness::of(&out).enters(0, a));
+    assert!(Liveness::of(&out).at_start(0).contains(&a));
     out.blocks[0].operations.swap(0, 1);
-    assert!(!Liveness::of(&out).enters(0, a));
+    assert!(!Liveness::of(&out).at_start(0).contains(&a));
 }
 
 #[test]
@@ -88,12 +88,12 @@ fn what_is_written_and_read_under_one_predicate_begins_there() {
         )
     };
     let same = function(vec![write.clone(), read(Some(p))], &files);
-    assert!(!Liveness::of(&same).enters(0, a));
+    assert!(!Liveness::of(&same).at_start(0).contains(&a));
     let different = function(vec![write.clone(), read(Some(q))], &files);
-    assert!(Liveness::of(&different).enters(0, a));
+    assert!(Liveness::of(&different).at_start(0).contains(&a));
     // The predicate is another one when it is read.
     let changed = function(vec![write, other(p), read(Some(p))], &files);
-    assert!(Liveness::of(&changed).enters(0, a));
+    assert!(Liveness::of(&changed).at_start(0).contains(&a));
 }
 
 #[test]

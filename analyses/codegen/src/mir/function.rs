@@ -13,6 +13,7 @@
 
 use super::Target;
 use crate::refusal::Refused;
+use ir::entity::Entity;
 use isa::{Branch, InstructionSet};
 use smol_str::SmolStr;
 use std::fmt;
@@ -20,6 +21,15 @@ use std::fmt;
 /// A register before allocation: an index into `Function::registers`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Virtual(pub u32);
+
+impl Entity for Virtual {
+    fn new(index: usize) -> Virtual {
+        Virtual(index as u32)
+    }
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Name<T: InstructionSet> {

@@ -5,69 +5,47 @@
 //! (p7) br b3              what b3 reads is live in front of the branch, whatever stands behind it
 //! ```
 //!
-//! Backward over blocks; sets only grow, a block is walked again when one behind it has grown.
+//! `ir::liveness` solves it.
 
 use super::Target;
 use super::function::{Function, Operand, Operation, Virtual};
-use fixedbitset::FixedBitSet;
+use ir::EntitySet;
+use ir::liveness::Code;
 use rustc_hash::FxHashMap;
-
-/// A set of virtual registers of one function.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Set(FixedBitSet);
-
-impl Set {
-    pub(crate) fn with(count: usize) -> Set {
-        Set(FixedBitSet::with_capacity(count))
-    }
-    #[must_use]
-    pub fn has(&self, one: Virtual) -> bool {
-        self.0.contains(one.0 as usize)
-    }
-    /// Whether it is new.
-    pub(crate) fn insert(&mut self, one: Virtual) -> bool {
-        !self.0.put(one.0 as usize)
-    }
-    pub(crate) fn remove(&mut self, one: Virtual) {
-        self.0.remove(one.0 as usize);
-    }
-    fn add(&mut self, other: &Set) {
-        self.0.union_with(&other.0);
-    }
-    /// Ascending.
-    pub fn iter(&self) -> impl Iterator<Item = Virtual> + '_ {
-        self.0.ones().map(|one| Virtual(one as u32))
-    }
-    /// What both hold, ascending.
-    pub(crate) fn common<'s>(&'s self, other: &'s Set) -> impl Iterator<Item = Virtual> + 's {
-        self.0.intersection(&other.0).map(|one| Virtual(one as u32))
-    }
-}
 
 /// Registers that are live at the ends of blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Liveness {
-    pub(crate) enter: Vec<Set>,
-    pub(crate) leave: Vec<Set>,
-}
+pub struct Liveness(ir::liveness::Liveness<Virtual>);
 
 /// Live registers while a block is walked backwards.
 pub(crate) struct Walk<'a, T: Target> {
-    pub(crate) live: Set,
+    pub(crate) live: EntitySet<Virtual>,
     /// Those that are read under this guard only, where it has this value.
     under: FxHashMap<Virtual, (Virtual, bool)>,
     function: &'a Function<T>,
     /// By block, at its start.
-    enter: &'a [Set],
+    starts: &'a [EntitySet<Virtual>],
 }
 
 impl<'a, T: Target> Walk<'a, T> {
-    fn new(function: &'a Function<T>, enter: &'a [Set], live: Set) -> Walk<'a, T> {
+    fn new(
+        function: &'a Function<T>,
+        starts: &'a [EntitySet<Virtual>],
+        live: EntitySet<Virtual>,
+    ) -> Walk<'a, T> {
         Walk {
             live,
             under: FxHashMap::default(),
             function,
-            enter,
+            starts,
+        }
+    }
+    /// Comes in front of operations.
+    fn over(&mut self, operations: &[Operation<T>]) {
+        for operation in operations.iter().rev() {
+            self.branch(operation);
+            self.write(operation);
+            self.read(operation);
         }
     }
     /// Comes in front of a branch: what its targets read is live there.
@@ -76,11 +54,11 @@ impl<'a, T: Target> Walk<'a, T> {
             let Operand::Block(target) = source else {
                 continue;
             };
-            let Some(there) = self.enter.get(*target as usize) else {
+            let Some(there) = self.starts.get(*target as usize) else {
                 continue;
             };
-            self.live.add(there);
-            self.under.retain(|one, _| !there.has(*one));
+            self.live.union_with(there);
+            self.under.retain(|one, _| !there.contains(one));
         }
     }
     /// Comes in front of what an operation writes.
@@ -93,7 +71,7 @@ impl<'a, T: Target> Walk<'a, T> {
                     .get(&one)
                     .is_some_and(|under| Some(*under) == operation.condition());
             if ends {
-                self.live.remove(one);
+                self.live.remove(&one);
                 self.under.remove(&one);
             }
         }
@@ -127,42 +105,29 @@ impl<'a, T: Target> Walk<'a, T> {
     }
 }
 
+impl<T: Target> Code for Function<T> {
+    type Name = Virtual;
+    fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+    fn names(&self) -> usize {
+        self.registers.len()
+    }
+    fn successors(&self, block: usize, next: &mut dyn FnMut(usize)) {
+        let all = Function::successors(self, block as u32);
+        all.into_iter().for_each(|to| next(to as usize));
+    }
+    fn cross(&self, block: usize, live: &mut EntitySet<Virtual>, starts: &[EntitySet<Virtual>]) {
+        let mut walk = Walk::new(self, starts, std::mem::take(live));
+        walk.over(&self.blocks[block].operations);
+        *live = walk.live;
+    }
+}
+
 impl Liveness {
     #[must_use]
     pub fn of<T: Target>(function: &Function<T>) -> Liveness {
-        let (blocks, count) = (function.blocks.len(), function.registers.len());
-        let mut out = Liveness {
-            enter: vec![Set::with(count); blocks],
-            leave: vec![Set::with(count); blocks],
-        };
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); blocks];
-        for block in 0..blocks as u32 {
-            for next in function.successors(block) {
-                before[next as usize].push(block);
-            }
-        }
-        let mut work: Vec<u32> = (0..blocks as u32).collect();
-        let mut waiting = vec![true; blocks];
-        // Sets only grow.
-        while let Some(block) = work.pop() {
-            let at = block as usize;
-            waiting[at] = false;
-            let mut leave = std::mem::take(&mut out.leave[at]);
-            for next in function.successors(block) {
-                leave.add(&out.enter[next as usize]);
-            }
-            out.leave[at] = leave;
-            let enter = out.inside(function, block, 0);
-            if enter != out.enter[at] {
-                out.enter[at] = enter;
-                for &one in &before[at] {
-                    if !std::mem::replace(&mut waiting[one as usize], true) {
-                        work.push(one);
-                    }
-                }
-            }
-        }
-        out
+        Liveness(ir::liveness::Liveness::of(function))
     }
     /// From the end of a block backwards.
     pub(crate) fn walk<'a, T: Target>(
@@ -170,34 +135,27 @@ impl Liveness {
         function: &'a Function<T>,
         block: u32,
     ) -> Walk<'a, T> {
-        let leave = self.leave[block as usize].clone();
-        Walk::new(function, &self.enter, leave)
+        Walk::new(function, &self.0.starts, self.at_end(block).clone())
     }
     /// In front of an operation of a block.
     #[must_use]
-    pub fn inside<T: Target>(&self, function: &Function<T>, block: u32, operation: usize) -> Set {
+    pub fn inside<T: Target>(
+        &self,
+        function: &Function<T>,
+        block: u32,
+        operation: usize,
+    ) -> EntitySet<Virtual> {
         let mut walk = self.walk(function, block);
         let operations = &function.blocks[block as usize].operations;
-        for one in operations[operation.min(operations.len())..].iter().rev() {
-            walk.branch(one);
-            walk.write(one);
-            walk.read(one);
-        }
+        walk.over(&operations[operation.min(operations.len())..]);
         walk.live
     }
-    /// At the start of a block.
     #[must_use]
-    pub fn at_start(&self, block: u32) -> &Set {
-        &self.enter[block as usize]
+    pub fn at_start(&self, block: u32) -> &EntitySet<Virtual> {
+        &self.0.starts[block as usize]
     }
-    /// Whether the register is live where the block begins.
     #[must_use]
-    pub fn enters(&self, block: u32, register: Virtual) -> bool {
-        self.enter[block as usize].has(register)
-    }
-    /// Whether it is live where the block ends.
-    #[must_use]
-    pub fn leaves(&self, block: u32, register: Virtual) -> bool {
-        self.leave[block as usize].has(register)
+    pub fn at_end(&self, block: u32) -> &EntitySet<Virtual> {
+        &self.0.ends[block as usize]
     }
 }

@@ -51,7 +51,7 @@ pub fn peak<T: Target>(
             // What is written takes a register, read or not.
             let mut unread: Vec<Virtual> = operation
                 .writes()
-                .filter(|&one| !walk.live.has(one))
+                .filter(|one| !walk.live.contains(one))
                 .collect();
             unread.sort_unstable();
             unread.dedup();

@@ -165,7 +165,7 @@ pub fn plan<T: Counted>(
         super::Failure::Limits { tried, .. } => Unexpandable::NotScheduled(tried),
     })?;
     let live = Liveness::of(function);
-    let values = values(body, &renamed, |one| live.leaves(block, one));
+    let values = values(body, &renamed, |one| live.at_end(block).contains(&one));
     let of: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
     let found = shorten(&graph, &aligned(&found, branch), &of, branch);
     if found.stages() < 2 {

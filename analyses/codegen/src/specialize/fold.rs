@@ -11,10 +11,12 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.2; notes, section 7.2 and 7.3 (the split of multiply-add).
 
 use super::Zeros;
-use super::table::{Map, Set};
 use facts::zeros::{Propagation, propagation};
 use ir::numbers;
-use ir::{BinaryOp, Block, Convert, Edge, Function, Inst, InstData, Op, Terminator, Type, Value};
+use ir::{
+    BinaryOp, Block, Convert, Edge, EntitySet, EntityVec, Function, Inst, InstData, Op, Terminator,
+    Type, Value,
+};
 use smallvec::{SmallVec, smallvec};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,9 +31,9 @@ pub enum Known {
 /// What is known in the copy. Values that are absent are not computed on any path that remains.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Folded {
-    pub known: Map<Value, Known>,
+    pub known: EntityVec<Value, Option<Known>>,
     /// Blocks that can be reached from the check.
-    pub reached: Set<Block>,
+    pub reached: EntitySet<Block>,
 }
 
 /// `blocks` in reverse post-order, the first with the instructions `after` the check only.
@@ -44,19 +46,20 @@ pub fn fold(
     zeros: Zeros,
 ) -> Folded {
     let mut out = Folded {
-        known: Map::with_len(function.values.len()),
-        reached: Set::with_len(function.blocks.len()),
+        known: EntityVec::with_len(None, function.values.len()),
+        reached: EntitySet::with_len(function.blocks.len()),
     };
     for &member in members {
-        out.known.insert(member, Known::Constant(0));
+        out.known[member] = Some(Known::Constant(0));
     }
     let Some(&head) = blocks.first() else {
         return out;
     };
     out.reached.insert(head);
-    let mut position: Map<Block, u32> = Map::with_len(function.blocks.len());
+    let mut position: EntityVec<Block, Option<u32>> =
+        EntityVec::with_len(None, function.blocks.len());
     for (at, &block) in (0..).zip(blocks) {
-        position.insert(block, at);
+        position[block] = Some(at);
     }
     loop {
         // Something that was passed already has fallen.
@@ -82,7 +85,7 @@ pub fn fold(
                 out.constant(function, value)
             });
             for edge in edges {
-                let Some(&there) = position.get(&edge.block) else {
+                let Some(there) = position[edge.block] else {
                     continue;
                 };
                 // An edge back to the head enters the part before the check: it leaves the region.
@@ -150,11 +153,10 @@ impl Folded {
     /// A value as an operand in the copy; `None` while it is not computed.
     #[must_use]
     pub fn of(&self, function: &Function, value: Value) -> Option<Known> {
-        if let Some(&known) = self.known.get(&value) {
-            return Some(match known {
-                Known::Varies => Known::Copy(value),
-                other => other,
-            });
+        match self.known(value) {
+            Some(Known::Varies) => return Some(Known::Copy(value)),
+            Some(known) => return Some(known),
+            None => {}
         }
         // Outside of the region, or in a block of it that is not reached yet (then an operand of nothing reached).
         match function.defining(value).map(|data| &data.op) {
@@ -163,13 +165,19 @@ impl Folded {
         }
     }
 
+    /// `None` too for values that the function did not have when it was folded.
+    pub(super) fn known(&self, value: Value) -> Option<Known> {
+        self.known.get(value).copied().flatten()
+    }
+
     fn lower(&mut self, value: Value, now: Known) -> bool {
-        let next = match self.known.get(&value) {
+        let known = &mut self.known[value];
+        let next = match *known {
             None => now,
-            Some(&before) if before == now => before,
+            Some(before) if before == now => before,
             Some(_) => Known::Varies,
         };
-        self.known.insert(value, next) != Some(next)
+        known.replace(next) != Some(next)
     }
 
     fn transfer(

@@ -7,8 +7,7 @@
 //! Source: Stephenson and Rangan, *AZP*, section 5.3, equations 1 to 4; notes, section 7.3.
 
 use super::fold::{Folded, Known, taken};
-use super::table::Set;
-use ir::{Block, Function, Inst, Op, Terminator, Value, ValueDef};
+use ir::{Block, EntitySet, Function, Inst, Op, Terminator, Value, ValueDef};
 
 /// The part of a function that is versioned: the head from the check on, and the blocks after it.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +31,11 @@ impl Region<'_> {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Live {
     /// Instructions of the region that the copy keeps.
-    pub kept: Set<Inst>,
+    pub kept: EntitySet<Inst>,
     /// Instructions whose result is another value there.
-    pub copies: Set<Inst>,
+    pub copies: EntitySet<Inst>,
     /// Parameters of blocks of the region that are needed.
-    pub params: Set<Value>,
+    pub params: EntitySet<Value>,
 }
 
 /// `original` holds the values that the unchanged function needs behind the region.
@@ -45,16 +44,16 @@ pub fn live(
     function: &Function,
     region: Region<'_>,
     folded: &Folded,
-    original: &Set<Value>,
+    original: &EntitySet<Value>,
 ) -> Live {
-    let inside: Set<Block> = region.blocks.iter().copied().collect();
+    let inside: EntitySet<Block> = region.blocks.iter().copied().collect();
     let head = region.blocks.first().copied();
-    let mut members: Set<Inst> = Set::with_len(function.insts.len());
+    let mut members: EntitySet<Inst> = EntitySet::with_len(function.insts.len());
     let mut roots: Vec<Value> = Vec::new();
     let mut out = Live {
-        kept: Set::with_len(function.insts.len()),
-        copies: Set::with_len(function.insts.len()),
-        params: Set::with_len(function.values.len()),
+        kept: EntitySet::with_len(function.insts.len()),
+        copies: EntitySet::with_len(function.insts.len()),
+        params: EntitySet::with_len(function.values.len()),
     };
     // Arguments by the parameter that they reach, for parameters inside.
     let mut incoming: rustc_hash::FxHashMap<Value, Vec<Value>> = rustc_hash::FxHashMap::default();
@@ -93,7 +92,7 @@ pub fn live(
             }
         }
     }
-    let mut seen: Set<Value> = Set::with_len(function.values.len());
+    let mut seen: EntitySet<Value> = EntitySet::with_len(function.values.len());
     while let Some(value) = roots.pop() {
         let source = match folded.of(function, value) {
             Some(Known::Copy(source)) => source,
@@ -127,50 +126,19 @@ pub fn live(
 
 /// The values that a function needs as it is.
 #[must_use]
-pub fn needed(function: &Function) -> Set<Value> {
+pub fn needed(function: &Function) -> EntitySet<Value> {
     reached(function, Op::has_effect)
 }
 
 /// The values that a function needs when none of its loads is left out.
 #[must_use]
-pub fn held(function: &Function) -> Set<Value> {
+pub fn held(function: &Function) -> EntitySet<Value> {
     reached(function, |op| op.has_effect() || matches!(op, Op::Load(_)))
 }
 
-fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> Set<Value> {
-    let mut incoming: rustc_hash::FxHashMap<Value, Vec<Value>> = rustc_hash::FxHashMap::default();
-    let mut roots: Vec<Value> = Vec::new();
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let data = &function.insts[inst];
-            if root(&data.op) {
-                roots.extend(data.args.iter().copied());
-                roots.extend(data.guard.map(|guard| guard.value));
-            }
-        }
-        roots.extend(data.terminator.selector());
-        if let Terminator::Return(values) = &data.terminator {
-            roots.extend(values.iter().copied());
-        }
-        for edge in data.terminator.edges() {
-            for (&param, &arg) in function.blocks[edge.block].params.iter().zip(&edge.args) {
-                incoming.entry(param).or_default().push(arg);
-            }
-        }
-    }
-    let mut seen: Set<Value> = Set::with_len(function.values.len());
-    while let Some(value) = roots.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        match function.defining(value) {
-            Some(data) => {
-                roots.extend(data.args.iter().copied());
-                roots.extend(data.guard.map(|guard| guard.value));
-            }
-            None => roots.extend(incoming.get(&value).into_iter().flatten().copied()),
-        }
-    }
-    seen
+fn reached(function: &Function, root: impl Fn(&Op) -> bool) -> EntitySet<Value> {
+    let operands = ir::needed::operands(function);
+    let executes = |inst: Inst| root(&function.insts[inst].op);
+    let roots = ir::needed::roots(function, executes, &operands);
+    ir::needed::needed(function, roots, &operands)
 }

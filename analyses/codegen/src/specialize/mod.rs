@@ -23,7 +23,6 @@ pub mod place;
 pub mod ptx;
 pub mod refine;
 pub mod source;
-pub mod table;
 #[cfg(test)]
 mod tests;
 pub mod transform;
@@ -32,11 +31,10 @@ use accept::Model;
 use facts::cost::{Machine, Work, work};
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
-use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Value};
+use ir::{Barrier, Block, EntitySet, EntityVec, Function, Inst, Op, Value};
 use live::Region;
 use refine::{Join, Refined};
 use smallvec::SmallVec;
-use table::Set;
 
 /// Whether `0 * x` is 0 for every floating-point x, and `x + 0` is x.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -108,9 +106,9 @@ pub struct Context<'a> {
     dominators: DominatorTree,
     post_dominators: DominatorTree,
     home: EntityVec<Value, Option<Block>>,
-    needed: Set<Value>,
+    needed: EntitySet<Value>,
     /// `needed`, and what loads without a use read: they still fault on addresses that mean nothing.
-    held: Set<Value>,
+    held: EntitySet<Value>,
     users: EntityVec<Value, SmallVec<[refine::User; 2]>>,
 }
 
@@ -201,10 +199,8 @@ impl<'a> Context<'a> {
             ..Model::default()
         };
         for value in refined.escaping(self) {
-            let moved = folded
-                .known
-                .get(&value)
-                .is_some_and(|known| *known != fold::Known::Varies);
+            let known = folded.known(value);
+            let moved = known.is_some_and(|known| known != fold::Known::Varies);
             if moved && self.needed.contains(&value) {
                 model.special += self.costs.literal() * self.weights[refined.blocks[0]];
             }
@@ -273,9 +269,9 @@ impl<'a> Context<'a> {
         if blocks.first() == Some(&head) {
             return (folded, live);
         }
-        let inside: Set<Block> = refined.blocks.iter().copied().collect();
+        let inside: EntitySet<Block> = refined.blocks.iter().copied().collect();
         let foreign = folded.known.iter().any(|(value, known)| {
-            let fold::Known::Copy(source) = *known else {
+            let Some(fold::Known::Copy(source)) = *known else {
                 return false;
             };
             // A value from above the head may be used inside as well.

@@ -9,8 +9,7 @@
 //!
 //! Source: Stephenson and Rangan, *AZP*, section 5.1; notes, section 7.1.
 
-use super::table::Set;
-use ir::{Block, Function, Inst, InstData, Op, Value, ValueDef};
+use ir::{Block, EntitySet, Function, Inst, InstData, Op, Value, ValueDef};
 
 /// A block in the order that the version gives it, cut at the check.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,8 +32,8 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
         .map(|&one| defining(one))
         .collect::<Option<_>>()?;
     let insts = &function.blocks[block].insts;
-    let here: Set<Inst> = insts.iter().copied().collect();
-    let mut need: Set<Inst> = Set::with_len(function.insts.len());
+    let here: EntitySet<Inst> = insts.iter().copied().collect();
+    let mut need: EntitySet<Inst> = EntitySet::with_len(function.insts.len());
     let mut work: Vec<Inst> = roots
         .into_iter()
         .filter(|inst| here.contains(inst))

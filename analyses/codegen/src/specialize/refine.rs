@@ -13,9 +13,8 @@ use super::Context;
 use super::fold::{Folded, Known};
 use super::live::Live;
 use super::place::Place;
-use super::table::Set;
 use ir::dominators::DominatorTree;
-use ir::{Block, EntityVec, Function, Inst, Terminator, Value};
+use ir::{Block, EntitySet, EntityVec, Function, Inst, Terminator, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -184,9 +183,9 @@ impl Refined {
     #[must_use]
     pub fn escaping(&self, cx: &Context<'_>) -> Vec<Value> {
         let function = cx.function;
-        let inside: Set<Block> = self.blocks.iter().copied().collect();
+        let inside: EntitySet<Block> = self.blocks.iter().copied().collect();
         let head = self.blocks[0];
-        let own: Set<Inst> = self.insts(function, head).iter().copied().collect();
+        let own: EntitySet<Inst> = self.insts(function, head).iter().copied().collect();
         let cut = matches!(self.join, Join::Inside(_));
         self.defined(function)
             .filter(|&value| {

@@ -369,8 +369,8 @@ impl Work {
         branch: BranchKind,
     ) {
         let folded = &estimate.folded;
-        let constant = |value: Value| match folded.known.get(&value) {
-            Some(Known::Constant(bits)) => Some(*bits),
+        let constant = |value: Value| match folded.known(value) {
+            Some(Known::Constant(bits)) => Some(bits),
             Some(_) => None,
             None => match self.out.values[value].def {
                 ValueDef::Result(inst, _) => match self.out.insts[inst].op {
@@ -455,12 +455,12 @@ impl Work {
 
     /// A value as the copy has it. What the copy does not compute is not needed, and undefined.
     fn operand(&mut self, estimate: &Estimate, first: Block, value: Value) -> Value {
-        let source = match estimate.folded.known.get(&value) {
-            Some(&Known::Constant(bits)) => {
+        let source = match estimate.folded.known(value) {
+            Some(Known::Constant(bits)) => {
                 let ty = self.out.ty(value);
                 return self.literal(first, ty, Op::Const(bits), bits);
             }
-            Some(&Known::Copy(source)) => source,
+            Some(Known::Copy(source)) => source,
             _ => value,
         };
         if let Some(&now) = self.values.get(&source) {

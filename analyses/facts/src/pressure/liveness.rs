@@ -1,12 +1,13 @@
-//! Which values of a function in SSA are live: read later. A value that only renames another is the other.
-//!
-//! The lattice is sets of live values by block; the sets grow until they stay the same.
+//! Which values of a function in SSA are live: read later. A value that only renames another is the other; `ir::liveness`
+//! solves it.
 
 use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
+use ir::entity::Entity;
+use ir::liveness::{Reads, Values};
 use ir::{
-    Block, Convert, Function, FunctionKind, Language, Op, Space, Special, Terminator, Type,
-    UnaryOp, Value, ValueDef,
+    Block, Convert, Function, FunctionKind, InstData, Language, Op, Space, Special, Type, UnaryOp,
+    Value, ValueDef,
 };
 
 /// Bits of all live sets together.
@@ -22,8 +23,7 @@ pub(super) struct Liveness<'f> {
     pub(super) names: Vec<usize>,
     /// By value: registers.
     pub(super) width: Vec<u32>,
-    /// By block.
-    pub(super) at_start: Vec<FixedBitSet>,
+    solved: ir::liveness::Liveness<Value>,
 }
 
 impl<'f> Liveness<'f> {
@@ -32,96 +32,46 @@ impl<'f> Liveness<'f> {
         if function.blocks.len().saturating_mul(values) > LARGEST {
             return None;
         }
-        let flow = ControlFlow::new(function);
-        let names: Vec<usize> = (0..values)
-            .map(|value| name(function, Value(value as u32)).0 as usize)
-            .collect();
-        let width = (0..values)
-            .map(|value| width(function, Value(value as u32)))
-            .collect();
+        let names = (0..values).map(|value| name(function, Value::new(value)).index());
         let mut liveness = Liveness {
             function,
-            flow,
-            names,
-            width,
-            at_start: vec![FixedBitSet::with_capacity(values); function.blocks.len()],
+            flow: ControlFlow::new(function),
+            names: names.collect(),
+            width: (0..values)
+                .map(|value| width(function, Value::new(value)))
+                .collect(),
+            solved: ir::liveness::Liveness::default(),
         };
-        // Every pass but the last adds a value to a set.
-        loop {
-            let mut changed = false;
-            for at in (0..liveness.flow.order.len()).rev() {
-                let block = liveness.flow.order[at];
-                let found = liveness.before(block);
-                let old = &mut liveness.at_start[block.0 as usize];
-                if *old != found {
-                    *old = found;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return Some(liveness);
-            }
-        }
+        liveness.solved = ir::liveness::Liveness::of(&Values {
+            reads: &liveness,
+            flow: &liveness.flow,
+        });
+        Some(liveness)
     }
 
     pub(super) fn at_end(&self, block: Block) -> FixedBitSet {
-        let mut live = FixedBitSet::with_capacity(self.names.len());
-        for &next in &self.flow.successors[block] {
-            live.union_with(&self.at_start[next.0 as usize]);
-        }
-        live
+        self.solved.ends[block.index()].as_bits().clone()
     }
 
-    fn before(&self, block: Block) -> FixedBitSet {
-        let mut live = self.at_end(block);
-        let data = &self.function.blocks[block];
-        self.use_terminator(block, &mut |value| live.insert(value));
-        for &inst in data.insts.iter().rev() {
-            let inst = &self.function.insts[inst];
-            for &result in &inst.results {
-                if self.names[result.0 as usize] == result.0 as usize {
-                    live.set(result.0 as usize, false);
-                }
-            }
-            self.use_inst(inst, &mut |value| live.insert(value));
-        }
-        for &param in &data.params {
-            live.set(param.0 as usize, false);
-        }
-        live
-    }
-
-    pub(super) fn use_inst(&self, inst: &ir::InstData, used: &mut dyn FnMut(usize)) {
-        if is_name(&inst.op) {
-            return;
-        }
-        for &arg in inst.args.iter().chain(inst.guard.iter().map(|g| &g.value)) {
-            self.used(arg, used);
-        }
+    pub(super) fn use_inst(&self, inst: &InstData, used: &mut dyn FnMut(usize)) {
+        self.of_inst(inst, &mut |value| used(value.index()));
     }
 
     pub(super) fn use_terminator(&self, block: Block, used: &mut dyn FnMut(usize)) {
-        let terminator = &self.function.blocks[block].terminator;
-        if let Some(selector) = terminator.selector() {
-            self.used(selector, used);
-        }
-        if let Terminator::Return(values) = terminator {
-            for &value in values {
-                self.used(value, used);
-            }
-        }
-        for edge in terminator.edges() {
-            for &arg in &edge.args {
-                self.used(arg, used);
-            }
-        }
+        self.of_terminator(block, &mut |value| used(value.index()));
     }
+}
 
-    fn used(&self, value: Value, used: &mut dyn FnMut(usize)) {
-        let value = self.names[value.0 as usize];
-        if self.width[value] > 0 {
-            used(value);
-        }
+impl Reads for Liveness<'_> {
+    fn function(&self) -> &Function {
+        self.function
+    }
+    fn read(&self, value: Value) -> Option<Value> {
+        let value = self.names[value.index()];
+        (self.width[value] > 0).then(|| Value::new(value))
+    }
+    fn executes(&self, inst: &InstData) -> bool {
+        !is_name(&inst.op)
     }
 }
 

@@ -213,15 +213,7 @@ impl Terms {
             return Known { sum: b.sum, at };
         }
         let mut parts: SmallVec<[(u32, i64); 8]> = SmallVec::from_slice(self.parts(a));
-        for &(atom, coefficient) in self.parts(b) {
-            let more = coefficient.wrapping_mul(factor);
-            match parts.iter_mut().find(|(other, _)| *other == atom) {
-                Some((_, known)) => *known = known.wrapping_add(more),
-                None => parts.push((atom, more)),
-            }
-        }
-        parts.retain(|(_, coefficient)| *coefficient != 0);
-        parts.sort_unstable();
+        ir::linear::add(&mut parts, self.parts(b), factor);
         self.sum(&parts, at)
     }
 

@@ -1,9 +1,10 @@
 //! What is asked of a function's shape: headers of loops, values that matter and live, objects in private memory.
 
-use fixedbitset::FixedBitSet;
-use ir::entity::{Block, Entity, Inst, Value};
-use ir::function::{Function, Loc, Module, Terminator};
+use ir::cfg::ControlFlow;
+use ir::entity::{Block, Entity, EntitySet, Inst, Value};
+use ir::function::{Function, Loc, Module};
 use ir::inst::{BinaryOp, Op};
+use ir::liveness::{Liveness, Reads, Values};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ pub(super) struct Shape<'m> {
     pub(super) module: &'m Module,
     pub(super) function: &'m Function,
     /// Targets of edges that lead back.
-    headers: FixedBitSet,
+    headers: EntitySet<Block>,
     /// Values that are used at or behind the beginning of a block, by block; its parameters are not among them.
     live: FxHashMap<Block, Vec<Value>>,
     /// The number that names each object in private memory.
@@ -21,7 +22,7 @@ pub(super) struct Shape<'m> {
     /// Its place among the blocks.
     place: FxHashMap<Block, usize>,
     /// Values on which an effect, a load, a branch or a result depends; what is computed besides is not looked at.
-    needed: FixedBitSet,
+    needed: EntitySet<Value>,
     /// Those parameters of each block.
     params: FxHashMap<Block, Vec<Value>>,
     /// Which header it is: of the edit, or of the others in their order.
@@ -44,11 +45,11 @@ impl<'m> Shape<'m> {
         }
         let places = function.layout.iter().enumerate();
         let place: FxHashMap<Block, usize> = places.map(|(at, &block)| (block, at)).collect();
-        let mut headers = FixedBitSet::with_capacity(function.blocks.len());
+        let mut headers = EntitySet::with_len(function.blocks.len());
         for &block in &function.layout {
             for edge in function.blocks[block].terminator.edges() {
                 if place.get(&edge.block).is_none_or(|to| *to <= place[&block]) {
-                    headers.insert(edge.block.index());
+                    headers.insert(edge.block);
                 }
             }
         }
@@ -57,7 +58,7 @@ impl<'m> Shape<'m> {
         for &block in function
             .layout
             .iter()
-            .filter(|block| headers.contains(block.index()))
+            .filter(|block| headers.contains(block))
         {
             let mut own = function.loops.iter().filter(|one| one.header == block);
             let number = match own.any(|one| is_within(one.loc, edited)) {
@@ -70,7 +71,7 @@ impl<'m> Shape<'m> {
         let needed = needed(function);
         let params = |block: Block| -> Vec<Value> {
             let all = function.blocks[block].params.iter().copied();
-            all.filter(|param| needed.contains(param.index())).collect()
+            all.filter(|param| needed.contains(param)).collect()
         };
         let params = function
             .layout
@@ -91,11 +92,11 @@ impl<'m> Shape<'m> {
     }
 
     pub(super) fn is_needed(&self, value: Value) -> bool {
-        self.needed.contains(value.index())
+        self.needed.contains(&value)
     }
 
     pub(super) fn is_header(&self, block: Block) -> bool {
-        self.headers.contains(block.index())
+        self.headers.contains(&block)
     }
 
     pub(super) fn place(&self, block: Block) -> usize {
@@ -169,90 +170,34 @@ pub(super) fn may_fault(op: &Op) -> bool {
         )
 }
 
-fn needed(function: &Function) -> FixedBitSet {
-    let mut needed = FixedBitSet::with_capacity(function.values.len());
-    let mut work: Vec<Value> = function.blocks[function.entry()].params.clone();
-    // The arguments that a parameter takes.
-    let mut given: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let data = &function.insts[inst];
-            if may_fault(&data.op) {
-                work.extend(&data.args);
-            }
-            work.extend(data.guard.map(|guard| guard.value));
-        }
-        work.extend(data.terminator.selector());
-        if let Terminator::Return(values) = &data.terminator {
-            work.extend(values);
-        }
-        for edge in data.terminator.edges() {
-            let params = &function.blocks[edge.block].params;
-            for (&param, &arg) in params.iter().zip(&edge.args) {
-                given.entry(param).or_default().push(arg);
-            }
-        }
-    }
-    while let Some(value) = work.pop() {
-        if needed.put(value.index()) {
-            continue;
-        }
-        if let Some(data) = function.defining(value) {
-            work.extend(&data.args);
-        }
-        work.extend(given.get(&value).into_iter().flatten());
-    }
-    needed
+fn needed(function: &Function) -> EntitySet<Value> {
+    let operands = ir::needed::operands(function);
+    let faults = |inst: Inst| may_fault(&function.insts[inst].op);
+    let mut roots = ir::needed::roots(function, faults, &operands);
+    roots.extend(&function.blocks[function.entry()].params);
+    // A guard decides by itself.
+    let blocks = function.layout.iter();
+    let insts = blocks.flat_map(|&block| &function.blocks[block].insts);
+    roots.extend(insts.filter_map(|&inst| Some(function.insts[inst].guard?.value)));
+    ir::needed::needed(function, roots, &operands)
 }
 
-fn live(function: &Function, needed: &FixedBitSet) -> FxHashMap<Block, Vec<Value>> {
-    let count = function.values.len();
-    let mut sets: FxHashMap<Block, FixedBitSet> = FxHashMap::default();
-    loop {
-        let mut changed = false;
-        for &block in function.layout.iter().rev() {
-            let data = &function.blocks[block];
-            let mut set = FixedBitSet::with_capacity(count);
-            for edge in data.terminator.edges() {
-                if let Some(behind) = sets.get(&edge.block) {
-                    set.union_with(behind);
-                }
-            }
-            for edge in data.terminator.edges() {
-                set.extend(edge.args.iter().map(|value| value.index()));
-            }
-            if let Some(selector) = data.terminator.selector() {
-                set.insert(selector.index());
-            }
-            if let Terminator::Return(values) = &data.terminator {
-                set.extend(values.iter().map(|value| value.index()));
-            }
-            for &inst in data.insts.iter().rev() {
-                let data = &function.insts[inst];
-                for result in &data.results {
-                    set.remove(result.index());
-                }
-                set.extend(data.args.iter().map(|value| value.index()));
-                set.extend(data.guard.map(|guard| guard.value.index()));
-            }
-            for param in &data.params {
-                set.remove(param.index());
-            }
-            if sets.get(&block) != Some(&set) {
-                sets.insert(block, set);
-                changed = true;
-            }
-        }
-        if !changed {
-            break;
-        }
+/// All that a function names is read where it is named.
+struct Named<'f>(&'f Function);
+
+impl Reads for Named<'_> {
+    fn function(&self) -> &Function {
+        self.0
     }
-    let values = |mut set: FixedBitSet| {
-        set.intersect_with(needed);
-        set.ones().map(Value::new).collect()
-    };
-    sets.into_iter()
-        .map(|(block, set)| (block, values(set)))
-        .collect()
+}
+
+fn live(function: &Function, needed: &EntitySet<Value>) -> FxHashMap<Block, Vec<Value>> {
+    let flow = ControlFlow::new(function);
+    let live = Liveness::of(&Values {
+        reads: &Named(function),
+        flow: &flow,
+    });
+    let blocks = function.layout.iter();
+    let values = |block: Block| live.starts[block.index()].common(needed).collect();
+    blocks.map(|&block| (block, values(block))).collect()
 }

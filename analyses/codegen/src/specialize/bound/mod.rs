@@ -21,9 +21,8 @@ use super::Context;
 use super::fold::{Folded, Known, fold, taken, transfer};
 use super::live::{Live, Region, live};
 use super::refine::User;
-use super::table::Set;
 use cycles::Cycles;
-use ir::{Block, EntityVec, Function, Inst, Terminator, Value, ValueDef};
+use ir::{Block, EntitySet, EntityVec, Function, Inst, Terminator, Value, ValueDef};
 use smallvec::SmallVec;
 
 /// Definitions followed back from what decides a loop to its first iteration.
@@ -686,14 +685,17 @@ fn operands(function: &Function, inst: Inst) -> impl Iterator<Item = Value> {
 
 /// Instructions whose place a version moves or copies.
 #[must_use]
-pub fn region(function: &Function, refined: &super::refine::Refined) -> (Set<Inst>, Set<Block>) {
-    let mut insts: Set<Inst> = Set::with_len(function.insts.len());
+pub fn region(
+    function: &Function,
+    refined: &super::refine::Refined,
+) -> (EntitySet<Inst>, EntitySet<Block>) {
+    let mut insts: EntitySet<Inst> = EntitySet::with_len(function.insts.len());
     for &block in &refined.blocks {
         insts.extend(refined.insts(function, block).iter().copied());
     }
     let ends = match refined.join {
         // The end of the head stays behind the copies.
-        super::refine::Join::Inside(_) => Set::default(),
+        super::refine::Join::Inside(_) => EntitySet::default(),
         _ => refined.blocks.iter().copied().collect(),
     };
     (insts, ends)

@@ -4,15 +4,16 @@
 //! A statement goes when it cannot be reached, or has no effect and nothing that is read later is written by it.
 //! Linear in the region but for the liveness of its registers.
 
-use super::live::{Node, live_in, live_out};
+use super::live::{Node, Numbers, live_in, live_out, numbered};
 use super::region::{closed, limit, untrusted};
 use super::{Candidate, Context, Document, Refusal, Settings, counts, touches};
+use crate::mir::Virtual;
 use crate::specialize::Zeros;
 use crate::specialize::accept::Model;
 use crate::specialize::fold::{Folded, Known, fold};
 use crate::target::ptx::machine::body::{Next, Register};
 use ir::{Block, Inst, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 use std::fmt::Write;
 use syntax::Span;
@@ -116,10 +117,10 @@ impl<'a> Fast<'a> {
         let body = &self.document.body;
         let (start, end) = (self.start, self.end);
         let inside = |at: u32| (start..end).contains(&at);
-        let mut dense: FxHashMap<Register, usize> = FxHashMap::default();
+        let mut dense = Numbers::default();
         for at in start..end {
             for &register in &body.lines[at as usize].writes {
-                let next = dense.len();
+                let next = Virtual(dense.len() as u32);
                 dense.entry(register).or_insert(next);
             }
         }
@@ -127,12 +128,7 @@ impl<'a> Fast<'a> {
             return Err(Refusal::Unread("the function is too long"));
         }
         let later = live_in(body, &dense);
-        let map = |registers: &[Register]| -> Vec<usize> {
-            registers
-                .iter()
-                .filter_map(|one| dense.get(one).copied())
-                .collect()
-        };
+        let map = |registers: &[Register]| numbered(registers, &dense);
         let mut nodes: Vec<Node> = Vec::new();
         for at in start..end {
             let line = &body.lines[at as usize];
@@ -204,7 +200,7 @@ impl<'a> Fast<'a> {
             let Some(_) = instruction(self.document, statement) else {
                 continue;
             };
-            let read = node.writes.iter().any(|&register| out.has(at, register));
+            let read = node.writes.iter().any(|one| out[at].contains(one));
             if !reached[at] || (node.removable && !read) {
                 self.actions[at] = Action::Gone;
             }
@@ -213,7 +209,7 @@ impl<'a> Fast<'a> {
                 && all.len() > 1
             {
                 let mut register = node.writes.iter();
-                all.retain(|_| register.next().is_some_and(|&one| out.has(at, one)));
+                all.retain(|_| register.next().is_some_and(|one| out[at].contains(one)));
             }
         }
         Ok(())

@@ -1,107 +1,93 @@
 //! Which registers of a PTX body are read later, statement by statement, where some statements may be left out.
 //!
-//! Stops because liveness only grows.
+//! Each statement is a block of its own to `ir::liveness`, which solves it.
 
+use crate::mir::Virtual;
 use crate::target::ptx::machine::body::{Body, Next, Register};
+use ir::EntitySet;
+use ir::liveness::{Code, Liveness};
 use rustc_hash::FxHashMap;
 
-/// Sets of registers, one a statement.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Sets {
-    words: usize,
-    bits: Vec<u64>,
+/// A set of registers of a body, numbered densely.
+pub(super) type Registers = EntitySet<Virtual>;
+
+/// The registers that are written where liveness is asked for, numbered.
+pub(super) type Numbers = FxHashMap<Register, Virtual>;
+
+pub(super) fn numbered(registers: &[Register], numbers: &Numbers) -> Vec<Virtual> {
+    let known = registers.iter().filter_map(|one| numbers.get(one));
+    known.copied().collect()
 }
 
-impl Sets {
-    pub(super) fn new(count: usize, registers: usize) -> Self {
-        let words = registers.div_ceil(64).max(1);
-        Sets {
-            words,
-            bits: vec![0; words * count],
-        }
-    }
-    pub(super) fn of(&self, at: usize) -> &[u64] {
-        self.bits
-            .get(at * self.words..(at + 1) * self.words)
-            .unwrap_or(&[])
-    }
-    pub(super) fn has(&self, at: usize, register: usize) -> bool {
-        self.of(at)
-            .get(register / 64)
-            .is_some_and(|word| word >> (register % 64) & 1 == 1)
-    }
-}
-
-/// One statement of a list whose liveness is wanted; registers are numbered densely.
+/// One statement of a list whose liveness is wanted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    pub(super) reads: Vec<usize>,
-    pub(super) writes: Vec<usize>,
+    pub(super) reads: Vec<Virtual>,
+    pub(super) writes: Vec<Virtual>,
     pub(super) kills: bool,
     pub(super) removable: bool,
     /// Statements of the list that can be next.
     pub(super) inside: Vec<usize>,
-    /// Sets of what lies outside of the list and can be next.
+    /// Statements outside of the list that can be next.
     pub(super) outside: Vec<usize>,
 }
 
-/// What is read after each statement; those that are removable read nothing while nothing reads what they write.
-pub(super) fn live_out(nodes: &[Node], outside: &Sets, registers: usize) -> Sets {
-    let mut out = Sets::new(nodes.len(), registers);
-    let mut live_in = Sets::new(nodes.len(), registers);
-    let words = out.words;
-    loop {
-        let mut changed = false;
-        for (at, node) in nodes.iter().enumerate().rev() {
-            let mut set = vec![0u64; words];
-            for &next in &node.inside {
-                for (word, more) in set.iter_mut().zip(live_in.of(next)) {
-                    *word |= more;
-                }
+/// A list of statements; those that are removable read nothing while nothing reads what they write.
+struct Statements<'a> {
+    nodes: &'a [Node],
+    /// What is read from each statement outside on.
+    outside: &'a [Registers],
+    registers: usize,
+}
+
+impl Code for Statements<'_> {
+    type Name = Virtual;
+    fn blocks(&self) -> usize {
+        self.nodes.len()
+    }
+    fn names(&self) -> usize {
+        self.registers
+    }
+    fn successors(&self, block: usize, next: &mut dyn FnMut(usize)) {
+        self.nodes[block].inside.iter().for_each(|&to| next(to));
+    }
+    fn leave(&self, block: usize, live: &mut Registers) {
+        for &next in &self.nodes[block].outside {
+            // Behind the last statement nothing is read.
+            if let Some(set) = self.outside.get(next) {
+                live.union_with(set);
             }
-            for &next in &node.outside {
-                for (word, more) in set.iter_mut().zip(outside.of(next)) {
-                    *word |= more;
-                }
-            }
-            out.bits[at * words..(at + 1) * words].copy_from_slice(&set);
-            let wanted = node
-                .writes
-                .iter()
-                .any(|&one| set[one / 64] >> (one % 64) & 1 == 1);
-            if !node.removable || wanted {
-                if node.kills {
-                    for &one in &node.writes {
-                        set[one / 64] &= !(1 << (one % 64));
-                    }
-                }
-                for &one in &node.reads {
-                    set[one / 64] |= 1 << (one % 64);
-                }
-            }
-            let before = &mut live_in.bits[at * words..(at + 1) * words];
-            changed |= before != set.as_slice();
-            before.copy_from_slice(&set);
         }
-        if !changed {
-            return out;
+    }
+    fn cross(&self, block: usize, live: &mut Registers, _: &[Registers]) {
+        let node = &self.nodes[block];
+        if node.removable && !node.writes.iter().any(|one| live.contains(one)) {
+            return;
         }
+        if node.kills {
+            node.writes.iter().for_each(|one| {
+                live.remove(one);
+            });
+        }
+        live.extend(node.reads.iter().copied());
     }
 }
 
+/// What is read after each statement of a list.
+pub(super) fn live_out(nodes: &[Node], outside: &[Registers], registers: usize) -> Vec<Registers> {
+    let code = Statements {
+        nodes,
+        outside,
+        registers,
+    };
+    Liveness::of(&code).ends
+}
+
 /// What is read from each statement on, in a whole body where nothing is left out.
-pub(super) fn live_in(body: &Body, dense: &FxHashMap<Register, usize>) -> Sets {
-    let nodes: Vec<Node> = body
-        .lines
-        .iter()
-        .enumerate()
+pub(super) fn live_in(body: &Body, numbers: &Numbers) -> Vec<Registers> {
+    let lines = body.lines.iter().enumerate();
+    let nodes: Vec<Node> = lines
         .map(|(at, line)| {
-            let map = |registers: &[Register]| {
-                registers
-                    .iter()
-                    .filter_map(|one| dense.get(one).copied())
-                    .collect::<Vec<_>>()
-            };
             let mut inside: Vec<usize> = match &line.next {
                 Next::Falls => vec![at + 1],
                 Next::Jumps { targets, falls } => {
@@ -112,8 +98,8 @@ pub(super) fn live_in(body: &Body, dense: &FxHashMap<Register, usize>) -> Sets {
             };
             inside.retain(|&next| next < body.lines.len());
             Node {
-                reads: map(&line.reads),
-                writes: map(&line.writes),
+                reads: numbered(&line.reads, numbers),
+                writes: numbered(&line.writes, numbers),
                 kills: line.kills,
                 removable: false,
                 inside,
@@ -121,21 +107,10 @@ pub(super) fn live_in(body: &Body, dense: &FxHashMap<Register, usize>) -> Sets {
             }
         })
         .collect();
-    let none = Sets::new(0, dense.len());
-    let out = live_out(&nodes, &none, dense.len());
-    // From a statement on: what it reads, and what is read after it and not overwritten by it.
-    let mut sets = out.clone();
-    let words = sets.words;
-    for (at, node) in nodes.iter().enumerate() {
-        let set = &mut sets.bits[at * words..(at + 1) * words];
-        if node.kills {
-            for &one in &node.writes {
-                set[one / 64] &= !(1 << (one % 64));
-            }
-        }
-        for &one in &node.reads {
-            set[one / 64] |= 1 << (one % 64);
-        }
-    }
-    sets
+    let code = Statements {
+        nodes: &nodes,
+        outside: &[],
+        registers: numbers.len(),
+    };
+    Liveness::of(&code).starts
 }

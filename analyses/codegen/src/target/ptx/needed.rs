@@ -1,94 +1,41 @@
 //! Which values have a register: those that an effect, a branch or a result depends on. What nobody reads is not printed,
 //! addresses plus a constant go into the access, and constants are written where they are used.
-//!
-//! One walk backwards from the effects, through the arguments of edges to block parameters; linear in operands and edges.
 
 use ir::*;
 
 pub(super) struct Needed {
-    values: EntityVec<Value, bool>,
+    values: EntitySet<Value>,
 }
 
 impl Needed {
     pub(super) fn of(function: &Function) -> Needed {
-        let mut walk = Walk {
-            function,
-            needed: Needed {
-                values: EntityVec::with_len(false, function.values.len()),
-            },
-            work: Vec::new(),
-            arriving: arriving(function),
+        let operands = |inst: Inst, out: &mut Vec<Value>| {
+            let data = &function.insts[inst];
+            out.extend(data.guard.map(|guard| guard.value));
+            if let Some(wide) = wide(function, data) {
+                out.push(wide.narrow);
+                return;
+            }
+            let mut args = data.args.iter().copied();
+            if matches!(data.op, Op::Load(_) | Op::Store(_) | Op::Atomic(..)) {
+                out.extend(args.next().map(|address| folded(function, address).0));
+            }
+            out.extend(args);
         };
-        for &block in &function.layout {
-            let data = &function.blocks[block];
-            for &inst in &data.insts {
-                if has_effect(&function.insts[inst].op) {
-                    walk.operands(inst);
-                }
-            }
-            walk.work.extend(data.terminator.selector());
-            if let Terminator::Return(values) = &data.terminator {
-                walk.work.extend(values);
-            }
+        let executes = |inst: Inst| has_effect(&function.insts[inst].op);
+        let roots = ir::needed::roots(function, executes, &operands);
+        Needed {
+            values: ir::needed::needed(function, roots, &operands),
         }
-        while let Some(value) = walk.work.pop() {
-            if std::mem::replace(&mut walk.needed.values[value], true) {
-                continue;
-            }
-            match function.values[value].def {
-                ValueDef::Result(inst, _) => walk.operands(inst),
-                ValueDef::Param(block, index) => {
-                    for edge in &walk.arriving[block] {
-                        walk.work.extend(edge.args.get(index as usize));
-                    }
-                }
-            }
-        }
-        walk.needed
     }
 
     pub(super) fn value(&self, value: Value) -> bool {
-        self.values[value]
+        self.values.contains(&value)
     }
     /// Whether an instruction is printed.
     pub(super) fn instruction(&self, data: &InstData) -> bool {
-        has_effect(&data.op) || data.results.iter().any(|&result| self.values[result])
+        has_effect(&data.op) || data.results.iter().any(|&result| self.value(result))
     }
-}
-
-struct Walk<'f> {
-    function: &'f Function,
-    needed: Needed,
-    work: Vec<Value>,
-    arriving: EntityVec<Block, Vec<&'f Edge>>,
-}
-
-impl Walk<'_> {
-    fn operands(&mut self, inst: Inst) {
-        let data = &self.function.insts[inst];
-        self.work.extend(data.guard.map(|guard| guard.value));
-        if let Some(wide) = wide(self.function, data) {
-            self.work.push(wide.narrow);
-            return;
-        }
-        let mut args = data.args.iter().copied();
-        if matches!(data.op, Op::Load(_) | Op::Store(_) | Op::Atomic(..)) {
-            let address = args.next();
-            self.work
-                .extend(address.map(|a| folded(self.function, a).0));
-        }
-        self.work.extend(args);
-    }
-}
-
-fn arriving(function: &Function) -> EntityVec<Block, Vec<&Edge>> {
-    let mut arriving = EntityVec::with_len(Vec::new(), function.blocks.len());
-    for &block in &function.layout {
-        for edge in function.blocks[block].terminator.edges() {
-            arriving[edge.block].push(edge);
-        }
-    }
-    arriving
 }
 
 fn has_effect(op: &Op) -> bool {

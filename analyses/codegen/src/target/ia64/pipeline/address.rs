@@ -17,18 +17,17 @@ use crate::predicate::loops::{Region, dominators};
 use crate::target::ia64::code::Body;
 use crate::target::ia64::code::{Function, Name, Object, Operand, Operation, Reference, Virtual};
 use crate::target::ia64::describe::Described;
+use ir::linear::Linear;
 use isa::ia64::Access;
 use isa::ia64::{Mnemonic, Opcode};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 const DEPTH: usize = 64;
 
-/// A sum of registers as they were in front of the loop, with a constant, and what an iteration adds.
+/// A linear form in front of the loop, and what an iteration adds to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Linear {
-    pub(super) terms: BTreeMap<Term, i64>,
-    pub(super) constant: i64,
+pub(super) struct Progression {
+    pub(super) start: Linear<Term>,
     pub(super) step: i64,
 }
 
@@ -42,35 +41,37 @@ pub(super) enum Term {
     Above(u32),
 }
 
-impl Linear {
-    fn number(constant: i64) -> Linear {
-        Linear {
-            constant,
-            ..Linear::default()
+impl Progression {
+    fn number(number: i64) -> Progression {
+        Progression {
+            start: Linear::number(number),
+            step: 0,
         }
     }
-    fn term(term: Term) -> Linear {
-        Linear {
-            terms: BTreeMap::from([(term, 1)]),
-            ..Linear::default()
+    fn symbol(term: Term) -> Progression {
+        Progression {
+            start: Linear::symbol(term),
+            step: 0,
         }
     }
-    fn plus(mut self, other: &Linear, factor: i64) -> Linear {
-        for (&term, &count) in &other.terms {
-            let sum = self.terms.entry(term).or_default();
-            *sum = sum.wrapping_add(count.wrapping_mul(factor));
+    fn plus(self, other: &Progression, factor: i64) -> Progression {
+        Progression {
+            start: self.start.plus(&other.start, factor),
+            step: self.step.wrapping_add(other.step.wrapping_mul(factor)),
         }
-        self.terms.retain(|_, count| *count != 0);
-        self.constant = self
-            .constant
-            .wrapping_add(other.constant.wrapping_mul(factor));
-        self.step = self.step.wrapping_add(other.step.wrapping_mul(factor));
-        self
+    }
+    /// Returns true where the two are as far apart in every iteration.
+    pub(super) fn is_parallel(&self, other: &Progression) -> bool {
+        self.start.terms == other.start.terms && self.step == other.step
+    }
+    /// The bytes from another one that is parallel.
+    pub(super) fn beyond(&self, other: &Progression) -> i64 {
+        self.start.constant.wrapping_sub(other.start.constant)
     }
     /// Whether it is the same sum of what was in front of the loop in all iterations.
     pub(super) fn is_regular(&self) -> bool {
-        let mut terms = self.terms.keys();
-        terms.all(|term| matches!(term, Term::Initial(_) | Term::Above(_)))
+        let mut terms = self.start.terms.iter();
+        terms.all(|(term, _)| matches!(term, Term::Initial(_) | Term::Above(_)))
     }
 }
 
@@ -105,34 +106,34 @@ impl<'a> Values<'a> {
     }
 
     /// What the operation at `at` reads under this name.
-    pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Linear {
+    pub(super) fn read(&mut self, at: usize, name: Virtual, depth: usize) -> Progression {
         let items = self.items;
         let Some(writers) = self.writers.get(&name) else {
-            return Linear::term(match self.earlier.ago(name) {
+            return Progression::symbol(match self.earlier.ago(name) {
                 0 => Term::Initial(name),
                 ago => Term::Value(name, ago),
             });
         };
         let &[writer] = &writers[..] else {
-            return Linear::term(Term::Value(name, u32::MAX));
+            return Progression::symbol(Term::Value(name, u32::MAX));
         };
         let earlier = items[at].before.contains(&name);
         // A register that stays: read in front of its write it is that of the iteration before.
         let stays = !earlier && writer >= at;
         let step = self.step(name, writer, depth);
         if let Some(step) = step {
-            let mut out = Linear::term(Term::Initial(self.earlier.initial(name)));
+            let mut out = Progression::symbol(Term::Initial(self.earlier.initial(name)));
             out.step = step;
             if !(earlier || stays) {
-                out.constant = step;
+                out.start.constant = step;
             }
             return out;
         }
         match earlier || stays || depth >= DEPTH {
-            true => Linear::term(Term::Value(name, 1)),
+            true => Progression::symbol(Term::Value(name, 1)),
             false => self
                 .written(writer, depth + 1)
-                .unwrap_or_else(|| Linear::term(Term::Value(name, 0))),
+                .unwrap_or_else(|| Progression::symbol(Term::Value(name, 0))),
         }
     }
 
@@ -158,9 +159,8 @@ impl<'a> Values<'a> {
         } else {
             let written = self.written(writer, depth + 1);
             written.and_then(|written| {
-                let itself = [(Term::Value(name, 1), 1)];
-                let only = written.terms.iter().map(|(term, count)| (*term, *count));
-                (only.eq(itself) && written.step == 0).then_some(written.constant)
+                let itself = written.start.terms[..] == [(Term::Value(name, 1), 1)];
+                (itself && written.step == 0).then_some(written.start.constant)
             })
         };
         self.steps.insert(name, step);
@@ -168,7 +168,7 @@ impl<'a> Values<'a> {
     }
 
     /// What a certain operation writes, where it is linear.
-    fn written(&mut self, at: usize, depth: usize) -> Option<Linear> {
+    fn written(&mut self, at: usize, depth: usize) -> Option<Progression> {
         let operation = &self.items[at].operation;
         // What is written under a predicate and does not stay is read where that was true.
         let certain =
@@ -178,10 +178,10 @@ impl<'a> Values<'a> {
             return None;
         }
         let mut of = |operand: &Operand| match operand {
-            Operand::Number(number) => Some(Linear::number(*number)),
+            Operand::Number(number) => Some(Progression::number(*number)),
             Operand::Register(Name::Virtual(one)) => Some(self.read(at, *one, depth)),
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
-                Some(Linear::default())
+                Some(Progression::default())
             }
             _ => None,
         };
@@ -190,7 +190,10 @@ impl<'a> Values<'a> {
 }
 
 /// What an operation computes, where that is a linear form of its operands.
-fn sum(operation: &Operation, of: &mut dyn FnMut(&Operand) -> Option<Linear>) -> Option<Linear> {
+fn sum(
+    operation: &Operation,
+    of: &mut dyn FnMut(&Operand) -> Option<Progression>,
+) -> Option<Progression> {
     match (operation.opcode(), &operation.sources[..]) {
         (Opcode::Add | Opcode::Adds | Opcode::Addl, [one, other]) => {
             let (one, other) = (of(one)?, of(other)?);
@@ -205,7 +208,7 @@ fn sum(operation: &Operation, of: &mut dyn FnMut(&Operand) -> Option<Linear>) ->
             Some(other.plus(&one, 1 << by))
         }
         (Opcode::Shl, [one, Operand::Number(by @ 0..=62)]) => {
-            Some(Linear::default().plus(&of(one)?, 1 << by))
+            Some(Progression::default().plus(&of(one)?, 1 << by))
         }
         (Opcode::Mov | Opcode::Movl, [one]) => of(one),
         _ => None,
@@ -225,7 +228,7 @@ pub(super) fn from_above(
     function: &Function,
     region: &Region,
     body: &Body,
-    forms: &mut [&mut Linear],
+    forms: &mut [&mut Progression],
 ) {
     let mut walk = Walk {
         forms,
@@ -277,7 +280,7 @@ pub(super) fn from_above(
 
 /// Forms on the way up.
 struct Walk<'w, 'f> {
-    forms: &'w mut [&'f mut Linear],
+    forms: &'w mut [&'f mut Progression],
     /// By extension and what is extended, as it is here: the term.
     extended: FxHashMap<(Mnemonic, Virtual), u32>,
     next: u32,
@@ -285,12 +288,12 @@ struct Walk<'w, 'f> {
 
 impl Walk<'_, '_> {
     fn counts(&self, name: Virtual) -> bool {
-        let term = Term::Initial(name);
-        self.forms.iter().any(|one| one.terms.contains_key(&term))
+        let coefficient = |one: &&mut Progression| one.start.coefficient(Term::Initial(name));
+        self.forms.iter().any(|one| coefficient(one) != 0)
     }
-    fn replace(&mut self, name: Virtual, by: &Linear) {
+    fn replace(&mut self, name: Virtual, by: &Progression) {
         for form in &mut *self.forms {
-            if let Some(count) = form.terms.remove(&Term::Initial(name)) {
+            if let Some(count) = form.start.remove(Term::Initial(name)) {
                 **form = std::mem::take(*form).plus(by, count);
             }
         }
@@ -304,17 +307,17 @@ impl Walk<'_, '_> {
     fn opaque(&mut self, name: Virtual) {
         if self.counts(name) {
             let term = self.fresh();
-            self.replace(name, &Linear::term(Term::Above(term)));
+            self.replace(name, &Progression::symbol(Term::Above(term)));
         }
         self.extended.retain(|key, _| key.1 != name);
     }
     /// In front of the operation.
     fn over(&mut self, operation: &Operation) {
         let mut of = |operand: &Operand| match operand {
-            Operand::Number(number) => Some(Linear::number(*number)),
-            Operand::Register(Name::Virtual(one)) => Some(Linear::term(Term::Initial(*one))),
+            Operand::Number(number) => Some(Progression::number(*number)),
+            Operand::Register(Name::Virtual(one)) => Some(Progression::symbol(Term::Initial(*one))),
             Operand::Register(Name::Fixed(reg)) if *reg == isa::ia64::Reg::R0 => {
-                Some(Linear::default())
+                Some(Progression::default())
             }
             _ => None,
         };
@@ -335,7 +338,7 @@ impl Walk<'_, '_> {
                     None => self.fresh(),
                 };
                 self.extended.insert(key, term);
-                form = Some(Linear::term(Term::Above(term)));
+                form = Some(Progression::symbol(Term::Above(term)));
             }
             if let Some(form) = form {
                 self.replace(name, &form);
@@ -368,9 +371,9 @@ pub(super) struct Touch {
     pub(super) bytes: u32,
     pub(super) reference: Option<Reference>,
     /// By registers as they are further up, where that is known.
-    pub(super) address: Linear,
+    pub(super) address: Progression,
     /// By registers in front of the loop.
-    pub(super) front: Linear,
+    pub(super) front: Progression,
 }
 
 /// How one access stands to a later one of the same iteration.
@@ -432,7 +435,7 @@ pub(super) fn touches(given: &Loop, described: &[Described]) -> Vec<Touch> {
         }
         let address = match described.virtual_register(memory.base) {
             Some(base) => values.read(item, base, 0),
-            None => Linear::default(),
+            None => Progression::default(),
         };
         let reference = given.items[item].operation.memory.clone();
         out.push(Touch {
@@ -493,9 +496,7 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
         })
     };
     let regular = one.address.is_regular() && other.address.is_regular();
-    let comparable = regular
-        && one.address.terms == other.address.terms
-        && one.address.step == other.address.step;
+    let comparable = regular && one.address.is_parallel(&other.address);
     if !comparable && otherwise_typed(one, other) {
         return None;
     }
@@ -508,12 +509,12 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
     }
     if !comparable {
         return always(match same(one, other) {
-            _ if one.address.terms == other.address.terms => Alias::Steps,
+            _ if one.address.start.terms == other.address.start.terms => Alias::Steps,
             true => Alias::Within,
             false => Alias::Base,
         });
     }
-    let between = other.address.constant.wrapping_sub(one.address.constant);
+    let between = other.address.beyond(&one.address);
     let step = one.address.step;
     // `other` in an iteration so much later.
     let meets = |later: i64| {
@@ -557,6 +558,11 @@ pub(super) fn meeting(one: &Touch, other: &Touch) -> Option<Meeting> {
 }
 
 /// The linear form of what an operation reads.
-pub(super) fn linear(given: &Loop, described: &[Described], at: usize, name: Virtual) -> Linear {
+pub(super) fn linear(
+    given: &Loop,
+    described: &[Described],
+    at: usize,
+    name: Virtual,
+) -> Progression {
     Values::new(given, described).read(at, name, 0)
 }

@@ -12,7 +12,7 @@
 //! C says no such thing of `for (;;)` with a `break`; here such a loop is taken to end, too, unless it reads or writes
 //! what is volatile.
 
-use super::address::{Linear, Term};
+use super::address::{Progression, Term};
 use super::body::Item;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
@@ -58,7 +58,7 @@ pub(super) struct Trips {
 pub(super) fn trips(
     compare: &Item,
     holds: bool,
-    value: &mut dyn FnMut(Virtual) -> Linear,
+    value: &mut dyn FnMut(Virtual) -> Progression,
 ) -> Option<Trips> {
     let mut completers = compare.operation.mnemonic.completers();
     let relation = completers.next()?;
@@ -79,12 +79,16 @@ pub(super) fn trips(
             Operand::Register(Name::Fixed(reg)) if *reg == Reg::R0 => Some((operand.clone(), 0, 0)),
             Operand::Register(Name::Virtual(one)) => {
                 let linear = value(*one);
-                let mut terms = linear.terms.iter();
+                let mut terms = linear.start.terms.iter();
                 match (terms.next(), terms.next()) {
-                    (Some((Term::Initial(register), 1)), None) => {
-                        Some((Operand::register(*register), linear.constant, linear.step))
+                    (Some(&(Term::Initial(register), 1)), None) => Some((
+                        Operand::register(register),
+                        linear.start.constant,
+                        linear.step,
+                    )),
+                    (None, None) => {
+                        Some((Operand::fixed(Reg::R0), linear.start.constant, linear.step))
                     }
-                    (None, None) => Some((Operand::fixed(Reg::R0), linear.constant, linear.step)),
                     _ => None,
                 }
             }

@@ -205,19 +205,17 @@ impl Loop<'_> {
             }
             let exact = !other.ordered
                 && other.address.is_regular()
-                && other.address.terms == touch.address.terms
-                && other.address.step == touch.address.step
+                && other.address.is_parallel(&touch.address)
                 && other.bytes == touch.bytes
                 && touch.address.step.unsigned_abs() >= u64::from(touch.bytes)
-                && other.address.constant.wrapping_sub(touch.address.constant)
-                    == touch.address.step;
+                && other.address.beyond(&touch.address) == touch.address.step;
             if !exact || store.replace(at).is_some() {
                 return None;
             }
         }
         let left = |one: Virtual| {
             let mut exits = self.body.exits.iter();
-            exits.any(|exit| self.liveness.enters(exit.target, one))
+            exits.any(|exit| self.liveness.at_start(exit.target).contains(&one))
         };
         let copied = left(target);
         let Some(store) = store else {

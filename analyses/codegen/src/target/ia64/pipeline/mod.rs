@@ -650,7 +650,7 @@ fn candidate(
         {
             if ahead.is_none() {
                 let targets = || form.given.exits.iter().map(|exit| exit.target);
-                let left = |one| targets().any(|target| liveness.enters(target, one));
+                let left = |one| targets().any(|target| liveness.at_start(target).contains(&one));
                 let loads = speculate::candidates(&form.given, &left);
                 let mut forms = Vec::new();
                 if speculate::steps(&form.given, &loads) {
@@ -736,7 +736,7 @@ fn count(function: &Function, region: &Region, body: &Body, form: &Form) -> Opti
         // Further up it may be a number; what a register holds there says nothing in front of the loop.
         let mut above = own.clone();
         address::from_above(function, region, body, &mut [&mut above]);
-        match above.terms.is_empty() {
+        match above.start.terms.is_empty() {
             true => above,
             false => own,
         }

@@ -11,7 +11,7 @@
 //! Sources: Intel, *Itanium Architecture Software Developer's Manual*, volume 3, `ldfp`; Heber and others, *Fracture mechanics
 //! on Intel Itanium architecture, a case study*, EPIC-1, 2001.
 
-use super::address::{Linear, Met, Touch};
+use super::address::{Met, Progression, Touch};
 use super::body::{Item, Loop};
 use super::separate;
 use crate::target::ia64::code::op;
@@ -28,7 +28,7 @@ pub(super) fn paired(
     touches: &[Touch],
     meetings: &[Met],
     left: &dyn Fn(Virtual) -> bool,
-) -> Option<(Loop, Vec<(Linear, u32)>)> {
+) -> Option<(Loop, Vec<(Progression, u32)>)> {
     let accesses: Vec<usize> = (0..described.len())
         .filter(|&at| {
             let memory = described[at].inst.memory;
@@ -36,7 +36,7 @@ pub(super) fn paired(
         })
         .collect();
     let mut out = given.clone();
-    let mut aligned: Vec<(Linear, u32)> = Vec::new();
+    let mut aligned: Vec<(Progression, u32)> = Vec::new();
     let mut gone: Vec<usize> = Vec::new();
     let mut used: Vec<usize> = Vec::new();
     for (number, (&at, touch)) in (0..).zip(accesses.iter().zip(touches)) {
@@ -54,16 +54,14 @@ pub(super) fn paired(
         }
         let mut others = (0..).zip(accesses.iter().zip(touches));
         let found = others.find(|&(other, (&place, next))| {
-            let behind = touch.address.constant.wrapping_add(one.size.into());
             let mnemonics = [at, place].map(|one| given.items[one].operation.mnemonic);
             let second = single(given, place);
             let stays = |second: &Single| second.step == one.step && !left(second.base);
             second.is_some_and(|second| second.step.is_none() || stays(&second))
                 && !used.contains(&place)
                 && mnemonics[0] == mnemonics[1]
-                && next.address.terms == touch.address.terms
-                && next.address.step == touch.address.step
-                && next.address.constant == behind
+                && next.address.is_parallel(&touch.address)
+                && next.address.beyond(&touch.address) == i64::from(one.size)
                 && given.items[place].passed == given.items[at].passed
                 && moves(given, &accesses, meetings, (other, place), at)
                 && other != number

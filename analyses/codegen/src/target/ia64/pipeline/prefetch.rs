@@ -13,7 +13,7 @@
 //!
 //! Source: Heber and others, *Fracture mechanics on Intel Itanium architecture, a case study*, EPIC-1, 2001, section 3.
 
-use super::address::{Linear, Touch};
+use super::address::{Progression, Touch};
 use super::body::{Item, Loop};
 use super::separate;
 use crate::machine::epic::Epic;
@@ -29,8 +29,8 @@ const STREAMS: usize = 8;
 const NEAR: std::ops::RangeInclusive<i64> = -256..=255;
 
 struct Stream {
-    address: Linear,
-    front: Linear,
+    address: Progression,
+    front: Progression,
     stored: bool,
 }
 
@@ -45,10 +45,8 @@ fn streams(touches: &[Touch], line: i64) -> Vec<Stream> {
         }
         let stored = touch.access.writes();
         let same = |one: &&mut Stream| {
-            let between = one.address.constant.wrapping_sub(address.constant);
-            one.address.terms == address.terms
-                && one.address.step == address.step
-                && between.unsigned_abs() < line.unsigned_abs()
+            one.address.is_parallel(address)
+                && one.address.beyond(address).unsigned_abs() < line.unsigned_abs()
         };
         if let Some(known) = out.iter_mut().find(same) {
             known.stored |= stored;
@@ -83,7 +81,7 @@ pub(super) fn prefetching(
     {
         let step = front.step;
         let start = i64::from(ahead).wrapping_mul(step);
-        front.constant = front.constant.wrapping_add(start);
+        front.start.constant = front.start.constant.wrapping_add(start);
         let from = separate::address(function, &front, &mut out.before);
         let by = match NEAR.contains(&step) {
             true => Operand::Number(step),

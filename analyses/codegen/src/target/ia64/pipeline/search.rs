@@ -9,7 +9,7 @@
 //! schedule with loads ahead of their guards is looked for only up to the interval of the one without, which it must beat.
 //! It proves nothing: where it finds none there may be one.
 
-use super::address::{self, Linear, Met};
+use super::address::{self, Met, Progression};
 use super::advance;
 use super::body::{Item, Loop, LoopExit, normalise};
 use super::depend::{View, view};
@@ -165,7 +165,7 @@ impl Form {
         region: &Region,
         body: &Body,
         liveness: &Liveness,
-    ) -> Option<(Form, Vec<(Linear, u32)>)> {
+    ) -> Option<(Form, Vec<(Progression, u32)>)> {
         let Form {
             given,
             described,
@@ -173,7 +173,7 @@ impl Form {
             meetings,
         } = self;
         let targets = || given.exits.iter().map(|exit| exit.target);
-        let left = |one| targets().any(|target| liveness.enters(target, one));
+        let left = |one| targets().any(|target| liveness.at_start(target).contains(&one));
         let (given, aligned) = pairs::paired(given, described, touches, meetings, &left)?;
         let form = Form::known(function, region, body, given).ok()?;
         Some((form, aligned))

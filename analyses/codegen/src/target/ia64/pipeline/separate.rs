@@ -16,7 +16,7 @@
 //!
 //! Source: Bernstein, Cohen and Maydan, *Dynamic memory disambiguation for array references*, MICRO-27, 1994.
 
-use super::address::{Linear, Met, Term, Touch};
+use super::address::{Met, Progression, Term, Touch};
 use super::report::Alias;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
@@ -41,9 +41,9 @@ const COUNT: i64 = 40;
 #[derive(Clone, PartialEq, Debug)]
 struct Stream {
     /// Of its least address, as far up as is known.
-    address: Linear,
+    address: Progression,
     /// The same by registers in front of the loop.
-    start: Linear,
+    start: Progression,
     /// Bytes of one iteration from there on.
     bytes: u64,
 }
@@ -54,7 +54,7 @@ pub(super) struct Test {
     streams: Vec<Stream>,
     pairs: Vec<(usize, usize)>,
     /// What must be a multiple of a power of two.
-    aligned: Vec<(Linear, u32)>,
+    aligned: Vec<(Progression, u32)>,
 }
 
 /// What still meets where a test in front of the loop holds; `None`: there is nothing to test, or too much.
@@ -65,7 +65,11 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
         let (one, other) = (&touches[met.first as usize], &touches[met.second as usize]);
         let unknown = matches!(met.how.why, Alias::Base | Alias::Within);
         let known = |touch: &Touch| touch.address.is_regular() && is_computable(&touch.front);
-        if !unknown || !known(one) || !known(other) || one.address.terms == other.address.terms {
+        if !unknown
+            || !known(one)
+            || !known(other)
+            || one.address.start.terms == other.address.start.terms
+        {
             kept.push(met.clone());
             continue;
         }
@@ -79,19 +83,22 @@ pub(super) fn tested(touches: &[Touch], meetings: &[Met]) -> Option<(Vec<Met>, T
 }
 
 /// Whether it is made of a few registers and small numbers.
-pub(super) fn is_computable(front: &Linear) -> bool {
-    front.terms.len() <= TERMS
+pub(super) fn is_computable(front: &Progression) -> bool {
+    front.start.terms.len() <= TERMS
         && front.step.unsigned_abs() < 1 << FAR
-        && front.terms.iter().all(|(term, count)| {
+        && front.start.terms.iter().all(|(term, count)| {
             matches!(term, Term::Initial(_)) && count.unsigned_abs().is_power_of_two()
         })
 }
 
 impl Test {
     /// The same with what must be a multiple.
-    pub(super) fn and_aligned(mut self, mut aligned: Vec<(Linear, u32)>) -> Test {
+    pub(super) fn and_aligned(mut self, mut aligned: Vec<(Progression, u32)>) -> Test {
         aligned.dedup_by_key(|(front, bytes)| {
-            (front.terms.clone(), front.constant % i64::from(*bytes))
+            (
+                front.start.terms.clone(),
+                front.start.constant % i64::from(*bytes),
+            )
         });
         self.aligned = aligned;
         self
@@ -104,13 +111,9 @@ impl Test {
 
     /// The stream of an access; `None`: its accesses are too far from each other.
     fn stream(&mut self, touch: &Touch) -> Option<usize> {
-        let Linear {
-            ref terms,
-            constant,
-            step,
-        } = touch.address;
+        let constant = touch.address.start.constant;
         let mut known = self.streams.iter();
-        let found = known.position(|one| one.address.terms == *terms && one.address.step == step);
+        let found = known.position(|one| one.address.is_parallel(&touch.address));
         let Some(at) = found else {
             self.streams.push(Stream {
                 address: touch.address.clone(),
@@ -120,11 +123,11 @@ impl Test {
             return Some(self.streams.len() - 1);
         };
         let stream = &mut self.streams[at];
-        let first = i128::from(stream.address.constant);
+        let first = i128::from(stream.address.start.constant);
         let last =
             (first + i128::from(stream.bytes)).max(i128::from(constant) + i128::from(touch.bytes));
         if i128::from(constant) < first {
-            stream.address.constant = constant;
+            stream.address.start.constant = constant;
             stream.start = touch.front.clone();
         }
         let bytes = u64::try_from(last - first.min(constant.into())).ok()?;
@@ -182,7 +185,7 @@ impl Test {
 /// Writes the address of the first iteration.
 pub(super) fn address(
     function: &mut Function,
-    front: &Linear,
+    front: &Progression,
     out: &mut Vec<Operation>,
 ) -> Virtual {
     let mut writer = Writer {
@@ -257,10 +260,10 @@ impl Writer<'_> {
         way
     }
     /// The address of the first iteration.
-    fn address(&mut self, front: &Linear) -> Virtual {
+    fn address(&mut self, front: &Progression) -> Virtual {
         let mut sum: Option<Virtual> = None;
-        for (term, &factor) in &front.terms {
-            let &Term::Initial(register) = term else {
+        for &(term, factor) in &front.start.terms {
+            let Term::Initial(register) = term else {
                 continue;
             };
             let shift = factor.unsigned_abs().trailing_zeros();
@@ -282,7 +285,7 @@ impl Writer<'_> {
             Some(sum) => sum,
             None => self.put(op!("mov"), vec![Operand::fixed(Reg::R0)]),
         };
-        self.plus(sum, front.constant)
+        self.plus(sum, front.start.constant)
     }
     /// Where a stream begins, and its bytes.
     fn extent(&mut self, stream: &Stream, count: &Operand) -> (Virtual, Virtual) {

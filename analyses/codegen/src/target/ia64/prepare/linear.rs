@@ -9,7 +9,6 @@
 
 use ir::{BinaryOp, Convert, Function, Op, Type, Value};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
 
 /// Operations that are followed from an address.
 const DEPTH: u32 = 16;
@@ -19,41 +18,7 @@ const TERMS: usize = 8;
 /// A value, or what extends it from 32 bits by its sign.
 pub(super) type Term = (Value, bool);
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Linear {
-    /// Ascending, without factors of zero.
-    pub(super) terms: SmallVec<[(Term, i64); 3]>,
-    pub(super) constant: i64,
-}
-
-impl Linear {
-    fn of(term: Term) -> Linear {
-        Linear {
-            terms: [(term, 1)].into_iter().collect(),
-            constant: 0,
-        }
-    }
-
-    fn plus(mut self, other: &Linear, factor: i64) -> Linear {
-        for &(term, count) in &other.terms {
-            let count = count.wrapping_mul(factor);
-            match self.terms.binary_search_by_key(&term, |(term, _)| *term) {
-                Ok(at) => {
-                    self.terms[at].1 = self.terms[at].1.wrapping_add(count);
-                    if self.terms[at].1 == 0 {
-                        self.terms.remove(at);
-                    }
-                }
-                Err(at) if count != 0 => self.terms.insert(at, (term, count)),
-                Err(_) => {}
-            }
-        }
-        self.constant = self
-            .constant
-            .wrapping_add(other.constant.wrapping_mul(factor));
-        self
-    }
-}
+pub(super) type Linear = ir::linear::Linear<Term>;
 
 /// Linear forms of a function's values, each found once.
 pub(super) struct Forms<'f> {
@@ -81,11 +46,11 @@ impl<'f> Forms<'f> {
             return known.clone();
         }
         let Some(depth) = depth.checked_sub(1) else {
-            return Linear::of(term);
+            return Linear::symbol(term);
         };
         let found = self.taken_apart(term, depth);
         let found = found.filter(|form| form.terms.len() <= TERMS);
-        let found = found.unwrap_or_else(|| Linear::of(term));
+        let found = found.unwrap_or_else(|| Linear::symbol(term));
         self.known.insert(term, found.clone());
         found
     }
@@ -96,10 +61,7 @@ impl<'f> Forms<'f> {
         let ty = function.ty(value);
         let constant = |value: Value| function.int_constant(value);
         if let Op::Const(bits) = data.op {
-            return matches!(ty, Type::I32 | Type::I64).then(|| Linear {
-                constant: bits as i64,
-                ..Linear::default()
-            });
+            return matches!(ty, Type::I32 | Type::I64).then(|| Linear::number(bits as i64));
         }
         let arg = |at: usize| data.args.get(at).map(|&arg| (arg, narrow));
         match data.op {
