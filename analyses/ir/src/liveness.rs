@@ -10,7 +10,7 @@
 
 use crate::cfg::ControlFlow;
 use crate::entity::{Block, Entity, EntitySet, Value};
-use crate::function::{Function, Terminator};
+use crate::function::Function;
 use crate::inst::InstData;
 use smallvec::SmallVec;
 
@@ -103,27 +103,14 @@ pub trait Reads {
 
     fn of_inst(&self, inst: &InstData, used: &mut dyn FnMut(Value)) {
         if self.executes(inst) {
-            let guard = inst.guard.iter().map(|guard| &guard.value);
-            let all = inst.args.iter().chain(guard);
-            all.filter_map(|&value| self.read(value)).for_each(used);
+            let all = inst.operands();
+            all.filter_map(|value| self.read(value)).for_each(used);
         }
     }
 
     fn of_terminator(&self, block: Block, used: &mut dyn FnMut(Value)) {
-        let terminator = &self.function().blocks[block].terminator;
-        let results = match terminator {
-            Terminator::Return(values) => &values[..],
-            _ => &[],
-        };
-        let own = terminator.selector().into_iter();
-        own.chain(results.iter().copied())
-            .filter_map(|value| self.read(value))
-            .for_each(&mut *used);
-        for edge in terminator.edges() {
-            let args = edge.args.iter();
-            args.filter_map(|&value| self.read(value))
-                .for_each(&mut *used);
-        }
+        let all = self.function().blocks[block].terminator.operands();
+        all.filter_map(|value| self.read(value)).for_each(used);
     }
 }
 

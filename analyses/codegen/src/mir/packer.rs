@@ -9,6 +9,10 @@ pub trait Packer: Clone + PartialEq + Debug {
 
     fn add(&self, demand: &mut Self::Demand, operation: u32);
     fn remove(&self, demand: &mut Self::Demand, operation: u32);
+    /// The kind of an operation: those of one kind ask for the same.
+    fn kind(&self, operation: u32) -> usize;
+    /// Kinds are below this.
+    fn kinds(&self) -> usize;
     /// Whether all issue in one cycle.
     fn fits(&self, demand: &Self::Demand) -> bool;
     /// The least number of cycles that all operations together take.
@@ -26,6 +30,12 @@ impl Packer for Unlimited {
 
     fn add(&self, (): &mut (), _: u32) {}
     fn remove(&self, (): &mut (), _: u32) {}
+    fn kind(&self, _: u32) -> usize {
+        0
+    }
+    fn kinds(&self) -> usize {
+        1
+    }
     fn fits(&self, (): &()) -> bool {
         true
     }

@@ -9,7 +9,7 @@
 //! distance`; found by halving, each step a search for a positive cycle (Bellman and Ford) in each strongly connected
 //! component. Source: Rau, *Iterative Modulo Scheduling*, 1996, sections 2.1 and 2.2.
 
-use super::graph::{Edge, Graph, Packer};
+use super::graph::{Graph, Packer};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bounds {
@@ -62,10 +62,10 @@ pub fn bounds<P: Packer>(graph: &Graph<P>) -> Result<Bounds, Impossible> {
         }
     }
     let components = components(graph);
-    for component in components.groups() {
-        let Some(edges) = inner_edges(graph, &components, component) else {
+    for (component, edges) in components.groups().zip(inner_edges(graph, &components)) {
+        if edges.is_empty() {
             continue;
-        };
+        }
         // At this interval a single iteration ends before the next begins.
         let most: i64 = edges
             .iter()
@@ -168,22 +168,16 @@ pub(super) fn components<P: Packer>(graph: &Graph<P>) -> Components {
     Components { of, members }
 }
 
-/// The edges inside of a component; `None` where there are none.
-fn inner_edges<P: Packer>(
-    graph: &Graph<P>,
-    components: &Components,
-    component: &[u32],
-) -> Option<Vec<u32>> {
-    let number = components.of[*component.first()? as usize];
-    let inside = |edge: &Edge| {
-        components.of[edge.from as usize] == number && components.of[edge.to as usize] == number
-    };
-    let edges: Vec<u32> = (0..)
-        .zip(&graph.edges)
-        .filter(|(_, edge)| inside(edge))
-        .map(|(number, _)| number)
-        .collect();
-    (!edges.is_empty()).then_some(edges)
+/// By component: the edges inside.
+fn inner_edges<P: Packer>(graph: &Graph<P>, components: &Components) -> Vec<Vec<u32>> {
+    let mut out = vec![Vec::new(); components.len()];
+    for (number, edge) in (0..).zip(&graph.edges) {
+        let component = components.of[edge.from as usize];
+        if components.of[edge.to as usize] == component {
+            out[component as usize].push(number);
+        }
+    }
+    out
 }
 
 /// Rounds after which it is looked whether a cycle is known already.

@@ -10,6 +10,8 @@
 //! Source: Rau, *Iterative Modulo Scheduling*, 1996, section 3 (figures 2 to 5).
 
 use super::graph::{Graph, Packer, Schedule};
+use super::reservation::ReservationTable;
+use fixedbitset::FixedBitSet;
 
 /// A schedule at this interval, `budget` placements at most. The interval is no less than the recurrences ask for.
 pub fn iterative<P: Packer>(graph: &Graph<P>, ii: u32, budget: usize) -> Option<Schedule> {
@@ -41,10 +43,12 @@ pub fn varied<P: Packer>(
     let mut before: Vec<Option<i64>> = vec![None; count];
     let mut table = Table::new(graph, ii);
     // Ranks of what is to be placed.
-    let mut open: std::collections::BTreeSet<u32> = (0..count as u32).collect();
+    let mut open = FixedBitSet::with_capacity(count);
+    open.insert_range(..);
     for _ in 0..budget {
-        let Some(first) = open.pop_first() else { break };
-        let operation = order[first as usize] as usize;
+        let Some(first) = open.minimum() else { break };
+        open.remove(first);
+        let operation = order[first] as usize;
         let earliest = incoming[operation]
             .iter()
             .filter_map(|&edge| {
@@ -65,7 +69,7 @@ pub fn varied<P: Packer>(
             let other = table.least(operation, at, &rank)?;
             table.remove(other, start[other]?);
             start[other] = None;
-            open.insert(rank[other]);
+            open.insert(rank[other] as usize);
         }
         table.add(operation, at);
         start[operation] = Some(at);
@@ -79,11 +83,11 @@ pub fn varied<P: Packer>(
             {
                 table.remove(to, there);
                 start[to] = None;
-                open.insert(rank[to]);
+                open.insert(rank[to] as usize);
             }
         }
     }
-    if !open.is_empty() {
+    if !open.is_clear() {
         return None;
     }
     Some(Schedule::at(
@@ -135,8 +139,7 @@ struct Table<'g, P: Packer> {
     served: Vec<Vec<Vec<u32>>>,
     /// By slot, where units stand in for each other.
     rows: Vec<Vec<u32>>,
-    /// By slot, there: what its row asks for.
-    demands: Vec<P::Demand>,
+    reserved: Option<ReservationTable<'g, P>>,
     /// By operation, there: how scarce its units are.
     scarce: Vec<u32>,
 }
@@ -157,36 +160,27 @@ impl<'g, P: Packer> Table<'g, P> {
             scarce,
             served: served.collect(),
             rows: vec![Vec::new(); slots],
-            demands: vec![P::Demand::default(); slots],
+            reserved: packing.map(|packing| ReservationTable::new(packing, ii)),
         }
     }
     fn slot(&self, at: i64) -> usize {
         at.rem_euclid(i64::from(self.ii)) as usize
     }
-    fn is_free(&self, operation: usize, at: i64) -> bool {
-        let resource = self.graph.operations[operation].resource as usize;
-        let served = match self.graph.resources[resource].units {
+    fn is_free(&mut self, operation: usize, at: i64) -> bool {
+        let (slot, resource) = (self.slot(at), self.graph.operations[operation].resource);
+        let served = match self.graph.resources[resource as usize].units {
             None => true,
-            Some(units) => self.served[resource][self.slot(at)].len() < units as usize,
+            Some(units) => self.served[resource as usize][slot].len() < units as usize,
         };
-        served
-            && self.graph.packing.as_ref().is_none_or(|packing| {
-                let mut demand = self.demands[self.slot(at)];
-                packing.add(&mut demand, operation as u32);
-                packing.fits(&demand)
-            })
+        let reserved = self.reserved.as_mut();
+        served && reserved.is_none_or(|reserved| reserved.admits(slot, operation as u32))
     }
     fn least(&self, operation: usize, at: i64, rank: &[u32]) -> Option<usize> {
         let resource = self.graph.operations[operation].resource as usize;
         let slot = self.slot(at);
-        if let Some(packing) = &self.graph.packing {
+        if let Some(reserved) = &self.reserved {
             let row = &self.rows[slot];
-            let alone = |gone: u32| {
-                let mut demand = self.demands[slot];
-                packing.remove(&mut demand, gone);
-                packing.add(&mut demand, operation as u32);
-                packing.fits(&demand)
-            };
+            let alone = |gone: u32| reserved.admits_for(slot, operation as u32, gone);
             // Best one that makes room by itself, and of those one whose units are plenty: it finds another place.
             let by_rank = |one: &&u32| {
                 let one = **one as usize;
@@ -207,9 +201,9 @@ impl<'g, P: Packer> Table<'g, P> {
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.push(operation as u32);
         }
-        if let Some(packing) = &self.graph.packing {
+        if let Some(reserved) = &mut self.reserved {
             self.rows[slot].push(operation as u32);
-            packing.add(&mut self.demands[slot], operation as u32);
+            reserved.add(slot, operation as u32);
         }
     }
     fn remove(&mut self, operation: usize, at: i64) {
@@ -217,9 +211,9 @@ impl<'g, P: Packer> Table<'g, P> {
         if let Some(served) = self.served[resource as usize].get_mut(slot) {
             served.retain(|&one| one as usize != operation);
         }
-        if let Some(packing) = &self.graph.packing {
+        if let Some(reserved) = &mut self.reserved {
             self.rows[slot].retain(|&one| one as usize != operation);
-            packing.remove(&mut self.demands[slot], operation as u32);
+            reserved.remove(slot, operation as u32);
         }
     }
 }

@@ -6,6 +6,9 @@
 
 use super::graph::{Edge, Graph, Packer, Schedule};
 use super::iterative::length;
+use super::reservation::ReservationTable;
+use smallvec::SmallVec;
+use std::cell::OnceCell;
 
 /// Passes over all operations.
 const SWEEPS: usize = 8;
@@ -28,19 +31,29 @@ impl Value {
     /// From its first write to its last read, in cycles from the start of its iteration. `stages` of the schedule.
     #[must_use]
     pub fn life(&self, schedule: &Schedule, stages: u32) -> (i64, i64) {
-        let at = |one: u32| i64::from(schedule.start[one as usize]);
-        self.life_at(&at, i64::from(schedule.ii), stages)
+        let ii = i64::from(schedule.ii);
+        let (first, last) = self.ends(schedule, |_| true);
+        self.whole(first, last, ii, stages)
     }
 
-    /// The same with operations that start at these cycles.
-    fn life_at(&self, at: &dyn Fn(u32) -> i64, ii: i64, stages: u32) -> (i64, i64) {
-        let first = self.writers.iter().map(|&one| at(one)).min().unwrap_or(0);
-        let written = self.writers.iter().map(|&one| at(one));
-        let read = self
-            .readers
-            .iter()
-            .map(|&(one, later)| at(one) + i64::from(later) * ii);
-        let mut last = written.chain(read).max().unwrap_or(first);
+    /// The first write and the last write or read by those operations.
+    fn ends(
+        &self,
+        schedule: &Schedule,
+        counts: impl Fn(u32) -> bool,
+    ) -> (Option<i64>, Option<i64>) {
+        let at = |one: u32| i64::from(schedule.start[one as usize]);
+        let writers = self.writers.iter().filter(|&&one| counts(one));
+        let written = writers.map(|&one| at(one));
+        let readers = self.readers.iter().filter(|&&(one, _)| counts(one));
+        let read = readers.map(|&(one, later)| at(one) + i64::from(later) * i64::from(schedule.ii));
+        (written.clone().min(), written.chain(read).max())
+    }
+
+    /// The life between a first write and what is last.
+    fn whole(&self, first: Option<i64>, last: Option<i64>, ii: i64, stages: u32) -> (i64, i64) {
+        let first = first.unwrap_or(0);
+        let mut last = last.unwrap_or(first);
         if let Some(later) = self.after {
             // Behind the last rotation it is still to be found.
             last = last.max(i64::from(stages + later) * ii);
@@ -107,7 +120,7 @@ pub fn shorten<P: Packer>(
                     return now.schedule;
                 };
                 left = less;
-                if now.try_move(graph, values, operation, at, branch, others) {
+                if now.try_move(operation, at, branch, &others) {
                     changed = true;
                     break;
                 }
@@ -128,19 +141,22 @@ fn least(start: &[u32]) -> u32 {
     }
 }
 
-/// The first and the last cycle in which one of the operations but one starts.
-#[derive(Clone, Copy)]
-struct Others {
+/// All operations but one, as they stand while that one is tried elsewhere.
+struct Others<'v> {
+    /// The first and the last cycle in which one of them starts.
     first: i64,
     last: i64,
+    /// Found when they are first asked for.
+    lives: OnceCell<Lives<'v>>,
 }
 
-impl Others {
-    fn of(start: &[u32], operation: u32) -> Others {
+impl Others<'_> {
+    fn of(start: &[u32], operation: u32) -> Self {
         let (before, behind) = start.split_at(operation as usize);
         let mut out = Others {
             first: i64::MAX,
             last: 0,
+            lives: OnceCell::new(),
         };
         for &at in before.iter().chain(&behind[1..]) {
             out.first = out.first.min(at.into());
@@ -150,18 +166,59 @@ impl Others {
     }
 }
 
+/// What decides how long a value of an operation lives when that operation alone moves.
+struct Part<'v> {
+    value: &'v Value,
+    /// The first write and the last write or read by others.
+    others: (Option<i64>, Option<i64>),
+    /// The operation writes it.
+    writes: bool,
+    /// Cycles behind the operation's start at which it writes or reads it for the last time.
+    last: i64,
+}
+
+impl Part<'_> {
+    /// Cycles, with all others later by `delta` and the operation at `at`.
+    fn life(&self, delta: i64, at: i64, ii: i64, stages: u32) -> i64 {
+        let (first, last) = self.others;
+        let own = self.writes.then_some(at);
+        let first = first.map(|first| first + delta).into_iter().chain(own);
+        let last = last.map_or(at + self.last, |last| (last + delta).max(at + self.last));
+        let (first, last) = self.value.whole(first.min(), Some(last), ii, stages);
+        last - first
+    }
+}
+
+/// The lives of an operation's values where it alone moves.
+struct Lives<'v> {
+    parts: SmallVec<[Part<'v>; 8]>,
+    ii: i64,
+}
+
+impl Lives<'_> {
+    fn sum(&self, delta: i64, at: i64, stages: u32) -> i64 {
+        let lives = self.parts.iter();
+        lives
+            .map(|part| part.life(delta, at, self.ii, stages))
+            .sum()
+    }
+}
+
 /// A schedule, and what its cost and its rows are made of.
-struct State<P: Packer> {
+struct State<'g, P: Packer> {
+    graph: &'g Graph<P>,
+    values: &'g [Value],
     schedule: Schedule,
     /// The values that each operation writes or reads.
     of: Vec<Vec<u32>>,
+    /// By value: its first write, and its last write or read.
+    ends: Vec<(Option<i64>, Option<i64>)>,
     cost: i64,
-    /// By slot of the interval.
-    rows: Vec<P::Demand>,
+    reserved: Option<ReservationTable<'g, P>>,
 }
 
-impl<P: Packer> State<P> {
-    fn new(graph: &Graph<P>, schedule: Schedule, values: &[Value]) -> State<P> {
+impl<'g, P: Packer> State<'g, P> {
+    fn new(graph: &'g Graph<P>, schedule: Schedule, values: &'g [Value]) -> Self {
         let mut of: Vec<Vec<u32>> = vec![Vec::new(); graph.operations.len()];
         for (value, number) in values.iter().zip(0..) {
             let readers = value.readers.iter().map(|(one, _)| one);
@@ -173,81 +230,89 @@ impl<P: Packer> State<P> {
             }
         }
         let mut out = State {
+            graph,
+            values,
             cost: cost(&schedule, values),
-            rows: Vec::new(),
+            reserved: None,
+            ends: Vec::new(),
             schedule,
             of,
         };
-        out.fill(graph);
+        out.fill();
         out
     }
 
-    fn fill(&mut self, graph: &Graph<P>) {
-        let Some(packing) = &graph.packing else {
-            return;
-        };
-        self.rows.clear();
-        let rows = self.schedule.ii as usize;
-        self.rows.resize(rows, P::Demand::default());
-        for (operation, start) in (0..).zip(&self.schedule.start) {
-            packing.add(
-                &mut self.rows[(start % self.schedule.ii) as usize],
-                operation,
-            );
+    fn lives(&self, operation: u32) -> Lives<'g> {
+        let ii = i64::from(self.schedule.ii);
+        let parts = self.of[operation as usize].iter().map(|&number| {
+            let value = &self.values[number as usize];
+            let writes = value.writers.contains(&operation);
+            let own = value.readers.iter().filter(|(one, _)| *one == operation);
+            let read = own.map(|&(_, later)| i64::from(later) * ii).max();
+            Part {
+                value,
+                others: value.ends(&self.schedule, |one| one != operation),
+                writes,
+                last: read.unwrap_or(0).max(if writes { 0 } else { i64::MIN }),
+            }
+        });
+        Lives {
+            parts: parts.collect(),
+            ii,
         }
     }
 
+    fn fill(&mut self) {
+        let ends = self.values.iter();
+        self.ends = ends
+            .map(|value| value.ends(&self.schedule, |_| true))
+            .collect();
+        let Schedule { ii, start } = &self.schedule;
+        self.reserved = self.graph.packing.as_ref().map(|packing| {
+            let mut reserved = ReservationTable::new(packing, *ii);
+            for (operation, start) in (0..).zip(start) {
+                reserved.add((start % ii) as usize, operation);
+            }
+            reserved
+        });
+    }
+
     /// Whether the operation moved there: it does where that costs less and issues.
-    fn try_move(
-        &mut self,
-        graph: &Graph<P>,
-        values: &[Value],
-        operation: u32,
-        at: i64,
-        branch: u32,
-        others: Others,
-    ) -> bool {
+    fn try_move(&mut self, operation: u32, at: i64, branch: u32, others: &Others<'g>) -> bool {
         let (ii, own) = (self.schedule.ii, operation as usize);
         let before = self.schedule.start[own];
         let slot = at.rem_euclid(i64::from(ii)) as u32;
         // All rows turn with the branch, and what issues together stays the same.
-        if let Some(packing) = &graph.packing
+        if let Some(reserved) = &mut self.reserved
             && slot != before % ii
+            && !reserved.admits(slot as usize, operation)
         {
-            let mut row = self.rows[slot as usize];
-            packing.add(&mut row, operation);
-            if !packing.fits(&row) {
-                return false;
-            }
+            return false;
         }
-        let stages = self.schedule.stages();
         let cycles = i64::from(ii);
-        // Of the operation's values, with all others later by `delta` and the operation at `own_at`.
-        let lives = |delta: i64, own_at: i64, stages: u32| -> i64 {
-            let start = |one: u32| match one == operation {
-                true => own_at,
-                false => i64::from(self.schedule.start[one as usize]) + delta,
-            };
-            let lives = self.of[own].iter().map(|&value| {
-                let (first, last) = values[value as usize].life_at(&start, cycles, stages);
-                last - first
-            });
-            lives.sum()
-        };
-        let with = lives(0, before.into(), stages);
+        let stages = (others.last.max(before.into()) / cycles + 1) as u32;
+        let lives = others.lives.get_or_init(|| self.lives(operation));
+        let with = lives.sum(0, before.into(), stages);
         let (first, last) = (others.first.min(at), others.last.max(at));
         // Where the stages stay as they are, other values do too.
         if operation != branch && at >= 0 && first < cycles && last / cycles + 1 == stages.into() {
-            let cost = self.cost - with + lives(0, at, stages);
+            let cost = self.cost - with + lives.sum(0, at, stages);
             if cost >= self.cost {
                 return false;
             }
             self.schedule.start[own] = at as u32;
-            let moved = self.schedule.check(graph).is_ok();
+            let moved = self.schedule.check(self.graph).is_ok();
             match moved {
                 true => {
                     self.cost = cost;
-                    self.fill(graph);
+                    for &number in &self.of[own] {
+                        let value = &self.values[number as usize];
+                        self.ends[number as usize] = value.ends(&self.schedule, |_| true);
+                    }
+                    if let Some(reserved) = &mut self.reserved {
+                        reserved.remove((before % ii) as usize, operation);
+                        reserved.add(slot as usize, operation);
+                    }
                 }
                 false => self.schedule.start[own] = before,
             }
@@ -266,10 +331,27 @@ impl<P: Packer> State<P> {
         let moved_stages = (last + delta) / cycles + 1;
         let more = moved_stages - i64::from(stages);
         if operation != branch && up && more >= 0 {
-            let least = lives(delta, at + delta, moved_stages as u32) - with + 4 * cycles * more;
+            let least =
+                lives.sum(delta, at + delta, moved_stages as u32) - with + 4 * cycles * more;
             if least >= 0 {
                 return false;
             }
+        }
+        // As if all moved, and then those of the operation as they are.
+        let stages = moved_stages as u32;
+        let shifted = |number: usize| {
+            let (first, last) = self.ends[number];
+            let (first, last) = (first.map(|at| at + delta), last.map(|at| at + delta));
+            let (first, last) = self.values[number].whole(first, last, cycles, stages);
+            last - first
+        };
+        let all: i64 = (0..self.values.len()).map(shifted).sum();
+        let own_values = self.of[own].iter().map(|&number| shifted(number as usize));
+        let cost = all - own_values.sum::<i64>()
+            + lives.sum(delta, at + delta, stages)
+            + 4 * cycles * moved_stages;
+        if cost >= self.cost {
+            return false;
         }
         let start = self.schedule.start.iter();
         let mut moved = Schedule {
@@ -277,12 +359,11 @@ impl<P: Packer> State<P> {
             start: start.map(|&one| (i64::from(one) + delta) as u32).collect(),
         };
         moved.start[own] = (at + delta) as u32;
-        let cost = cost(&moved, values);
-        let better = cost < self.cost && moved.check(graph).is_ok();
+        let better = moved.check(self.graph).is_ok();
         if better {
             self.schedule = moved;
             self.cost = cost;
-            self.fill(graph);
+            self.fill();
         }
         better
     }

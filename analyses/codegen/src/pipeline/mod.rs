@@ -5,6 +5,7 @@ pub mod expand;
 pub mod graph;
 pub mod iterative;
 pub mod lifetime;
+mod reservation;
 
 use bounds::{Bounds, Impossible, bounds};
 use exact::{Answer, exact};

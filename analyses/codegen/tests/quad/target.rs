@@ -319,6 +319,12 @@ impl Packer for Demands {
             *sum -= one;
         }
     }
+    fn kind(&self, operation: u32) -> usize {
+        operation as usize
+    }
+    fn kinds(&self) -> usize {
+        self.0.len()
+    }
     fn fits(&self, demand: &[u32; 5]) -> bool {
         let most = [PACKET as u32, WORDS, ACCESSES, PRODUCTS, 1];
         demand.iter().zip(most).all(|(one, most)| *one <= most)

@@ -34,6 +34,7 @@ pub enum Port {
     Check,
 }
 const PORTS: usize = 8;
+const TYPES: usize = 6;
 
 impl Kind {
     #[must_use]
@@ -160,6 +161,13 @@ impl Packer for Packing {
     fn remove(&self, demand: &mut Load, operation: u32) {
         demand.remove(self.kinds[operation as usize]);
     }
+    fn kind(&self, operation: u32) -> usize {
+        let Kind { ty, port } = self.kinds[operation as usize];
+        ty as usize * PORTS + port as usize
+    }
+    fn kinds(&self) -> usize {
+        TYPES * PORTS
+    }
     fn fits(&self, demand: &Load) -> bool {
         self.rows.fits(demand)
     }
@@ -253,6 +261,8 @@ impl Rows {
                 });
             }
         }
+        patterns.sort_by_key(|one| (one.m, one.i, one.f, one.b, one.l));
+        patterns.dedup();
         let all = patterns.clone();
         let beaten = |one: &Pattern, other: &Pattern| {
             one != other
@@ -263,8 +273,6 @@ impl Rows {
                 && one.l <= other.l
         };
         patterns.retain(|one| !all.iter().any(|other| beaten(one, other)));
-        patterns.sort_by_key(|one| (one.m, one.i, one.f, one.b, one.l));
-        patterns.dedup();
         let mut ports = [u32::MAX; PORTS];
         for (port, key) in [
             (Port::Load, Issue::PortsLoad),

@@ -310,7 +310,11 @@ impl Context<'_> {
             item: item.key.clone(),
             path,
         };
-        let key = (source.clone(), format!("{arguments:?}{outer:?}"));
+        let with = match arguments.is_empty() && outer.is_empty() {
+            true => String::new(),
+            false => format!("{arguments:?}{outer:?}"),
+        };
+        let key = (source.clone(), with);
         if let Some(known) = self.instances.get(&key) {
             return known.clone();
         }
@@ -327,7 +331,8 @@ impl Context<'_> {
                 _ => None,
             })
             .unwrap_or_default();
-        let declared = Arc::new(declared.clone());
+        let known = self.shared.declared.entry(source.clone());
+        let declared = known.or_insert_with(|| Arc::new(declared.clone())).clone();
         let id = self.reserve(StructOrigin {
             declared: declared.clone(),
             source: Some(source),
@@ -374,6 +379,7 @@ impl Context<'_> {
             && let Some(frame) = self.frames.pop()
         {
             self.postponed.structs.push((id, declared, frame));
+            self.postponed.waiting.insert(id);
             return CType::Struct(id);
         }
         self.lay_out_members(id, &declared);
@@ -388,6 +394,9 @@ impl Context<'_> {
             ty = element;
         }
         let CType::Struct(id) = ty else { return };
+        if !self.postponed.waiting.remove(id) {
+            return;
+        }
         let waiting = &mut self.postponed.structs;
         if let Some(at) = waiting.iter().position(|one| one.0 == *id) {
             let (id, declared, frame) = waiting.swap_remove(at);
@@ -404,6 +413,7 @@ impl Context<'_> {
         }
         self.postponed.finishing = true;
         while let Some((id, declared, frame)) = self.postponed.structs.pop() {
+            self.postponed.waiting.remove(&id);
             self.frames.push(frame);
             self.lay_out_members(id, &declared);
             self.frames.pop();
@@ -489,13 +499,8 @@ impl Context<'_> {
                 && base != id
             {
                 fields.push(Field {
-                    name: SmolStr::default(),
-                    ty: CType::Struct(base),
-                    offset: 0,
                     base: true,
-                    align: 0,
-                    bits: None,
-                    row_major: None,
+                    ..Field::new(SmolStr::default(), CType::Struct(base))
                 });
             }
         }
@@ -581,15 +586,7 @@ impl Context<'_> {
                 }
                 Member::Struct(inner) if inner.name.is_none() => {
                     let ty = self.nested(id, inner, number, &[]);
-                    fields.push(Field {
-                        name: SmolStr::default(),
-                        ty,
-                        offset: 0,
-                        base: false,
-                        align: 0,
-                        bits: None,
-                        row_major: None,
-                    });
+                    fields.push(Field::new(SmolStr::default(), ty));
                 }
                 _ => {}
             }

@@ -11,7 +11,7 @@ use super::types::*;
 use super::value::*;
 use super::{Bodies, LowerOptions};
 use crate::builder::{FunctionBuilder, Slot};
-use crate::entity::{Block, Site, Value, Variable};
+use crate::entity::{Block, EntitySet, Site, Value, Variable};
 use crate::function::*;
 use crate::inst::*;
 use crate::types::{Space, Type};
@@ -145,6 +145,8 @@ pub struct SwitchLabels {
 #[derive(Default, Debug)]
 pub struct Postponed {
     pub(super) structs: Vec<(StructId, Arc<ast::Struct>, Frame)>,
+    /// Those of them.
+    pub(super) waiting: EntitySet<StructId>,
     /// The type of a member is being resolved, and how many pointers deep.
     pub(super) in_member: bool,
     pub(super) pointers: u32,
@@ -225,8 +227,6 @@ pub struct Context<'a> {
     pub(super) unevaluated: u32,
     /// What functions return, as far as it was asked for.
     pub(super) returned_types: FxHashMap<super::outlined::CalleeId, CType>,
-    /// How many functions share the budget of the one that is lowered.
-    pub(super) sharers: usize,
     /// Instructions of the functions of the module that were lowered before.
     pub(super) spent: usize,
     /// That the budget is spent was said.
@@ -260,7 +260,7 @@ pub struct Context<'a> {
     pub(super) runtime_structs: FxHashMap<SmolStr, CType>,
     /// Instances of templates that have specialisations alone, by name and arguments.
     pub(super) undecided: FxHashMap<SmolStr, CType>,
-    pub(super) growths: super::inlining::Growths,
+    pub(super) shared: super::root::Shared,
     pub(super) changed: FxHashMap<DemotionKey, Rc<super::arguments::Changed>>,
     /// Type parameters that nothing determines, and what they were taken to be.
     pub assumed_types: Vec<(SmolStr, SmolStr)>,
@@ -323,7 +323,6 @@ impl<'a> Context<'a> {
             types_asked: 0,
             unevaluated: 0,
             returned_types: FxHashMap::default(),
-            sharers: 1,
             spent: 0,
             budget_told: false,
             types_told: false,
@@ -353,7 +352,7 @@ impl<'a> Context<'a> {
             function_arguments: Vec::new(),
             runtime_structs: FxHashMap::default(),
             undecided: FxHashMap::default(),
-            growths: Default::default(),
+            shared: super::root::Shared::default(),
             changed: FxHashMap::default(),
             assumed_types: Vec::new(),
             whole_types: FxHashSet::default(),

@@ -80,7 +80,7 @@ impl Context<'_> {
             whole: usize::MAX,
             straight: None,
         };
-        if let Some(known) = self.growths.get(&callee.item) {
+        if let Some(known) = self.shared.growths.get(&callee.item) {
             return known.unwrap_or(unknown);
         }
         if depth >= MAX_INLINE_DEPTH {
@@ -89,7 +89,7 @@ impl Context<'_> {
         let Some(FunctionBody::Block(body)) = callee.function.function().map(|f| &f.body) else {
             return unknown;
         };
-        self.growths.insert(callee.item.clone(), None);
+        self.shared.growths.insert(callee.item.clone(), None);
         let mut growth = Growth {
             size: 0,
             whole: 0,
@@ -157,7 +157,9 @@ impl Context<'_> {
                 _ => None,
             };
         }
-        self.growths.insert(callee.item.clone(), Some(growth));
+        self.shared
+            .growths
+            .insert(callee.item.clone(), Some(growth));
         growth
     }
 
@@ -168,9 +170,9 @@ impl Context<'_> {
             return;
         }
         self.growth(callee, 0);
-        let known = self.growths.values().flatten();
+        let known = self.shared.growths.values().flatten();
         let large = known.filter(|growth| growth.whole > LARGE).count();
-        self.sharers = large.div_ceil(MANY_LARGE).max(1);
+        self.shared.sharers = large.div_ceil(MANY_LARGE).max(1);
     }
 
     fn share(&self) -> usize {
@@ -179,13 +181,13 @@ impl Context<'_> {
             true => OUTLINED_SHARE,
             false => 1,
         };
-        share * self.sharers
+        share * self.shared.sharers
     }
 
     /// Instructions of the function that is lowered above which calls are no longer lowered in place.
     pub(super) fn budget(&self) -> usize {
         // The functions of a module have together what the one that they stand beside has.
-        let left = (MAX_INSTRUCTIONS / self.sharers).saturating_sub(self.spent);
+        let left = (MAX_INSTRUCTIONS / self.shared.sharers).saturating_sub(self.spent);
         (MAX_INSTRUCTIONS / self.share())
             .min(left)
             .max(LEAST_INSTRUCTIONS)
@@ -202,7 +204,7 @@ impl Context<'_> {
 
     /// How many functions of the module may stand beside its own.
     pub(super) fn most_outlined(&self) -> usize {
-        (MAX_OUTLINED / self.sharers).max(1)
+        (MAX_OUTLINED / self.shared.sharers).max(1)
     }
 }
 

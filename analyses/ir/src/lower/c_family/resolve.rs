@@ -683,15 +683,7 @@ impl Context<'_> {
         });
         let mut fields: Vec<Field> = members
             .iter()
-            .map(|(name, ty)| Field {
-                name: SmolStr::new(name),
-                ty: ty.clone(),
-                offset: 0,
-                base: false,
-                align: 0,
-                bits: None,
-                row_major: None,
-            })
+            .map(|(name, ty)| Field::new(*name, ty.clone()))
             .collect();
         let (size, align) = self.structs.lay_out(&mut fields, false, 1);
         let info = &mut self.structs.infos[id.0 as usize];

@@ -13,6 +13,7 @@ use crate::entity::Value;
 use crate::function::*;
 use crate::inst::MemoryAccess;
 use crate::types::{Space, Type};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 use std::sync::Arc;
@@ -166,12 +167,7 @@ fn lower_function(
     callee: &Callee,
     kind: FunctionKind,
 ) -> Lowered {
-    let mut registry = Registry {
-        outlined: Vec::new(),
-        growths: Default::default(),
-        sharers: 1,
-        spent: 0,
-    };
+    let mut registry = Registry::default();
     let (first, said) = attempts(env, bodies, options, callee, kind, None, &mut registry);
     let Said {
         mut problems,
@@ -216,12 +212,32 @@ fn lower_function(
 }
 
 /// What the functions of one module share.
+#[derive(Default)]
 struct Registry {
     outlined: Vec<super::outlined::Outlined>,
-    growths: super::inlining::Growths,
-    sharers: usize,
+    shared: Shared,
     /// Instructions of the functions beside the module's own.
     spent: usize,
+}
+
+/// What is found once for all attempts at the functions of a module.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) growths: super::inlining::Growths,
+    /// Declarations of structures: a copy of each, without the rest of its item.
+    pub(super) declared: FxHashMap<StructSource, Arc<ast::Struct>>,
+    /// How many functions share the budget of the one that is lowered.
+    pub(super) sharers: usize,
+}
+
+impl Default for Shared {
+    fn default() -> Shared {
+        Shared {
+            growths: Default::default(),
+            declared: FxHashMap::default(),
+            sharers: 1,
+        }
+    }
 }
 
 /// What is said of a function beside its instructions.
@@ -248,12 +264,10 @@ fn attempts(
         let builder = FunctionBuilder::new(callee.name.clone(), kind, options.language);
         let mut cx = Context::new(builder, env, bodies, options, demotions.clone());
         cx.outlined = registry.outlined.clone();
-        cx.growths = std::mem::take(&mut registry.growths);
-        cx.sharers = registry.sharers;
+        cx.shared = std::mem::take(&mut registry.shared);
         cx.spent = registry.spent;
         cx.lower_root(callee, kind, outlined);
-        registry.growths = std::mem::take(&mut cx.growths);
-        registry.sharers = cx.sharers;
+        registry.shared = std::mem::take(&mut cx.shared);
         if cx.again && attempt < MAX_ATTEMPTS {
             demotions = cx.demotions;
             continue;

@@ -5,7 +5,7 @@
 //! the lowering (`StructTable`), since templates make new ones on the way. Constant-buffer packing is HLSL's own and
 //! lives with the resources.
 
-use crate::entity::Value;
+use crate::entity::{Entity, Value};
 use crate::types::{Space, Type};
 use smallvec::SmallVec;
 use smol_str::SmolStr;
@@ -13,6 +13,15 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct StructId(pub u32);
+
+impl Entity for StructId {
+    fn new(index: usize) -> StructId {
+        StructId(index as u32)
+    }
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ClosureId(pub u32);
@@ -362,6 +371,21 @@ pub struct Field {
     pub bits: Option<Bits>,
     /// `row_major` or `column_major`, of HLSL's matrices.
     pub row_major: Option<bool>,
+}
+
+impl Field {
+    /// A member of which nothing more is asked, without its place.
+    pub(super) fn new(name: impl Into<SmolStr>, ty: CType) -> Field {
+        Field {
+            name: name.into(),
+            ty,
+            offset: 0,
+            base: false,
+            align: 0,
+            bits: None,
+            row_major: None,
+        }
+    }
 }
 
 /// A bit-field. In C it lies in the aligned unit of its type at the member's offset, from bit `first` on.
@@ -715,15 +739,7 @@ mod tests {
     #[test]
     fn structures_are_laid_out_as_c_does() {
         let mut table = StructTable::default();
-        let field = |name: &str, ty: CType| Field {
-            name: name.into(),
-            ty,
-            offset: 0,
-            base: false,
-            align: 0,
-            bits: None,
-            row_major: None,
-        };
+        let field = |name: &str, ty: CType| Field::new(name, ty);
         let mut fields = vec![
             field("a", CType::CHAR),
             field("b", CType::vector(CType::FLOAT, 3)),

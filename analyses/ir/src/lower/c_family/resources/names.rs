@@ -213,15 +213,7 @@ fn structure(cx: &mut Context<'_>, name: &str, fields: &[(&str, CType)]) -> CTyp
     }
     let mut fields: Vec<Field> = fields
         .iter()
-        .map(|(name, ty)| Field {
-            name: SmolStr::new(name),
-            ty: ty.clone(),
-            offset: 0,
-            base: false,
-            align: 0,
-            bits: None,
-            row_major: None,
-        })
+        .map(|(name, ty)| Field::new(*name, ty.clone()))
         .collect();
     let (size, align) = cx.structs.lay_out(&mut fields, false, 4);
     cx.library_origin(name);

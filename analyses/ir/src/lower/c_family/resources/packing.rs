@@ -230,15 +230,7 @@ mod tests {
     #[test]
     fn no_vector_straddles_a_register_and_arrays_start_one() {
         let mut structs = StructTable::default();
-        let field = |ty: CType| Field {
-            name: SmolStr::default(),
-            ty,
-            offset: 0,
-            base: false,
-            align: 0,
-            bits: None,
-            row_major: None,
-        };
+        let field = |ty: CType| Field::new(SmolStr::default(), ty);
         let fields = vec![
             field(CType::vector(CType::FLOAT, 3)),
             field(CType::FLOAT),
