@@ -412,10 +412,7 @@ fn rewrites_of_loops_and_of_assembly_are_offered_and_compared_over_the_wire() {
 }
 
 fn lowered(kernel: &Kernel, source: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     for item in &items {
         assert!(item.problems.is_empty(), "{:?}\n{source}", item.problems);
     }

@@ -17,7 +17,6 @@ use lockstep_codegen::target::ia64::rows::{Kind, Packing, Port, Rows};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::hint::black_box;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 use lockstep_codegen::target::ia64::bundle::block::Type;
@@ -86,10 +85,7 @@ void stencil(int n, const double *restrict a, const double *restrict b, double *
 ";
 
 fn module() -> Module {
-    let items: Vec<Arc<_>> = parse_text(TEXT, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(TEXT, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     all.into_iter().next().expect("the function").1.module
 }

@@ -2,6 +2,10 @@
 //!
 //! What can't be done is a `Refusal`, data that the user sees as the reason.
 
+/// Integration tests share modules with unit tests, by the name that they have for this crate.
+#[cfg(test)]
+extern crate self as lockstep_codegen;
+
 pub mod allocate;
 pub mod instrument;
 pub mod loops;

@@ -27,7 +27,6 @@ use oracle::random::{Shape, program};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use simulate::ia64::Timing;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// Blocks that were checked, those whose cycles were decided, and functions.
@@ -83,10 +82,7 @@ fn fixtures_of_c_are_bundled_without_a_fault() {
     let mut tallies = [Tally::default(), Tally::default()];
     for (at, path) in paths.iter().enumerate() {
         let fixture = fixtures::load(path).expect("a fixture");
-        let items: Vec<Arc<_>> = parse_text(&fixture.text, Dialect::C)
-            .into_iter()
-            .map(Arc::new)
-            .collect();
+        let items = parse_text(&fixture.text, Dialect::C);
         let all = lower_unit(&items, &LowerOptions::new(Language::C));
         let modules: Vec<&Module> = all.iter().map(|(_, lowered)| &lowered.module).collect();
         for (tally, pipelined) in tallies.iter_mut().zip([false, true]) {

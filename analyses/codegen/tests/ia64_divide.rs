@@ -9,7 +9,6 @@ use lockstep_codegen::target::ia64::emit::{Options, emit, merged};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use simulate::ia64::{Arg, Limits, Memory, Program, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const TEXT: &str = "
@@ -107,10 +106,7 @@ fn executed(
 }
 
 fn program(text: &str) -> Program {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let modules: Vec<_> = all.iter().map(|(_, lowered)| &lowered.module).collect();
     let bodies = modules

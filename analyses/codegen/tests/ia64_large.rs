@@ -9,7 +9,6 @@ use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport, Reason};
 use simulate::ia64::{Arg, Limits, Memory, Program, run};
 use std::fmt::Write;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// What arrays hold: small numbers, none of them the same as the next.
@@ -20,10 +19,7 @@ fn number(at: usize) -> i32 {
 }
 
 fn module(source: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = all.into_iter().next().expect("f");
     lowered.module

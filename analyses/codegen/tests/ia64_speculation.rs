@@ -8,14 +8,10 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use simulate::ia64::{Arg, Limits, Memory, Outcome, Program, Timing, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn emitted(source: &str, how: pipeline::Options) -> (String, LoopReport) {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let module = all
         .into_iter()

@@ -7,7 +7,6 @@ use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
 use simulate::ia64::{Arg, Limits, Memory, Program, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const SUM: &str = "void f(double *restrict c, const double *restrict a, const double *restrict b, long n) {\
@@ -16,10 +15,7 @@ const DOWN: &str = "void f(double *restrict c, const double *restrict a, const d
     do { n--; *c++ = *a++ - *b++; } while (n > 0); }";
 
 fn emitted(source: &str, unroll: Option<u32>) -> (String, LoopReport) {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = all.into_iter().next().expect("f");
     let table = machine::named("itanium").expect("a table");

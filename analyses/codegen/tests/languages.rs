@@ -20,7 +20,6 @@ use lockstep_codegen::target::ia64::pipeline::{self, Epilogue};
 use lockstep_codegen::target::ptx;
 use oracle::interp::{self, Argument, Buffer, Launch};
 use simulate::ia64::{self as sim, Arg, Memory, Program};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const GIVEN: [i32; 4] = [0, 1, 2, 5];
@@ -136,10 +135,7 @@ fn c_as_ia64_code() {
 }
 
 fn kernel(text: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::Cuda);
     let lowered = lower_unit(&items, &LowerOptions::new(Language::Cuda));
     let mut modules = lowered.into_iter().map(|(_, lowered)| lowered.module);
     modules

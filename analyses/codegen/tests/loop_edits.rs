@@ -7,62 +7,26 @@ mod generate;
 #[path = "loop_edits/random.rs"]
 mod random;
 
-use ir::lower::c_family::{Bodies, Environment, LowerOptions, lower_unit};
-use ir::{Language, Module};
+use c_file::CFile;
+use ir::Module;
 use lockstep_codegen::loops::{Refusal, conditional_at, loop_at, unrolled};
 use lockstep_codegen::specialize::source::Source;
 use oracle::interp::{self, Argument, Launch};
-use std::sync::Arc;
-use syntax::ItemKey;
-use syntax::c_family::ast::{Function, ItemKind, ParsedItem};
-use syntax::c_family::lexer::lex_shared;
-use syntax::c_family::{Dialect, parse_text};
-use syntax::preprocess::{IncludedFile, NoIncludes, PreprocessOptions, preprocess};
-
-struct Nothing;
-impl Bodies for Nothing {
-    fn body(&self, _: &ItemKey) -> Option<Arc<ParsedItem>> {
-        None
-    }
-}
+use syntax::c_family::ast::Function;
 
 /// The last item of a text, with what is made of it.
 fn with<T>(text: &str, then: impl FnOnce(&Source<'_>, &Function) -> T) -> T {
-    let main = IncludedFile {
-        path: "k.c".into(),
-        tokens: Arc::new(lex_shared(Arc::from(text))),
-    };
-    let unit = preprocess(&main, &PreprocessOptions::new(Dialect::C), &mut NoIncludes);
-    let names = syntax::c_family::type_names(&unit.items, Dialect::C);
-    let tokens = unit.items.last().expect("an item");
-    let parsed = syntax::c_family::parse_item(tokens, &names, Dialect::C);
-    assert!(parsed.problems.is_empty(), "{text}: {:?}", parsed.problems);
-    let environment = Environment::of_declarations(std::iter::empty());
-    let source = Source::new(
-        &parsed,
-        &tokens.tokens,
-        text,
-        tokens.start,
-        &environment,
-        &Nothing,
-        Language::C,
-    );
-    let ItemKind::Function(function) = &parsed.kind else {
-        panic!("no function");
-    };
-    then(&source, function)
+    let file = CFile::new(text);
+    let problems = &file.item.problems;
+    assert!(problems.is_empty(), "{text}: {problems:?}");
+    then(&file.source(), file.function())
 }
 
 fn module(text: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
-    for item in &items {
-        assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
-    }
-    let all = lower_unit(&items, &LowerOptions::new(Language::C));
-    let (_, lowered) = all.into_iter().last().expect("a function");
+    let file = CFile::new(text);
+    let problems = &file.item.problems;
+    assert!(problems.is_empty(), "{text}: {problems:?}");
+    let lowered = file.lowered.into_iter().last().expect("a function");
     assert!(lowered.module.functions[0].unknowns.is_empty(), "{text}");
     lowered.module
 }

@@ -8,14 +8,10 @@ use ir::builder::FunctionBuilder;
 use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::*;
 use lockstep_codegen::target::ptx::{Target, emit, generate};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn lowered(text: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::Cuda);
     let all = lower_unit(&items, &LowerOptions::new(Language::Cuda));
     let mut kernels = all
         .into_iter()

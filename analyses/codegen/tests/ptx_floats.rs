@@ -5,16 +5,12 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use ir::{FunctionKind, Language, Module};
 use lockstep_codegen::target::ptx::emit;
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const LANES: u32 = 32;
 
 fn lowered(text: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::Cuda);
     let all = lower_unit(&items, &LowerOptions::new(Language::Cuda));
     let mut kernels = all
         .into_iter()

@@ -223,6 +223,28 @@ impl Terminator {
             _ => SmallVec::new(),
         }
     }
+    /// The values that it reads itself: what decides where to go, or the results.
+    pub fn reads(&self) -> &[Value] {
+        match self {
+            Terminator::Branch { condition, .. } => std::slice::from_ref(condition),
+            Terminator::Switch { value, .. } => std::slice::from_ref(value),
+            Terminator::Return(values) => values,
+            _ => &[],
+        }
+    }
+    pub fn reads_mut(&mut self) -> &mut [Value] {
+        match self {
+            Terminator::Branch { condition, .. } => std::slice::from_mut(condition),
+            Terminator::Switch { value, .. } => std::slice::from_mut(value),
+            Terminator::Return(values) => values,
+            _ => &mut [],
+        }
+    }
+    /// What it reads, and the arguments of its edges.
+    pub fn operands(&self) -> impl Iterator<Item = Value> + '_ {
+        let args = self.edges().into_iter().flat_map(|edge| &edge.args);
+        self.reads().iter().chain(args).copied()
+    }
     /// The value that decides where to go.
     pub fn selector(&self) -> Option<Value> {
         match self {

@@ -226,38 +226,6 @@ pub fn role(flow: &ControlFlow, forest: &LoopForest, block: Block) -> Role {
     left.map_or(Role::Gamma, Role::Eta)
 }
 
-/// For each block that ends in a branch, the blocks whose execution it decides directly (Ferrante, Ottenstein, Warren
-/// 1987). `None` when there are more than `WORK` pairs a block.
-pub fn control_dependence(
-    flow: &ControlFlow,
-    post: &DominatorTree,
-) -> Option<EntityVec<Block, SmallVec<[Block; 2]>>> {
-    let count = flow.successors.len();
-    let mut controlled: EntityVec<Block, SmallVec<[Block; 2]>> =
-        EntityVec::with_len(SmallVec::new(), count);
-    let mut marked = vec![u32::MAX; count];
-    let mut left = WORK * count;
-    for &branch in &flow.order {
-        if flow.successors[branch].len() < 2 {
-            continue;
-        }
-        let end = post.immediate(branch);
-        for &next in &flow.successors[branch] {
-            let mut at = Some(next);
-            while let Some(block) = at {
-                if Some(block) == end || marked[block.0 as usize] == branch.0 {
-                    break;
-                }
-                left = left.checked_sub(1)?;
-                marked[block.0 as usize] = branch.0;
-                controlled[branch].push(block);
-                at = post.immediate(block);
-            }
-        }
-    }
-    Some(controlled)
-}
-
 impl LoopForest {
     /// Whether `header` is the header of a loop that contains `block`.
     fn contains_header_of(&self, header: Block, block: Block) -> bool {

@@ -20,6 +20,18 @@ pub struct InstData {
     pub loc: Loc,
 }
 
+impl InstData {
+    /// Its operands, and the value of its guard.
+    pub fn operands(&self) -> impl Iterator<Item = Value> + '_ {
+        let guard = self.guard.map(|guard| guard.value);
+        self.args.iter().copied().chain(guard)
+    }
+    pub fn operands_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let guard = self.guard.as_mut().map(|guard| &mut guard.value);
+        self.args.iter_mut().chain(guard)
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
     pub value: Value,

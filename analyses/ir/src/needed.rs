@@ -8,7 +8,7 @@
 //! Stops because a value is visited once; linear in operands and edges.
 
 use crate::entity::{EntitySet, EntityVec, Inst, Value};
-use crate::function::{Function, Terminator};
+use crate::function::{Function, ValueDef};
 use smallvec::SmallVec;
 
 /// By parameter of a block: the arguments that reach it, in the order of the blocks.
@@ -40,10 +40,7 @@ pub fn roots(
         for &inst in data.insts.iter().filter(|&&inst| executes(inst)) {
             operands(inst, &mut out);
         }
-        out.extend(data.terminator.selector());
-        if let Terminator::Return(values) = &data.terminator {
-            out.extend(values);
-        }
+        out.extend(data.terminator.reads());
     }
     out
 }
@@ -62,8 +59,8 @@ pub fn needed(
             continue;
         }
         match function.values[value].def {
-            crate::function::ValueDef::Result(inst, _) => operands(inst, &mut roots),
-            crate::function::ValueDef::Param(..) => roots.extend(&arguments[value]),
+            ValueDef::Result(inst, _) => operands(inst, &mut roots),
+            ValueDef::Param(..) => roots.extend(&arguments[value]),
         }
     }
     seen
@@ -71,9 +68,19 @@ pub fn needed(
 
 /// The operands of an instruction and its guard.
 pub fn operands(function: &Function) -> impl Fn(Inst, &mut Vec<Value>) {
-    |inst, out| {
-        let data = &function.insts[inst];
-        out.extend(&data.args);
-        out.extend(data.guard.map(|guard| guard.value));
+    |inst, out| out.extend(function.insts[inst].operands())
+}
+
+/// How often each value is read.
+#[must_use]
+pub fn uses(function: &Function) -> EntityVec<Value, u32> {
+    let mut out: EntityVec<Value, u32> = EntityVec::with_len(0, function.values.len());
+    for &block in &function.layout {
+        let data = &function.blocks[block];
+        let insts = data.insts.iter();
+        let read = insts.flat_map(|&inst| function.insts[inst].operands());
+        read.chain(data.terminator.operands())
+            .for_each(|value| out[value] += 1);
     }
+    out
 }

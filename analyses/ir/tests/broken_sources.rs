@@ -5,14 +5,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn module(text: &str, dialect: Dialect, language: Language) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, dialect);
     let lowered = lower_unit(&items, &LowerOptions::new(language));
     let mut modules = lowered.into_iter().map(|(_, lowered)| lowered.module);
     let module = modules

@@ -4,15 +4,11 @@ use lockstep_ir::Language;
 use lockstep_ir::lower::c_family::builtins::is_known_header;
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use oracle::interp::{Argument, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// What a C function of a number returns.
 fn called(source: &str, k: u64) -> i64 {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     let lowered = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = lowered.last().expect("a function");
     assert!(

@@ -16,7 +16,6 @@ use lockstep_ir::{FunctionKind, Language};
 use oracle::interp::{self, Launch, run};
 use oracle::random::c::{self, Argument, Kernel, Scalar, kernel, wide};
 use std::fmt::Write as _;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const BATCH: u64 = 200;
@@ -87,10 +86,7 @@ fn agree(kind: &str, count: u64, of: impl Fn(u64) -> (Kernel, bool)) {
 }
 
 fn lowered(kernel: &Kernel) -> Result<Lowered, String> {
-    let items: Vec<Arc<_>> = parse_text(&kernel.text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(&kernel.text, Dialect::C);
     if let Some(item) = items.iter().find(|item| !item.problems.is_empty()) {
         return Err(format!("{:?}", item.problems));
     }

@@ -8,7 +8,6 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// Blocks of 8 × 2 × 2 threads, a warp each.
@@ -27,10 +26,7 @@ fn kernel(statements: &str) -> Module {
          int t = threadIdx.x + 8 * (threadIdx.y + 2 * threadIdx.z), i = blockIdx.x * 32 + t, v = a[i], r = 0; unsigned u = v; float f = v * 0.5f;\n\
          {statements}\n o[i] = r; }}"
     );
-    let items: Vec<Arc<_>> = parse_text(&text, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(&text, Dialect::Cuda);
     for item in &items {
         assert!(
             item.problems.is_empty(),

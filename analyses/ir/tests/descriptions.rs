@@ -4,14 +4,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module, Type};
 use oracle::interp::simple::{DescribedArgument, DescribedValue, Untaken, launch, show, untaken};
 use oracle::interp::{Argument, LaunchDescription, run_simple};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn kernel(text: &str, dialect: Dialect, language: Language) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, dialect);
     let lowered = lower_unit(&items, &LowerOptions::new(language));
     let mut modules = lowered.into_iter().map(|(_, lowered)| lowered.module);
     modules

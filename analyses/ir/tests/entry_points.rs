@@ -4,14 +4,10 @@
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit, stages::named_stage};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::*;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn all(text: &str) -> Vec<Function> {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::Hlsl)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::Hlsl);
     for item in &items {
         assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
     }

@@ -8,16 +8,12 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
 use oracle::interp::{Argument, Buffer, Launch, LaunchDescription, Textures, run, run_simple};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const LANES: u32 = 8;
 
 fn kernel(text: &str, dialect: Dialect, language: Language) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, dialect);
     for item in &items {
         assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
     }

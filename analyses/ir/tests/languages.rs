@@ -5,7 +5,6 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, Module};
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 const GIVEN: [i32; 4] = [0, 1, 2, 5];
@@ -30,10 +29,7 @@ fn expected<'a>(source: &'a str, head: &str) -> Vec<(&'a str, Vec<i32>)> {
 
 /// The kernel of a text, which is understood.
 fn kernel(source: &str, dialect: Dialect, language: Language) -> Module {
-    let items: Vec<Arc<_>> = parse_text(source, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, dialect);
     for item in &items {
         assert!(item.problems.is_empty(), "{:?}", item.problems);
     }
@@ -124,10 +120,7 @@ fn hlsl_is_what_its_reference_says() {
 #[test]
 fn c_is_what_compilers_of_c_say() {
     let source = include_str!("languages/plain.c");
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     for item in &items {
         assert!(item.problems.is_empty(), "{:?}", item.problems);
     }

@@ -3,14 +3,10 @@
 
 use lockstep_ir::Language;
 use lockstep_ir::lower::c_family::{Assumed, LowerOptions, lower_unit};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn assumed(text: &str) -> Assumed {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::Cuda);
     for item in &items {
         assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
     }

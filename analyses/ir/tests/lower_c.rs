@@ -8,14 +8,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{Language, Op, Type};
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn lower(source: &str) -> Vec<Lowered> {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     for item in &items {
         assert!(item.problems.is_empty(), "{:?}\n{source}", item.problems);
     }

@@ -4,14 +4,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{BindingKind, FunctionKind, Language, Op, Space};
 use oracle::interp::{Argument, Buffer, Launch, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn lower(source: &str) -> Vec<Lowered> {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::Cuda)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::Cuda);
     let lowered = lower_unit(&items, &LowerOptions::new(Language::Cuda));
     lowered.into_iter().map(|(_, lowered)| lowered).collect()
 }

@@ -4,14 +4,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, Lowered, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language};
 use oracle::interp::{Buffer, Launch, LaunchDescription, run, run_simple};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn kernel(source: &str, native_16bit: bool) -> Lowered {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::Hlsl)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::Hlsl);
     let mut options = LowerOptions::new(Language::Hlsl);
     options.native_16bit = native_16bit;
     let kernel = lower_unit(&items, &options)

@@ -4,14 +4,10 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::{FunctionKind, Language, Module};
 use oracle::interp::{Argument, Buffer, Launch, run};
 use std::f64::consts::PI;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn kernel(source: &str, dialect: Dialect, language: Language) -> Module {
-    let items: Vec<Arc<_>> = parse_text(source, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, dialect);
     let lowered = lower_unit(&items, &LowerOptions::new(language));
     let mut kernels = lowered
         .into_iter()

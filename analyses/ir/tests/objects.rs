@@ -6,14 +6,10 @@ use lockstep_ir::lower::ptx::lower_text;
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::{FunctionKind, Language, SymbolKind};
 use oracle::interp::{Buffer, Launch, micro_simd, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 fn lowered(source: &str, dialect: Dialect, language: Language) -> Vec<Lowered> {
-    let items: Vec<Arc<_>> = parse_text(source, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, dialect);
     let all = lower_unit(&items, &LowerOptions::new(language));
     let all: Vec<Lowered> = all.into_iter().map(|(_, lowered)| lowered).collect();
     for lowered in &all {

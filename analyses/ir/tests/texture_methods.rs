@@ -4,7 +4,6 @@ use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_ir::verify::verify_module;
 use lockstep_ir::*;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// The operation on a texture in `statement`, as one line.
@@ -13,10 +12,7 @@ fn operation(texture: &str, statement: &str) -> String {
         "{texture} t; SamplerState s; SamplerComparisonState c; RWStructuredBuffer<float4> o; float2 uv; float3 uvw; float4 uvwq; int2 d; uint status;\n\
          float4 main(float4 at : SV_Position) : SV_Target {{ uint w = 0, h = 0, e = 0, l = 0; float4 r = 0; {statement} return r + w + h + e + l; }}"
     );
-    let items: Vec<Arc<_>> = parse_text(&text, Dialect::Hlsl)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(&text, Dialect::Hlsl);
     for item in &items {
         assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
     }

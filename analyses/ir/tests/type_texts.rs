@@ -2,15 +2,11 @@
 
 use lockstep_ir::Language;
 use lockstep_ir::lower::c_family::{LowerOptions, lower_unit};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// The texts of the types of the variables `v...` of a function `k`.
 fn shown(text: &str, dialect: Dialect, language: Language) -> Vec<String> {
-    let items: Vec<Arc<_>> = parse_text(text, dialect)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, dialect);
     for item in &items {
         assert!(item.problems.is_empty(), "{text}: {:?}", item.problems);
     }

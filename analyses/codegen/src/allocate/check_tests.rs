@@ -17,7 +17,6 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use isa::ia64::{Branch, File, Ia64, Mnemonic, Reg};
 
 type Violation = super::Violation<Reg>;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// A function before and after allocation.
@@ -349,10 +348,7 @@ fn the_same_operations_are_there_in_their_order() {
 
 /// The first function of a text of C on virtual registers.
 fn compiled(text: &str, pipelined: bool) -> Function {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = all.into_iter().next().expect("a function");
     let module = lowered.module;

@@ -99,13 +99,9 @@ mod tests {
     fn jumps_to_jumps_are_one() {
         let mut function = Function::default();
         let p = function.register(File::Predicate);
-        let to = |block: u32, predicate| Operation {
-            mnemonic: op!("br.cond.sptk"),
-            predicate,
-            targets: Vec::new(),
-            sources: vec![Operand::Block(block)],
-            memory: None,
-            loc: ir::Loc::NONE,
+        let to = |block: u32, predicate| {
+            Operation::plain(op!("br.cond.sptk"), Vec::new(), vec![Operand::Block(block)])
+                .under(predicate)
         };
         let work = Operation {
             mnemonic: op!("br.ret.sptk.many"),

@@ -4,7 +4,6 @@ use super::*;
 use crate::machine;
 use crate::target::ia64::code::{Block, Function, Operand, Operation, Virtual, op};
 use crate::target::ia64::passes::Limits;
-use ir::Loc;
 use isa::ia64::{File, Mnemonic, Reg};
 
 fn operation(
@@ -13,14 +12,7 @@ fn operation(
     targets: &[Operand],
     sources: &[Operand],
 ) -> Operation {
-    Operation {
-        mnemonic,
-        predicate,
-        targets: targets.to_vec(),
-        sources: sources.to_vec(),
-        memory: None,
-        loc: Loc::NONE,
-    }
+    Operation::plain(mnemonic, targets.to_vec(), sources.to_vec()).under(predicate)
 }
 
 fn function(operations: Vec<Operation>, files: &[File]) -> Function {

@@ -1,43 +1,13 @@
-use super::*;
-use ir::Language;
-use ir::lower::c_family::{Bodies, Environment};
-use std::sync::Arc;
-use syntax::ItemKey;
-use syntax::c_family::Dialect;
-use syntax::c_family::lexer::lex_shared;
-use syntax::preprocess::{IncludedFile, NoIncludes, PreprocessOptions, preprocess};
+#[path = "../../tests/support/c_file.rs"]
+mod c_file;
 
-struct Nothing;
-impl Bodies for Nothing {
-    fn body(&self, _: &ItemKey) -> Option<Arc<ParsedItem>> {
-        None
-    }
-}
+use super::*;
+use c_file::CFile;
 
 /// The last item of a text, with what is made of it.
 fn with<T>(text: &str, then: impl FnOnce(&Source<'_>, &Function) -> T) -> T {
-    let main = IncludedFile {
-        path: "k.c".into(),
-        tokens: Arc::new(lex_shared(Arc::from(text))),
-    };
-    let unit = preprocess(&main, &PreprocessOptions::new(Dialect::C), &mut NoIncludes);
-    let names = syntax::c_family::type_names(&unit.items, Dialect::C);
-    let tokens = unit.items.last().expect("an item");
-    let parsed = syntax::c_family::parse_item(tokens, &names, Dialect::C);
-    let environment = Environment::of_declarations(std::iter::empty());
-    let source = Source::new(
-        &parsed,
-        &tokens.tokens,
-        text,
-        tokens.start,
-        &environment,
-        &Nothing,
-        Language::C,
-    );
-    let ItemKind::Function(function) = &parsed.kind else {
-        panic!("no function");
-    };
-    then(&source, function)
+    let file = CFile::new(text);
+    then(&file.source(), file.function())
 }
 
 fn edited(text: &str, edit: &Edit) -> String {

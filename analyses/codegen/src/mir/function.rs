@@ -280,6 +280,17 @@ impl<T: InstructionSet> Operation<T> {
             loc: ir::Loc::NONE,
         }
     }
+    /// The same under a predicate.
+    #[must_use]
+    pub fn under(self, predicate: impl Into<Option<Virtual>>) -> Operation<T> {
+        let predicate = predicate.into();
+        Operation { predicate, ..self }
+    }
+    /// The same at a place in the source.
+    #[must_use]
+    pub fn at(self, loc: ir::Loc) -> Operation<T> {
+        Operation { loc, ..self }
+    }
     /// The way in which it leaves its block, if it is a branch.
     #[must_use]
     pub fn branch(&self) -> Option<Branch> {

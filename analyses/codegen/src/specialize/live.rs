@@ -69,8 +69,7 @@ pub fn live(
             let idle = || !data.results.iter().any(|one| original.contains(one));
             if data.op.has_effect() || matches!(data.op, Op::Load(_)) && idle() {
                 out.kept.insert(inst);
-                roots.extend(data.args.iter().copied());
-                roots.extend(data.guard.map(|guard| guard.value));
+                roots.extend(data.operands());
             }
         }
         let terminator = &function.blocks[block].terminator;
@@ -110,9 +109,7 @@ pub fn live(
         match function.values[source].def {
             ValueDef::Result(inst, _) if members.contains(&inst) => {
                 out.kept.insert(inst);
-                let data = &function.insts[inst];
-                roots.extend(data.args.iter().copied());
-                roots.extend(data.guard.map(|guard| guard.value));
+                roots.extend(function.insts[inst].operands());
             }
             ValueDef::Param(block, _) if Some(block) != head && inside.contains(&block) => {
                 out.params.insert(source);

@@ -42,16 +42,8 @@ pub fn place(function: &Function, block: Block, members: &[Value]) -> Option<Pla
         if !need.insert(inst) {
             continue;
         }
-        let data = &function.insts[inst];
-        for used in data
-            .args
-            .iter()
-            .chain(data.guard.iter().map(|guard| &guard.value))
-        {
-            if let Some(def) = defining(*used).filter(|def| here.contains(def)) {
-                work.push(def);
-            }
-        }
+        let used = function.insts[inst].operands();
+        work.extend(used.filter_map(&defining).filter(|def| here.contains(def)));
     }
     let last = insts
         .iter()

@@ -14,7 +14,7 @@ use super::fold::{Folded, Known};
 use super::live::Live;
 use super::place::Place;
 use ir::dominators::DominatorTree;
-use ir::{Block, EntitySet, EntityVec, Function, Inst, Terminator, Value};
+use ir::{Block, EntitySet, EntityVec, Function, Inst, Value};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -221,22 +221,12 @@ pub(super) fn users(function: &Function) -> EntityVec<Value, SmallVec<[User; 2]>
     for &block in &function.layout {
         let data = &function.blocks[block];
         for &inst in &data.insts {
-            let data = &function.insts[inst];
-            for &arg in data
-                .args
-                .iter()
-                .chain(data.guard.iter().map(|guard| &guard.value))
-            {
+            for arg in function.insts[inst].operands() {
                 users[arg].push(User::Inst(block, inst));
             }
         }
-        if let Some(selector) = data.terminator.selector() {
-            users[selector].push(User::Terminator(block));
-        }
-        if let Terminator::Return(values) = &data.terminator {
-            for &value in values {
-                users[value].push(User::Terminator(block));
-            }
+        for &value in data.terminator.reads() {
+            users[value].push(User::Terminator(block));
         }
         for edge in data.terminator.edges() {
             for &arg in &edge.args {

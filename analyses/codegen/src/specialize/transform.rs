@@ -214,19 +214,10 @@ impl Work {
         for &block in &outside {
             for at in 0..self.out.blocks[block].insts.len() {
                 let inst = self.out.blocks[block].insts[at];
-                let data = &mut self.out.insts[inst];
-                data.args.iter_mut().for_each(rename);
-                if let Some(guard) = &mut data.guard {
-                    rename(&mut guard.value);
-                }
+                self.out.insts[inst].operands_mut().for_each(rename);
             }
             let terminator = &mut self.out.blocks[block].terminator;
-            match terminator {
-                Terminator::Branch { condition, .. } => rename(condition),
-                Terminator::Switch { value, .. } => rename(value),
-                Terminator::Return(values) => values.iter_mut().for_each(rename),
-                _ => {}
-            }
+            terminator.reads_mut().iter_mut().for_each(rename);
             for edge in terminator.edges_mut() {
                 edge.args.iter_mut().for_each(rename);
                 if edge.block == join {

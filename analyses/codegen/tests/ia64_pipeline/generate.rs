@@ -34,14 +34,12 @@ pub(crate) fn operation(
     targets: Vec<Operand>,
     sources: Vec<Operand>,
 ) -> Operation {
-    Operation {
-        mnemonic: isa::ia64::Mnemonic::parse(mnemonic).expect("a mnemonic of the table"),
-        predicate,
+    Operation::plain(
+        isa::ia64::Mnemonic::parse(mnemonic).expect("a mnemonic of the table"),
         targets,
         sources,
-        memory: None,
-        loc: ir::Loc::NONE,
-    }
+    )
+    .under(predicate)
 }
 
 pub(crate) fn reg(one: Virtual) -> Operand {

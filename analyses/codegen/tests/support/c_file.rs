@@ -20,6 +20,7 @@ pub(crate) struct CFile {
     pub(crate) lowered: Vec<Lowered>,
 }
 
+#[allow(dead_code, reason = "not every test asks for all of it")]
 impl CFile {
     pub(crate) fn new(text: &str) -> Self {
         let main = IncludedFile {
@@ -85,7 +86,6 @@ impl CFile {
     }
 
     /// Where a part of the text begins, in the item.
-    #[allow(dead_code, reason = "not every test asks for places")]
     pub(crate) fn at(&self, part: &str) -> u32 {
         self.text.rfind(part).expect(part) as u32 - self.start
     }

@@ -5,7 +5,6 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use lockstep_codegen::machine;
 use lockstep_codegen::target::ia64::emit::{Options, emit};
 use lockstep_codegen::target::ia64::pipeline::{self, LoopReport};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// With products and sums as one operation.
@@ -14,10 +13,7 @@ pub(crate) fn emitted(
     machine: &str,
     how: Option<pipeline::Options>,
 ) -> (String, Vec<LoopReport>) {
-    let items: Vec<Arc<_>> = parse_text(source, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(source, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = all.into_iter().next().expect("f");
     let table = machine::named(machine).expect("a table");

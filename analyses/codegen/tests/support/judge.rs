@@ -5,15 +5,11 @@ use ir::{Language, Module};
 use oracle::interp::Launch;
 use oracle::random::c::{Argument, Kernel, Scalar};
 use simulate::ia64::{self as sim, Arg, Memory, Program, run};
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// The module of the function of this name in a text of C.
 pub(crate) fn module_of(text: &str, name: &str) -> Module {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     all.into_iter()
         .map(|(_, lowered)| lowered)

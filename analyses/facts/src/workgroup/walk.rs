@@ -12,7 +12,7 @@ use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
 use ir::dominators::DominatorTree;
 use ir::loops::LoopForest;
-use ir::{Barrier, Block, EntityVec, Function, Inst, Op, Space, Value};
+use ir::{Barrier, Block, EntitySet, EntityVec, Function, Inst, Op, Space, Value};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -69,7 +69,7 @@ pub(super) struct Walk<'a> {
     post: DominatorTree,
     forest: LoopForest,
     /// Values that addresses, conditions and what is stored are computed from.
-    needed: EntityVec<Value, bool>,
+    needed: EntitySet<Value>,
     /// Blocks from which an access of shared memory may still be reached: behind the others there is nothing to find.
     reaches: EntityVec<Block, bool>,
     terms: Terms,
@@ -242,7 +242,11 @@ impl<'a> Walk<'a> {
             Op::Load(_) | Op::Store(_) | Op::Atomic(..) => return self.memory(group, inst),
             _ => {}
         }
-        if !data.results.iter().any(|&result| self.needed[result]) {
+        if !data
+            .results
+            .iter()
+            .any(|&result| self.needed.contains(&result))
+        {
             return Step::On;
         }
         self.steps += self.threads.count() as u64;
@@ -272,7 +276,7 @@ impl<'a> Walk<'a> {
 
     /// What is not known in a thread, and the same in all threads, is a term of this execution.
     fn define(&mut self, group: &Group, value: Value, row: Row) {
-        if !self.needed[value] {
+        if !self.needed.contains(&value) {
             return;
         }
         let known = match &row {
@@ -375,7 +379,7 @@ impl<'a> Walk<'a> {
         };
         let followed = matches!(data.op, Op::Load(_)) && access.space != Space::Local;
         for (number, &result) in data.results.iter().enumerate() {
-            if !self.needed[result] {
+            if !self.needed.contains(&result) {
                 continue;
             }
             self.steps += self.threads.count() as u64;
@@ -469,45 +473,23 @@ fn needed(
     function: &Function,
     flow: &ControlFlow,
     reaches: &EntityVec<Block, bool>,
-) -> EntityVec<Value, bool> {
-    let mut needed = EntityVec::with_len(false, function.values.len());
-    let mut work: Vec<Value> = Vec::new();
-    let mut edges: FxHashMap<Value, Vec<Value>> = FxHashMap::default();
+) -> EntitySet<Value> {
+    let mut roots: Vec<Value> = Vec::new();
     for &block in &flow.order {
         let data = &function.blocks[block];
         if reaches[block] {
-            work.extend(data.terminator.selector());
+            roots.extend(data.terminator.selector());
         }
-        for edge in data.terminator.edges() {
-            let params = &function.blocks[edge.block].params;
-            for (&param, &arg) in params.iter().zip(&edge.args) {
-                edges.entry(param).or_default().push(arg);
-            }
-        }
-        for &inst in &data.insts {
-            let data = &function.insts[inst];
-            if may_share(&data.op) {
-                work.extend(&data.args);
-                work.extend(data.guard.map(|guard| guard.value));
-            }
-        }
+        let insts = data.insts.iter().map(|&inst| &function.insts[inst]);
+        let shared = insts.filter(|data| may_share(&data.op));
+        roots.extend(shared.flat_map(ir::InstData::operands));
     }
-    while let Some(value) = work.pop() {
-        if std::mem::replace(&mut needed[value], true) {
-            continue;
+    ir::needed::needed(function, roots, &|inst, out| {
+        let data = &function.insts[inst];
+        // Sums of floats are no addresses: they are the same for all threads, or not known.
+        let is_float = data.results.iter().all(|&one| function.ty(one).is_float());
+        if !is_float || matches!(data.op, Op::Load(_) | Op::Select | Op::Convert(_)) {
+            out.extend(&data.args);
         }
-        match function.values[value].def {
-            ir::ValueDef::Param(..) => work.extend(edges.get(&value).into_iter().flatten()),
-            ir::ValueDef::Result(inst, _) => {
-                let data = &function.insts[inst];
-                // Sums of floats are no addresses: they are the same for all threads, or not known.
-                let followed = !function.ty(value).is_float()
-                    || matches!(data.op, Op::Load(_) | Op::Select | Op::Convert(_));
-                if followed {
-                    work.extend(&data.args);
-                }
-            }
-        }
-    }
-    needed
+    })
 }

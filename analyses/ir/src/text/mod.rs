@@ -140,12 +140,7 @@ fn rename(function: &mut Function, value: impl Fn(Value) -> Value, block: impl F
     for key in function.blocks.keys() {
         let data = &mut function.blocks[key];
         all(&mut data.params);
-        match &mut data.terminator {
-            Terminator::Branch { condition, .. } => *condition = value(*condition),
-            Terminator::Switch { value: v, .. } => *v = value(*v),
-            Terminator::Return(values) => all(values),
-            _ => {}
-        }
+        all(data.terminator.reads_mut());
         for edge in data.terminator.edges_mut() {
             edge.block = block(edge.block);
             all(&mut edge.args);

@@ -24,6 +24,7 @@ pub use grammar::parse_item;
 pub use names::{TypeNames, declared_type_names, item_name, item_names, type_names};
 
 use crate::preprocess::{Unit, preprocess_text};
+use std::sync::Arc;
 
 /// Every item of a unit with its absolute range in its file.
 pub fn parse_unit(unit: &Unit, dialect: Dialect) -> Vec<(u32, u32, ast::ParsedItem)> {
@@ -41,9 +42,9 @@ pub fn parse_unit(unit: &Unit, dialect: Dialect) -> Vec<(u32, u32, ast::ParsedIt
 }
 
 /// The items of a text without includes.
-pub fn parse_text(text: &str, dialect: Dialect) -> Vec<ast::ParsedItem> {
+pub fn parse_text(text: &str, dialect: Dialect) -> Vec<Arc<ast::ParsedItem>> {
     parse_unit(&preprocess_text("main", text, dialect), dialect)
         .into_iter()
-        .map(|(_, _, item)| item)
+        .map(|(_, _, item)| Arc::new(item))
         .collect()
 }

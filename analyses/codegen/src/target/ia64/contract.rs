@@ -9,10 +9,8 @@
 //! product is not exact. Both stand in one block, so that nothing is computed more often than it was; of two products
 //! the second is taken. Signs are exact, and `fms` and `fnma` have them for nothing.
 
-use ir::entity::{Entity, EntityVec};
-use ir::{
-    BinaryOp, Function, Inst, InstData, Module, Op, Terminator, UnaryOp, Value, ValueData, ValueDef,
-};
+use ir::entity::Entity;
+use ir::{BinaryOp, Function, Inst, InstData, Module, Op, UnaryOp, Value, ValueData, ValueDef};
 use rustc_hash::FxHashMap;
 
 /// The module as the code computes it where contraction is permitted.
@@ -26,7 +24,7 @@ pub fn contracted(module: &Module) -> Module {
 }
 
 pub(super) fn contract(function: &mut Function) {
-    let uses = uses(function);
+    let uses = ir::needed::uses(function);
     for block in function.layout.clone() {
         // Products of the block that one operation needs, by their results.
         let mut products: FxHashMap<Value, Inst> = FxHashMap::default();
@@ -72,31 +70,6 @@ pub(super) fn contract(function: &mut Function) {
 
 fn has_form(function: &Function, value: Value) -> bool {
     matches!(function.ty(value), ir::Type::F32 | ir::Type::F64)
-}
-
-/// How often each value is read.
-fn uses(function: &Function) -> EntityVec<Value, u32> {
-    let mut out: EntityVec<Value, u32> = EntityVec::with_len(0, function.values.len());
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            let guard = inst.guard.as_ref().map(|guard| guard.value);
-            for value in inst.args.iter().copied().chain(guard) {
-                out[value] += 1;
-            }
-        }
-        match &data.terminator {
-            Terminator::Branch { condition, .. } => out[*condition] += 1,
-            Terminator::Switch { value, .. } => out[*value] += 1,
-            Terminator::Return(values) => values.iter().for_each(|&value| out[value] += 1),
-            _ => {}
-        }
-        for edge in data.terminator.edges() {
-            edge.args.iter().for_each(|&value| out[value] += 1);
-        }
-    }
-    out
 }
 
 /// With the other sign, computed in front of an operation.

@@ -104,7 +104,6 @@ pub fn executed(
 mod tests {
     use super::*;
     use crate::target::ia64::code::op;
-    use ir::Loc;
     use isa::ia64::Class;
 
     #[test]
@@ -113,14 +112,12 @@ mod tests {
         let address = function.register(File::General);
         let value = function.register(File::General);
         let guard = function.register(File::Predicate);
-        let load = Operation {
-            mnemonic: op!("ld8"),
-            predicate: Some(guard),
-            targets: vec![Operand::register(value)],
-            sources: vec![Operand::Address(Name::Virtual(address)), Operand::Number(8)],
-            memory: None,
-            loc: Loc::NONE,
-        };
+        let load = Operation::plain(
+            op!("ld8"),
+            vec![Operand::register(value)],
+            vec![Operand::Address(Name::Virtual(address)), Operand::Number(8)],
+        )
+        .under(guard);
         let described = describe(&function, &load);
         assert_eq!(described.opaque, None);
         assert_eq!(described.inst.class, Class::Load);

@@ -516,14 +516,13 @@ pub(super) fn constant_compare(
     targets: [Operand; 2],
     loc: ir::Loc,
 ) -> Operation {
-    Operation {
+    Operation::plain(
         mnemonic,
-        predicate,
-        targets: targets.to_vec(),
-        sources: vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
-        memory: None,
-        loc,
-    }
+        targets.to_vec(),
+        vec![Operand::fixed(Reg::R0), Operand::fixed(Reg::R0)],
+    )
+    .under(predicate)
+    .at(loc)
 }
 
 impl Predicated for Ia64 {

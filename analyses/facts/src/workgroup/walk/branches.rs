@@ -221,7 +221,7 @@ impl Walk<'_> {
             .map(|&arg| self.values[arg].clone())
             .collect();
         for (&param, row) in params.iter().zip(rows) {
-            if self.needed[param] {
+            if self.needed.contains(&param) {
                 self.steps += mask.count_ones(..) as u64;
                 self.set(mask, param, row);
             }
@@ -346,7 +346,7 @@ impl Walk<'_> {
             }
         }
         for value in forgotten {
-            if self.needed[value] {
+            if self.needed.contains(&value) {
                 self.set(mask, value, Row::NOTHING);
             }
         }

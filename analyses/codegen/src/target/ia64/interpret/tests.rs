@@ -12,15 +12,11 @@ use ir::lower::c_family::{LowerOptions, lower_unit};
 use isa::ia64::Mnemonic;
 use isa::ia64::{File, Reg};
 use std::rc::Rc;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// The operations of the first function of a text.
 pub(crate) fn compiled(text: &str) -> Function {
-    let items: Vec<Arc<_>> = parse_text(text, Dialect::C)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items = parse_text(text, Dialect::C);
     let all = lower_unit(&items, &LowerOptions::new(Language::C));
     let (_, lowered) = all.into_iter().next().expect("a function");
     let module = lowered.module;

@@ -154,14 +154,12 @@ pub(super) fn advanced(
             let mut covers: Vec<Virtual> = reached.intersection(&checked).copied().collect();
             covers.sort_unstable();
             checks.entry(last).or_default().push(Item {
-                operation: Operation {
-                    mnemonic: op!("chk.a.nc"),
-                    predicate: None,
-                    targets: Vec::new(),
-                    sources: vec![Operand::register(value), Operand::Block(0)],
-                    memory: None,
-                    loc: item.operation.loc,
-                },
+                operation: Operation::plain(
+                    op!("chk.a.nc"),
+                    Vec::new(),
+                    vec![Operand::register(value), Operand::Block(0)],
+                )
+                .at(item.operation.loc),
                 before: Vec::new(),
                 passed: item.passed,
                 free: false,

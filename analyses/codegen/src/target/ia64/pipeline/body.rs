@@ -119,14 +119,15 @@ fn split(body: &Body, separate: bool) -> (Vec<Operation>, Vec<usize>, Set) {
         let mut plain = operation.clone();
         plain.sources.truncate(1);
         out.push(plain);
-        out.push(Operation {
-            mnemonic: op!("add"),
-            predicate: operation.predicate,
-            targets: vec![Operand::register(base)],
-            sources: vec![step, Operand::register(base)],
-            memory: None,
-            loc: operation.loc,
-        });
+        out.push(
+            Operation::plain(
+                op!("add"),
+                vec![Operand::register(base)],
+                vec![step, Operand::register(base)],
+            )
+            .under(operation.predicate)
+            .at(operation.loc),
+        );
     }
     place.push(out.len());
     (out, place, statics)

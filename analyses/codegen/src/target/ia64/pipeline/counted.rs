@@ -16,7 +16,6 @@ use super::address::{Progression, Term};
 use super::body::Item;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
-use ir::Loc;
 use isa::ia64::File;
 use isa::ia64::register::Reg;
 use isa::ia64::{Completer, Mnemonic, Opcode};
@@ -247,14 +246,10 @@ impl Trips {
                        predicate: Option<Virtual>,
                        into: Option<Virtual>| {
             let target = into.unwrap_or_else(|| function.register(File::General));
-            out.push(Operation {
-                mnemonic,
-                predicate,
-                targets: vec![Operand::register(target)],
-                sources,
-                memory: None,
-                loc: Loc::NONE,
-            });
+            out.push(
+                Operation::plain(mnemonic, vec![Operand::register(target)], sources)
+                    .under(predicate),
+            );
             target
         };
         let extend = match self.width {
@@ -324,22 +319,19 @@ impl Trips {
         };
         let zero = put(op!("mov"), vec![Operand::Number(0)], None, None);
         let goes = function.register(File::Predicate);
-        out.push(Operation {
-            mnemonic: relation,
-            predicate: None,
-            targets: vec![Operand::register(goes), Operand::fixed(Reg::P0)],
-            sources: vec![lower, upper],
-            memory: None,
-            loc: Loc::NONE,
-        });
-        out.push(Operation {
-            mnemonic: op!("mov"),
-            predicate: Some(goes),
-            targets: vec![Operand::register(zero)],
-            sources: vec![Operand::register(count)],
-            memory: None,
-            loc: Loc::NONE,
-        });
+        out.push(Operation::plain(
+            relation,
+            vec![Operand::register(goes), Operand::fixed(Reg::P0)],
+            vec![lower, upper],
+        ));
+        out.push(
+            Operation::plain(
+                op!("mov"),
+                vec![Operand::register(zero)],
+                vec![Operand::register(count)],
+            )
+            .under(goes),
+        );
         Operand::register(zero)
     }
 

@@ -437,14 +437,11 @@ impl Planner<'_> {
                     false => vec![other, one],
                 };
                 let count = self.given.exits.len();
-                let zero = Operation {
-                    mnemonic: op!("cmp.eq"),
-                    predicate: None,
-                    targets: vec![valid.clone(), ZERO],
-                    sources: vec![Operand::Number(0), Operand::register(variable)],
-                    memory: None,
-                    loc: Loc::NONE,
-                };
+                let zero = Operation::plain(
+                    op!("cmp.eq"),
+                    vec![valid.clone(), ZERO],
+                    vec![Operand::Number(0), Operand::register(variable)],
+                );
                 let together = parallel_relation(&compare.operation);
                 if last
                     && self.method == Method::ParallelCompare
@@ -711,14 +708,11 @@ impl Planner<'_> {
                 let flag = self.function.register(File::General);
                 self.push(number(flag, 0), None, passed, true);
                 self.push(number(flag, 1), Some(own), passed, true);
-                let compare = Operation {
-                    mnemonic: op!("cmp.ne.unc"),
-                    predicate: None,
-                    targets: vec![Operand::register(both), ZERO],
-                    sources: vec![Operand::Number(0), Operand::register(flag)],
-                    memory: None,
-                    loc: Loc::NONE,
-                };
+                let compare = Operation::plain(
+                    op!("cmp.ne.unc"),
+                    vec![Operand::register(both), ZERO],
+                    vec![Operand::Number(0), Operand::register(flag)],
+                );
                 self.out.push(Item {
                     operation: Operation {
                         predicate: Some(reached),
@@ -749,12 +743,9 @@ fn same_iteration(item: &Item) -> Vec<Virtual> {
 
 /// `mov register = number`
 fn number(register: Virtual, number: i64) -> Operation {
-    Operation {
-        mnemonic: op!("mov"),
-        predicate: None,
-        targets: vec![Operand::register(register)],
-        sources: vec![Operand::Number(number)],
-        memory: None,
-        loc: Loc::NONE,
-    }
+    Operation::plain(
+        op!("mov"),
+        vec![Operand::register(register)],
+        vec![Operand::Number(number)],
+    )
 }

@@ -72,14 +72,12 @@ pub(super) fn forwarded(
             let (value, made, from) = match function.file(value) {
                 File::General if bytes < 8 => {
                     let wide = function.register(File::General);
-                    let extend = Operation {
-                        mnemonic: Mnemonic::new(Opcode::zero_extend(bytes), &[]),
-                        predicate: None,
-                        targets: vec![Operand::register(wide)],
-                        sources: vec![Operand::register(value)],
-                        memory: None,
-                        loc: body.operations[store].loc,
-                    };
+                    let extend = Operation::plain(
+                        Mnemonic::new(Opcode::zero_extend(bytes), &[]),
+                        vec![Operand::register(wide)],
+                        vec![Operand::register(value)],
+                    )
+                    .at(body.operations[store].loc);
                     edits.push((store, Edit::Insert(extend)));
                     (wide, store, store)
                 }
@@ -93,14 +91,12 @@ pub(super) fn forwarded(
             let mut behind = out.operations[from..].iter();
             let later = behind.any(|one| one.reads().any(|one| one == known.target));
             if later || known.copied {
-                let copy = Operation {
-                    mnemonic: op!("mov"),
-                    predicate: None,
-                    targets: vec![Operand::register(known.target)],
-                    sources: vec![Operand::register(value)],
-                    memory: None,
-                    loc: load.loc,
-                };
+                let copy = Operation::plain(
+                    op!("mov"),
+                    vec![Operand::register(known.target)],
+                    vec![Operand::register(value)],
+                )
+                .at(load.loc);
                 edits.push((made, Edit::Insert(copy)));
             }
         }
@@ -270,14 +266,14 @@ fn step(operation: &Operation) -> Option<Operation> {
     let Name::Virtual(base) = operation.stepped()? else {
         return None;
     };
-    Some(Operation {
-        mnemonic: op!("add"),
-        predicate: None,
-        targets: vec![Operand::register(base)],
-        sources: vec![operation.sources.get(1)?.clone(), Operand::register(base)],
-        memory: None,
-        loc: operation.loc,
-    })
+    Some(
+        Operation::plain(
+            op!("add"),
+            vec![Operand::register(base)],
+            vec![operation.sources.get(1)?.clone(), Operand::register(base)],
+        )
+        .at(operation.loc),
+    )
 }
 
 fn renamed(operation: &mut Operation, from: Virtual, to: Virtual) {

@@ -228,7 +228,13 @@ fn one(
     };
     let attempted = bounded(function, region).and_then(|()| {
         let live = live.get_or_insert_with(|| Liveness::of(function));
-        attempt(function, region, live, machine, options, &mut report)
+        let setting = Setting {
+            region,
+            liveness: live,
+            machine,
+            options,
+        };
+        attempt(function, setting, &mut report)
     });
     if let Err(reason) = attempted {
         report.reasons.push(reason);
@@ -272,14 +278,26 @@ fn bounded(function: &Function, region: &Region) -> Result<(), Reason> {
     Ok(())
 }
 
+/// What all attempts at a loop have in common.
+#[derive(Clone, Copy)]
+struct Setting<'a> {
+    region: &'a Region,
+    liveness: &'a Liveness,
+    machine: &'a Epic,
+    options: &'a Options,
+}
+
 fn attempt(
     function: &mut Function,
-    region: &Region,
-    liveness: &Liveness,
-    machine: &Epic,
-    options: &Options,
+    setting: Setting<'_>,
     report: &mut LoopReport,
 ) -> Result<(), Reason> {
+    let Setting {
+        region,
+        liveness,
+        machine,
+        options,
+    } = setting;
     report.unpipelined = straight::cycles(function, region, machine);
     let once = report.unpipelined;
     let mut body = convert(function, region, liveness).map_err(Reason::Form)?;
@@ -313,9 +331,7 @@ fn attempt(
         report.reasons.push(Reason::TripCount);
     }
     let counted = methods == [Method::Counted];
-    let (mut best, mut fraction) = summed(
-        function, region, &body, &form, liveness, &methods, machine, options, report,
-    )?;
+    let (mut best, mut fraction) = summed(function, setting, &body, &form, &methods, report)?;
     report
         .ways
         .push((Disambiguation::InOrder, best.schedule.ii));
@@ -348,9 +364,7 @@ fn attempt(
     {
         let mut other = report.clone();
         other.methods.clear();
-        let found = summed(
-            function, region, &body, &apart, liveness, &methods, machine, options, &mut other,
-        );
+        let found = summed(function, setting, &body, &apart, &methods, &mut other);
         if let Ok((found, more)) = found
             && found.schedule.ii < best.schedule.ii
         {
@@ -391,9 +405,7 @@ fn attempt(
                 let (apart, pairs) = form.tested().ok_or(Reason::Impossible)?;
                 (form, own) = (apart, Some(pairs));
             }
-            summed(
-                function, region, &body, &form, liveness, &methods, machine, options, &mut other,
-            )
+            summed(function, setting, &body, &form, &methods, &mut other)
         });
         if let Ok((mut found, _)) = found
             && (options.unroll.is_some() || gains(found.schedule.ii, times * best.schedule.ii))
@@ -413,16 +425,7 @@ fn attempt(
             }
             let body = unroll::repeated(&body, times, true);
             let mut other = report.clone();
-            let found = in_pairs(
-                function,
-                region,
-                &body,
-                liveness,
-                machine,
-                options,
-                test.is_some(),
-                &mut other,
-            );
+            let found = in_pairs(function, setting, &body, test.is_some(), &mut other);
             let Some((found, own)) = found else { continue };
             let (now, before) = (found.schedule.ii * best.times, best.schedule.ii * times);
             if gains(now, before) {
@@ -541,17 +544,16 @@ const fn gains(cycles: u32, before: u32) -> bool {
 }
 
 /// The best schedule with loads in pairs, and what is tested in front of it.
-#[allow(clippy::too_many_arguments)]
 fn in_pairs(
     function: &mut Function,
-    region: &Region,
+    setting: Setting<'_>,
     body: &Body,
-    liveness: &Liveness,
-    machine: &Epic,
-    options: &Options,
     tested: bool,
     report: &mut LoopReport,
 ) -> Option<(Found, Test)> {
+    let Setting {
+        region, liveness, ..
+    } = setting;
     let form = Form::of(function, region, body, liveness, false).ok()?;
     let (form, test) = match tested {
         true => form.tested()?,
@@ -564,29 +566,21 @@ fn in_pairs(
         false => form,
     };
     let methods = [Method::Counted];
-    let found = summed(
-        function, region, body, &form, liveness, &methods, machine, options, report,
-    );
+    let found = summed(function, setting, body, &form, &methods, report);
     Some((found.ok()?.0, test.and_aligned(aligned)))
 }
 
 /// The same, with several sums in the place of one where that is permitted and gains something.
-#[allow(clippy::too_many_arguments)]
 fn summed(
     function: &mut Function,
-    region: &Region,
+    setting: Setting<'_>,
     body: &Body,
     form: &Form,
-    liveness: &Liveness,
     methods: &[Method],
-    machine: &Epic,
-    options: &Options,
     report: &mut LoopReport,
 ) -> Result<(Found, u32), Reason> {
-    let mut best = candidate(
-        function, region, body, form, liveness, methods, machine, options, report,
-    )?;
-    for turns in sums::turns(&form.given, options) {
+    let mut best = candidate(function, setting, body, form, methods, report)?;
+    for turns in sums::turns(&form.given, setting.options) {
         if !best.0.waits() {
             break;
         }
@@ -595,9 +589,7 @@ fn summed(
         };
         let mut other = report.clone();
         other.methods.clear();
-        let found = candidate(
-            function, region, body, &form, liveness, methods, machine, options, &mut other,
-        );
+        let found = candidate(function, setting, body, &form, methods, &mut other);
         if let Ok((found, fraction)) = found
             && found.schedule.ii < best.0.schedule.ii
         {
@@ -609,18 +601,20 @@ fn summed(
 }
 
 /// The best schedule of an iteration by any of the methods.
-#[allow(clippy::too_many_arguments)]
 fn candidate(
     function: &mut Function,
-    region: &Region,
+    setting: Setting<'_>,
     body: &Body,
     form: &Form,
-    liveness: &Liveness,
     methods: &[Method],
-    machine: &Epic,
-    options: &Options,
     report: &mut LoopReport,
 ) -> Result<(Found, u32), Reason> {
+    let Setting {
+        region,
+        liveness,
+        machine,
+        options,
+    } = setting;
     // Loads that may run ahead of exits, with their addresses in one register and with addresses that rotate.
     let mut ahead: Option<Vec<(Form, Vec<Virtual>)>> = None;
     let mut best: Option<Found> = None;

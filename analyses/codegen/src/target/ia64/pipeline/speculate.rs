@@ -276,14 +276,12 @@ pub(super) fn speculated(
         for value in item.operation.writes().filter(|one| checked.contains(one)) {
             let (recovery, stepped) = recovery(given, &speculative, at, value);
             out.items.push(Item {
-                operation: Operation {
-                    mnemonic: op!("chk.s"),
-                    predicate: None,
-                    targets: Vec::new(),
-                    sources: vec![Operand::register(value), Operand::Block(0)],
-                    memory: None,
-                    loc: item.operation.loc,
-                },
+                operation: Operation::plain(
+                    op!("chk.s"),
+                    Vec::new(),
+                    vec![Operand::register(value), Operand::Block(0)],
+                )
+                .at(item.operation.loc),
                 before: Vec::new(),
                 passed: item.passed,
                 free: false,

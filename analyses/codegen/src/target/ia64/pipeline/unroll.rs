@@ -14,7 +14,6 @@ use crate::predicate::Exit;
 use crate::target::ia64::code::Body;
 use crate::target::ia64::code::op;
 use crate::target::ia64::code::{Function, Name, Operand, Operation, Virtual};
-use ir::Loc;
 use isa::ia64::{File, Reg};
 use isa::ia64::{Mnemonic, Opcode};
 
@@ -126,14 +125,11 @@ impl Rest {
     ) -> (Operand, Virtual) {
         let mut put = |mnemonic: Mnemonic, file: File, sources: Vec<Operand>| {
             let target = function.register(file);
-            out.push(Operation {
+            out.push(Operation::plain(
                 mnemonic,
-                predicate: None,
-                targets: vec![Operand::register(target)],
+                vec![Operand::register(target)],
                 sources,
-                memory: None,
-                loc: Loc::NONE,
-            });
+            ));
             target
         };
         let number = Operand::Number;
@@ -172,13 +168,8 @@ impl Rest {
             (Operand::register(groups), left)
         };
         let none = function.register(File::Predicate);
-        let again = |mnemonic: Mnemonic, predicate, targets, sources| Operation {
-            mnemonic,
-            predicate,
-            targets,
-            sources,
-            memory: None,
-            loc: Loc::NONE,
+        let again = |mnemonic: Mnemonic, predicate, targets, sources| {
+            Operation::plain(mnemonic, targets, sources).under(predicate)
         };
         let targets = vec![Operand::register(none), Operand::fixed(Reg::P0)];
         out.push(again(

@@ -69,28 +69,13 @@ fn rewrite(function: &mut Function, to: &dyn Fn(Value) -> Value) {
     for &block in &function.layout {
         let data = &mut function.blocks[block];
         for &inst in &data.insts {
-            let inst = &mut function.insts[inst];
-            for arg in &mut inst.args {
-                *arg = to(*arg);
-            }
-            if let Some(guard) = &mut inst.guard {
-                guard.value = to(guard.value);
-            }
+            let operands = function.insts[inst].operands_mut();
+            operands.for_each(|arg| *arg = to(*arg));
         }
-        match &mut data.terminator {
-            Terminator::Branch { condition, .. } => *condition = to(*condition),
-            Terminator::Switch { value, .. } => *value = to(*value),
-            Terminator::Return(values) => {
-                for value in values {
-                    *value = to(*value);
-                }
-            }
-            _ => {}
-        }
+        let reads = data.terminator.reads_mut().iter_mut();
+        reads.for_each(|value| *value = to(*value));
         for edge in data.terminator.edges_mut() {
-            for arg in &mut edge.args {
-                *arg = to(*arg);
-            }
+            edge.args.iter_mut().for_each(|arg| *arg = to(*arg));
         }
     }
 }

@@ -113,21 +113,12 @@ fn pass_by(function: &mut Function, block: Block) {
 
 /// Whether a parameter of the block is read by anything but its own end.
 fn used_elsewhere(function: &Function, block: Block) -> bool {
-    let own = |value: &Value| matches!(function.values[*value].def, ValueDef::Param(at, _) if at == block);
+    let own =
+        |value: Value| matches!(function.values[value].def, ValueDef::Param(at, _) if at == block);
     function.layout.iter().any(|&other| {
         let data = &function.blocks[other];
-        let insts = data.insts.iter().any(|&inst| {
-            let inst = &function.insts[inst];
-            inst.args.iter().any(own) || inst.guard.is_some_and(|guard| own(&guard.value))
-        });
-        let end = other != block
-            && (data.terminator.selector().is_some_and(|value| own(&value))
-                || matches!(&data.terminator, Terminator::Return(values) if values.iter().any(own))
-                || data
-                    .terminator
-                    .edges()
-                    .iter()
-                    .any(|edge| edge.args.iter().any(own)));
-        insts || end
+        let mut insts = data.insts.iter();
+        insts.any(|&inst| function.insts[inst].operands().any(own))
+            || (other != block && data.terminator.operands().any(own))
     })
 }

@@ -129,7 +129,7 @@ impl Selector<'_> {
     }
 
     fn arrived(&mut self, param: Value, from: Virtual) {
-        if !self.widths.needed[param] {
+        if !self.widths.needed.contains(&param) {
             return;
         }
         match self.ty(param) {

@@ -71,7 +71,7 @@ impl Selector<'_> {
                         .forest
                         .of(header)
                         .is_some_and(|own| !this.forest.contains(own, at)))
-                && this.widths.needed[value]
+                && this.widths.needed.contains(&value)
                 && !kept.contains(&value)
             {
                 kept.push(value);
@@ -80,22 +80,13 @@ impl Selector<'_> {
         for &block in &source.layout {
             for &inst in &source.blocks[block].insts {
                 let data = &source.insts[inst];
-                for &arg in data
-                    .args
-                    .iter()
-                    .chain(data.guard.as_ref().map(|guard| &guard.value))
-                {
-                    look(self, arg, block, false);
-                }
+                data.operands()
+                    .for_each(|arg| look(self, arg, block, false));
             }
             let terminator = &source.blocks[block].terminator;
-            if let Some(value) = terminator.selector() {
-                look(self, value, block, true);
-            }
-            if let Terminator::Return(values) = terminator {
-                for &value in values {
-                    look(self, value, block, false);
-                }
+            let branches = terminator.selector().is_some();
+            for &value in terminator.reads() {
+                look(self, value, block, branches);
             }
             for edge in terminator.edges() {
                 // On the way out the value is read behind the loop.
@@ -253,7 +244,7 @@ impl Selector<'_> {
         let mut copies: Vec<(Virtual, Virtual, Option<Type>)> = Vec::new();
         let mut rest: Vec<(Virtual, Value, bool)> = Vec::new();
         for (&arg, &param) in edge.args.iter().zip(&source.blocks[edge.block].params) {
-            if !self.widths.needed[param] {
+            if !self.widths.needed.contains(&param) {
                 continue;
             }
             let to = self.home(param);
@@ -338,17 +329,18 @@ impl Selector<'_> {
             } = self.drafts[draft as usize].clone();
             let mut branch =
                 |mnemonic: Mnemonic, predicate: Option<Virtual>, target: Option<u32>| {
-                    operations.push(Operation {
-                        mnemonic,
-                        predicate,
-                        targets: Vec::new(),
-                        sources: vec![match target {
-                            Some(target) => Operand::Block(number[target as usize]),
-                            None => Operand::fixed(Reg::branch(0)),
-                        }],
-                        memory: None,
-                        loc,
-                    });
+                    operations.push(
+                        Operation::plain(
+                            mnemonic,
+                            Vec::new(),
+                            vec![match target {
+                                Some(target) => Operand::Block(number[target as usize]),
+                                None => Operand::fixed(Reg::branch(0)),
+                            }],
+                        )
+                        .under(predicate)
+                        .at(loc),
+                    );
                 };
             let next = |target: u32| number[target as usize] == at as u32 + 1;
             let hint = |target: u32| match number[target as usize] <= at as u32 {

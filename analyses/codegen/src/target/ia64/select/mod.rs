@@ -207,14 +207,9 @@ impl Selector<'_> {
         targets: Vec<Operand>,
         sources: Vec<Operand>,
     ) {
-        let operation = Operation {
-            mnemonic,
-            predicate: self.predicate,
-            targets,
-            sources,
-            memory: None,
-            loc: self.loc,
-        };
+        let operation = Operation::plain(mnemonic, targets, sources)
+            .under(self.predicate)
+            .at(self.loc);
         self.drafts[self.now].operations.push(operation);
     }
     pub(super) fn refuse(&mut self, reason: Refusal) {
@@ -487,7 +482,7 @@ impl Selector<'_> {
         let used = data
             .results
             .iter()
-            .any(|&result| self.widths.needed[result]);
+            .any(|result| self.widths.needed.contains(result));
         if !used && !data.op.has_effect() {
             return;
         }

@@ -18,7 +18,7 @@ use ir::*;
 const ROUNDS: usize = 4;
 
 pub(super) struct Widths {
-    pub(super) needed: EntityVec<Value, bool>,
+    pub(super) needed: EntitySet<Value>,
     /// How often each is an operand.
     pub(super) uses: EntityVec<Value, u32>,
     demanded: EntityVec<Value, bool>,
@@ -36,7 +36,7 @@ impl Widths {
         let count = function.values.len();
         let mut widths = Widths {
             needed: needed(function),
-            uses: uses(function),
+            uses: ir::needed::uses(function),
             demanded: EntityVec::with_len(false, count),
             natural: EntityVec::with_len(true, count),
             plain: EntityVec::with_len(true, count),
@@ -317,34 +317,6 @@ fn reads_zeros(function: &Function, data: &InstData, at: usize) -> bool {
     }
 }
 
-fn uses(function: &Function) -> EntityVec<Value, u32> {
-    let mut uses = EntityVec::with_len(0, function.values.len());
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            let guard = inst.guard.iter().map(|guard| &guard.value);
-            for &value in inst.args.iter().chain(guard) {
-                uses[value] += 1;
-            }
-        }
-        for &value in data.terminator.selector().iter() {
-            uses[value] += 1;
-        }
-        if let Terminator::Return(values) = &data.terminator {
-            for &value in values {
-                uses[value] += 1;
-            }
-        }
-        for edge in data.terminator.edges() {
-            for &value in &edge.args {
-                uses[value] += 1;
-            }
-        }
-    }
-    uses
-}
-
 /// Whether a constant without a sign leaves nothing but zeros above its own bits.
 fn masked(function: &Function, data: &InstData) -> bool {
     let mut numbers = data
@@ -393,46 +365,14 @@ fn wants(function: &Function, data: &InstData, at: usize) -> bool {
 }
 
 /// Values that an effect, a branch or a result depends on.
-fn needed(function: &Function) -> EntityVec<Value, bool> {
-    let mut needed = EntityVec::with_len(false, function.values.len());
-    let mut work: Vec<Value> = Vec::new();
-    let mut arriving: EntityVec<Block, Vec<&Edge>> =
-        EntityVec::with_len(Vec::new(), function.blocks.len());
-    for &block in &function.layout {
-        let data = &function.blocks[block];
-        for &inst in &data.insts {
-            let inst = &function.insts[inst];
-            if inst.op.has_effect() {
-                work.extend(&inst.args);
-                work.extend(inst.guard.map(|guard| guard.value));
-                // Results of what is executed anyway have their registers.
-                work.extend(&inst.results);
-            }
-        }
-        work.extend(data.terminator.selector());
-        if let Terminator::Return(values) = &data.terminator {
-            work.extend(values);
-        }
-        for edge in data.terminator.edges() {
-            arriving[edge.block].push(edge);
-        }
-    }
-    while let Some(value) = work.pop() {
-        if std::mem::replace(&mut needed[value], true) {
-            continue;
-        }
-        match function.values[value].def {
-            ValueDef::Result(inst, _) => {
-                let data = &function.insts[inst];
-                work.extend(&data.args);
-                work.extend(data.guard.map(|guard| guard.value));
-            }
-            ValueDef::Param(block, index) => {
-                for edge in &arriving[block] {
-                    work.extend(edge.args.get(index as usize));
-                }
-            }
-        }
-    }
-    needed
+fn needed(function: &Function) -> EntitySet<Value> {
+    let operands = ir::needed::operands(function);
+    let executes = |inst: Inst| function.insts[inst].op.has_effect();
+    let mut roots = ir::needed::roots(function, executes, &operands);
+    // Results of what is executed anyway have their registers.
+    let blocks = function.layout.iter();
+    let insts = blocks.flat_map(|&block| &function.blocks[block].insts);
+    let executed = insts.filter(|&&inst| executes(inst));
+    roots.extend(executed.flat_map(|&inst| &function.insts[inst].results));
+    ir::needed::needed(function, roots, &operands)
 }

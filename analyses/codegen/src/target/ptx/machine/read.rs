@@ -98,14 +98,13 @@ pub fn read(tree: &PtxFunction) -> Result<Body, Refusal> {
             let targets = targets.iter().map(|&target| blocks[target as usize]);
             sources.extend(targets.map(Operand::Block));
         }
-        let operation = Operation {
+        let operation = Operation::plain(
             mnemonic,
-            predicate,
-            targets: line.writes.iter().map(register).collect(),
+            line.writes.iter().map(register).collect(),
             sources,
-            memory: None,
-            loc: Loc::here(statement.span),
-        };
+        )
+        .under(predicate)
+        .at(Loc::here(statement.span));
         out.function.calls |= opcode.name() == "call";
         out.function.blocks[number as usize]
             .operations

@@ -4,15 +4,11 @@ use crate::function::*;
 use crate::inst::*;
 use crate::lower::c_family::{LowerOptions, lower_unit};
 use crate::types::Space;
-use std::sync::Arc;
 use syntax::c_family::{Dialect, parse_text};
 
 /// The function of this name; it verifies and holds nothing unknown.
 fn lower(text: &str, name: &str) -> Function {
-    let items: Vec<_> = parse_text(text, Dialect::Hlsl)
-        .into_iter()
-        .map(Arc::new)
-        .collect();
+    let items: Vec<_> = parse_text(text, Dialect::Hlsl);
     let all = lower_unit(&items, &LowerOptions::new(Language::Hlsl));
     let Some((_, lowered)) = all.into_iter().find(|(key, _)| key.name == name) else {
         panic!("`{name}` is not lowered");
@@ -180,10 +176,7 @@ fn fixtures_have_nothing_unknown() {
     let mut entries = 0;
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let items: Vec<_> = parse_text(&text, Dialect::Hlsl)
-            .into_iter()
-            .map(Arc::new)
-            .collect();
+        let items: Vec<_> = parse_text(&text, Dialect::Hlsl);
         for (key, lowered) in lower_unit(&items, &LowerOptions::new(Language::Hlsl)) {
             let first = &lowered.module.functions[0];
             entries += usize::from(first.kind != FunctionKind::Device);

@@ -126,7 +126,7 @@ fn declared_types_decide_what_is_ambiguous() {
         let items = parse_text(text, Dialect::Cuda);
         items
             .last()
-            .map(crate::c_family::dump::item)
+            .map(|item| crate::c_family::dump::item(item))
             .unwrap_or_default()
     };
     assert_eq!(
