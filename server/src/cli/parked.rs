@@ -1,6 +1,6 @@
 //! `lockstep code --spill-less`: PTX that NVIDIA's assembler spills less of.
 
-use super::code::{give, rewritten, tool};
+use super::code::{give, rewritten};
 use super::registers::home;
 use super::{CliError, CodeArgs, input};
 use crate::db::{self, Database, File};
@@ -17,7 +17,7 @@ pub(super) fn spill_less(
     args: &CodeArgs,
     words: u16,
 ) -> Result<u8, CliError> {
-    let tool = tool()?;
+    let tool = input::assembler()?;
     let text = program::text(file.source(db));
     let functions = prepared(db, file, args.item.as_deref());
     if let (Some(name), true) = (&args.item, functions.is_empty()) {
