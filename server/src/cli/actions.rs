@@ -82,7 +82,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<u8, CliError> {
             let task = Task::new(&db, file, kernel, *registers);
             let task = task.ok_or_else(|| CliError::Usage(format!("no kernel `{kernel}`")))?;
             let task = task.map_err(|refusal| CliError::Usage(format!("refused: {refusal}")))?;
-            let proposal = task.proposed(&super::code::tool()?);
+            let proposal = task.proposed(&input::assembler()?);
             let proposal = proposal.map_err(|e| CliError::Usage(format!("refused: {e}")))?;
             made = vec![(task.kernel.place, proposal.made.text)];
             &made

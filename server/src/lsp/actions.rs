@@ -5,6 +5,7 @@ use super::capabilities::ClientFeatures;
 use super::commands::ADD_TO_BASELINE;
 use super::convert::{self, Text};
 use super::event::Snapshot;
+use super::question::locked;
 use crate::db::{Database, File};
 use crate::parked::Task;
 use crate::views;
@@ -243,10 +244,10 @@ impl Backend {
             data: None,
         };
         let task = task.map_err(|refusal| failed(refusal.to_string()))?;
-        let Some(tool) = crate::ptxas::find(None) else {
-            return Err(failed(
-                "ptxas was not found: neither LOCKSTEP_PTXAS nor the search path has it".into(),
-            ));
+        let named = locked(&self.shared.assembler).clone();
+        let Some(tool) = named.or_else(|| crate::ptxas::find(None)) else {
+            let why = "ptxas was not found: neither the editor's settings, LOCKSTEP_PTXAS nor the search path has it";
+            return Err(failed(why.into()));
         };
         let place = task.kernel.place;
         let proposed = tokio::task::spawn_blocking(move || task.proposed(&tool)).await;

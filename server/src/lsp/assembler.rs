@@ -28,7 +28,7 @@ struct Order {
 pub(super) struct Assembler {
     orders: Sender<Order>,
     edits: Edits,
-    tool: Option<PathBuf>,
+    shared: Arc<Shared>,
 }
 
 /// Leave to order figures for a document as it is now.
@@ -60,8 +60,8 @@ impl Assembler {
     pub(super) fn new(events: Sender<Event>, shared: Arc<Shared>) -> Assembler {
         let (orders, queue) = channel();
         let edits = Edits::default();
-        let of_thread = Arc::clone(&edits);
-        let work = move || run(&queue, &events, &shared, &of_thread);
+        let (of_thread, own) = (Arc::clone(&edits), Arc::clone(&shared));
+        let work = move || run(&queue, &events, &own, &of_thread);
         let thread = std::thread::Builder::new().name("assembler".to_owned());
         if let Err(error) = thread.spawn(work) {
             tracing::error!("no thread to assemble with: {error}");
@@ -69,20 +69,21 @@ impl Assembler {
         Assembler {
             orders,
             edits,
-            tool: None,
+            shared,
         }
     }
 
     /// Takes the program that the editor's settings or the environment name; `true`: it is another one.
-    pub(super) fn configure(&mut self, settings: &serde_json::Value) -> bool {
+    pub(super) fn configure(&self, settings: &serde_json::Value) -> bool {
         let own = &settings["ptxas"];
         let path = own["path"].as_str().unwrap_or("").trim();
         let tool = match own["enabled"].as_bool() {
             Some(false) => None,
             _ => ptxas::named((!path.is_empty()).then(|| Path::new(path))),
         };
-        let is_other = self.tool != tool;
-        self.tool = tool;
+        let mut known = locked(&self.shared.assembler);
+        let is_other = *known != tool;
+        *known = tool;
         is_other
     }
 
@@ -93,7 +94,7 @@ impl Assembler {
 
     /// `None`: there is no assembler.
     pub(super) fn ticket(&self, uri: &str) -> Option<Ticket> {
-        let tool = self.tool.clone()?;
+        let tool = locked(&self.shared.assembler).clone()?;
         Some(Ticket {
             orders: self.orders.clone(),
             uri: uri.to_owned(),

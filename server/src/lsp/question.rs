@@ -25,6 +25,8 @@ pub(super) struct Shared {
     next_result: AtomicU64,
     /// The folder of the pages that were written, which goes with the server.
     pages: Mutex<Option<tempfile::TempDir>>,
+    /// The assembler that the editor's settings or the environment name.
+    pub(super) assembler: Mutex<Option<std::path::PathBuf>>,
     /// What was published last, by document: the version and a fingerprint.
     published: Mutex<FxHashMap<String, (i32, u64)>>,
 }

@@ -295,7 +295,11 @@ impl<'g, P: Packer> State<'g, P> {
         let with = lives.sum(0, before.into(), stages);
         let (first, last) = (others.first.min(at), others.last.max(at));
         // Where the stages stay as they are, other values do too.
-        if operation != branch && at >= 0 && first < cycles && last / cycles + 1 == stages.into() {
+        if operation != branch
+            && at >= 0
+            && first < cycles
+            && last / cycles + 1 == i64::from(stages)
+        {
             let cost = self.cost - with + lives.sum(0, at, stages);
             if cost >= self.cost {
                 return false;

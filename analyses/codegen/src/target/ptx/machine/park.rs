@@ -26,10 +26,11 @@ use super::{Body, Function, Operation};
 use crate::allocate::rounds::{Around, unchanged};
 use crate::allocate::split::{Cut, before_alone, cuts, split};
 use crate::mir::Virtual;
-use crate::mir::liveness::{Liveness, Set};
+use crate::mir::liveness::Liveness;
 use crate::mir::pressure::peak;
 use crate::predicate::loops::natural;
 use crate::refusal::Refusal;
+use ir::EntitySet;
 use isa::ptx::{Class, Ptx};
 use rustc_hash::FxHashSet;
 use smol_str::{SmolStr, format_smolstr};
@@ -237,7 +238,7 @@ impl<'a> Parking<'a> {
             let class = self.function.class(*register);
             let moves = matches!(class, Class::Half | Class::Word | Class::Double);
             moves
-                && behind.has(*register)
+                && behind.contains(register)
                 && !named.contains(register)
                 && !self.fixed.contains(register)
                 && !matches!(
@@ -285,9 +286,13 @@ impl<'a> Parking<'a> {
         candidates: &[Virtual],
     ) -> Vec<u32> {
         let mut out = vec![0; candidates.len()];
-        let mut count = |set: &Set, operations: u32| {
+        let mut count = |set: &EntitySet<Virtual>, operations: u32| {
             for (register, out) in candidates.iter().zip(&mut out) {
-                *out += if set.has(*register) { operations } else { 0 };
+                *out += if set.contains(register) {
+                    operations
+                } else {
+                    0
+                };
             }
         };
         for (number, sums) in (0u32..).zip(sums) {
@@ -297,7 +302,7 @@ impl<'a> Parking<'a> {
             }
             // Live at both ends of a block: throughout, as good as always.
             count(live.at_start(number), crowded.div_ceil(2));
-            count(&live.leave[number as usize], crowded.div_ceil(2));
+            count(live.at_end(number), crowded.div_ceil(2));
         }
         out
     }
