@@ -12,6 +12,7 @@
 //! operation points; a changed body is written by renaming registers in it.
 
 pub(crate) mod body;
+pub mod check;
 pub mod fit;
 mod homes;
 mod invariant;
