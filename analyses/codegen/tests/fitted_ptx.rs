@@ -3,6 +3,8 @@
 //!
 //! `LOCKSTEP_FITTED_PTX=N` takes N texts of each kind instead of the default number.
 
+#[path = "support/fitting.rs"]
+mod fitting;
 #[path = "support/ptx_programs.rs"]
 mod ptx_programs;
 #[path = "support/ptxas.rs"]
@@ -12,17 +14,15 @@ mod ptxas;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use facts::{Method, Options};
-use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made, fit};
-use lockstep_codegen::target::ptx::machine::states::{states, together_by_statement};
+use fitting::{ALLOCATORS, defined, functions, listed, parsed};
+use lockstep_codegen::target::ptx::machine::check::check;
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home, Made};
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
-use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
 
 const TEXTS: u64 = 60;
-const ALLOCATORS: [Allocator; 3] = [Allocator::Linear, Allocator::Divergence, Allocator::Affine];
 
 #[derive(Default, Debug)]
 struct Count {
@@ -31,13 +31,6 @@ struct Count {
     refused: BTreeMap<String, u64>,
     /// Spilled registers by the kind of their home.
     homes: BTreeMap<&'static str, u64>,
-}
-
-fn parsed(text: &str) -> Box<PtxFunction> {
-    match parse_item(text).kind {
-        PtxItemKind::Function(function) => function,
-        other => panic!("no function: {other:?}"),
-    }
 }
 
 const fn kind(home: Home) -> &'static str {
@@ -61,41 +54,22 @@ fn fitted(
     let mut out = String::new();
     let mut at = 0;
     let mut all = Vec::new();
-    for (item, tree, lowered) in ir::lower::ptx::lower_text(file) {
-        let PtxItemKind::Function(tree) = &tree.kind else {
-            continue;
-        };
-        let own = &file[item.start as usize..item.end as usize];
-        let body = match read(tree) {
-            Ok(body) => body,
-            Err(refusal) => {
-                *count.refused.entry(format!("{refusal}")).or_default() += 1;
-                return None;
-            }
-        };
-        if body.reads_undefined() {
-            *count
-                .refused
-                .entry("reads what nothing wrote".into())
-                .or_default() += 1;
-            return None;
-        }
-        let options = Options {
-            method: Method::Polynomial(1),
-            ..Options::default()
-        };
-        let facts = facts::analyze(0, &lowered.module, &options);
-        let function = &lowered.module.functions[0];
-        let states = states(&body, function, &facts);
-        let together = together_by_statement(&body, tree, function, &facts);
-        let early = |statement: u32| together[statement as usize];
-        match fit(tree, &body, own, allocator, &states, &early, budget) {
+    for (item, function) in functions(file) {
+        let own = &file[item.clone()];
+        match function.fitted(own, allocator, budget) {
             Ok(made) => {
-                out.push_str(&file[at..item.start as usize]);
+                out.push_str(&file[at..item.start]);
                 out.push_str(&made.text);
-                at = item.end as usize;
-                let again = read(&parsed(&made.text))
-                    .unwrap_or_else(|refusal| panic!("{refusal}\n{}", made.text));
+                at = item.end;
+                let after = parsed(&made.text);
+                let violations = check(&function.tree, &after, &function.known, budget);
+                assert!(
+                    violations.is_empty(),
+                    "{allocator:?} {violations:?}\n{own}\n{}",
+                    listed(&made.text)
+                );
+                let again =
+                    read(&after).unwrap_or_else(|refusal| panic!("{refusal}\n{}", made.text));
                 let pressure = pressure(&again);
                 let words = pressure.words;
                 assert!(
@@ -104,14 +78,14 @@ fn fitted(
                     made.text
                 );
                 assert!(words <= u32::from(budget.words), "{words}\n{}", made.text);
-                for one in &made.spilled {
-                    *count.homes.entry(kind(one.home)).or_default() += 1;
+                for spilled in &made.spilled {
+                    *count.homes.entry(kind(spilled.home)).or_default() += 1;
                 }
                 count.fitted += 1;
                 all.push(made);
             }
             Err(refusal) => {
-                *count.refused.entry(format!("{refusal}")).or_default() += 1;
+                *count.refused.entry(refusal).or_default() += 1;
                 return None;
             }
         }
@@ -166,6 +140,7 @@ fn random_texts_compute_the_same() {
     let mut count = Count::default();
     for seed in 0..setting("LOCKSTEP_FITTED_PTX", TEXTS) {
         let (text, launch) = random_text(seed);
+        let text = defined(&text);
         computes_the_same(&text, &launch, &mut count, &format!("text {seed}"));
         if let Some((text, launch)) = printed(seed) {
             computes_the_same(&text, &launch, &mut count, &format!("printed {seed}"));
@@ -193,7 +168,11 @@ fn the_assembler_takes_what_fits() {
     let mut judged = 0;
     for seed in 0..40 {
         let printed = printed(seed).map(|(text, _)| text);
-        for text in [random_text(seed).0].into_iter().chain(printed) {
+        for text in [defined(&random_text(seed).0)].into_iter().chain(printed) {
+            // Not all random text is what the assembler takes.
+            if ptxas::judge(&tool, "sm_80", &text).is_err() {
+                continue;
+            }
             for allocator in ALLOCATORS {
                 let launch = random_text(seed).1;
                 let found = fitted(&text, allocator, &budget(12, &launch), &mut count);
@@ -207,4 +186,59 @@ fn the_assembler_takes_what_fits() {
     }
     println!("ptxas accepted {judged} modules");
     assert!(judged >= 40, "only {judged}: {count:?}");
+}
+
+/// Files of a directory that the environment names are in the budget's registers, too.
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn files_of_others_are_in_their_registers() {
+    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_PTX") else {
+        println!("LOCKSTEP_PUBLIC_PTX names no directory of PTX files");
+        return;
+    };
+    let entries = std::fs::read_dir(&folder).expect("the directory");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "ptx"));
+    paths.sort();
+    let mut count = Count::default();
+    let mut broken = Vec::new();
+    for path in paths {
+        let file = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
+        for (item, function) in functions(&file) {
+            for (words, allocator) in [8, 10, 16, 21, 32]
+                .into_iter()
+                .flat_map(|words| ALLOCATORS.map(|allocator| (words, allocator)))
+            {
+                let budget = Budget {
+                    words,
+                    predicates: 7,
+                    lanes: 32,
+                    warps: 32,
+                    shared_bytes: 16_384,
+                };
+                match function.fitted(&file[item.clone()], allocator, &budget) {
+                    Ok(made) => {
+                        count.fitted += 1;
+                        for spilled in &made.spilled {
+                            *count.homes.entry(kind(spilled.home)).or_default() += 1;
+                        }
+                        let after = parsed(&made.text);
+                        let found = check(&function.tree, &after, &function.known, &budget);
+                        if let Some(first) = found.first() {
+                            println!(
+                                "{} {} {words} {allocator:?}: {} as {first:?}",
+                                path.display(),
+                                function.tree.name.text,
+                                found.len()
+                            );
+                            broken.push(made.text);
+                        }
+                    }
+                    Err(refusal) => *count.refused.entry(refusal).or_default() += 1,
+                }
+            }
+        }
+    }
+    println!("{count:#?}");
+    assert!(broken.is_empty(), "{} outputs", broken.len());
 }
