@@ -1,0 +1,510 @@
+//! The rules of divergence-aware register allocation one by one (the notes on Sampaio et al., TOPLAS 2013): the rows of Figure
+//! 18, the meet of coalesced values, the limits of shared memory (section 6), and what makes a slot of a warp right (section 5,
+//! S1 to S6). Where a value lives, that the checker agrees, and that the interpreter computes the same.
+
+#[path = "support/fitting.rs"]
+mod fitting;
+#[path = "allocation_rules/kernels.rs"]
+mod kernels;
+
+use fitting::{Fittable, functions, listed, parsed};
+use ir::FunctionKind;
+use kernels::{WORDS, crowd, kernel_of, waiting};
+use lockstep_codegen::target::ptx::machine::check::{Violation, check};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget, Home};
+use lockstep_codegen::target::ptx::machine::states::State;
+use oracle::interp::{self, Argument, Buffer, BufferAfter, Launch};
+
+const BUDGET: Budget = Budget {
+    words: WORDS,
+    predicates: 7,
+    lanes: 32,
+    warps: 3,
+    shared_bytes: 4096,
+};
+
+/// A kernel that fits, and what it was made from.
+struct Case {
+    function: Fittable,
+    text: String,
+    homes: Vec<(String, Home)>,
+}
+
+fn launch() -> Launch {
+    let mut launch = Launch::new(1);
+    launch.block = [96, 1, 1];
+    let table: Vec<u8> = (0..4 * 128u32)
+        .map(|at| (at * at * 31 % 253) as u8)
+        .collect();
+    launch.buffers = vec![Buffer::global(vec![0; 4 * 96]), Buffer::global(table)];
+    let pointer = |buffer| Argument::Pointer { buffer, offset: 0 };
+    launch.parameters = vec![pointer(0), pointer(1), Argument::Bits(11)];
+    launch
+}
+
+fn after(file: &str, launch: &Launch) -> Vec<BufferAfter> {
+    let modules = ir::lower::ptx::lower_text(file)
+        .into_iter()
+        .map(|(_, _, lowered)| lowered.module);
+    let kernel = modules
+        .into_iter()
+        .find(|module| module.functions[0].kind == FunctionKind::Kernel);
+    let run = interp::run(&kernel.expect("a kernel"), launch);
+    assert!(run.error.is_none(), "{:?}\n{file}", run.error);
+    run.buffers
+}
+
+/// Fits the last function of a file, lets the checker judge it and compares what both compute.
+fn fitted(file: &str, allocator: Allocator, budget: &Budget, launch: &Launch) -> Case {
+    fitted_with(file, allocator, budget, launch, &[])
+}
+
+/// The same where more is known of some registers.
+fn fitted_with(
+    file: &str,
+    allocator: Allocator,
+    budget: &Budget,
+    launch: &Launch,
+    known: &[(&str, State)],
+) -> Case {
+    let (item, mut function) = functions(file).pop().expect("a function");
+    for (name, state) in known {
+        function.assume(name, *state);
+    }
+    let made = function.fitted(&file[item.clone()], allocator, budget);
+    let made = made.unwrap_or_else(|refusal| panic!("{refusal}\n{file}"));
+    let violations = check(&function.tree, &parsed(&made.text), &function.known, budget);
+    assert_eq!(violations, [], "{}", listed(&made.text));
+    let whole = [&file[..item.start], &made.text, &file[item.end..]].concat();
+    assert_eq!(after(file, launch), after(&whole, launch), "{whole}");
+    let homes = made.spilled.iter();
+    Case {
+        function,
+        text: made.text.clone(),
+        homes: homes
+            .map(|spilled| (spilled.name.to_string(), spilled.home))
+            .collect(),
+    }
+}
+
+impl Case {
+    fn home(&self, name: &str) -> Home {
+        let home = self.homes.iter().find(|home| home.0 == name);
+        home.unwrap_or_else(|| panic!("{name} is not spilled: {:?}\n{}", self.homes, self.text))
+            .1
+    }
+    fn warp_slots(&self) -> usize {
+        let of_warp = |home: &&(String, Home)| matches!(home.1, Home::Warp(_) | Home::WarpBase(..));
+        self.homes.iter().filter(of_warp).count()
+    }
+    /// The output with the slot of a lane in a slot of the warp, as a rule that is too weak would have it.
+    fn with_warp_slot(&self, name: &str) -> Vec<Violation> {
+        let Home::Lane(place) = self.home(name) else {
+            panic!("{name} lives in {:?}", self.home(name));
+        };
+        let at = format!("[__lockstep_spill+{place}]");
+        let has_slots = self.text.contains("__lockstep_slots");
+        assert!(has_slots, "{}", self.text);
+        let lines = self.text.lines().map(|line| match line.contains(&at) {
+            true => line
+                .replace(".local.", ".volatile.shared.")
+                .replace(&at, "[%r1+0]"),
+            false => line.to_owned(),
+        });
+        let text = lines.collect::<Vec<String>>().join("\n");
+        check(
+            &self.function.tree,
+            &parsed(&text),
+            &self.function.known,
+            &BUDGET,
+        )
+    }
+}
+
+fn affine(file: &str) -> Case {
+    fitted(file, Allocator::Affine, &BUDGET, &launch())
+}
+
+fn is_lane(home: Home) -> bool {
+    matches!(home, Home::Lane(_))
+}
+
+/// Row by row, with factors that wrap around.
+#[test]
+fn figure_18_row_by_row() {
+    for c in [1, 3, -5, 1000, 0x4000_0001, -0x7fff_ffff] {
+        let constant = waiting(&format!("\tmov.u32 %v, {c};"));
+        assert_eq!(affine(&constant).home("%v"), Home::Constant(c));
+        let uniform = waiting(&format!("\tmul.lo.s32 %v, %n, {c};"));
+        assert!(matches!(affine(&uniform).home("%v"), Home::Warp(_)), "{c}");
+        let known = waiting(&format!("\tmad.lo.s32 %v, %t, {c}, 7;"));
+        assert_eq!(affine(&known).home("%v"), Home::Known(c, 7));
+        let based = waiting(&format!("\tmad.lo.s32 %v, %t, {c}, %n;"));
+        let case = affine(&based);
+        assert!(
+            matches!(case.home("%v"), Home::WarpBase(_, factor) if factor == c),
+            "{:?}",
+            case.homes
+        );
+        let other = waiting(&format!("\tmul.lo.s32 %v, %t, %t;\n\tadd.s32 %v, %v, {c};"));
+        assert!(is_lane(affine(&other).home("%v")));
+        // The simple analysis has the second row alone, the traditional one none.
+        for (file, warp) in [
+            (&constant, true),
+            (&uniform, true),
+            (&known, false),
+            (&based, false),
+            (&other, false),
+        ] {
+            let case = fitted(file, Allocator::Divergence, &BUDGET, &launch());
+            assert_eq!(
+                matches!(case.home("%v"), Home::Warp(_)),
+                warp,
+                "{:?}",
+                case.homes
+            );
+            let case = fitted(file, Allocator::Linear, &BUDGET, &launch());
+            assert!(is_lane(case.home("%v")));
+        }
+    }
+}
+
+/// The state of a register is the meet of all that it holds; the branch is the same for all lanes.
+#[test]
+fn the_states_of_coalesced_values_meet() {
+    for (first, second, state) in [
+        (
+            "mov.u32 %v, %n",
+            "ld.global.u32 %v, [%rd4]",
+            State::Divergent,
+        ),
+        (
+            "mad.lo.s32 %v, %t, 1, 4",
+            "mad.lo.s32 %v, %t, 1, 4",
+            State::Known(1, 4),
+        ),
+        (
+            "mad.lo.s32 %v, %t, 1, 4",
+            "mad.lo.s32 %v, %t, 1, 5",
+            State::Affine(1),
+        ),
+        ("mov.u32 %v, 3", "mov.u32 %v, 5", State::Uniform),
+        ("mov.u32 %v, 3", "mov.u32 %v, 3", State::Constant(3)),
+    ] {
+        let file = waiting(&format!(
+            "\tsetp.gt.s32 %p1, %n, 4;\n\t@%p1 bra $other;\n\t{first};\n\tbra $both;\n$other:\n\t{second};\n$both:"
+        ));
+        let case = affine(&file);
+        let states = &case.function.known.states;
+        let found = states
+            .iter()
+            .find(|(name, _)| name == "%v")
+            .map(|(_, state)| *state);
+        assert_eq!(found, Some(state), "{first}, {second}");
+        let home = case.home("%v");
+        match state {
+            State::Known(factor, constant) => assert_eq!(home, Home::Known(factor, constant)),
+            State::Constant(number) => assert_eq!(home, Home::Constant(number)),
+            // Two places store: it is no slot of a warp (S3).
+            _ => assert!(is_lane(home), "{home:?}"),
+        }
+    }
+}
+
+#[test]
+fn slots_beyond_shared_memory_are_of_lanes() {
+    let file = waiting("\tmul.lo.s32 %v, %n, 3;");
+    assert!(affine(&file).warp_slots() >= 1);
+    let case = fitted(
+        &file,
+        Allocator::Affine,
+        &Budget {
+            shared_bytes: 0,
+            ..BUDGET
+        },
+        &launch(),
+    );
+    assert_eq!(case.warp_slots(), 0);
+    assert!(is_lane(case.home("%v")));
+    // Just enough, and one byte less.
+    let slots = parsed(&affine(&file).text);
+    let bytes = slots
+        .statements()
+        .iter()
+        .find_map(|statement| match &statement.kind {
+            syntax::ptx::StatementKind::Declaration(memory)
+                if memory.space == syntax::ptx::StorageSpace::Shared =>
+            {
+                memory.declarators[0].bytes(1)
+            }
+            _ => None,
+        });
+    let bytes = bytes.expect("slots") as u32;
+    let just = Budget {
+        shared_bytes: bytes,
+        ..BUDGET
+    };
+    assert!(fitted(&file, Allocator::Affine, &just, &launch()).warp_slots() >= 1);
+    let less = Budget {
+        shared_bytes: bytes - 1,
+        ..BUDGET
+    };
+    let case = fitted(&file, Allocator::Affine, &less, &launch());
+    assert!(
+        case.warp_slots() < affine(&file).warp_slots(),
+        "{:?}",
+        case.homes
+    );
+}
+
+/// Two values that each warp has for itself, three warps that meet while they wait.
+#[test]
+fn warps_do_not_share_slots() {
+    let crowd = crowd();
+    let file = kernel_of(&format!(
+        "\tld.global.u32 %w, [%rd4+16];\n\tand.b32 %w, %w, 1;\n\tsetp.eq.s32 %p1, %w, 0;\n\
+         \tvote.sync.ballot.b32 %v, %p1, 0xffffffff;\n\tnot.b32 %i, %v;\n\tbar.sync 0;\n{crowd}\
+         \tbar.sync 0;\n\tadd.s32 %s, %s, %v;\n\txor.b32 %s, %s, %i;\n"
+    ));
+    // All lanes of a warp have the same ballot.
+    let known = [("%v", State::Uniform), ("%i", State::Uniform)];
+    let case = fitted_with(&file, Allocator::Affine, &BUDGET, &launch(), &known);
+    for name in ["%v", "%i"] {
+        assert!(matches!(case.home(name), Home::Warp(_)), "{:?}", case.homes);
+    }
+    let base = case
+        .text
+        .lines()
+        .find(|line| line.contains("mad.lo.s32 %r1, %r0,"))
+        .expect("a base");
+    let shared = case.text.replace(base, "\tmad.lo.s32 %r1, %r0, 0, %r1;");
+    let found = check(
+        &case.function.tree,
+        &parsed(&shared),
+        &case.function.known,
+        &BUDGET,
+    );
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::Outside { .. })),
+        "{found:?}"
+    );
+    let start = file.find(".visible").unwrap_or(0);
+    let wrong = format!("{}{shared}", &file[..start]);
+    assert_ne!(
+        after(&file, &launch()),
+        after(&wrong, &launch()),
+        "the warps differ"
+    );
+}
+
+/// S1: what is uniform in a loop that lanes leave apart is not in a slot of the warp when they have left.
+#[test]
+fn lanes_that_leave_a_loop_apart_have_values_of_their_own() {
+    let crowd = crowd();
+    let file = kernel_of(&format!(
+        "\tmul.lo.s32 %w, %n, 5;\n\tmov.u32 %i, 0;\n$loop:\n\tmul.lo.s32 %v, %i, 3;\n{crowd}\
+         \tadd.s32 %i, %i, 1;\n\tsetp.le.s32 %p1, %i, %t;\n\t@%p1 bra $loop;\n{crowd}\tadd.s32 %s, %s, %v;\n\
+         \tadd.s32 %s, %s, %w;\n"
+    ));
+    // The state of all places of the register says so; that of the loop alone is the paper's (0, ⊥).
+    assert!(is_lane(affine(&file).home("%v")));
+    let uniform = [("%v", State::Uniform)];
+    let case = fitted_with(&file, Allocator::Affine, &BUDGET, &launch(), &uniform);
+    assert!(is_lane(case.home("%v")));
+    let found = case.with_warp_slot("%v");
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::InLoop { .. })),
+        "{found:?}"
+    );
+}
+
+/// S2: a part of the lanes does not store to a slot of all.
+#[test]
+fn lanes_apart_do_not_store_to_the_warps_slot() {
+    let crowd = crowd();
+    let file = kernel_of(&format!(
+        "\tmul.lo.s32 %w, %n, 5;\n\tsetp.lt.s32 %p1, %t, 5;\n\t@%p1 bra $skip;\n\tmul.lo.s32 %v, %n, 7;\n{crowd}\
+         \tadd.s32 %s, %s, %v;\n$skip:\n{crowd}\tadd.s32 %s, %s, %w;\n"
+    ));
+    let case = affine(&file);
+    assert!(matches!(case.home("%w"), Home::Warp(_)), "{:?}", case.homes);
+    assert!(is_lane(case.home("%v")));
+    let found = case.with_warp_slot("%v");
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::Parted { .. })),
+        "{found:?}"
+    );
+}
+
+/// S3: lanes of a warp need not go in step; a slot that is stored at a second place, or again in a loop that all lanes go around
+/// together, may be stored before a slow lane has read it.
+#[test]
+fn slots_of_warps_are_stored_once() {
+    let crowd = crowd();
+    let twice = kernel_of(&format!(
+        "\tmul.lo.s32 %w, %n, 5;\n\tmul.lo.s32 %v, %n, 7;\n{crowd}\tadd.s32 %s, %s, %v;\n\tmul.lo.s32 %v, %n, 9;\n{crowd}\
+         \tadd.s32 %s, %s, %v;\n\tadd.s32 %s, %s, %w;\n"
+    ));
+    let case = affine(&twice);
+    assert!(is_lane(case.home("%v")));
+    let found = case.with_warp_slot("%v");
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::Rewritten { .. })),
+        "{found:?}"
+    );
+    let again = kernel_of(&format!(
+        "\tmul.lo.s32 %w, %n, 5;\n\tmov.u32 %i, 0;\n$loop:\n\tmul.lo.s32 %v, %i, %n;\n{crowd}\tadd.s32 %s, %s, %v;\n\
+         \tadd.s32 %i, %i, 1;\n\tsetp.lt.s32 %p1, %i, %n;\n\t@%p1 bra $loop;\n\tadd.s32 %s, %s, %w;\n"
+    ));
+    let case = affine(&again);
+    assert!(is_lane(case.home("%v")));
+    let found = case.with_warp_slot("%v");
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::InLoop { .. })),
+        "{found:?}"
+    );
+    // Values that never live together have slots of their own.
+    let apart = kernel_of(&format!(
+        "\tmul.lo.s32 %v, %n, 5;\n{crowd}\tadd.s32 %s, %s, %v;\n\tmul.lo.s32 %w, %n, 7;\n{crowd}\tadd.s32 %s, %s, %w;\n"
+    ));
+    let case = affine(&apart);
+    let (Home::Warp(first), Home::Warp(second)) = (case.home("%v"), case.home("%w")) else {
+        panic!("{:?}", case.homes);
+    };
+    assert_ne!(first, second);
+}
+
+/// S4: the number that states count in is `%tid.x`; warps are counted along all axes and have the lanes that they have.
+#[test]
+fn warps_are_those_of_the_launch() {
+    let mut plane = launch();
+    plane.block = [8, 12, 1];
+    let place = "\tmov.u32 %i, %tid.y;\n\tmad.lo.s32 %t, %i, 8, %t;\n\tmul.wide.u32 %rd3, %t, 4;\n\tadd.s64 %rd5, %rd1, %rd3;\n\
+                 \tadd.s64 %rd4, %rd2, %rd3;\n";
+    for (line, wanted) in [
+        ("mov.u32 %v, %tid.y;", "lane"),
+        ("mov.u32 %w, %tid.x;\n\tmad.lo.s32 %v, %w, 12, %n;", "base"),
+        ("mul.lo.s32 %v, %n, 9;", "warp"),
+    ] {
+        let case = fitted(
+            &waiting(&format!("{place}\t{line}")),
+            Allocator::Affine,
+            &BUDGET,
+            &plane,
+        );
+        let found = match case.home("%v") {
+            Home::Lane(_) => "lane",
+            Home::Warp(_) => "warp",
+            Home::WarpBase(_, 12) => "base",
+            other => panic!("{line} {other:?}"),
+        };
+        assert_eq!(found, wanted, "{line}");
+    }
+    let file = waiting("\tmul.lo.s32 %v, %n, 9;");
+    for (lanes, shift) in [(16, "%r0, 4;"), (64, "%r0, 6;")] {
+        let mut wave = launch();
+        wave.warp_size = lanes;
+        let budget = Budget {
+            lanes,
+            warps: 96u32.div_ceil(lanes),
+            ..BUDGET
+        };
+        let case = fitted(&file, Allocator::Affine, &budget, &wave);
+        assert!(
+            case.text.contains(&format!("shr.u32 %r0, {shift}")),
+            "{}",
+            case.text
+        );
+    }
+    let case = fitted(
+        &file,
+        Allocator::Affine,
+        &Budget {
+            lanes: 24,
+            warps: 4,
+            ..BUDGET
+        },
+        &launch(),
+    );
+    assert_eq!(case.warp_slots(), 0);
+}
+
+/// S5: sums wrap around at 32 bits, and their 64-bit versions are no multiples of the thread's number.
+#[test]
+fn widened_values_are_not_computed_again() {
+    let crowd = crowd();
+    for (widening, wraps) in [
+        ("cvt.s64.s32 %wide, %w", true),
+        ("cvt.u64.u32 %wide, %w", true),
+        ("mul.wide.s32 %wide, %t, 3", false),
+    ] {
+        let file = kernel_of(&format!(
+            "\tmul.lo.s32 %w, %t, 0x10000000;\n\t{widening};\n{crowd}\tshr.u64 %rd6, %wide, 3;\n\tcvt.u32.u64 %i, %rd6;\n\
+             \tadd.s32 %s, %s, %i;\n"
+        ));
+        let case = affine(&file);
+        assert_eq!(
+            is_lane(case.home("%wide")),
+            wraps,
+            "{widening}: {:?}",
+            case.homes
+        );
+        if wraps {
+            // As if the factor went through the widening.
+            let (item, mut function) = functions(&file).pop().expect("a function");
+            function.assume("%wide", State::Known(0x1000_0000, 0));
+            let made = function.fitted(&file[item], Allocator::Affine, &BUDGET);
+            let made = made.expect("it fits");
+            let found = check(
+                &function.tree,
+                &parsed(&made.text),
+                &function.known,
+                &BUDGET,
+            );
+            let wrong = |violation: &Violation| matches!(violation, Violation::WrongValue { .. });
+            assert!(found.iter().any(wrong), "{found:?}");
+        }
+    }
+}
+
+/// S6: a function that is called has no slots of a warp; slots lie beside the kernel's dynamic memory.
+#[test]
+fn activations_do_not_share_slots() {
+    // The number of the workgroup is uniform in a function, too; what it is called with need not be.
+    let file = waiting("\tmov.u32 %w, %ctaid.x;\n\tmul.lo.s32 %v, %w, 9;");
+    let called = file.replace(".visible .entry", ".visible .func");
+    let (item, function) = functions(&called).pop().expect("a function");
+    let state = function.known.states.iter().find(|known| known.0 == "%v");
+    assert_eq!(state.map(|known| known.1), Some(State::Uniform));
+    let made = function.fitted(&called[item], Allocator::Affine, &BUDGET);
+    let made = made.expect("it fits");
+    assert!(!made.text.contains("__lockstep_slots"), "{}", made.text);
+    let case = affine(&file);
+    assert!(matches!(case.home("%v"), Home::Warp(_)));
+    let text = case.text.replace(".visible .entry", ".visible .func");
+    let found = check(&function.tree, &parsed(&text), &function.known, &BUDGET);
+    assert!(
+        found
+            .iter()
+            .any(|violation| matches!(violation, Violation::SharedActivation { .. })),
+        "{found:?}"
+    );
+    let mut dynamic = launch();
+    dynamic.dynamic_shared = 4096;
+    let file = waiting(
+        "\tmov.u32 %w, dynamic;\n\tmad.lo.s32 %w, %t, 4, %w;\n\tst.shared.u32 [%w], %t;\n\tmul.lo.s32 %v, %n, 9;\n\
+         \tld.shared.u32 %s, [%w];",
+    );
+    let case = fitted(&file, Allocator::Affine, &BUDGET, &dynamic);
+    assert!(matches!(case.home("%v"), Home::Warp(_)));
+}
