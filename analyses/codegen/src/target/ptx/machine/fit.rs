@@ -63,7 +63,7 @@ pub fn fit(
         columns: None,
         flat: false,
     };
-    let mut slots = Slots::new(policy, states, once(tree, body, states, early), budget);
+    let mut slots = Slots::new(policy, states, once(body, early), budget);
     let own = function.registers.len();
     let mut kept = Vec::new();
     if policy.uniform {

@@ -17,13 +17,12 @@
 //! has *one definition, outside of every loop* lives in a slot of the warp: each lane then writes the slot before it reads it, once, and
 //! what the others write is the same. All lanes that come to such a definition must come at once, too, or two groups write what only each
 //! group agrees on: no branch at which lanes part leads to it on two ways. A value that no time changes may
-//! be written anywhere ([`super::invariant`]). Slots of a lane have no such condition.
+//! be written anywhere ([`super::invariant`]; only [`super::park`] makes use of it). Slots of a lane have no such condition.
 //!
 //! Rows iii and iv are for integers; arithmetic is modulo the width of the register on both sides.
 //!
 //! Source: Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4 and Figure 18.
 
-use super::invariant::{Invariant, invariants};
 use super::moves::{Space, loaded, moved, stored};
 use super::states::State;
 use super::{Body, Function, Operation};
@@ -34,7 +33,6 @@ use isa::ptx::{Class, Mnemonic, Ptx};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
-use syntax::ptx::PtxFunction;
 
 /// The home of a spilled register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,14 +122,8 @@ pub(super) const MADE: &[&str] = &[
     "st.volatile.shared.b64",
 ];
 
-/// Registers that may live in a slot of the warp: written once, without a guard, where all lanes of the warp that come there
-/// come together; and those whose value no time changes.
-pub(super) fn once(
-    tree: &PtxFunction,
-    body: &Body,
-    states: &[State],
-    early: &dyn Fn(u32) -> bool,
-) -> Vec<bool> {
+/// Registers that are written once, without a guard, where all lanes of the warp that come there come together.
+pub(super) fn once(body: &Body, early: &dyn Fn(u32) -> bool) -> Vec<bool> {
     let mut writes = vec![0u32; body.function.registers.len()];
     let mut out = vec![true; writes.len()];
     for (block, statements) in body.function.blocks.iter().zip(&body.statements) {
@@ -142,14 +134,6 @@ pub(super) fn once(
                 out[at] &= writes[at] == 1 && operation.predicate.is_none() && early(statement);
             }
         }
-    }
-    for (register, invariant) in invariants(tree, body) {
-        let at = register.0 as usize;
-        out[at] |= match (invariant, states.get(at)) {
-            (Invariant::Warp { .. }, _) => true,
-            (Invariant::Affine(own), Some(State::Affine(factor))) => own == *factor,
-            _ => false,
-        };
     }
     out
 }

@@ -123,7 +123,17 @@ impl<'a> Parking<'a> {
             columns: workgroup.map(|workgroup| workgroup.threads),
             flat: workgroup.is_some_and(|workgroup| workgroup.flat),
         };
-        let mut slots = Slots::new(policy, states, once(tree, body, states, early), budget);
+        let invariants = invariants(tree, body);
+        let mut shared = once(body, early);
+        for (register, invariant) in &invariants {
+            let at = register.0 as usize;
+            shared[at] |= match (invariant, states.get(at)) {
+                (Invariant::Warp { .. }, _) => true,
+                (Invariant::Affine(own), Some(State::Affine(factor))) => own == factor,
+                _ => false,
+            };
+        }
+        let mut slots = Slots::new(policy, states, shared, budget);
         let mut function = body.function.clone();
         let own = function.registers.len();
         slots.base = Some(function.register(Class::Word));
@@ -138,7 +148,7 @@ impl<'a> Parking<'a> {
             .iter()
             .map(|class| class.words())
             .collect();
-        for (register, invariant) in invariants(tree, body) {
+        for (register, invariant) in invariants {
             if invariant == (Invariant::Warp { in_place: true }) {
                 words[register.0 as usize] = 0;
                 fixed.insert(register);
