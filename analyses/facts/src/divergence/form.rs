@@ -1,4 +1,5 @@
-//! Linear forms: a value as a sum of products of atoms, modulo 2^bits of its type.
+//! Polynomial forms: a value as a sum of products of atoms, modulo 2^bits of its type. Sums without products, modulo 2^64, are
+//! `ir::linear`.
 //!
 //! An atom is a lane coordinate, another builtin value, or an SSA value that is not explained further. So
 //! `4*pitch*tid.x + base` has the terms `[pitch, tid.x] * 4` and `[base] * 1`, and `(i + 1) - i` is the constant 1 even where

@@ -4,7 +4,8 @@
 //! b3: (p6) mov v1 = v2; (p6) st8 [v3] = v1        reads v2, v3, p6; not v1, which is read under p6 alone
 //! ```
 //!
-//! Backward over blocks until nothing is added; sets only grow.
+//! Backward over blocks until nothing is added; sets only grow. A checker shares no code with what it checks: `ir::liveness`
+//! stays out of here.
 
 use crate::target::ia64::code::{Function, Operand, Operation, Virtual};
 use rustc_hash::FxHashMap;
