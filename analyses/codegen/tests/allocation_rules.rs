@@ -322,15 +322,25 @@ fn lanes_that_leave_a_loop_apart_have_values_of_their_own() {
     );
 }
 
-/// S2: a part of the lanes does not store to a slot of all.
+/// S2: lanes that come apart do not store to a slot of all, which they do where two ways meet; those on one way behind a branch
+/// are together, and no other lane reads what they store.
 #[test]
 fn lanes_apart_do_not_store_to_the_warps_slot() {
     let crowd = crowd();
-    let file = kernel_of(&format!(
-        "\tmul.lo.s32 %w, %n, 5;\n\tsetp.lt.s32 %p1, %t, 5;\n\t@%p1 bra $skip;\n\tmul.lo.s32 %v, %n, 7;\n{crowd}\
-         \tadd.s32 %s, %s, %v;\n$skip:\n{crowd}\tadd.s32 %s, %s, %w;\n"
+    let start = "\tmul.lo.s32 %w, %n, 5;\n\tsetp.lt.s32 %p1, %t, 5;\n\t@%p1 bra $skip;\n";
+    let used = format!("{crowd}\tadd.s32 %s, %s, %v;\n");
+    let end = format!("{crowd}\tadd.s32 %s, %s, %w;\n");
+    let one_way = kernel_of(&format!(
+        "{start}\tmul.lo.s32 %v, %n, 7;\n{used}$skip:\n{end}"
     ));
-    let case = affine(&file);
+    let case = affine(&one_way);
+    for name in ["%v", "%w"] {
+        assert!(matches!(case.home(name), Home::Warp(_)), "{:?}", case.homes);
+    }
+    let meeting = kernel_of(&format!(
+        "{start}\tadd.s32 %s, %s, 1;\n$skip:\n\tmul.lo.s32 %v, %n, 7;\n{used}{end}"
+    ));
+    let case = affine(&meeting);
     assert!(matches!(case.home("%w"), Home::Warp(_)), "{:?}", case.homes);
     assert!(is_lane(case.home("%v")));
     let found = case.with_warp_slot("%v");
