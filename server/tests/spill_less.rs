@@ -58,7 +58,7 @@ fn values_that_all_lanes_share_are_parked() {
         return;
     }
     let place = Place::new("spill-less");
-    let file = place.file("hold.ptx", &holding(40));
+    let file = place.file("hold.ptx", holding(40));
     let arguments = [
         "code",
         &file,
@@ -123,7 +123,7 @@ fn what_spills_nothing_stays_as_it_is() {
 #[test]
 fn an_allocator_of_its_own_does_not_spill_for_another() {
     let place = Place::new("spill-both");
-    let file = place.file("hold.ptx", &holding(4));
+    let file = place.file("hold.ptx", holding(4));
     let run = lockstep(&[
         "code",
         &file,

@@ -78,10 +78,13 @@ fn parked(file: &str, launch: &Launch, columns: bool, steps: usize) -> Option<(S
         warps: threads.div_ceil(32),
         shared_bytes: 40_960,
     };
+    let says = [".maxntid", ".reqntid"]
+        .iter()
+        .any(|word| text.contains(word));
     let workgroup = columns.then_some(Workgroup {
         threads,
         flat: launch.block[1..] == [1, 1],
-        assumed: Some(launch.block),
+        assumed: (!says).then_some(launch.block),
     });
     let kernel = Kernel {
         tree,
