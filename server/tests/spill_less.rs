@@ -186,7 +186,7 @@ fn a_kernel_with_a_budget_is_fitted_from_its_head() {
     let fitted = apply("allocate-affra");
     let fitted = text(&fitted);
     assert!(
-        fitted.contains("__lockstep_slots") && fitted.contains(".reg .b32 %w<"),
+        fitted.contains("__lockstep_slots") && fitted.contains(".reg .b32 %r<"),
         "{fitted}"
     );
     if has_assembler() {
@@ -210,14 +210,6 @@ fn a_kernel_without_a_budget_says_what_is_missing() {
         1,
         "{ids:?}"
     );
-    let run = lockstep(&[
-        "apply",
-        &file,
-        "--no-config",
-        "--at",
-        "5:20",
-        "--id",
-        "spill-less",
-    ]);
+    let run = lockstep(&["apply", "spill-less", &file, "--no-config", "--at", "5:20"]);
     assert!(errors(&run).contains("maxrregcount"), "{}", errors(&run));
 }
