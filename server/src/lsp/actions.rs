@@ -140,7 +140,7 @@ struct Offered {
 enum Resolved {
     Edit(WorkspaceEdit),
     /// The assembler is asked first.
-    Judged(std::result::Result<Task, codegen::Refusal>),
+    Judged(Box<std::result::Result<Task, codegen::Refusal>>),
 }
 
 impl Backend {
@@ -210,14 +210,15 @@ impl Backend {
             let all = views::actions::actions(db, file, text.span(offered.range));
             let found = all.iter().find(|action| action.id == offered.id)?;
             if let Doing::SpillLess { kernel, registers } = &found.what {
-                return Task::new(db, file, kernel, *registers).map(Resolved::Judged);
+                let task = Task::new(db, file, kernel, *registers)?;
+                return Some(Resolved::Judged(Box::new(task)));
             }
             let action = code_action(db, file, &text, snapshot, &offered.uri, features, found)?;
             action.edit.map(Resolved::Edit)
         });
         action.edit = match found.await?.flatten() {
             Some(Resolved::Edit(edit)) => Some(edit),
-            Some(Resolved::Judged(task)) => self.judged(uri, offered.version, task).await?,
+            Some(Resolved::Judged(task)) => self.judged(uri, offered.version, *task).await?,
             None => None,
         };
         if action.edit.is_none() {
