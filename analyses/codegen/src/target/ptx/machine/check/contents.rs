@@ -177,6 +177,18 @@ impl Contents {
             !all.is_empty()
         });
     }
+    /// Forgets what is said with registers of the original that are not needed any more.
+    pub(super) fn keep(&mut self, needed: impl Fn(Register) -> bool) {
+        self.0.retain(|storage, all| {
+            if matches!(storage, Storage::Original(register) if !needed(*register)) {
+                return false;
+            }
+            all.retain(|held| {
+                held.under.is_none_or(|under| needed(under.0)) && held.value.all_values(&needed)
+            });
+            !all.is_empty()
+        });
+    }
     /// Keeps what another point has, too; tells whether something went.
     pub(super) fn meet(&mut self, other: &Contents) -> bool {
         let mut less = false;

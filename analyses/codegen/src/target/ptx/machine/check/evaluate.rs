@@ -1,7 +1,7 @@
 //! Instructions on polynomials: moves, sums, products, shifts by a number, and widenings.
 
 use super::polynomial::{Atom, Polynomial};
-use super::text::Line;
+use super::text::{Line, Text};
 use smol_str::SmolStr;
 use syntax::ptx::Operand;
 
@@ -17,10 +17,11 @@ fn special(name: &SmolStr, selector: &SmolStr) -> Option<Atom> {
     stays.then(|| Atom::Special(format!("{name}.{selector}").into()))
 }
 
-/// The polynomials of a line's result: `of` has those of the register that is its nth place. `log_lanes` tells lanes of a
+/// The polynomials of a line's result, in as many bits as its register has: `of` has those of the register that is its nth place. `log_lanes` tells lanes of a
 /// warp. Empty where the line is not modelled.
 pub(super) fn result(
     line: &Line<'_>,
+    text: &Text<'_>,
     log_lanes: Option<u32>,
     of: &dyn Fn(usize) -> Vec<Polynomial>,
 ) -> Vec<Polynomial> {
@@ -39,7 +40,7 @@ pub(super) fn result(
         (None, Some(bits)) if opcode == "mov" && is_float => (bits, false),
         _ => return Vec::new(),
     };
-    let Some(Some(_)) = line.plain.first() else {
+    let Some(Some(target)) = line.plain.first() else {
         return Vec::new();
     };
     let mut sources: Vec<Vec<Polynomial>> = Vec::new();
@@ -84,6 +85,14 @@ pub(super) fn result(
         }
     };
     let minus = |a: &Polynomial, b: &Polynomial| a.plus(&b.negated());
+    let produced = bits << u32::from(is_wide);
+    let products = |a: &[Polynomial], b: &[Polynomial]| {
+        let zero = |value: &Polynomial| value.as_number() == Some(0);
+        match a.iter().chain(b).any(zero) {
+            true => vec![Polynomial::number(produced, 0)],
+            false => both(a, b, &product),
+        }
+    };
     let low = others == ["lo"] || is_wide;
     let plain = others.is_empty();
     let ones = |values: &[Polynomial], number| {
@@ -111,8 +120,8 @@ pub(super) fn result(
             let less = |value: &Polynomial| minus(&value.negated(), &Polynomial::number(bits, 1));
             a.iter().filter_map(less).collect()
         }
-        ("mul", [a, b]) if low => both(a, b, &product),
-        ("mad", [a, b, c]) if low => both(&both(a, b, &product), c, &Polynomial::plus),
+        ("mul", [a, b]) if low => products(a, b),
+        ("mad", [a, b, c]) if low => both(&products(a, b), c, &Polynomial::plus),
         ("shl", [a, b]) if plain => shifted_left(a, b, bits),
         ("shr", [a, b]) if plain => {
             let by = b.first().and_then(Polynomial::as_number);
@@ -134,7 +143,15 @@ pub(super) fn result(
         }
         _ => Vec::new(),
     };
-    let produced = if is_wide { 2 * bits } else { bits };
+    // A conversion fills a register that is wider than its type.
+    let target = text.bits(line.places[*target].0);
+    if opcode == "cvt" && bits < target {
+        let widened = out
+            .iter()
+            .filter_map(|value| value.widened(target, is_signed));
+        out = widened.collect();
+    }
+    let produced = if opcode == "cvt" { target } else { produced };
     out.retain(|value| value.bits == produced);
     out.sort();
     out.dedup();

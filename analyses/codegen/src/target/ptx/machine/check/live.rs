@@ -78,40 +78,66 @@ fn storage(text: &Text<'_>, register: Register) -> Option<(bool, u32, u32)> {
     Some((is_predicate, first, count))
 }
 
-/// Violations of the budget: more words or predicates live than there are, and registers of the same words.
-pub(super) fn check(text: &Text<'_>, budget: (u32, u32), out: &mut Vec<Violation>) {
-    let blocks = text.blocks();
-    let mut block_of = vec![0; text.lines.len()];
-    for (number, &(from, to)) in blocks.iter().enumerate() {
-        block_of[from as usize..to as usize].fill(number);
+/// The registers that are needed at the starts and the ends of a body's blocks.
+pub(super) struct Lives {
+    pub(super) blocks: Vec<(u32, u32)>,
+    enter: Vec<Needed>,
+    block_of: Vec<usize>,
+}
+
+impl Lives {
+    pub(super) fn new(text: &Text<'_>) -> Lives {
+        let blocks = text.blocks();
+        let mut block_of = vec![0; text.lines.len()];
+        for (number, &(from, to)) in blocks.iter().enumerate() {
+            block_of[from as usize..to as usize].fill(number);
+        }
+        let enter = vec![Needed::new(); blocks.len()];
+        let mut lives = Lives {
+            blocks,
+            enter,
+            block_of,
+        };
+        loop {
+            let mut changed = false;
+            for number in (0..lives.blocks.len()).rev() {
+                let mut needed = lives.leave(text, number);
+                let (from, to) = lives.blocks[number];
+                for at in (from..to).rev() {
+                    before(text, at, &mut needed);
+                }
+                changed |= lives.enter[number] != needed;
+                lives.enter[number] = needed;
+            }
+            if !changed {
+                return lives;
+            }
+        }
     }
-    let mut enter: Vec<Needed> = vec![Needed::new(); blocks.len()];
-    let leave = |number: usize, enter: &[Needed]| {
+    fn leave(&self, text: &Text<'_>, number: usize) -> Needed {
         let mut needed = Needed::new();
-        let last = blocks[number].1 - 1;
+        let last = self.blocks[number].1 - 1;
         for &next in &text.successors[last as usize] {
-            for (&register, &under) in &enter[block_of[next as usize]] {
+            for (&register, &under) in &self.enter[self.block_of[next as usize]] {
                 need(&mut needed, register, under);
             }
         }
         needed
-    };
-    loop {
-        let mut changed = false;
-        for number in (0..blocks.len()).rev() {
-            let mut needed = leave(number, &enter);
-            for at in (blocks[number].0..blocks[number].1).rev() {
-                before(text, at, &mut needed);
-            }
-            changed |= enter[number] != needed;
-            enter[number] = needed;
-        }
-        if !changed {
-            break;
-        }
     }
-    for (number, &(from, to)) in blocks.iter().enumerate() {
-        let mut needed = leave(number, &enter);
+    /// The registers that are needed in front of a line, where a block begins with it.
+    pub(super) fn before(&self, line: u32) -> Option<impl Fn(Register) -> bool> {
+        let number = *self.block_of.get(line as usize)?;
+        let begins = self.blocks[number].0 == line;
+        let needed = &self.enter[number];
+        begins.then_some(|register: Register| needed.contains_key(&register))
+    }
+}
+
+/// Violations of the budget: more words or predicates live than there are, and registers of the same words.
+pub(super) fn check(text: &Text<'_>, budget: (u32, u32), out: &mut Vec<Violation>) {
+    let lives = Lives::new(text);
+    for (number, &(from, to)) in lives.blocks.iter().enumerate() {
+        let mut needed = lives.leave(text, number);
         for at in (from..to).rev() {
             let line = &text.lines[at as usize];
             let mut behind = needed.clone();

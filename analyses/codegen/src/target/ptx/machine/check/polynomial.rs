@@ -157,6 +157,15 @@ impl Polynomial {
         let own = |atom: &Atom| matches!(atom, Atom::Value(known) | Atom::Flag(known) if *known == register);
         self.terms.iter().any(|(atoms, _)| atoms.iter().any(own))
     }
+    /// All original registers of it are such ones.
+    pub(super) fn all_values(&self, wanted: impl Fn(Register) -> bool) -> bool {
+        let atoms = self.terms.iter().flat_map(|(atoms, _)| atoms);
+        let mut registers = atoms.filter_map(|atom| match atom {
+            Atom::Value(register) | Atom::Flag(register) => Some(*register),
+            _ => None,
+        });
+        registers.all(wanted)
+    }
     fn as_atom(&self) -> Option<&Atom> {
         match &self.terms[..] {
             [(atoms, 1)] => match &atoms[..] {

@@ -2,6 +2,7 @@
 
 use super::align::Pairs;
 use super::contents::{Condition, Contents, Held, Storage};
+use super::live::Lives;
 use super::polynomial::{Atom, Polynomial};
 use super::slots::Area;
 use super::text::{Line, Register, Role, Text};
@@ -54,6 +55,7 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     pub(super) fn check(&self, out: &mut Vec<Violation>) {
+        let lives = Lives::new(self.before);
         let blocks = self.after.blocks();
         let mut block_of: FxHashMap<u32, usize> = FxHashMap::default();
         for (number, &(from, _)) in blocks.iter().enumerate() {
@@ -75,12 +77,18 @@ impl<'a, 't> Walk<'a, 't> {
                 self.line(at, &mut contents, &mut unused);
             }
             unused.clear();
-            for next in &self.after.successors[to as usize - 1] {
-                let next = block_of[next];
+            for start in &self.after.successors[to as usize - 1] {
+                let next = block_of[start];
+                let mut contents = contents.clone();
+                let count = self.after.lines.len() as u32;
+                let own = (*start..count).find_map(|at| self.pairs[at as usize]);
+                if let Some(needed) = own.and_then(|own| lives.before(own)) {
+                    contents.keep(needed);
+                }
                 let grows = match &mut enter[next] {
                     Some(known) => known.meet(&contents),
                     empty @ None => {
-                        *empty = Some(contents.clone());
+                        *empty = Some(contents);
                         true
                     }
                 };
@@ -168,7 +176,7 @@ impl<'a, 't> Walk<'a, 't> {
             all.extend(contents.pure(&Storage::Register(line.places[place].0), own.guard));
             all
         };
-        let mut also = evaluate::result(own, None, &of);
+        let mut also = evaluate::result(own, self.before, None, &of);
         let mut copied: Vec<Held> = Vec::new();
         if let Some((target, source)) = copy(own, self.before) {
             if target == source {
@@ -347,7 +355,7 @@ impl<'a, 't> Walk<'a, 't> {
             Some(_) => contents.of(&Storage::Register(line.places[1].0)).to_vec(),
             None => Vec::new(),
         };
-        let values = evaluate::result(line, self.area.log_lanes, &of);
+        let values = evaluate::result(line, self.after, self.area.log_lanes, &of);
         for register in line.writes() {
             let storage = Storage::Register(register);
             contents.write(&storage, values.clone(), guard);
@@ -455,7 +463,7 @@ fn forms(text: &Text<'_>) -> Vec<Vec<Polynomial>> {
             };
             let values = match unknown {
                 true => continue,
-                false => evaluate::result(line, None, &of),
+                false => evaluate::result(line, text, None, &of),
             };
             for register in line.writes().collect::<Vec<Register>>() {
                 let known = &mut forms[register as usize];
