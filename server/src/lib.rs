@@ -53,4 +53,5 @@ pub mod parked;
 pub mod profile;
 pub mod program;
 pub mod ptxas;
+pub mod sass;
 pub mod views;

@@ -6,17 +6,19 @@
 //! bytes spilled:                     160            96  …
 //! ```
 //!
+//! Fewer bytes are no gain where values that a loop reads are parked instead of others that it does not: where a disassembler
+//! stands beside the assembler, machine code that costs more by the estimate of [`crate::sass`] is no proposal.
+//!
 //! Sizes of workgroups that are not known are no reason to lower occupancy: shared memory that is taken leaves as many
 //! workgroups of any usual size on a multiprocessor as the registers allow.
 
 use crate::db::{self, Db, File};
-use crate::derive::code::architecture;
+use crate::derive::figures::target_of;
 use crate::derive::fitted::{Prepared, prepared};
 use crate::program;
 use crate::ptxas::{self, PtxasError, Report};
 use codegen::Refusal;
 use codegen::machine::Gpu;
-use codegen::machine::occupancy::{Need, occupancy};
 use codegen::target::ptx::machine::fit::{Budget, Made};
 use codegen::target::ptx::machine::park::{Kernel, Parking};
 use std::path::Path;
@@ -42,13 +44,16 @@ pub enum ParkedError {
     #[error("ptxas spills nothing of it in {0} registers")]
     NothingSpilled(u16),
     #[error(
-        "ptxas spills no less of any rewriting: {spilled} bytes in {words} registers, {tried} tried{}",
+        "ptxas spills no less of any rewriting{}: {spilled} bytes in {words} registers, {tried} tried{}",
+        if *.slower > 0 { SLOWER } else { "" },
         if *.sized { "" } else { SIZE }
     )]
     NoBetter {
         words: u16,
         spilled: u32,
         tried: u32,
+        /// Rewritings of which it spills less, and that cost more than they save.
+        slower: u32,
         /// The size of the workgroup is known.
         sized: bool,
     },
@@ -57,11 +62,10 @@ pub enum ParkedError {
 /// A reason why there is no more to try.
 const SIZE: &str = "; with a known workgroup size (`.maxntid`, or `block` in lockstep.toml), values that differ between \
                     lanes could be parked, too";
+const SLOWER: &str = " that does not cost more in loops than it saves";
 /// The most steps that are tried, and rewritings without a gain after which a row of them ends.
 const STEPS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 96];
 const PATIENCE: u32 = 3;
-/// Workgroups of these sizes are launched where no size is known.
-const USUAL: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 /// What judges.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +95,7 @@ impl Task {
         Some(kernel.map(|kernel| Task {
             text: program::text(file.source(db)).to_owned(),
             kernel,
-            target: format!("sm_{}", architecture(db, file)),
+            target: target_of(db, file, program::text(file.source(db))),
             gpu: db::machine(db, program::settings(db, file)).gpu().clone(),
             words,
         }))
@@ -126,7 +130,7 @@ pub fn spill_less(
         return Err(ParkedError::NothingSpilled(judge.words));
     }
     let budget = Budget {
-        shared_bytes: left(judge, kernel),
+        shared_bytes: kernel.spare_shared(judge.words),
         ..kernel.budget(judge.words)
     };
     // As the estimate of registers has it: 4/5 of the live words and six.
@@ -146,7 +150,9 @@ pub fn spill_less(
         assembled: &assembled,
         best: None,
         least: (before.spilled(), 0, 0),
+        rate: before.weight.and_then(|weight| weight.rate()),
         tried: 1,
+        slower: 0,
     };
     let loops = start()?.loops();
     if !loops.is_empty() {
@@ -166,6 +172,7 @@ pub fn spill_less(
             words: judge.words,
             spilled: before.spilled(),
             tried,
+            slower: search.slower,
             sized: kernel.workgroup.is_some(),
         });
     };
@@ -212,17 +219,24 @@ struct Search<'a> {
     best: Option<Found>,
     /// Bytes spilled, bytes of shared memory taken, loops that are not unrolled.
     least: (u32, u32, usize),
+    /// Issue slots for each instruction that stays, as the kernel is.
+    rate: Option<f64>,
     tried: u32,
+    slower: u32,
 }
 
 impl Search<'_> {
-    /// Whether the assembler spills less of it, or as much with less.
+    /// Returns true where the assembler spills less of it, or as much with less, and where it costs no more than before as far as its
+    /// machine code tells.
     fn judge(&mut self, parking: &Parking<'_>, rolled: &[u32]) -> Result<bool, ParkedError> {
         let made = parking.made(rolled);
         self.tried += 1;
         let after = (self.assembled)(&made.text)?;
         let cost = (after.spilled(), made.shared_bytes, rolled.len());
-        let better = cost < self.least;
+        let rate = after.weight.and_then(|weight| weight.rate());
+        let slower = matches!((rate, self.rate), (Some(rate), Some(before)) if rate > before);
+        let better = cost < self.least && !slower;
+        self.slower += u32::from(cost < self.least && slower);
         if better {
             self.least = cost;
             self.best = Some(Found {
@@ -246,11 +260,10 @@ impl Search<'_> {
             if parking.count() == 0 {
                 return Ok(());
             }
-            waited = if self.judge(&parking, rolled)? {
-                0
-            } else {
-                waited + 1
-            };
+            let slower = self.slower;
+            // What costs too much may be worth it with more values.
+            let gains = self.judge(&parking, rolled)? || self.slower > slower;
+            waited = if gains { 0 } else { waited + 1 };
             if !more || self.least.0 == 0 || waited > PATIENCE {
                 return Ok(());
             }
@@ -308,32 +321,4 @@ impl Search<'_> {
         }
         Ok(())
     }
-}
-
-/// Bytes of shared memory that leave as many workgroups on a multiprocessor as its registers allow.
-fn left(judge: &Judge<'_>, kernel: &Prepared) -> u32 {
-    let own = kernel.workgroup.map(|workgroup| workgroup.threads);
-    let sizes = own.as_ref().map_or(&USUAL[..], std::slice::from_ref);
-    let fits = |more: u32| {
-        sizes.iter().all(|&threads| {
-            let need = |shared| Need {
-                threads,
-                registers: u32::from(judge.words),
-                shared,
-                lanes: kernel.lanes,
-            };
-            let blocks = |shared| occupancy(judge.gpu, need(shared)).blocks;
-            blocks(kernel.own_shared + more) >= blocks(kernel.own_shared)
-        })
-    };
-    let (mut low, mut high) = (0, kernel.shared_bytes);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if fits(middle) {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    low
 }

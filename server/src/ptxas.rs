@@ -2,6 +2,7 @@
 //! process with a time limit, in a folder of its own.
 
 use crate::derive::figures::{Figure, Job};
+use crate::sass::{Weight, weigh};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// What `ptxas -v` says of the entry or function that needs most.
-#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, serde::Serialize)]
 pub struct Report {
     /// `13.5`
     pub version: String,
@@ -21,6 +22,9 @@ pub struct Report {
     pub shared_bytes: u32,
     /// The machine code, when a disassembler stands beside the assembler.
     pub sass: Option<String>,
+    /// What executes, from the machine code of an entry.
+    #[serde(skip)]
+    pub weight: Option<Weight>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +86,7 @@ pub fn assemble(ptxas: &Path, text: &str, target: &str) -> Result<Report, PtxasE
     Ok(report)
 }
 
-/// What becomes of one kernel of a text.
+/// What becomes of one kernel of a text; with the weight of its code where a disassembler stands beside the assembler.
 pub fn assemble_entry(
     ptxas: &Path,
     text: &str,
@@ -91,13 +95,16 @@ pub fn assemble_entry(
 ) -> Result<Report, PtxasError> {
     let folder = tempfile::Builder::new().prefix("lockstep-").tempdir()?;
     let source = folder.path().join("code.ptx");
+    let object = folder.path().join("code.cubin");
     std::fs::write(&source, text)?;
     let mut command = Command::new(ptxas);
     command.args(["-v", &format!("-arch={target}")]);
     command.args(["--entry", entry]);
-    command.arg("-o").arg(folder.path().join("code.cubin"));
-    command.arg(&source);
-    Ok(read(&output(command, folder.path(), &|| false)?))
+    command.arg("-o").args([&object, &source]);
+    let mut report = read(&output(command, folder.path(), &|| false)?);
+    let listing = disassemble(ptxas, &object, folder.path());
+    report.weight = listing.and_then(|listing| weigh(&listing, entry));
+    Ok(report)
 }
 
 /// The figures of the entries of code. `stop` ends the process.

@@ -72,6 +72,40 @@ fn shaders_have_records_and_handles() {
 }
 
 #[test]
+fn registers_stand_beside_the_source() {
+    let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
+    client.initialize(json!({ "general": { "positionEncodings": ["utf-8"] } }));
+    let uri = "file:///work/code.cu";
+    client.open(uri, "cuda-cpp", KERNEL);
+    let asked = json!({ "textDocument": { "uri": uri } });
+    let panel = client.request("lockstep/registers", asked);
+    let text = panel["text"].as_str().expect("a text");
+    let all: Vec<&str> = text.lines().collect();
+    let lines = panel["lines"].as_array().expect("lines");
+    let pairs = lines.iter().map(|pair| {
+        let number = |at: usize| pair[at].as_u64().expect("a line") as usize;
+        (
+            all[number(0)],
+            KERNEL.lines().nth(number(1)).expect("a line"),
+        )
+    });
+    let pairs: Vec<(&str, &str)> = pairs.collect();
+    let (head, kernel) = pairs[0];
+    assert!(
+        head.starts_with("scale: ") && kernel.contains("scale("),
+        "{pairs:?}\n{text}"
+    );
+    // A row of the table leads to the line that defines the value.
+    let row = pairs
+        .iter()
+        .find(|(row, _)| row.contains("a result of `*`"));
+    assert!(
+        row.is_some_and(|(_, line)| line.contains("* 2.0f")),
+        "{pairs:?}\n{text}"
+    );
+}
+
+#[test]
 fn the_code_follows_the_cursor_and_the_typing() {
     let mut client = Client::spawn(env!("CARGO_BIN_EXE_lockstep"), &["serve", "--stdio"]);
     client.initialize(json!({ "general": { "positionEncodings": ["utf-8"] } }));

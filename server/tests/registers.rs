@@ -204,8 +204,16 @@ fn allocators_find_homes_by_class() {
     let affine = spills("affra");
     assert!(affine.iter().any(|kind| kind == "recompute"), "{affine:?}");
     assert!(affine.iter().any(|kind| kind == "constant"), "{affine:?}");
-    let code = text(&lockstep(&["code", &file, "--no-config", "--budget", "8"]));
+    let own = spills("lockstep");
+    let lanes = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "lane-slot").count();
+    assert!(lanes(&own) < lanes(&affine), "{own:?} {affine:?}");
+    let words = ["--budget", "8", "--allocator", "affra"];
+    let code = text(&lockstep(
+        &[&["code", &file, "--no-config"][..], &words].concat(),
+    ));
     assert!(code.contains("__lockstep_slots"), "{code}");
+    assert!(!code.contains("%r8"), "{code}");
+    let code = text(&lockstep(&["code", &file, "--no-config", "--budget", "8"]));
     assert!(!code.contains("%r8"), "{code}");
     let cuda = place.file("k.cu", KERNEL);
     let told = errors(&lockstep(&["code", &cuda, "--no-config", "--budget", "8"]));

@@ -101,6 +101,22 @@ fn values_that_all_lanes_share_are_parked() {
     assert_eq!(again["text"], made);
 }
 
+/// A text for a newer architecture than the configured one is assembled for its own.
+#[test]
+fn the_target_of_the_file_is_assembled_for() {
+    if !has_assembler() {
+        return;
+    }
+    let place = Place::new("spill-target");
+    let source = holding(40).replace(".target sm_80", ".target sm_90");
+    let file = place.file("hold.ptx", source);
+    let options = ["--no-config", "--budget", "32", "--spill-less"];
+    let report = lockstep(&[&["code", &file][..], &options, &["--format", "json"]].concat());
+    let kernel = &json(&report)["kernels"][0];
+    assert!(kernel["spilled"].as_u64() > Some(0), "{kernel:#}");
+    assert!(!errors(&report).contains("fatal"), "{}", errors(&report));
+}
+
 #[test]
 fn what_spills_nothing_stays_as_it_is() {
     if !has_assembler() {

@@ -41,6 +41,8 @@ const fn kind(home: Home) -> &'static str {
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
         Home::Column(_) => "column",
+        Home::Again(_) => "again",
+        Home::Reload => "reload",
     }
 }
 
@@ -154,6 +156,8 @@ fn random_texts_compute_the_same() {
         "warp-slot",
         "warp-slot-of-base",
         "lane-slot",
+        "again",
+        "reload",
     ] {
         assert!(count.homes.contains_key(kind), "{kind}: {count:?}");
     }

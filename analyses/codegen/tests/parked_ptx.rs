@@ -3,6 +3,8 @@
 //!
 //! `LOCKSTEP_PARKED_PTX=N` takes N texts of each kind instead of the default number.
 
+#[path = "support/parking.rs"]
+mod parking;
 #[path = "support/ptx_programs.rs"]
 mod ptx_programs;
 #[path = "support/ptxas.rs"]
@@ -12,15 +14,12 @@ mod ptxas;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
-use facts::{Method, Options};
-use lockstep_codegen::target::ptx::machine::fit::{Budget, Home, Made};
-use lockstep_codegen::target::ptx::machine::park::{Kernel, Parking, Workgroup};
-use lockstep_codegen::target::ptx::machine::states::{states, together_by_statement};
+use lockstep_codegen::target::ptx::machine::fit::Home;
 use lockstep_codegen::target::ptx::machine::{pressure, read};
 use oracle::interp::{self, Launch};
+use parking::{function, parked};
 use ptx_programs::{is_settled, kernel, printed, random_text, setting};
 use std::collections::BTreeMap;
-use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
 
 const TEXTS: u64 = 60;
 
@@ -38,72 +37,10 @@ const fn kind(home: Home) -> &'static str {
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Column(_) => "column",
-        Home::Constant(_) | Home::Known(..) | Home::Lane(_) => "none that may be",
+        Home::Constant(_) | Home::Known(..) | Home::Lane(_) | Home::Again(_) | Home::Reload => {
+            "none that may be"
+        }
     }
-}
-
-fn function(text: &str) -> Box<PtxFunction> {
-    match parse_item(text).kind {
-        PtxItemKind::Function(function) => function,
-        other => panic!("no function: {other:?}"),
-    }
-}
-
-/// The file with so many values of its kernel parked, and its loops not unrolled.
-fn parked(file: &str, launch: &Launch, columns: bool, steps: usize) -> Option<(String, Made, u32)> {
-    let (item, tree, lowered) = ir::lower::ptx::lower_text(file)
-        .into_iter()
-        .find(|(_, tree, _)| matches!(&tree.kind, PtxItemKind::Function(tree) if tree.entry))?;
-    let PtxItemKind::Function(tree) = &tree.kind else {
-        return None;
-    };
-    let text = &file[item.start as usize..item.end as usize];
-    let body = read(tree).ok()?;
-    if body.reads_undefined() {
-        return None;
-    }
-    let options = Options {
-        method: Method::Polynomial(1),
-        ..Options::default()
-    };
-    let facts = facts::analyze(0, &lowered.module, &options);
-    let function = &lowered.module.functions[0];
-    let states = states(&body, function, &facts);
-    let together = together_by_statement(&body, tree, function, &facts);
-    let threads: u32 = launch.block.iter().product();
-    let budget = Budget {
-        words: 8,
-        predicates: 7,
-        lanes: 32,
-        warps: threads.div_ceil(32),
-        shared_bytes: 40_960,
-    };
-    let says = [".maxntid", ".reqntid"]
-        .iter()
-        .any(|word| text.contains(word));
-    let workgroup = columns.then_some(Workgroup {
-        threads,
-        flat: launch.block[1..] == [1, 1],
-        assumed: (!says).then_some(launch.block),
-    });
-    let kernel = Kernel {
-        tree,
-        body: &body,
-        text,
-        states: &states,
-        budget: &budget,
-        workgroup,
-    };
-    let early = |statement: u32| together[statement as usize];
-    let mut parking = Parking::new(kernel, &early, 6).ok()?;
-    while parking.count() < steps && parking.step() {}
-    let made = parking.made(&parking.loops());
-    let out = [
-        &file[..item.start as usize],
-        &made.text,
-        &file[item.end as usize..],
-    ];
-    Some((out.concat(), made, pressure(&body).words))
 }
 
 fn computes_the_same(text: &str, launch: &Launch, count: &mut Count, what: &str) {

@@ -4,6 +4,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 import { TargetCode } from "./code";
 import { Previews } from "./preview";
+import { Registers } from "./registers";
 import { Reports } from "./report";
 import { WorkspaceCheck } from "./workspace";
 import { importCounts, instrumentFile, profileFunction } from "./profile";
@@ -38,6 +39,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     new TargetCode(() => client),
     previews,
     new Reports(() => client),
+    new Registers(() => client),
     new WorkspaceCheck(() => serverPath(context), output),
     vscode.commands.registerCommand("lockstep.profileFunction", () => profileFunction(client, output)),
     vscode.commands.registerCommand("lockstep.importCounts", () => importCounts(client)),

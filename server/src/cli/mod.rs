@@ -335,7 +335,7 @@ struct RegistersArgs {
     analysis: AnalysisArgs,
 }
 
-/// Register allocators of Sampaio et al., Divergence Analysis (2013).
+/// Register allocators: those of Sampaio et al., Divergence Analysis (2013), and ours.
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum AllocatorArg {
     /// Linear scan; what does not fit lives in local memory
@@ -344,6 +344,8 @@ enum AllocatorArg {
     Divra,
     /// Also affine values, constants and what the thread's number gives
     Affra,
+    /// The cheapest of these for each value, in a register wherever there is room
+    Lockstep,
 }
 
 impl From<AllocatorArg> for Allocator {
@@ -352,6 +354,7 @@ impl From<AllocatorArg> for Allocator {
             AllocatorArg::Linear => Allocator::Linear,
             AllocatorArg::Divra => Allocator::Divergence,
             AllocatorArg::Affra => Allocator::Affine,
+            AllocatorArg::Lockstep => Allocator::Lockstep,
         }
     }
 }
@@ -578,7 +581,7 @@ struct CodeArgs {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u16).range(8..=255), conflicts_with_all = ["at", "ptxas"])]
     budget: Option<u16>,
     /// The allocator that finds them
-    #[arg(long, value_enum, default_value = "affra", requires = "budget")]
+    #[arg(long, value_enum, default_value = "lockstep", requires = "budget")]
     allocator: AllocatorArg,
     /// PTX: the file so that ptxas spills less of it in these registers; kernels of which it spills no less stay
     #[arg(long, requires = "budget", conflicts_with = "allocator")]

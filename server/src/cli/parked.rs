@@ -4,7 +4,7 @@ use super::code::{give, rewritten};
 use super::registers::home;
 use super::{CliError, CodeArgs, input};
 use crate::db::{self, Database, File};
-use crate::derive::code::architecture;
+use crate::derive::figures::target_of;
 use crate::derive::fitted::prepared;
 use crate::parked::{Judge, ParkedError, Proposal, spill_less as propose};
 use crate::program;
@@ -25,7 +25,7 @@ pub(super) fn spill_less(
     }
     let judge = Judge {
         tool: &tool,
-        target: &format!("sm_{}", architecture(db, file)),
+        target: &target_of(db, file, text),
         gpu: db::machine(db, program::settings(db, file)).gpu(),
         words,
     };

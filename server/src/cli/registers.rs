@@ -6,10 +6,10 @@ use crate::derive::fitted::{Fitted, fitted};
 use crate::derive::pressure::{Entry, Row, cheapest, rows};
 use crate::documents::line_column;
 use crate::program::{self, Language};
-use crate::views::costs;
 use crate::views::pressure;
+use crate::views::registers::{measure, report};
+use crate::views::text::class_name;
 use codegen::target::ptx::machine::fit::Home;
-use facts::Class;
 use facts::pressure::Remedy;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -64,7 +64,7 @@ pub(super) fn registers(args: &RegistersArgs) -> Result<u8, CliError> {
             for row in &rows {
                 let (line, column) = line_column(text, db::line_index(&db, file), row.head.start);
                 write!(out, "{path}:{line}:{column}: ")?;
-                self::text(&mut out, row, args.budget)?;
+                write!(out, "{}", report(row, args.budget))?;
                 if let Some(one) = spills.iter().find(|one| one.name == row.name) {
                     told(&mut out, one)?;
                 }
@@ -97,7 +97,8 @@ fn fitted_by(
 pub(super) const fn home(one: Home) -> &'static str {
     match one {
         Home::Constant(_) => "constant",
-        Home::Known(..) => "recompute",
+        Home::Known(..) | Home::Again(_) => "recompute",
+        Home::Reload => "reload",
         Home::Warp(_) => "warp-slot",
         Home::WarpBase(..) => "warp-slot-of-base",
         Home::Lane(_) => "lane-slot",
@@ -152,103 +153,6 @@ fn told(out: &mut impl Write, one: &Fitted) -> std::io::Result<()> {
     Ok(())
 }
 
-fn text(out: &mut impl Write, row: &Row, budget: Option<u32>) -> std::io::Result<()> {
-    let at = row
-        .line
-        .map_or(String::new(), |line| format!(" in line {line}"));
-    writeln!(
-        out,
-        "{}: {} registers ({}; {} live at the peak{at}, of which {} uniform)",
-        row.name,
-        row.registers,
-        pressure::source(row.figure.as_ref()),
-        row.live,
-        row.uniform
-    )?;
-    if let Some(figure) = &row.figure {
-        writeln!(
-            out,
-            "  spills {} bytes of stores, {} of loads; {} bytes of shared memory",
-            figure.spill_store_bytes, figure.spill_load_bytes, figure.shared_bytes
-        )?;
-    }
-    if let Some(fit) = &row.fit {
-        writeln!(
-            out,
-            "  {}",
-            costs::occupied(fit, &pressure::source(row.figure.as_ref()))
-        )?;
-    }
-    if let Some(budget) = &row.budget {
-        writeln!(out, "  {}", pressure::budgeted(row.registers, budget))?;
-    }
-    let widest = |of: &dyn Fn(&Entry) -> usize, least: usize| {
-        row.variables.iter().map(of).max().unwrap_or(0).max(least)
-    };
-    let name = widest(&|one| one.name.chars().count(), 8);
-    let reads = widest(&|one| pressure::reads(one).len(), 5);
-    if !row.variables.is_empty() {
-        writeln!(
-            out,
-            "  registers  {:name$}  class      defined  last read  {:reads$}  without it",
-            "variable", "reads"
-        )?;
-    }
-    for one in &row.variables {
-        let line = |line: Option<u32>| line.map_or("-".to_owned(), |line| line.to_string());
-        let again = if one.next_iteration { "^" } else { "" };
-        writeln!(
-            out,
-            "  {:>9}  {:name$}  {:9}  {:>7}  {:>9}  {:reads$}  {}",
-            one.registers,
-            one.name,
-            class(one.class),
-            line(one.defined),
-            format!("{again}{}", line(one.last_read)),
-            pressure::reads(one),
-            pressure::remedy(one.remedy)
-        )?;
-    }
-    if row.variables.iter().any(|one| one.next_iteration) {
-        writeln!(out, "  ^ in the next iteration")?;
-    }
-    let Some(budget) = measure(row, budget) else {
-        return Ok(());
-    };
-    match cheapest(row, budget) {
-        _ if row.registers <= budget => writeln!(out, "  fits {budget} registers"),
-        Some(chosen) => {
-            let names: Vec<&str> = chosen.iter().map(|one| one.name.as_str()).collect();
-            writeln!(
-                out,
-                "  {} over {budget} registers; cheapest to be without at the peak: {}",
-                row.registers - budget,
-                names.join(", ")
-            )
-        }
-        None => writeln!(
-            out,
-            "  {} over {budget} registers; too much is read at the peak itself",
-            row.registers - budget
-        ),
-    }
-}
-
-/// The registers that a kernel is held against: those of the command line, or its own where it is over them.
-fn measure(row: &Row, given: Option<u32>) -> Option<u32> {
-    let own = row.budget.map(|budget| budget.registers);
-    given.or(own.filter(|&most| row.registers > most))
-}
-
-const fn class(one: Class) -> &'static str {
-    match one {
-        Class::Uniform => "uniform",
-        Class::Affine => "affine",
-        Class::Divergent => "divergent",
-        Class::Unknown => "unknown",
-    }
-}
-
 const fn kind(one: Remedy) -> &'static str {
     match one {
         Remedy::Recompute { .. } => "recompute",
@@ -268,7 +172,7 @@ fn entry(one: &Entry) -> Value {
     json!({
         "name": one.name,
         "registers": one.registers,
-        "class": class(one.class),
+        "class": class_name(one.class),
         "line": one.defined,
         "last_use": one.last_read,
         "next_iteration": one.next_iteration,

@@ -128,7 +128,7 @@ fn max_registers(db: &dyn Db, file: File) -> Option<u32> {
 }
 
 /// The target of a PTX file: the configured one, or the one that it names where that is none before it.
-fn target_of(db: &dyn Db, file: File, text: &str) -> String {
+pub fn target_of(db: &dyn Db, file: File, text: &str) -> String {
     let configured = architecture(db, file);
     let named = text.lines().find_map(|line| {
         let names = line.trim_start().strip_prefix(".target")?;

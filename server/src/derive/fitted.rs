@@ -3,6 +3,8 @@
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language, is_named, own_items};
 use codegen::Refusal;
+use codegen::machine::Gpu;
+use codegen::machine::occupancy::{Need, occupancy};
 use codegen::machine::schema::Key;
 use codegen::target::ptx::machine::fit::{Allocator, Budget, Made, fit};
 use codegen::target::ptx::machine::park::Workgroup;
@@ -48,7 +50,11 @@ pub struct Prepared {
     pub workgroup: Option<Workgroup>,
     /// Shared memory of the kernel's own.
     pub own_shared: u32,
+    pub gpu: Gpu,
 }
+
+/// Sizes of workgroups that are usual.
+const USUAL: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 impl Prepared {
     pub fn budget(&self, words: u16) -> Budget {
@@ -65,10 +71,40 @@ impl Prepared {
     /// # Errors
     /// As [`fit`].
     pub fn fitted(&self, words: u16, allocator: Allocator) -> Result<Made, Refusal> {
-        let budget = self.budget(words);
+        let mut budget = self.budget(words);
+        if allocator == Allocator::Lockstep {
+            budget.shared_bytes = self.spare_shared(words);
+        }
         let (tree, body, states) = (&self.tree, &self.body, &self.states);
         let early = self.early();
         fit(tree, body, &self.text, allocator, states, &early, &budget)
+    }
+    /// Bytes of shared memory that leave as many workgroups on a multiprocessor as so many registers allow.
+    pub fn spare_shared(&self, words: u16) -> u32 {
+        let own = self.workgroup.map(|workgroup| workgroup.threads);
+        let sizes = own.as_ref().map_or(&USUAL[..], std::slice::from_ref);
+        let fits = |more: u32| {
+            sizes.iter().all(|&threads| {
+                let need = |shared| Need {
+                    threads,
+                    registers: u32::from(words),
+                    shared,
+                    lanes: self.lanes,
+                };
+                let blocks = |shared| occupancy(&self.gpu, need(shared)).blocks;
+                blocks(self.own_shared + more) >= blocks(self.own_shared)
+            })
+        };
+        let (mut low, mut high) = (0, self.shared_bytes);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) {
+                low = middle;
+            } else {
+                high = middle - 1;
+            }
+        }
+        low
     }
     pub fn early(&self) -> impl Fn(u32) -> bool + '_ {
         |statement| self.together.get(statement as usize) == Some(&true)
@@ -172,6 +208,7 @@ fn of_function(
         shared_bytes: left,
         workgroup: workgroup(function, &options),
         own_shared: most - left,
+        gpu: gpu.clone(),
     })
 }
 

@@ -22,6 +22,7 @@ mod profile;
 mod progress;
 mod projects;
 mod question;
+mod registers;
 mod transport;
 
 use std::io::{Read, Write};
@@ -44,6 +45,7 @@ pub fn serve(
         })
         .custom_method("lockstep/codes", backend::Backend::codes)
         .custom_method("lockstep/explain", backend::Backend::explain)
+        .custom_method("lockstep/registers", backend::Backend::registers)
         .custom_method("lockstep/code", backend::Backend::code)
         .custom_method("lockstep/report", backend::Backend::report)
         .custom_method("lockstep/describe", backend::Backend::describe)

@@ -13,10 +13,11 @@ use syntax::ptx::PtxItemKind;
 
 /// Stable names of the actions.
 pub const SPILL_LESS: &str = "spill-less";
-const ALLOCATORS: [(Allocator, &str, &str); 3] = [
+const ALLOCATORS: [(Allocator, &str, &str); 4] = [
     (Allocator::Linear, "allocate-linear", "linear scan"),
     (Allocator::Divergence, "allocate-divra", "DivRA"),
     (Allocator::Affine, "allocate-affra", "AffRA"),
+    (Allocator::Lockstep, "allocate-lockstep", "least cost"),
 ];
 /// Registers without which no instruction of PTX is sure to find its operands.
 const LEAST: u32 = 8;
@@ -107,9 +108,10 @@ fn told(made: &Made) -> String {
         |is: &dyn Fn(Home) -> bool| made.spilled.iter().filter(|value| is(value.home)).count();
     let kinds = [
         (
-            count(&|home| matches!(home, Home::Constant(_) | Home::Known(..))),
+            count(&|home| matches!(home, Home::Constant(_) | Home::Known(..) | Home::Again(_))),
             "computed again",
         ),
+        (count(&|home| home == Home::Reload), "loaded again"),
         (
             count(&|home| matches!(home, Home::Warp(_) | Home::WarpBase(..))),
             "once a warp",

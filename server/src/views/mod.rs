@@ -21,6 +21,7 @@ pub mod pressure;
 mod priced;
 mod ptx_versions;
 mod ranked;
+pub mod registers;
 pub mod rename;
 pub mod report;
 pub mod signature;

@@ -17,6 +17,7 @@
 
 pub mod check;
 mod coalesce;
+pub(crate) mod colour;
 mod hoist;
 mod jumps;
 pub mod rounds;

@@ -104,7 +104,7 @@ pub fn fit<T: Target>(
         }
         for &one in &away {
             let before = function.registers.len() as u32;
-            let cuts = cuts(function, one, &[], &|_, _| false);
+            let cuts = cuts(function, one, &[], &[], &|_, _| false);
             split(function, one, &cuts, &mut around, homes);
             // What homes use on the way lives as shortly as the stand-ins.
             fixed.extend((before..function.registers.len() as u32).map(Virtual));

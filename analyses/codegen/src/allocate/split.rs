@@ -7,7 +7,8 @@
 //! ```
 //!
 //! `held` tells of an operation whether the register may stay behind it. Where it never does, this is spilling everywhere. A
-//! register that is held at the end of a block is there in a block that only this one leads to.
+//! register that is held at the end of a block is there in a block that only this one leads to, and in a loop that the
+//! block alone enters, if the loop has room for it.
 
 use super::rounds::{Around, Homes};
 use crate::mir::Target;
@@ -54,19 +55,46 @@ pub(crate) fn before_alone<T: Target>(function: &Function<T>) -> Vec<Option<u32>
     out
 }
 
-/// The operations at which the live range of a value is cut, in their order.
+/// A loop in which a value that it does not write has one register throughout, which is loaded in front of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Held<'l> {
+    /// The only block outside the loop that leads to it, and to nothing else.
+    pub(crate) preheader: u32,
+    /// The operation in front of which the value is loaded there: the last one of the function that was given.
+    pub(crate) operation: u32,
+    /// Ascending.
+    pub(crate) blocks: &'l [u32],
+}
+
+/// The last operation of a block that is one of the function that was given, by its number now.
+pub(crate) fn last_own<T: Target>(rows: &[Around<T>]) -> Option<u32> {
+    let last = rows.last()?;
+    let front = rows[..rows.len() - 1].iter();
+    let count: usize = front
+        .map(|row| row.before.len() + 1 + row.after.len())
+        .sum();
+    Some((count + last.before.len()) as u32)
+}
+
+/// The operations at which the live range of a value is cut, by block and in their order. `loops` share no block, and no
+/// preheader stands in another one's.
 pub(crate) fn cuts<T: Target>(
     function: &Function<T>,
     value: Virtual,
     before: &[Option<u32>],
+    loops: &[Held<'_>],
     held: &dyn Fn(u32, usize) -> bool,
 ) -> Vec<Cut> {
     let mut out: Vec<Cut> = Vec::new();
-    let mut registers = 0;
+    // Loops have the first numbers.
+    let mut registers = loops.len() as u32;
     let mut leaving: Vec<Option<u32>> = vec![None; function.blocks.len()];
     for (number, block) in (0u32..).zip(&function.blocks) {
         let alone = before.get(number as usize).copied().flatten();
-        let mut holder = alone.and_then(|before| leaving[before as usize]);
+        let own = (0u32..).zip(loops);
+        let mut around = own.filter(|(_, own)| own.blocks.binary_search(&number).is_ok());
+        let inside = around.next().map(|(stand_in, _)| stand_in);
+        let mut holder = inside.or_else(|| alone.and_then(|before| leaving[before as usize]));
         for (index, operation) in block.operations.iter().enumerate() {
             if operation.virtual_registers().any(|name| name == value) {
                 let reads = operation.reads().any(|name| name == value);
@@ -84,10 +112,29 @@ pub(crate) fn cuts<T: Target>(
                 });
                 holder = Some(stand_in);
             }
-            holder = holder.filter(|_| held(number, index));
+            holder = holder.filter(|_| inside.is_some() || held(number, index));
         }
         leaving[number as usize] = holder;
     }
+    for (stand_in, own) in (0u32..).zip(loops) {
+        match leaving[own.preheader as usize] {
+            // It is in a register there already: the loop goes on with that one.
+            Some(known) => {
+                let same = out.iter_mut().filter(|cut| cut.stand_in == stand_in);
+                same.for_each(|cut| cut.stand_in = known);
+                let ends = leaving.iter_mut().filter(|end| **end == Some(stand_in));
+                ends.for_each(|end| *end = Some(known));
+            }
+            None => out.push(Cut {
+                block: own.preheader,
+                operation: own.operation,
+                stand_in,
+                load: true,
+                store: false,
+            }),
+        }
+    }
+    out.sort_by_key(|cut| (cut.block, cut.operation));
     out
 }
 

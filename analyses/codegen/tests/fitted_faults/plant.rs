@@ -3,7 +3,7 @@
 /// Texts with one fault each.
 type Plant = fn(&str) -> Vec<String>;
 
-pub(crate) const FAULTS: [(&str, Plant); 22] = [
+pub(crate) const FAULTS: [(&str, Plant); 24] = [
     ("loads of two slots swapped", slots_swapped),
     ("store left out", |text| without(text, is_store)),
     ("load left out", |text| without(text, is_load)),
@@ -34,6 +34,8 @@ pub(crate) const FAULTS: [(&str, Plant); 22] = [
     ("a guard on a store", guarded_store),
     ("an instruction left out", |text| without(text, is_own)),
     ("an effect too many", effect),
+    ("another parameter is loaded", other_parameter),
+    ("another place in the launch", other_place),
 ];
 
 fn lines(text: &str) -> Vec<String> {
@@ -272,6 +274,36 @@ fn other_base(text: &str) -> Vec<String> {
 fn other_axis(text: &str) -> Vec<String> {
     let wanted = |line: &str| line.trim_start() == "mov.u32 %r0, %tid.x;";
     each(text, wanted, |line| vec![Some(line.replace(".x", ".y"))])
+}
+
+/// A parameter of the same size that the kernel loads elsewhere.
+fn other_parameter(text: &str) -> Vec<String> {
+    let load = |line: &str| {
+        let (head, rest) = line.split_once("ld.param.")?;
+        let (ty, rest) = rest.split_once(' ')?;
+        let (to, from) = rest.split_once('[')?;
+        let bytes = ty.get(1..)?.trim().to_owned();
+        Some((format!("{head}ld.param.{ty} {to}"), bytes, from.to_owned()))
+    };
+    let all: Vec<(String, String, String)> = text.lines().filter_map(load).collect();
+    let mut out = Vec::new();
+    for line in text.lines() {
+        let Some((head, bytes, from)) = load(line) else {
+            continue;
+        };
+        let other = all.iter().find(|own| own.1 == bytes && own.2 != from);
+        if let Some(other) = other {
+            out.push(text.replacen(line, &format!("{head}[{}", other.2), 1));
+        }
+    }
+    out
+}
+
+fn other_place(text: &str) -> Vec<String> {
+    let wanted = |line: &str| line.contains("mov.u32") && line.contains("%ctaid.x");
+    each(text, wanted, |line| {
+        vec![Some(line.replace("%ctaid.x", "%nctaid.x"))]
+    })
 }
 
 fn smaller(text: &str) -> Vec<String> {

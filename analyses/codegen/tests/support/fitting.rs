@@ -11,8 +11,12 @@ use lockstep_codegen::target::ptx::machine::{Body, read};
 use std::ops::Range;
 use syntax::ptx::{PtxFunction, PtxItemKind, StatementKind, parse_item};
 
-pub(crate) const ALLOCATORS: [Allocator; 3] =
-    [Allocator::Linear, Allocator::Divergence, Allocator::Affine];
+pub(crate) const ALLOCATORS: [Allocator; 4] = [
+    Allocator::Linear,
+    Allocator::Divergence,
+    Allocator::Affine,
+    Allocator::Lockstep,
+];
 
 /// A function and what is known of it; without a body, why it has no form.
 pub(crate) struct Fittable {

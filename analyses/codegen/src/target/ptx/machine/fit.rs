@@ -1,16 +1,17 @@
 //! A body whose values fit a number of registers, by the allocators of Sampaio et al. (TOPLAS 2013, section 4): linear scan
-//! that spills everywhere to local memory, and the same with the spill code rewritten by what is known of the values.
+//! that spills everywhere to local memory, and the same with the spill code rewritten by what is known of the values; and by
+//! ours, [`super::spare`].
 //!
 //! What is spilled where and by which code is the business of [`super::homes`].
 
 use super::homes::{Policy, Slots, once};
 use super::listing::{Listing, accepts, declarations};
 use super::states::State;
-use super::{Body, Limits, Operation};
-use crate::allocate::rounds;
-use crate::mir::Target;
+use super::{Body, Limits, Operation, spare};
+use crate::allocate::rounds::{self, Around};
+use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
-use isa::ptx::{Class, Ptx};
+use isa::ptx::{Class, Ptx, Register};
 use smol_str::ToSmolStr;
 use std::collections::BTreeMap;
 use syntax::ptx::PtxFunction;
@@ -26,6 +27,8 @@ pub enum Allocator {
     Divergence,
     /// By all four rows (the paper's AffRA).
     Affine,
+    /// What costs least, computed again where that is cheapest, and in a register wherever there is room.
+    Lockstep,
 }
 
 /// A body that fits.
@@ -54,17 +57,19 @@ pub fn fit(
     budget: &Budget,
 ) -> Result<Made, Refusal> {
     accepts(tree)?;
-    let mut function = body.function.clone();
+    let source = Source { tree, body, text };
     // A kernel alone knows its warps, and a shift numbers them.
     let knows = tree.entry && budget.lanes.is_power_of_two();
+    if allocator == Allocator::Lockstep {
+        return spare::fit(source, states, early, budget, knows);
+    }
+    let mut function = body.function.clone();
     let policy = Policy {
         uniform: knows && allocator != Allocator::Linear,
         affine: knows && allocator == Allocator::Affine,
-        columns: None,
-        flat: false,
+        ..Policy::default()
     };
     let mut slots = Slots::new(policy, states, once(body, early), budget);
-    let own = function.registers.len();
     let mut kept = Vec::new();
     if policy.uniform {
         let base = function.register(Class::Word);
@@ -81,39 +86,73 @@ pub fn fit(
     for (at, operation) in prologue.iter().enumerate() {
         function.blocks[0].operations.insert(at, operation.clone());
     }
-    let limits = Limits {
-        words: budget.words,
-        predicates: budget.predicates,
-    };
-    let files = Ptx::files(&function, &(), &limits);
+    let files = Ptx::files(&function, &(), &budget.limits());
     let fitted = rounds::fit(&mut function, &files, &kept, &mut slots)?;
-    let away = fitted.spilled.iter().filter(|away| (away.0 as usize) < own);
-    let spilled = slots.spilled(body, away.copied());
-    // What the slots need, where there are any; `%tid.x` where a value is rebuilt of it.
-    let wanted = |operation: &Operation| match operation.writes().next() == slots.thread {
-        true => slots.rebuilds(),
-        false => slots.warp_bytes > 0,
-    };
-    let first = fitted.around[0].iter().take(prologue.len());
-    let first: Vec<Operation> = first.map(|row| row.now.clone()).filter(wanted).collect();
-    let listing = Listing {
-        tree,
-        body,
-        text,
-        around: &fitted.around,
-        slots: &slots,
-        skipped: prologue.len() as u32,
-        prologue: &first,
-        names: fitted.registers.iter().map(ToSmolStr::to_smolstr).collect(),
-        directive: None,
-        declarations: declarations(&fitted.registers),
-        declares: false,
-        notes: BTreeMap::new(),
-    };
-    Ok(Made {
-        text: listing.print(),
-        spilled,
-        shared_bytes: slots.shared_bytes(),
-        local_bytes: slots.lane_bytes,
-    })
+    Ok(source.made(
+        &slots,
+        &fitted.around,
+        prologue.len(),
+        &fitted.registers,
+        &fitted.spilled,
+    ))
+}
+
+impl Budget {
+    pub(super) fn limits(&self) -> Limits {
+        Limits {
+            words: self.words,
+            predicates: self.predicates,
+        }
+    }
+}
+
+/// A function as it was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) tree: &'a PtxFunction,
+    pub(super) body: &'a Body,
+    pub(super) text: &'a str,
+}
+
+impl Source<'_> {
+    /// The function with registers in place of its values, and code around its operations. As many operations as the prologue
+    /// has stand in front of those of the first block.
+    pub(super) fn made(
+        &self,
+        slots: &Slots<'_>,
+        around: &[Vec<Around<Ptx>>],
+        prologue: usize,
+        registers: &[Register],
+        away: &[Virtual],
+    ) -> Made {
+        let own = self.body.function.registers.len();
+        let away = away.iter().filter(|away| (away.0 as usize) < own);
+        // What the slots need, where there are any; `%tid.x` where a value is rebuilt of it.
+        let wanted = |operation: &Operation| match operation.writes().next() == slots.thread {
+            true => slots.rebuilds(),
+            false => slots.warp_bytes > 0,
+        };
+        let first = around[0].iter().take(prologue);
+        let first: Vec<Operation> = first.map(|row| row.now.clone()).filter(wanted).collect();
+        let listing = Listing {
+            tree: self.tree,
+            body: self.body,
+            text: self.text,
+            around,
+            slots,
+            skipped: prologue as u32,
+            prologue: &first,
+            names: registers.iter().map(ToSmolStr::to_smolstr).collect(),
+            directive: None,
+            declarations: declarations(registers),
+            declares: false,
+            notes: BTreeMap::new(),
+        };
+        Made {
+            text: listing.print(),
+            spilled: slots.spilled(self.body, away.copied()),
+            shared_bytes: slots.shared_bytes(),
+            local_bytes: slots.lane_bytes,
+        }
+    }
 }

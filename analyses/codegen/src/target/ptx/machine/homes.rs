@@ -23,6 +23,7 @@
 //!
 //! Source: Sampaio et al., *Divergence Analysis* (TOPLAS 2013), section 4 and Figure 18.
 
+use super::again::Copies;
 use super::moves::{Space, loaded, moved, stored};
 use super::states::State;
 use super::{Body, Function, Operation};
@@ -47,6 +48,10 @@ pub enum Home {
     Lane(u32),
     /// The same, of those in shared memory.
     Column(u32),
+    /// So many instructions compute it again; they read nothing that must be live.
+    Again(u32),
+    /// One load from parameters or constant memory.
+    Reload,
 }
 
 /// The homes that values may have.
@@ -60,6 +65,8 @@ pub(super) struct Policy {
     pub(super) columns: Option<u32>,
     /// A workgroup is known to have one dimension.
     pub(super) flat: bool,
+    /// Values are computed again where a few instructions do.
+    pub(super) again: bool,
 }
 
 /// A register that lives elsewhere.
@@ -156,6 +163,7 @@ pub(super) struct Slots<'a> {
     pub(super) column: Option<Virtual>,
     /// Loads and stores by register.
     pub(super) counts: FxHashMap<Virtual, (u32, u32)>,
+    pub(super) copies: Copies,
 }
 
 fn operation(
@@ -191,6 +199,7 @@ impl<'a> Slots<'a> {
             thread: None,
             column: None,
             counts: FxHashMap::default(),
+            copies: Copies::default(),
         }
     }
 
@@ -218,8 +227,19 @@ impl<'a> Slots<'a> {
             && fits
             && self.policy.uniform
             && matches!(class, Class::Half | Class::Word | Class::Double);
+        let again = self.copies.of(register).filter(|_| self.policy.again);
         match state {
             State::Constant(c) if affine => Home::Constant(c),
+            _ if again == Some((1, true)) => Home::Reload,
+            State::Known(c1, c2)
+                if affine
+                    && small(c1)
+                    && (small(c2) || class == Class::Double)
+                    && again.is_none_or(|(count, _)| count > 2) =>
+            {
+                Home::Known(c1, c2)
+            }
+            _ if again.is_some() => Home::Again(again.map_or(0, |(count, _)| count)),
             State::Known(c1, c2)
                 if affine && small(c1) && (small(c2) || class == Class::Double) =>
             {
@@ -254,7 +274,7 @@ impl<'a> Slots<'a> {
                 Home::Warp(offset) | Home::WarpBase(offset, _) => self.warp_bytes = offset + bytes,
                 Home::Lane(offset) => self.lane_bytes = offset + bytes,
                 Home::Column(offset) => self.column_bytes = offset + bytes,
-                Home::Constant(_) | Home::Known(..) => {}
+                Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload => {}
             }
         }
         home
@@ -374,26 +394,25 @@ impl<'a> Slots<'a> {
         c: i64,
         from: Operand<Ptx>,
     ) -> Vec<Operation> {
-        let Some(thread) = self.thread else {
-            return Vec::new();
-        };
+        let mut out = Vec::new();
+        let thread = self.thread.unwrap_or_else(|| {
+            let thread = function.register(Class::Word);
+            let sources = vec![symbol("%tid.x")];
+            out.push(operation("mov.u32", vec![thread.into()], sources));
+            thread
+        });
         let factor = Operand::Number(c);
         if class == Class::Double {
             let part = function.register(Class::Double);
-            return vec![
-                operation(
-                    "mul.wide.s32",
-                    vec![part.into()],
-                    vec![thread.into(), factor],
-                ),
-                operation("add.s64", vec![to.into()], vec![part.into(), from]),
-            ];
+            let sources = vec![thread.into(), factor];
+            out.push(operation("mul.wide.s32", vec![part.into()], sources));
+            let sources = vec![part.into(), from];
+            out.push(operation("add.s64", vec![to.into()], sources));
+            return out;
         }
-        vec![operation(
-            "mad.lo.s32",
-            vec![to.into()],
-            vec![thread.into(), factor, from],
-        )]
+        let sources = vec![thread.into(), factor, from];
+        out.push(operation("mad.lo.s32", vec![to.into()], sources));
+        out
     }
 }
 
@@ -411,6 +430,11 @@ impl Homes<Ptx> for Slots<'_> {
         self.counts.entry(from).or_default().0 += 1;
         match self.home(function, from) {
             Home::Constant(c) => vec![operation(moved(class), vec![to.into()], vec![c.into()])],
+            Home::Again(_) | Home::Reload => {
+                let mut out = Vec::new();
+                self.copies.make(function, from, to, &mut out);
+                out
+            }
             Home::Known(c1, c2) => self.rebuilt(function, class, to, c1, c2.into()),
             Home::Warp(offset) => {
                 vec![operation(
@@ -463,11 +487,15 @@ impl Homes<Ptx> for Slots<'_> {
     fn store(&mut self, function: &mut Function, from: Virtual, to: Virtual) -> Vec<Operation> {
         let class = function.class(to);
         let home = self.home(function, to);
-        if !matches!(home, Home::Constant(_) | Home::Known(..)) {
+        let stores = !matches!(
+            home,
+            Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload
+        );
+        if stores {
             self.counts.entry(to).or_default().1 += 1;
         }
         match home {
-            Home::Constant(_) | Home::Known(..) => Vec::new(),
+            Home::Constant(_) | Home::Known(..) | Home::Again(_) | Home::Reload => Vec::new(),
             Home::Warp(offset) => {
                 let mut sources = self.slot(offset);
                 sources.push(from.into());

@@ -10,6 +10,7 @@
 //! may be written with it at any time. Only registers that one instruction without a guard writes. One pass over the
 //! statements, in their order; a source that is written behind its use is not known.
 
+use super::again::is_parameter;
 use super::{Body, Operation};
 use crate::mir::Virtual;
 use isa::ptx::Effect;
@@ -51,6 +52,7 @@ pub(super) fn invariants(tree: &PtxFunction, body: &Body) -> FxHashMap<Virtual, 
             let reads = Reads {
                 known: &known,
                 places,
+                tree,
             };
             if let Some(found) = reads.computed(operation, instruction).filter(|_| once) {
                 known.insert(target, found);
@@ -64,6 +66,7 @@ struct Reads<'a> {
     known: &'a FxHashMap<Virtual, Invariant>,
     /// Registers of the statement by the place of their names.
     places: &'a [(u32, Virtual)],
+    tree: &'a PtxFunction,
 }
 
 impl Reads<'_> {
@@ -81,10 +84,11 @@ impl Reads<'_> {
             .iter()
             .all(|source| matches!(source, Invariant::Warp { in_place: true }));
         if name == "ld" {
-            let constant = i.has("param") || i.has("const") || i.has("nc");
+            let parameter = is_parameter(self.tree, i);
+            let constant = parameter || i.has("const") || i.has("nc");
             let ordered = ["volatile", "relaxed", "acquire", "mmio"].iter();
             let found = Invariant::Warp {
-                in_place: i.has("param") && all_in_place,
+                in_place: parameter && all_in_place,
             };
             return (constant && all_of_warp && !ordered.into_iter().any(|word| i.has(word)))
                 .then_some(found);

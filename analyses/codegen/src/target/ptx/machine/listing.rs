@@ -55,7 +55,8 @@ impl Listing<'_> {
         let halves = name.is_some_and(|name| name.starts_with("mov"));
         let mut operands = group(self.operands(&operation.targets), halves);
         operands.extend(group(self.operands(&operation.sources), halves));
-        let name = name.copied().unwrap_or_default();
+        let copied = || self.slots.copies.name(operation.mnemonic);
+        let name = name.copied().or_else(copied).unwrap_or_default();
         let _ = write!(out, "{name} {};\n\t", operands.join(", "));
     }
 

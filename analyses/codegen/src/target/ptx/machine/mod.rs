@@ -11,8 +11,10 @@
 //! of 32 bits. Immediates, special registers, variables and words of an instruction stay in the text, to which every
 //! operation points; a changed body is written by renaming registers in it.
 
+mod again;
 pub(crate) mod body;
 pub mod check;
+mod crowd;
 pub mod fit;
 mod homes;
 mod invariant;
@@ -21,6 +23,7 @@ mod moves;
 pub mod park;
 mod pressure;
 mod read;
+mod spare;
 pub mod states;
 mod target;
 #[cfg(test)]

@@ -1,7 +1,9 @@
-//! Instructions on polynomials: moves, sums, products, shifts by a number, and widenings.
+//! Instructions on polynomials: moves, sums, products, shifts by a number, and widenings. Others compute the same from the same:
+//! where nothing of the original is among their operands, their result is an indeterminate of its own.
 
 use super::polynomial::{Atom, Polynomial};
-use super::text::{Line, Text};
+use super::text::{Line, Role, Text};
+use isa::ptx::Effect;
 use smol_str::SmolStr;
 use syntax::ptx::Operand;
 
@@ -18,8 +20,82 @@ fn special(name: &SmolStr, selector: &SmolStr) -> Option<Atom> {
 }
 
 /// The polynomials of a line's result, in as many bits as its register has: `of` has those of the register that is its nth place. `log_lanes` tells lanes of a
-/// warp. Empty where the line is not modelled.
+/// warp. Empty where nothing is known.
 pub(super) fn result(
+    line: &Line<'_>,
+    text: &Text<'_>,
+    log_lanes: Option<u32>,
+    of: &dyn Fn(usize) -> Vec<Polynomial>,
+) -> Vec<Polynomial> {
+    let found = modelled(line, text, log_lanes, of);
+    match found.iter().any(Polynomial::is_pure) {
+        true => found,
+        false => found.into_iter().chain(computed(line, text, of)).collect(),
+    }
+}
+
+/// Returns true where a line loads what no store changes: a parameter of the function, or constant memory. Variables of the body
+/// that calls are passed in are others each time.
+pub(super) fn loads_constant(line: &Line<'_>, text: &Text<'_>) -> bool {
+    let ordered = ["volatile", "relaxed", "acquire", "mmio"];
+    let parameter = || {
+        let mut variables = text.lines.iter().filter_map(|line| line.memory);
+        let names = |shape: &str, name: &str| {
+            let word = |c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c));
+            shape.split(word).any(|part| part == name)
+        };
+        line.has("param")
+            && !variables.any(|memory| {
+                let mut declared = memory.declarators.iter();
+                declared.any(|declared| names(&line.shape, &declared.name.text))
+            })
+    };
+    line.is_opcode("ld")
+        && !ordered.iter().any(|word| line.has(word))
+        && (line.has("const") || parameter())
+}
+
+/// Indeterminates in a polynomial of an instruction's result, at most.
+const LARGEST: usize = 12;
+
+/// The result of an instruction that reads nothing but numbers, parameters, constants and the place of the lane in its launch.
+fn computed(
+    line: &Line<'_>,
+    text: &Text<'_>,
+    of: &dyn Fn(usize) -> Vec<Polynomial>,
+) -> Option<Polynomial> {
+    let instruction = line.instruction.filter(|own| !own.inline_assembly)?;
+    let opcode = line.opcode.filter(|_| line.guard.is_none())?;
+    let target = line.plain.first().copied().flatten()?;
+    let one_result = line.writes().count() == 1 && line.places[target].1 == Role::Write;
+    let carries = opcode.carries(instruction.has("cc"));
+    let reads_carry = ["addc", "subc", "madc"].contains(&opcode.name());
+    let pure = opcode.effect() == Effect::Pure || loads_constant(line, text);
+    if !one_result || carries || reads_carry || !pure {
+        return None;
+    }
+    // Clocks, masks and the like are others each time.
+    let mut words = line
+        .shape
+        .split(|c: char| !(c.is_ascii_alphanumeric() || "_$%".contains(c)));
+    let stays = ["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
+    if words.any(|word| word.starts_with('%') && !stays.contains(&word)) {
+        return None;
+    }
+    let mut operands = Vec::new();
+    for (place, (_, role)) in line.places.iter().enumerate() {
+        if *role == Role::Read {
+            operands.push(of(place).into_iter().filter(Polynomial::is_pure).min()?);
+        }
+    }
+    let bits = text.bits(line.places[target].0);
+    let atom = Atom::Computed(line.shape.as_str().into(), operands);
+    let found = Polynomial::atom(bits, atom);
+    (found.size() <= LARGEST).then_some(found)
+}
+
+/// The polynomials of a line's result by arithmetic. Empty where the line is not modelled.
+fn modelled(
     line: &Line<'_>,
     text: &Text<'_>,
     log_lanes: Option<u32>,

@@ -98,6 +98,9 @@ pub enum Violation {
     SharedActivation { statement: u32 },
 }
 
+/// Pairings of the lines that are tried by each preference.
+const PAIRINGS: u32 = 8;
+
 /// The rules that the output breaks, none of which are those of a correct one.
 #[must_use]
 pub fn check(
@@ -110,18 +113,40 @@ pub fn check(
     let after = text::Text::new(output);
     let mut least: Option<Vec<Violation>> = None;
     use align::Preference::{Earlier, Later, LaterThanParts};
-    for preference in [LaterThanParts, Later, Earlier] {
+    'all: for preference in [LaterThanParts, Later, Earlier] {
         let mut found = Vec::new();
-        let area = slots::Area::new(&before, &after, original.entry, budget, &mut found);
-        match align::align(&before.lines, &after.lines, &area.inserted, preference) {
-            Ok(pairs) => walk::Walk::new(&before, &after, &pairs, known, &area).check(&mut found),
-            Err(original) => found.push(Violation::Unmatched { original }),
-        }
-        if least.as_ref().is_none_or(|least| found.len() < least.len()) {
-            least = Some(found);
-        }
-        if least.as_ref().is_some_and(Vec::is_empty) {
-            break;
+        let mut area = slots::Area::new(&before, &after, original.entry, budget, &mut found);
+        let known_before = found.len();
+        for pairing in 0..PAIRINGS {
+            found.truncate(known_before);
+            match align::align(&before.lines, &after.lines, &area.inserted, preference) {
+                Ok(pairs) => {
+                    walk::Walk::new(&before, &after, &pairs, known, &area).check(&mut found);
+                }
+                Err(original) => found.push(Violation::Unmatched { original }),
+            }
+            // What is told is what the plain pairings find; another one may only prove that nothing is wrong.
+            let fewer = least.as_ref().is_none_or(|least| found.len() < least.len());
+            if fewer && (pairing == 0 || found.is_empty()) {
+                least = Some(found.clone());
+            }
+            // A line that reads what the original's does not may be one of the same words that was put in front of it.
+            let doubtful = found.iter().find_map(|violation| match violation {
+                Violation::WrongValue { statement, .. } => {
+                    let mut lines = after.lines.iter();
+                    let at = lines.position(|line| line.statement == *statement)?;
+                    let open = align::may_be_inserted(&after.lines[at]) && !area.inserted[at];
+                    open.then_some(at)
+                }
+                _ => None,
+            });
+            if found.is_empty() {
+                break 'all;
+            }
+            match doubtful {
+                Some(at) => area.inserted[at] = true,
+                None => break,
+            }
         }
     }
     let mut out = least.unwrap_or_default();

@@ -23,6 +23,9 @@ pub(super) enum Atom {
     Address(SmolStr),
     /// The number of the warp in its workgroup.
     Warp,
+    /// The result of an instruction that computes the same from the same whenever a lane executes it: its words, and its operands, of which
+    /// none is a value of the original.
+    Computed(SmolStr, Vec<Polynomial>),
 }
 
 /// `(factor, sorted indeterminates)`.
@@ -189,6 +192,15 @@ impl Polynomial {
             _ => None,
         }
     }
+    /// Indeterminates, those of operands of instructions counted, too.
+    pub(super) fn size(&self) -> usize {
+        let atoms = self.terms.iter().flat_map(|(atoms, _)| atoms);
+        let sizes = atoms.map(|atom| match atom {
+            Atom::Computed(_, operands) => 1 + operands.iter().map(Polynomial::size).sum::<usize>(),
+            _ => 1,
+        });
+        sizes.sum()
+    }
     pub(super) fn is_pure(&self) -> bool {
         let own = |atom: &Atom| matches!(atom, Atom::Value(_) | Atom::Flag(_) | Atom::Warp);
         !self.terms.iter().any(|(atoms, _)| atoms.iter().any(own))
@@ -224,7 +236,7 @@ impl Polynomial {
         Some((address?, distance, constant))
     }
     /// The same in all lanes of a warp, `None` as the factor of a register that differs in another manner.
-    pub(super) fn is_uniform(&self, factor_of: impl Fn(Register) -> Option<i64>) -> bool {
+    pub(super) fn is_uniform(&self, factor_of: &dyn Fn(Register) -> Option<i64>) -> bool {
         let mut per_thread = 0u64;
         for (atoms, factor) in &self.terms {
             let slope = |atom: &Atom| match atom {
@@ -233,6 +245,16 @@ impl Polynomial {
                 Atom::Special(name) if name == "%tid.x" => Some(1),
                 Atom::Special(name) if name.starts_with("%tid") => None,
                 Atom::Special(_) | Atom::Address(_) | Atom::Warp => Some(0),
+                // Which it reads of its own.
+                Atom::Computed(words, _)
+                    if ["%tid", "%laneid"].iter().any(|own| words.contains(own)) =>
+                {
+                    None
+                }
+                Atom::Computed(_, operands) => {
+                    let same = operands.iter().all(|operand| operand.is_uniform(factor_of));
+                    same.then_some(0)
+                }
             };
             let slopes: Option<Vec<i64>> = atoms.iter().map(slope).collect();
             match slopes.as_deref() {

@@ -32,7 +32,7 @@ fn the_uniform_part_is_what_is_left() {
     let multiple = Polynomial::affine(32, 3, 0);
     let part = value.plus(&multiple.negated()).expect("one width");
     assert_eq!(part.as_number(), Some(7));
-    assert!(part.is_uniform(|_| None) && !value.is_uniform(|_| None));
+    assert!(part.is_uniform(&|_| None) && !value.is_uniform(&|_| None));
     assert_eq!(part.plus(&multiple), Some(value));
 }
 

@@ -299,7 +299,9 @@ impl<'a, 't> Walk<'a, 't> {
         }
         let known = contents.clone();
         let of = |place: usize| known.under(&Storage::Register(line.places[place].0), guard);
-        if line.is_opcode("ld") || line.is_opcode("st") {
+        // What parameters and constants hold no store of the kernel changes.
+        let constant = evaluate::loads_constant(line, self.after);
+        if (line.is_opcode("ld") && !constant) || line.is_opcode("st") {
             let problems = out.len();
             let Some(access) = self.area.access(line, &of, out) else {
                 if out.len() == problems {
@@ -366,7 +368,7 @@ impl<'a, 't> Walk<'a, 't> {
     }
 
     fn is_uniform(&self, value: &Polynomial) -> bool {
-        value.is_uniform(|original| match self.states[original as usize] {
+        value.is_uniform(&|original| match self.states[original as usize] {
             State::Constant(_) | State::Uniform => Some(0),
             State::Known(factor, _) | State::Affine(factor) => Some(factor),
             State::Divergent => None,

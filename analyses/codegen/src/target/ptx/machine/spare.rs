@@ -1,0 +1,227 @@
+//! Allocation by what a value costs elsewhere: few registers, little traffic.
+//!
+//! ```text
+//! 1. where more is live than there are registers, the value goes that is cheapest there for the crowded places that it
+//!    leaves ([`super::crowd`]); it keeps a register wherever there is room, in whole loops too
+//! 2. the rest is coloured ([`crate::allocate::colour`]); what finds no register goes everywhere
+//! ```
+//!
+//! The home of a value is the cheapest one that it may have: a number, a few instructions again, one slot a warp, local memory.
+//! Slots of warps take a register for their address and code at the start; the body is allocated with them and without, and the
+//! cheaper result is taken. Should colouring fail, it is tried with fewer live words, and last without the first step.
+//!
+//! Source: section 8 of the notes on Sampaio et al., *Divergence Analysis* (TOPLAS 2013); the order of the steps as in Hack,
+//! Grund, Goos, *Register allocation for programs in SSA form* (CC 2006).
+
+use super::Operation;
+use super::again::Copies;
+use super::crowd::{Crowd, Price};
+use super::fit::{Budget, Home, Made, Source};
+use super::homes::{Policy, Slots, once};
+use super::states::State;
+use crate::allocate::Place;
+use crate::allocate::colour::colour;
+use crate::mir::liveness::Liveness;
+use crate::mir::{Target, Virtual};
+use crate::refusal::Refusal;
+use isa::ptx::{Class, Ptx, Register};
+use rustc_hash::FxHashSet;
+
+/// Costs of accesses in issued instructions: of local memory, of which a line in the first-level cache answers later than
+/// shared memory, of shared memory, and of an instruction that computes.
+const LOCAL: f64 = 8.0;
+const SHARED: f64 = 5.0;
+const PLAIN: f64 = 1.0;
+
+/// The cost of accesses to a home; every home has one.
+fn price(home: Home, class: Class) -> Price {
+    let (load, store) = match home {
+        Home::Constant(_) | Home::Reload => (PLAIN, 0.0),
+        Home::Known(..) => (2.0 * PLAIN, 0.0),
+        Home::Again(count) => (f64::from(count) * PLAIN, 0.0),
+        Home::Warp(_) | Home::Column(_) => (SHARED, SHARED),
+        Home::WarpBase(..) => (SHARED + 2.0 * PLAIN, SHARED + 2.0 * PLAIN),
+        // A predicate is a number on its way.
+        Home::Lane(_) if class == Class::Predicate => (LOCAL + PLAIN, LOCAL + PLAIN),
+        Home::Lane(_) => (LOCAL, LOCAL),
+    };
+    Price { load, store }
+}
+
+/// The cost of an operation that was put around others.
+fn cost(operation: &Operation) -> f64 {
+    let is = |name| operation.mnemonic.opcode().name() == name;
+    let operands = || operation.sources.iter();
+    if !is("ld") && !is("st") {
+        return PLAIN;
+    }
+    if operands().any(|operand| matches!(operand, crate::mir::function::Operand::Frame(_))) {
+        return LOCAL;
+    }
+    match operands().any(|operand| matches!(operand, crate::mir::function::Operand::Address(_))) {
+        true => SHARED,
+        false => PLAIN,
+    }
+}
+
+struct Attempt<'a> {
+    crowd: Crowd<'a>,
+    registers: Vec<Register>,
+    prologue: usize,
+}
+
+/// Writes a function so that its values fit the budget. `knows` tells that its warps have numbers.
+///
+/// # Errors
+/// Where one instruction names more registers than the budget has.
+pub(super) fn fit(
+    source: Source<'_>,
+    states: &[State],
+    early: &dyn Fn(u32) -> bool,
+    budget: &Budget,
+    knows: bool,
+) -> Result<Made, Refusal> {
+    let once = once(source.body, early);
+    let mut best: Option<(f64, Attempt<'_>)> = None;
+    let mut refused = None;
+    for uniform in [true, false] {
+        if uniform && !knows {
+            continue;
+        }
+        let policy = Policy {
+            uniform,
+            affine: knows,
+            again: source.tree.entry,
+            ..Policy::default()
+        };
+        let mut slots = Slots::new(policy, states, once.clone(), budget);
+        if policy.again {
+            slots.copies = Copies::new(source.tree, source.body);
+        }
+        let words = u32::from(budget.words);
+        let limits = [
+            Some(words),
+            words.checked_sub(1),
+            words.checked_sub(2),
+            None,
+        ];
+        for limit in limits {
+            match attempt(source, &slots, budget, limit) {
+                Ok(attempt) => {
+                    let starts = attempt.prologue as f64 * PLAIN;
+                    let starts = if attempt.crowd.slots.warp_bytes > 0 {
+                        starts
+                    } else {
+                        0.0
+                    };
+                    let cost = attempt.crowd.cost(&cost) + starts;
+                    if best.as_ref().is_none_or(|best| cost < best.0) {
+                        best = Some((cost, attempt));
+                    }
+                    break;
+                }
+                Err(refusal) => refused = Some(refusal),
+            }
+        }
+    }
+    match (best, refused) {
+        (Some((_, own)), _) => {
+            let Crowd {
+                slots,
+                around,
+                away,
+                ..
+            } = &own.crowd;
+            Ok(source.made(slots, around, own.prologue, &own.registers, away))
+        }
+        (None, Some(refusal)) => Err(refusal),
+        (None, None) => unreachable!("an attempt succeeds or is refused"),
+    }
+}
+
+/// One allocation, with so many live words at most before values are coloured; any number without.
+fn attempt<'a>(
+    source: Source<'_>,
+    slots: &Slots<'a>,
+    budget: &Budget,
+    limit: Option<u32>,
+) -> Result<Attempt<'a>, Refusal> {
+    let mut function = source.body.function.clone();
+    let mut slots = slots.clone();
+    let own = function.registers.len();
+    let mut prologue = Vec::new();
+    if slots.policy.uniform {
+        slots.base = Some(function.register(Class::Word));
+        prologue = slots.prologue(&mut function);
+        for (at, operation) in prologue.iter().enumerate() {
+            function.blocks[0].operations.insert(at, operation.clone());
+        }
+    }
+    let fixed: FxHashSet<Virtual> = (own..function.registers.len())
+        .map(|number| Virtual(number as u32))
+        .collect();
+    let mut crowd = Crowd::new(function, slots, fixed, limit.unwrap_or(0));
+    if let Some(limit) = limit {
+        while crowd.step(limit, &|home, class| Some(price(home, class))) {}
+    }
+    let files = Ptx::files(&crowd.function, &(), &budget.limits());
+    loop {
+        let live = Liveness::of(&crowd.function);
+        let costs = costs(&crowd);
+        let places = colour(&crowd.function, &live, &files, &|register| {
+            costs[register.0 as usize]
+        })?;
+        let away: Vec<Virtual> = (0..)
+            .map(Virtual)
+            .zip(&places)
+            .filter(|(_, place)| **place == Place::Memory)
+            .map(|(register, _)| register)
+            .collect();
+        if away.is_empty() {
+            let register = |place: &Place<Register>| match place {
+                Place::Register(register) => *register,
+                Place::Nowhere | Place::Memory => Ptx::NONE,
+            };
+            return Ok(Attempt {
+                registers: places.iter().map(register).collect(),
+                crowd,
+                prologue: prologue.len(),
+            });
+        }
+        for register in away {
+            crowd.spill(register);
+        }
+    }
+}
+
+/// By register, what it costs to keep it elsewhere.
+fn costs(crowd: &Crowd<'_>) -> Vec<f64> {
+    let function = &crowd.function;
+    let prices: Vec<Option<Price>> = (0..function.registers.len() as u32)
+        .map(Virtual)
+        .map(|register| {
+            let free = !crowd.fixed.contains(&register);
+            free.then(|| {
+                price(
+                    crowd.slots.wanted(function, register),
+                    function.class(register),
+                )
+            })
+        })
+        .collect();
+    let fixed = |price: &Option<Price>| if price.is_some() { 0.0 } else { f64::INFINITY };
+    let mut out: Vec<f64> = prices.iter().map(fixed).collect();
+    for (block, weight) in function.blocks.iter().zip(&crowd.weights) {
+        for operation in &block.operations {
+            for register in operation.reads() {
+                let price = prices[register.0 as usize];
+                out[register.0 as usize] += weight * price.map_or(0.0, |price| price.load);
+            }
+            for register in operation.writes() {
+                let price = prices[register.0 as usize];
+                out[register.0 as usize] += weight * price.map_or(0.0, |price| price.store);
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,222 @@
+//! The allocators of PTX side by side on the kernels of a directory: accesses to spill slots that execute, and values by their
+//! homes.
+//!
+//! `LOCKSTEP_PUBLIC_PTX=DIRECTORY` names it; `LOCKSTEP_COMPARED_WORDS=8,16` other budgets than those of the paper.
+//!
+//! A kernel counts at a budget where all allocators find a form, its run in the interpreter ends as that of the original
+//! does, and linear scan spills something.
+
+#[path = "support/fitting.rs"]
+mod fitting;
+
+use fitting::{ALLOCATORS, functions};
+use ir::{FunctionKind, Inst, Module};
+use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget};
+use oracle::interp::{AccessKind, Instance, Launch, Observer, run_with};
+use syntax::ptx::PtxItemText;
+
+/// Accesses of warps to slots.
+#[derive(Clone, Copy, Default, Debug, PartialEq)]
+struct Traffic {
+    local_loads: u64,
+    local_stores: u64,
+    shared_loads: u64,
+    shared_stores: u64,
+    /// Instructions of warps.
+    steps: u64,
+}
+
+impl Traffic {
+    /// Issued instructions, an access to local memory for eight and one to shared memory for five.
+    fn cost(&self) -> f64 {
+        let local = self.local_loads + self.local_stores;
+        let shared = self.shared_loads + self.shared_stores;
+        (self.steps + 7 * local + 4 * shared) as f64
+    }
+}
+
+struct Counting<'a> {
+    text: &'a str,
+    module: &'a Module,
+    traffic: Traffic,
+}
+
+impl Observer for Counting<'_> {
+    fn memory(
+        &mut self,
+        instance: &Instance<'_>,
+        inst: Inst,
+        kind: AccessKind,
+        _: &[u64],
+        mask: u64,
+    ) {
+        if mask == 0 {
+            return;
+        }
+        let function = &self.module.functions[instance.function as usize];
+        let span = function.insts[inst].loc.span;
+        let text = self.text.get(span.start as usize..span.end as usize);
+        let text = text.unwrap_or("");
+        let local = text.contains("__lockstep_spill");
+        let shared = text.contains("volatile.shared");
+        let count = match (local, shared, kind) {
+            (true, _, AccessKind::Load) => &mut self.traffic.local_loads,
+            (true, _, _) => &mut self.traffic.local_stores,
+            (_, true, AccessKind::Load) => &mut self.traffic.shared_loads,
+            (_, true, _) => &mut self.traffic.shared_stores,
+            _ => return,
+        };
+        *count += 1;
+    }
+}
+
+/// A launch that suits a kernel as it was read: what parameters are is seen from their uses.
+fn launch(file: &str, name: &str) -> Option<Launch> {
+    let (_, module) = kernel(file, name)?;
+    let mut launch = Launch::for_function(&module.functions[0], 64, 7);
+    launch.grid = [2, 1, 1];
+    launch.limits.steps = 400_000;
+    Some(launch)
+}
+
+fn kernel(file: &str, name: &str) -> Option<(PtxItemText, Module)> {
+    let mut all = ir::lower::ptx::lower_text(file)
+        .into_iter()
+        .map(|(item, _, lowered)| (item, lowered.module));
+    all.find(|(_, module)| {
+        let function = &module.functions[0];
+        function.kind == FunctionKind::Kernel && function.name == name
+    })
+}
+
+/// The traffic of a file's kernel, and whether its run ended well.
+fn measured(file: &str, name: &str, launch: &Launch) -> Option<(Traffic, bool)> {
+    let (place, module) = kernel(file, name)?;
+    let mut counting = Counting {
+        text: file.get(place.start as usize..)?,
+        module: &module,
+        traffic: Traffic::default(),
+    };
+    let outcome = run_with(&module, launch, &mut counting, &());
+    counting.traffic.steps = outcome.steps;
+    Some((counting.traffic, outcome.error.is_none()))
+}
+
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn accesses_that_execute() {
+    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_PTX") else {
+        println!("LOCKSTEP_PUBLIC_PTX names no directory of PTX files");
+        return;
+    };
+    let words = std::env::var("LOCKSTEP_COMPARED_WORDS").unwrap_or("8,16,21,32".into());
+    let words: Vec<u16> = words
+        .split(',')
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    let entries = std::fs::read_dir(&folder).expect("the directory");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|end| end == "ptx"));
+    paths.sort();
+    for &words in &words {
+        let budget = Budget {
+            words,
+            predicates: 7,
+            lanes: 32,
+            warps: 32,
+            shared_bytes: 16_384,
+        };
+        let mut rows: Vec<(String, [Traffic; 4])> = Vec::new();
+        let mut refused = [0u32; 4];
+        for path in &paths {
+            let bytes = std::fs::read(path).expect("a file");
+            let file = String::from_utf8_lossy(&bytes).into_owned();
+            for (item, function) in functions(&file) {
+                if !function.tree.entry {
+                    continue;
+                }
+                let name = function.tree.name.text.as_str();
+                let made = ALLOCATORS.map(|allocator| {
+                    function
+                        .fitted(&file[item.clone()], allocator, &budget)
+                        .ok()
+                });
+                for (count, made) in refused.iter_mut().zip(&made) {
+                    *count += u32::from(made.is_none());
+                }
+                let [Some(linear), Some(_), Some(_), Some(_)] = &made else {
+                    continue;
+                };
+                if linear.spilled.is_empty() {
+                    continue;
+                }
+                let Some(launch) = launch(&file, name) else {
+                    continue;
+                };
+                let Some((_, true)) = measured(&file, name, &launch) else {
+                    continue;
+                };
+                // What is added takes time, too.
+                let mut longer = launch.clone();
+                longer.limits.steps *= 20;
+                let traffic = made.map(|made| {
+                    let made = made.expect("it was asked above");
+                    let text = [&file[..item.start], &made.text, &file[item.end..]].concat();
+                    let (traffic, ends) = measured(&text, name, &longer).expect("a kernel");
+                    assert!(ends, "{} {name} {words}", path.display());
+                    traffic
+                });
+                rows.push((format!("{} {name}", path.display()), traffic));
+            }
+        }
+        report(words, &rows, refused);
+    }
+}
+
+/// The geometric mean of ratios, each count with one more so that none is zero.
+fn mean(ratios: impl Iterator<Item = f64>) -> f64 {
+    let logs: Vec<f64> = ratios.map(f64::ln).collect();
+    (logs.iter().sum::<f64>() / logs.len().max(1) as f64).exp()
+}
+
+fn report(words: u16, rows: &[(String, [Traffic; 4])], refused: [u32; 4]) {
+    println!("{words} words: {} kernels; refused {refused:?}", rows.len());
+    for (at, allocator) in ALLOCATORS.iter().enumerate() {
+        let sum = |part: fn(&Traffic) -> u64| rows.iter().map(|row| part(&row.1[at])).sum::<u64>();
+        println!(
+            "  {allocator:?}: local loads {} stores {}, shared loads {} stores {}",
+            sum(|own| own.local_loads),
+            sum(|own| own.local_stores),
+            sum(|own| own.shared_loads),
+            sum(|own| own.shared_stores),
+        );
+    }
+    let at = |allocator: Allocator| ALLOCATORS.iter().position(|own| *own == allocator);
+    let (linear, affine) = (at(Allocator::Linear), at(Allocator::Affine));
+    let (Some(linear), Some(affine), Some(own)) = (linear, affine, at(Allocator::Lockstep)) else {
+        return;
+    };
+    let loads = |row: &(String, [Traffic; 4]), at: usize| (row.1[at].local_loads + 1) as f64;
+    let cost = |row: &(String, [Traffic; 4]), at: usize| row.1[at].cost();
+    println!(
+        "  local loads of ours to AffRA's {:.3}, of AffRA to linear scan's {:.3}; cost to linear scan's: AffRA {:.3}, ours {:.3}",
+        mean(rows.iter().map(|row| loads(row, own) / loads(row, affine))),
+        mean(
+            rows.iter()
+                .map(|row| loads(row, affine) / loads(row, linear))
+        ),
+        mean(rows.iter().map(|row| cost(row, affine) / cost(row, linear))),
+        mean(rows.iter().map(|row| cost(row, own) / cost(row, linear))),
+    );
+    let mut worse: Vec<(f64, &str)> = rows
+        .iter()
+        .map(|row| (cost(row, own) / cost(row, linear), row.0.as_str()))
+        .filter(|row| row.0 > 1.01)
+        .collect();
+    worse.sort_by(|a, b| b.0.total_cmp(&a.0));
+    println!(
+        "  {} cost more than by linear scan: {:.3?}",
+        worse.len(),
+        &worse[..worse.len().min(6)]
+    );
+}
