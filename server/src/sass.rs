@@ -48,7 +48,10 @@ pub fn weigh(listing: &str, entry: &str) -> Option<Weight> {
     let mut code: Vec<&str> = Vec::new();
     for line in listing.lines() {
         let line = line.trim();
-        if let Some(rest) = line.strip_prefix(".section") {
+        // `.sectioninfo` tells of the section that it stands in.
+        if let Some(rest) = line.strip_prefix(".section")
+            && rest.starts_with([' ', '\t'])
+        {
             let name = rest.trim_start().split([',', ' ', '\t']).next();
             inside = name.and_then(|name| name.strip_prefix(".text.")) == Some(entry);
             continue;
@@ -143,6 +146,7 @@ mod tests {
         /*0000*/                   STL [R1], R2 ;
 //--------------------- .text.k --------------------------
 	.section	.text.k,\"ax\",@progbits
+	.sectioninfo	@\"SHI_REGISTERS=24\"
 	.align	128
 .text.k:
         /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;
