@@ -1,6 +1,12 @@
-//! Pressure and renaming of small bodies.
+//! Pressure, renaming and colouring of small bodies.
 
-use super::{pressure, read, renamed};
+use super::{Limits, pressure, read, renamed};
+use crate::allocate::Place;
+use crate::allocate::colour::colour;
+use crate::mir::Target;
+use crate::mir::liveness::Liveness;
+use crate::refusal::Refusal;
+use isa::ptx::{Ptx, Register};
 use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
 
 fn parsed(text: &str) -> Box<PtxFunction> {
@@ -99,4 +105,60 @@ fn what_cannot_be_read_is_refused() {
         let refusal = read(&parsed(&text)).expect_err("it is refused");
         assert!(format!("{refusal:?}").contains(why), "{refusal:?}");
     }
+}
+
+/// The places of a body's registers in so many words, by name; `fixed` must have registers.
+fn coloured(words: u16, fixed: &[&str]) -> Result<Vec<(String, Place<Register>)>, Refusal> {
+    let body = read(&parsed(SUM)).expect("a body");
+    let function = &body.function;
+    let limits = Limits {
+        words,
+        predicates: 1,
+    };
+    let files = Ptx::files(function, &(), &limits);
+    let live = Liveness::of(function);
+    let places = colour(function, &live, &files, &|register| {
+        let name = body.names[register.0 as usize].as_str();
+        let uses = function.blocks.iter().flat_map(|block| &block.operations);
+        let count = uses
+            .filter(|operation| operation.virtual_registers().any(|own| own == register))
+            .count();
+        if fixed.contains(&name) {
+            f64::INFINITY
+        } else {
+            count as f64
+        }
+    })?;
+    let names = body.names.iter().map(ToString::to_string);
+    Ok(names.zip(places).collect())
+}
+
+#[test]
+fn as_many_words_as_are_live_are_enough() {
+    let places = coloured(7, &[]).expect("places");
+    let register = |name: &str| match places.iter().find(|own| own.0 == name) {
+        Some((_, Place::Register(register))) => *register,
+        other => panic!("{name}: {other:?}"),
+    };
+    // Live together in the loop.
+    let together = ["%rd1", "%r1", "%r2", "%r3", "%r4", "%r5"].map(register);
+    let mut units: Vec<usize> = together.into_iter().flat_map(Ptx::units).collect();
+    units.sort_unstable();
+    units.dedup();
+    assert_eq!(units.len(), 7);
+    assert!(Ptx::units(register("%rd1")).start % 2 == 0);
+}
+
+#[test]
+fn the_cheapest_value_has_no_register() {
+    let away = |places: Vec<(String, Place<Register>)>| -> Vec<String> {
+        let away = places.into_iter().filter(|own| own.1 == Place::Memory);
+        away.map(|own| own.0).collect()
+    };
+    // The address and the product are named twice, all others more often.
+    let cheapest = away(coloured(6, &[]).expect("places"));
+    assert!(cheapest == ["%rd1"] || cheapest == ["%r5"], "{cheapest:?}");
+    assert_eq!(away(coloured(6, &["%r5"]).expect("places")), ["%rd1"]);
+    let all = ["%rd1", "%r1", "%r2", "%r3", "%r4", "%r5"];
+    assert!(matches!(coloured(6, &all), Err(Refusal::Registers { .. })));
 }
