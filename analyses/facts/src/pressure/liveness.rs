@@ -6,8 +6,8 @@ use ir::cfg::ControlFlow;
 use ir::entity::Entity;
 use ir::liveness::{Reads, Values};
 use ir::{
-    Block, Convert, Function, FunctionKind, InstData, Language, Op, Space, Special, Type, UnaryOp,
-    Value, ValueDef,
+    BinaryOp, Block, Convert, Function, FunctionKind, InstData, Language, Op, Space, Special, Type,
+    UnaryOp, Value, ValueDef,
 };
 
 /// Bits of all live sets together.
@@ -28,11 +28,21 @@ pub(super) struct Liveness<'f> {
 
 impl<'f> Liveness<'f> {
     pub(super) fn new(function: &'f Function) -> Option<Self> {
+        Self::with(function, &FixedBitSet::new())
+    }
+
+    /// The same where an index times a constant is part of the additions that read it, as on machines whose addresses are
+    /// made so.
+    pub(super) fn folded(function: &'f Function) -> Option<Self> {
+        Self::with(function, &scaled(function))
+    }
+
+    fn with(function: &'f Function, folded: &FixedBitSet) -> Option<Self> {
         let values = function.values.len();
         if function.blocks.len().saturating_mul(values) > LARGEST {
             return None;
         }
-        let names = (0..values).map(|value| name(function, Value::new(value)).index());
+        let names = (0..values).map(|value| name(function, folded, Value::new(value)).index());
         let mut liveness = Liveness {
             function,
             flow: ControlFlow::new(function),
@@ -51,6 +61,11 @@ impl<'f> Liveness<'f> {
 
     pub(super) fn at_end(&self, block: Block) -> FixedBitSet {
         self.solved.ends[block.index()].as_bits().clone()
+    }
+
+    /// What is live at the start of a block, without its parameters.
+    pub(super) fn at_start(&self, block: Block) -> &FixedBitSet {
+        self.solved.starts[block.index()].as_bits()
     }
 
     pub(super) fn use_inst(&self, inst: &InstData, used: &mut dyn FnMut(usize)) {
@@ -90,7 +105,44 @@ fn is_name(op: &Op) -> bool {
     )
 }
 
-fn name(function: &Function, value: Value) -> Value {
+/// Products of an index and a constant that additions of 64 bits alone read: `base + 4 * i` is one operation.
+fn scaled(function: &Function) -> FixedBitSet {
+    let constant = |value: Option<&Value>| value.and_then(|&value| function.int_constant(value));
+    let is_extended = |value: Value| {
+        let extension = function.defining(value).map(|inst| &inst.op);
+        matches!(
+            extension,
+            Some(Op::Convert(Convert::SignExtend | Convert::ZeroExtend))
+        )
+    };
+    let mut found = FixedBitSet::with_capacity(function.values.len());
+    for inst in function.insts.values() {
+        let by = constant(inst.args.get(1));
+        let folds = match inst.op {
+            Op::Binary(BinaryOp::Shl, _) => by.is_some_and(|by| by < 32),
+            Op::Binary(BinaryOp::Mul, _) => by.is_some() && is_extended(inst.args[0]),
+            _ => false,
+        };
+        if folds && function.ty(inst.results[0]) == Type::I64 {
+            found.insert(inst.results[0].index());
+        }
+    }
+    for inst in function.insts.values() {
+        let adds = matches!(inst.op, Op::PtrAdd | Op::Binary(BinaryOp::Add, _))
+            && inst.args.iter().all(|arg| constant(Some(arg)).is_none());
+        if !adds && inst.op != Op::Convert(Convert::Bitcast) {
+            let read = inst.operands();
+            read.for_each(|value| found.set(value.index(), false));
+        }
+    }
+    for &block in &function.layout {
+        let read = function.blocks[block].terminator.operands();
+        read.for_each(|value| found.set(value.index(), false));
+    }
+    found
+}
+
+fn name(function: &Function, folded: &FixedBitSet, value: Value) -> Value {
     let mut at = value;
     for _ in 0..STEPS {
         let Some(inst) = function.defining(at) else {
@@ -101,7 +153,9 @@ fn name(function: &Function, value: Value) -> Value {
             inst.op == Op::PtrAdd && by.is_some_and(|by| function.int_constant(by).is_some())
         };
         match inst.args.first() {
-            Some(&of) if is_name(&inst.op) || offset(inst) => at = of,
+            Some(&of) if is_name(&inst.op) || offset(inst) || folded.contains(at.index()) => {
+                at = of;
+            }
             _ => return at,
         }
     }

@@ -10,8 +10,10 @@
 //! the other. [`variables`] tells what fills the registers at the peak, and how to be without it.
 
 mod liveness;
+mod schedule;
 mod variables;
 
+pub use schedule::Schedules;
 pub use variables::{LiveVariable, Remedy, variables};
 
 use ir::{Block, Function, Loc, Value};
