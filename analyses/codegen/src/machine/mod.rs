@@ -23,6 +23,7 @@ pub mod epic;
 pub mod estimate;
 mod load;
 pub mod occupancy;
+pub mod registers;
 pub mod schema;
 pub mod weights;
 
