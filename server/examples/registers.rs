@@ -4,9 +4,11 @@
 //! LOCKSTEP_PTXAS=ptxas cargo run --release -p lockstep-server --example registers -- [--target sm_80] [--list] PATH...
 //! ```
 //!
-//! Paths are files and folders. A kernel of a PTX file is assembled as it stands; one of CUDA or HLSL is printed first. For
-//! each language: kernels, the median and the 90th percentile of the relative error, and by how many registers the
-//! estimate is too large in the mean. `--list` prints each kernel: file, name, live at the peak, estimate, allocated.
+//! Paths are files and folders. A kernel of a PTX file is assembled as it stands. One of CUDA is looked for in the PTX that a
+//! compiler made of the file, `NAME.ptx` beside `NAME.cu` (`clang -x cuda --cuda-device-only -O3 -S`); where there is none, and
+//! of HLSL, the kernel is printed first. For each language: kernels, the median, the 90th percentile and the worst of the
+//! relative error, the median with its sign, and by how many registers the estimate is too large in the mean. `--list`
+//! prints each kernel: file, name, live at the peak, estimate, allocated.
 //! The server is `LOCKSTEP_BINARY`, or `target/release/lockstep`.
 
 use serde_json::Value;
@@ -73,16 +75,17 @@ impl Tools {
         let Some(report) = self.json(&["registers", &path]) else {
             return Vec::new();
         };
-        let is_ptx = file.extension().is_some_and(|one| one == "ptx");
-        let known = match is_ptx {
-            true => self.allocated(file),
+        let compiled = file.with_extension("ptx");
+        let is_compiled = compiled.is_file();
+        let known = match is_compiled {
+            true => self.allocated(&compiled),
             false => BTreeMap::new(),
         };
         let kernels = report["kernels"].as_array().into_iter().flatten();
         let kernels = kernels.filter_map(|kernel| {
             let name = kernel["name"].as_str()?;
-            let allocated = match is_ptx {
-                true => *known.get(name)?,
+            let allocated = match is_compiled {
+                true => of_name(&known, name)?,
                 false => {
                     let code = self.json(&["code", &path, "--item", name, "--ptxas"])?;
                     code["ptxas"]["registers"].as_u64()?
@@ -100,6 +103,17 @@ impl Tools {
     }
 }
 
+/// The figure of a kernel by its name, or by the one name that a compiler has made of it.
+fn of_name(known: &BTreeMap<String, u64>, name: &str) -> Option<u64> {
+    if let Some(&found) = known.get(name) {
+        return Some(found);
+    }
+    let mangled = format!("{}{name}", name.len());
+    let mut same = known.iter().filter(|(entry, _)| entry.contains(&mangled));
+    let (_, &found) = same.next()?;
+    same.all(|(_, &other)| other == found).then_some(found)
+}
+
 fn files(path: &Path, out: &mut Vec<PathBuf>) {
     if let Ok(entries) = std::fs::read_dir(path) {
         entries
@@ -108,7 +122,8 @@ fn files(path: &Path, out: &mut Vec<PathBuf>) {
         return;
     }
     let extension = path.extension().and_then(|one| one.to_str());
-    if matches!(extension, Some("ptx" | "cu" | "hlsl")) {
+    let is_made = extension == Some("ptx") && path.with_extension("cu").is_file();
+    if matches!(extension, Some("ptx" | "cu" | "hlsl")) && !is_made {
         out.push(path.to_owned());
     }
 }
@@ -138,15 +153,26 @@ fn main() {
         let known = by_language.entry(extension.unwrap_or("").to_owned());
         known.or_default().extend(found);
     }
-    println!("language  kernels  median error  90th percentile  too many in the mean");
+    println!("language  kernels  median  90 %  worst  signed median (%)  too many in the mean");
     for (language, kernels) in &by_language {
-        let mut errors: Vec<f64> = kernels
+        let mut signed: Vec<f64> = kernels
             .iter()
-            .map(|one| one.estimate.abs_diff(one.allocated) as f64 / one.allocated as f64)
+            .map(|kernel| 100.0 * (kernel.estimate as f64 / kernel.allocated as f64 - 1.0))
             .collect();
+        signed.sort_by(f64::total_cmp);
+        let mut errors: Vec<f64> = signed.iter().map(|error| error.abs()).collect();
         errors.sort_by(f64::total_cmp);
-        let at = |share: f64| errors.get((errors.len() as f64 * share) as usize);
-        let (Some(median), Some(most)) = (at(0.5), at(0.9)) else {
+        let at = |all: &[f64], share: f64| {
+            let last = all.len().checked_sub(1)?;
+            all.get((last as f64 * share).round() as usize).copied()
+        };
+        let found = [
+            at(&errors, 0.5),
+            at(&errors, 0.9),
+            at(&errors, 1.0),
+            at(&signed, 0.5),
+        ];
+        let [Some(median), Some(most), Some(worst), Some(middle)] = found else {
             continue;
         };
         let over: f64 = kernels
@@ -154,10 +180,8 @@ fn main() {
             .map(|one| one.estimate as f64 - one.allocated as f64)
             .sum();
         println!(
-            "{language:8}  {:7}  {:10.1} %  {:13.1} %  {:20.1}",
+            "{language:8}  {:7}  {median:6.1}  {most:4.1}  {worst:5.0}  {middle:17.1}  {:20.1}",
             kernels.len(),
-            100.0 * median,
-            100.0 * most,
             over / kernels.len() as f64
         );
     }

@@ -9,29 +9,14 @@ use crate::db::{self, Db, Item};
 use crate::program;
 use codegen::machine::estimate::{ItemCost, PlaceCost, estimate};
 use codegen::machine::occupancy::{Need, Occupancy, Step, next_step, occupancy};
+use codegen::machine::registers;
 use facts::FunctionFacts;
-use facts::pressure::{Pressure, pressure};
+use facts::pressure::{Pressure, Schedules, pressure};
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
 use std::collections::BTreeMap;
 use syntax::LineIndex;
 
-/// Registers that a compiler takes besides: for addresses, for what it moves together and unrolls. With 8 the median distance
-/// to `ptxas` is 3 registers on 69 kernels and shaders of `fixtures`, the mean -2.5.
-const OVERHEAD: u32 = 8;
-
-/// Registers that a compiler allocates where so many are live at the peak.
-///
-/// PTX has been through a compiler that moves and unrolls: of it `ptxas` needs less than of source, and for many values
-/// fewer than are live in the order of the text. Against `ptxas` 13.5 for sm_80 on 820 kernels of public PTX the median
-/// error is 10 %, the 90th percentile 33 % (fitted on half of the files and measured on the others: 10 to 13 % and 30 to
-/// 38 %); the command is the example `registers`.
-fn allocated(function: &Function, live: u32) -> u32 {
-    match function.language {
-        ir::Language::Ptx => (4 * live / 5 + 6).max(8),
-        _ => live + OVERHEAD,
-    }
-}
 /// Threads of a workgroup whose size nothing tells.
 const GUESSED_THREADS: u32 = 256;
 
@@ -39,8 +24,10 @@ const GUESSED_THREADS: u32 = 256;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Costs {
     pub cost: ItemCost,
-    /// Registers of a thread, where the function is not too large; an estimate.
+    /// Registers of a thread within its budget, where the function is not too large; an estimate.
     pub registers: Option<u32>,
+    /// Those that no order of its operations does without; an estimate.
+    pub needed: Option<u32>,
     /// What fills them.
     pub pressure: Option<Pressure>,
     pub fit: Option<Fit>,
@@ -100,15 +87,18 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
         });
         let weights = item.map(|item| map(item, function).weights(item, function));
         let pressure = pressure(function);
-        let registers = pressure
-            .as_ref()
-            .map(|found| allocated(function, found.registers));
+        let budget = budget(function, facts, gpu, configured);
+        let counted = Schedules::new(function, facts)
+            .map(|schedules| registers::estimate(function, &schedules, gpu));
+        let most = budget.map_or(u32::MAX, |budget| budget.registers);
+        let registers = counted.map(|counted| counted.within(most));
         Some(Costs {
             cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
             registers,
             pressure,
             fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
-            budget: budget(function, facts, gpu, configured),
+            needed: counted.map(|counted| counted.needed),
+            budget,
         })
     };
     parts.map(of).collect()

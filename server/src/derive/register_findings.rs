@@ -118,7 +118,7 @@ pub fn of_item(db: &dyn Db, file: File, item: Item<'_>) -> Vec<RegisterFinding> 
         let Some(known) = registers::of(db, item, row.at) else {
             continue;
         };
-        let spills_any = known.spills(row.language);
+        let spills_any = known.spills();
         if spills_any && let Some(budget) = known.budget {
             out.extend(spills(row, &known, budget));
             out.extend(cheap(row, &known, budget));

@@ -204,7 +204,7 @@ impl Words<'_> {
                             "ptxas {} spills {} bytes of loads",
                             figure.version, figure.spill_load_bytes
                         ),
-                        None => format!("about {} are needed, estimate", known.count),
+                        None => format!("about {} are needed, estimate", known.needed),
                     },
                     self.listed(&one.variables),
                 );
