@@ -37,6 +37,7 @@ pub(crate) mod names;
 mod needed;
 mod operands;
 mod permutations;
+pub mod pressure;
 mod region;
 mod remove;
 #[cfg(test)]

@@ -337,7 +337,10 @@ impl Walk {
             && let [segment] = name.segments.as_slice()
             && let Some(id) = self.find(&segment.ident.name)
         {
-            self.names.variables[id.0 as usize].escapes = true;
+            let variable = &mut self.names.variables[id.0 as usize];
+            // The address of an element behind a pointer is not that of the pointer.
+            let behind = matches!(variable.ty.kind, TypeKind::Pointer(_)) && is_element(e);
+            variable.escapes |= !behind;
         }
     }
 
@@ -424,6 +427,20 @@ pub(crate) fn parts(e: &Expr) -> Vec<&Expr> {
             all
         }
         _ => Vec::new(),
+    }
+}
+
+/// `p[i]`, `p[i].x`, and with parentheses.
+fn is_element(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Index { .. } => true,
+        ExprKind::Paren(inner)
+        | ExprKind::Member {
+            base: inner,
+            arrow: false,
+            ..
+        } => is_element(inner),
+        _ => false,
     }
 }
 

@@ -1,4 +1,5 @@
-//! Inline assembly: a special register where the text reads one and no more, an opaque value of its operands else.
+//! Inline assembly: a special register where the text reads one and no more, its own operands where there is no text, an opaque
+//! value of its operands else.
 
 use super::context::*;
 use super::value::*;
@@ -19,6 +20,19 @@ impl Context<'_> {
     }
 
     pub(super) fn asm(&mut self, asm: &ast::Asm) {
+        // `asm volatile("" : "+r"(x))` hides from a compiler what `x` is, and leaves it as it is.
+        let kept = asm
+            .outputs
+            .iter()
+            .all(|(constraint, _)| constraint.contains('+'));
+        if asm.template.trim().is_empty()
+            && kept
+            && !asm.outputs.is_empty()
+            && asm.inputs.is_empty()
+            && asm.clobbers.is_empty()
+        {
+            return;
+        }
         let mut values = Parts::new();
         for (_, e) in &asm.inputs {
             let value = self.rvalue(e);

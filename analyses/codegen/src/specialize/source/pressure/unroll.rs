@@ -1,0 +1,194 @@
+//! The innermost loop around the peak unrolled less: `#pragma unroll 1`, `[loop]`.
+//!
+//! ```text
+//! #pragma unroll            #pragma unroll 1          for (..)        #pragma unroll 1
+//! for (..) { .. }     ->    for (..) { .. }           { .. }    ->    for (..) { .. }
+//! ```
+//!
+//! A request for `n` copies, more than two, becomes one for half as many. Refused where an array of the function is indexed by
+//! what the loop changes: such an array lives in registers because the loop is unrolled; and where nobody asks for copies and
+//! the loop is so large that compilers make none. The iterations stay as they are.
+
+use super::super::effects::Effects;
+use super::super::flow::assigned;
+use super::super::names::root;
+use super::scene::Scene;
+use super::{Refusal, Rewriting};
+use ir::Language;
+use ir::lower::c_family::visit;
+use smol_str::SmolStr;
+use syntax::Span;
+use syntax::c_family::ast::*;
+
+/// Operations of a loop that compilers unroll of themselves, at most. Of 20 loops of public kernels with more, clang and ptxas
+/// made the same code with and without the request.
+const LARGEST: u32 = 40;
+
+pub(super) fn rewrite(scene: &Scene<'_>) -> Result<Rewriting, Refusal> {
+    let stmt = scene.loop_at_peak().ok_or(Refusal::NoLoop)?;
+    let source = scene.source;
+    if source.in_macro(stmt.span) {
+        return Err(Refusal::Macro(SmolStr::new_static("the loop")));
+    }
+    let hlsl = source.language == Language::Hlsl;
+    let asked = stmt
+        .attributes
+        .iter()
+        .find(|each| matches!(each.name.as_str(), "unroll" | "nounroll" | "loop"));
+    let times = asked.map(|each| match each.arguments.first().map(|e| &e.kind) {
+        None => Ok(None),
+        Some(ExprKind::Int(literal)) => Ok(Some(literal.value)),
+        Some(_) => Err(Refusal::Rolled),
+    });
+    let times = times.transpose()?;
+    if asked.is_some_and(|each| each.name != "unroll") || matches!(times, Some(Some(0 | 1))) {
+        return Err(Refusal::Rolled);
+    }
+    if asked.is_none() && is_large(scene, stmt) {
+        return Err(Refusal::LargeLoop);
+    }
+    indexed(scene, stmt)?;
+    let fewer = match times.flatten() {
+        Some(times) if times > 2 => Some(times / 2),
+        _ => None,
+    };
+    let wanted = match (hlsl, fewer) {
+        (true, None) => "[loop]".to_owned(),
+        (true, Some(times)) => format!("[unroll({times})]"),
+        (false, times) => format!("#pragma unroll {}", times.unwrap_or(1)),
+    };
+    let edit = match asked {
+        Some(each) => {
+            let span = whole(scene, each.span, hlsl)
+                .ok_or_else(|| Refusal::Macro(SmolStr::new_static("the request")))?;
+            (span, wanted)
+        }
+        // A directive needs a line of its own.
+        None if !hlsl && !source.begins_line(stmt.span.start) => {
+            let end = source.end_of_line();
+            let indent = source.indentation(stmt.span.start);
+            (
+                Span::at(stmt.span.start),
+                format!("{end}{wanted}{end}{indent}"),
+            )
+        }
+        None => scene.before(stmt.span, &[wanted]),
+    };
+    Ok(Rewriting {
+        names: Vec::new(),
+        edits: vec![edit],
+        shared: 0,
+        may_be_undone: false,
+    })
+}
+
+/// Returns whether a loop is so large that compilers do not unroll it of themselves: its operations, and those of functions that it
+/// calls as many as a small loop has.
+fn is_large(scene: &Scene<'_>, stmt: &Stmt) -> bool {
+    let block = Block {
+        statements: vec![stmt.clone()],
+        span: stmt.span,
+    };
+    let mut operations = 0u32;
+    visit::block(&block, &mut |e| {
+        operations += match &e.kind {
+            ExprKind::Binary { .. }
+            | ExprKind::Assign { .. }
+            | ExprKind::Unary { .. }
+            | ExprKind::Index { .. }
+            | ExprKind::Conditional { .. } => 1,
+            ExprKind::Call { callee, .. } => match &callee.kind {
+                ExprKind::Name(name) if scene.source.functions(name).is_empty() => 1,
+                _ => LARGEST / 2,
+            },
+            _ => 0,
+        };
+    });
+    operations > LARGEST
+}
+
+/// The text of a request: `#pragma unroll 4` to the end of its line, `[unroll(4)]`.
+fn whole(scene: &Scene<'_>, span: Span, hlsl: bool) -> Option<Span> {
+    let source = scene.source;
+    if source.in_macro(span) {
+        return None;
+    }
+    let line = source.line(span.start);
+    let before = source.slice(Span::new(line.start, span.start));
+    match hlsl {
+        true => {
+            let open = before.rfind('[')? as u32;
+            let after = source.slice(Span::new(span.end, line.end));
+            let inside = source.slice(Span::new(line.start + open + 1, span.start));
+            let close = after.find(']')? as u32;
+            let rest = &after[..close as usize];
+            (inside.trim().is_empty() && rest.trim().is_empty())
+                .then(|| Span::new(line.start + open, span.end + close + 1))
+        }
+        false => {
+            let start = before.find('#')? as u32;
+            let text = source.slice(Span::new(line.start + start, line.end));
+            let plain = text.trim_start_matches('#').trim_start();
+            let known = plain.starts_with("pragma") && !text.ends_with('\\');
+            let end = text
+                .find("//")
+                .map_or(text.trim_end().len(), |at| text[..at].trim_end().len());
+            known.then(|| Span::new(line.start + start, line.start + start + end as u32))
+        }
+    }
+}
+
+/// Neither arrays of the function are indexed by what the loop changes, nor derivatives taken.
+fn indexed(scene: &Scene<'_>, stmt: &Stmt) -> Result<(), Refusal> {
+    let source = scene.source;
+    let changing = assigned(source, &scene.names, stmt);
+    let block = Block {
+        statements: vec![stmt.clone()],
+        span: stmt.span,
+    };
+    let mut found: Option<SmolStr> = None;
+    let mut effects = Effects::default();
+    visit::block(&block, &mut |e| {
+        effects.merge(&source.own(&scene.names, e, 0));
+        let ExprKind::Index { base, indices } = &e.kind else {
+            return;
+        };
+        let Some(array) = root(base) else {
+            return;
+        };
+        let local = match scene.names.meant(array) {
+            Some(id) => {
+                let variable = scene.names.variable(id);
+                // Shared arrays are memory; pointers lead to it.
+                let pointer = matches!(variable.ty.kind, TypeKind::Pointer(_));
+                let shared = variable.escapes && !variable.parameter;
+                !pointer && !shared
+            }
+            // An array of resources wants its index to be a constant.
+            None => source.language == Language::Hlsl,
+        };
+        let varies = indices
+            .iter()
+            .flat_map(|index| super::super::effects::mentioned(&scene.names, index))
+            .any(|id| changing.contains(&id));
+        let resource = source.language == Language::Hlsl && scene.names.meant(array).is_none();
+        let direct = !resource || matches!(base.kind, ExprKind::Index { .. });
+        if local && varies && direct {
+            found.get_or_insert(array_name(array));
+        }
+    });
+    if source.language == Language::Hlsl && effects.derivative {
+        return Err(Refusal::LoopDerivative);
+    }
+    match found {
+        Some(name) => Err(Refusal::RegisterArray(name)),
+        None => Ok(()),
+    }
+}
+
+fn array_name(name: &Name) -> SmolStr {
+    let last = name.segments.last();
+    last.map_or(SmolStr::new_static("an array"), |each| {
+        each.ident.name.clone()
+    })
+}
