@@ -127,18 +127,8 @@ impl Case<'_> {
         (number, source)
     }
 
-    fn after(&self, made: &Rewriting) -> String {
-        let mut edits = made.edits.clone();
-        edits.sort_by_key(|(span, _)| std::cmp::Reverse((span.start, span.end)));
-        let mut after = self.text.to_owned();
-        for (span, new) in edits {
-            after.replace_range(span.start as usize..span.end as usize, &new);
-        }
-        after
-    }
-
     fn judge(&self, kind: Kind, made: &Rewriting, count: &mut Count) {
-        let after = self.after(made);
+        let after = made.applied(self.text).expect("edits do not overlap");
         let names: Vec<&str> = made.names.iter().map(|name| name.as_str()).collect();
         if let Err(violation) = check::check(kind, self.text, &after, &names) {
             panic!("{}: {violation}\n{}\n---\n{after}", self.what, self.text);

@@ -11,6 +11,7 @@ pub mod hot;
 pub mod loops;
 pub mod parts;
 pub mod pressure;
+pub mod pressure_edits;
 pub mod register_findings;
 pub mod register_rows;
 pub mod registers;

@@ -1,9 +1,9 @@
 //! What an item would be if the file had another text: for judging and estimating an edit before it is made. Nothing of it
-//! is kept. The declarations of the unit are taken to stay as they are.
+//! is kept. The declarations of the unit are taken to stay as they are, but for those that the edit adds.
 
 use super::{Includes, ItemBodies, key, path_text};
 use crate::db::{self, Db, File, Item};
-use ir::lower::c_family::{Bodies, Lowered};
+use ir::lower::c_family::{Bodies, Environment, ItemDeclaration, Lowered};
 use std::path::Path;
 use std::sync::Arc;
 use syntax::ItemKey;
@@ -107,8 +107,28 @@ pub fn rewritten(db: &dyn Db, item: Item<'_>, text: &str) -> Option<Rewritten> {
         others: ItemBodies { db, file },
         changed: (key.clone(), Arc::clone(&parsed)),
     };
+    let known = db::items_by_key(db, file);
+    let added = unit
+        .items
+        .iter()
+        .zip(syntax::c_family::item_names(&unit.items))
+        .filter(|(_, name)| known.binary_search_by(|(one, _)| one.cmp(name)).is_err());
+    let added: Vec<ItemDeclaration> = added
+        .map(|(tokens, name)| {
+            let mut parsed =
+                syntax::c_family::parse_item(tokens, db::type_names(db, file), dialect);
+            parsed.key = name;
+            ItemDeclaration::of(&parsed)
+        })
+        .collect();
+    let with_added = (!added.is_empty()).then(|| {
+        let own = db::items(db, file).iter();
+        let own = own.map(|&item| db::declaration(db, item));
+        Environment::of_declarations(own.chain(&added))
+    });
+    let environment = with_added.as_ref().unwrap_or(db::environment(db, file));
     let lowered = ir::lower::c_family::lower_item(
-        db::environment(db, file),
+        environment,
         &bodies,
         &key,
         &super::lower_options(settings.analysis(db), language, &key.name),

@@ -18,6 +18,7 @@ pub mod model;
 pub mod names;
 pub mod page;
 pub mod pressure;
+mod pressure_actions;
 mod priced;
 mod ptx_versions;
 mod ranked;

@@ -37,13 +37,15 @@ pub(super) fn rewrite(
         edits: Vec::new(),
         shared: 0,
         may_be_undone: scene.source.language == Language::Hlsl,
+        divides: false,
     };
     let mut taken = Vec::new();
     let mut first: Option<Refusal> = None;
     for subject in subjects {
         let tried = variable(scene, subject, what, &made.names, &mut taken);
         match tried {
-            Ok((name, edits)) => {
+            Ok((name, edits, divides)) => {
+                made.divides |= divides;
                 made.names.push(name);
                 made.edits.extend(edits);
             }
@@ -81,7 +83,7 @@ fn variable(
     what: What,
     gone: &[SmolStr],
     taken: &mut Vec<SmolStr>,
-) -> Result<(SmolStr, Vec<Edit>), Refusal> {
+) -> Result<(SmolStr, Vec<Edit>, bool), Refusal> {
     let definition = scene.definition(subject.declared)?;
     let name = definition.name.clone();
     let ty = written_type(scene, &definition)?;
@@ -133,7 +135,7 @@ fn variable(
         edits.push(scene.before(served.anchor, &lines));
         edits.extend(served.uses.iter().map(|place| (*place, again.to_string())));
     }
-    Ok((name, edits))
+    Ok((name, edits, reads.divides))
 }
 
 /// The text of an expression with its hidden operands, and the lines that make those.
@@ -229,6 +231,7 @@ fn unchanged(
 ) -> Result<(), Refusal> {
     let from = definition.stmt().span.end;
     let within = Span::new(from, scene.reach(definition, served).max(from));
+    let places: Vec<Span> = served.iter().map(|each| each.anchor).collect();
     let shadowed = |operand: &SmolStr| Refusal::Shadowed {
         name: definition.name.clone(),
         operand: operand.clone(),
@@ -241,12 +244,12 @@ fn unchanged(
                 operand: operand.clone(),
             });
         }
-        if scene.declares(operand, Some(*id), within) {
+        if scene.declares(operand, Some(*id), within, &places) {
             return Err(shadowed(operand));
         }
     }
     for other in &reads.others {
-        if scene.declares(other, None, within) {
+        if scene.declares(other, None, within, &places) {
             return Err(shadowed(other));
         }
     }

@@ -30,6 +30,8 @@ pub(super) struct Reads {
     pub(super) others: Vec<SmolStr>,
     /// Loads from memory that nobody writes while the kernel runs.
     pub(super) loads: u32,
+    /// It divides.
+    pub(super) divides: bool,
     /// Operations, in additions.
     pub(super) work: u32,
     /// The first memory that is read and may be written.
@@ -80,7 +82,7 @@ impl Scene<'_> {
         self.read_by(definition, definition.value, &mut reads, 0)?;
         // A load counts as many additions as it may wait; here it is one.
         let work = effects.weight.saturating_sub(20 * reads.loads);
-        if work > MOST {
+        if work > MOST && reads.written.is_none() {
             return Err(Refusal::Dear {
                 name: name(),
                 work,
@@ -137,9 +139,13 @@ impl Scene<'_> {
                 }),
             },
             ExprKind::Paren(inner) | ExprKind::Cast { operand: inner, .. } => below(inner),
-            ExprKind::Binary { left, right, .. } => {
+            ExprKind::Binary {
+                op, left, right, ..
+            } => {
                 below(left)?;
-                below(right)
+                below(right)?;
+                reads.divides |= matches!(op, BinaryOp::Div | BinaryOp::Rem);
+                Ok(())
             }
             ExprKind::Conditional { .. } | ExprKind::Construct { .. } => {
                 parts(e).into_iter().try_for_each(below)

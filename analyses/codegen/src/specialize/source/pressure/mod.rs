@@ -121,6 +121,26 @@ pub struct Rewriting {
     pub shared: u32,
     /// A compiler may compute the value once all the same: the language has no way to forbid it.
     pub may_be_undone: bool,
+    /// A division is computed again, which takes registers of its own while it lasts.
+    pub divides: bool,
+}
+
+impl Rewriting {
+    /// Returns the text of the file with the edits made; `None` where they overlap.
+    #[must_use]
+    pub fn applied(&self, text: &str) -> Option<String> {
+        let mut edits: Vec<&(Span, String)> = self.edits.iter().collect();
+        edits.sort_by_key(|(span, _)| *span);
+        let mut out = String::with_capacity(text.len() + 256);
+        let mut at = 0;
+        for (span, new) in edits {
+            out.push_str(text.get(at..span.start as usize)?);
+            out.push_str(new);
+            at = span.end as usize;
+        }
+        out.push_str(text.get(at..)?);
+        Some(out)
+    }
 }
 
 /// Rewrites one or several variables of a function; `known` are all that are looked at, to tell which of them live at the peak.

@@ -466,16 +466,37 @@ impl<'a> Scene<'a> {
             .any(|(span, each)| *each == id && inside(span))
     }
 
-    /// Returns whether a variable of a name, other than `id`, is declared in a part of the text.
-    pub(super) fn declares(&self, name: &str, id: Option<VarId>, within: Span) -> bool {
-        (0..)
-            .map(VarId)
-            .zip(&self.names.variables)
-            .any(|(at, each)| {
-                let inside =
-                    within.start <= each.declared.start && each.declared.start < within.end;
-                Some(at) != id && inside && each.name == name
+    /// Returns whether a name means another variable than `id` at one of some places, because of a declaration in a part of
+    /// the text.
+    pub(super) fn declares(
+        &self,
+        name: &str,
+        id: Option<VarId>,
+        within: Span,
+        places: &[Span],
+    ) -> bool {
+        let variables = (0..).map(VarId).zip(&self.names.variables);
+        let mut others = variables.filter(|(at, each)| {
+            let inside = within.start <= each.declared.start && each.declared.start < within.end;
+            Some(*at) != id && inside && each.name == name
+        });
+        others.any(|(_, each)| {
+            let placed = self.placed(self.body, each.declared, &mut Vec::new());
+            placed.is_none_or(|placed| {
+                places
+                    .iter()
+                    .any(|place| holds(placed.block.span, Span::at(place.start)))
             })
+        })
+    }
+
+    /// Returns whether a name is declared anew in a part of the text, in whatever block.
+    pub(super) fn redeclares(&self, name: &str, within: Span) -> bool {
+        self.names.variables.iter().any(|each| {
+            within.start <= each.declared.start
+                && each.declared.start < within.end
+                && each.name == name
+        })
     }
 
     pub(super) fn has_directive(&self, within: Span) -> bool {

@@ -28,6 +28,7 @@ pub(super) fn rewrite(scene: &Scene<'_>, subjects: &[Subject]) -> Result<Rewriti
         edits: Vec::new(),
         shared: 0,
         may_be_undone: false,
+        divides: false,
     };
     let mut first: Option<Refusal> = None;
     for subject in subjects {
@@ -73,7 +74,7 @@ fn variable(
     if scene.has_directive(passed) || elsewhere.iter().any(|(_, id)| *id == definition.id) {
         return Err(Refusal::Directive(name));
     }
-    operands(scene, &definition, &reads, moved, passed)?;
+    operands(scene, &definition, &reads, moved, passed, target)?;
     if reads.loads > 0 || reads.written.is_some() {
         still(scene, &definition, passed)?;
     }
@@ -150,7 +151,9 @@ fn operands(
     reads: &Reads,
     moved: &[SmolStr],
     passed: Span,
+    target: Span,
 ) -> Result<(), Refusal> {
+    let places = [target];
     let name = || definition.name.clone();
     for id in &reads.variables {
         let operand = scene.names.variable(*id).name.clone();
@@ -160,7 +163,7 @@ fn operands(
                 operand,
             });
         }
-        if scene.declares(&operand, Some(*id), passed) {
+        if scene.declares(&operand, Some(*id), passed, &places) {
             return Err(Refusal::Shadowed {
                 name: name(),
                 operand,
@@ -174,14 +177,14 @@ fn operands(
         }
     }
     // Its own name means another variable on the way.
-    if scene.declares(&definition.name, Some(definition.id), passed) {
+    if scene.redeclares(&definition.name, passed) {
         return Err(Refusal::Shadowed {
             name: name(),
             operand: name(),
         });
     }
     let mut others = reads.others.iter();
-    match others.find(|other| scene.declares(other, None, passed)) {
+    match others.find(|other| scene.declares(other, None, passed, &places)) {
         Some(other) => Err(Refusal::Shadowed {
             name: name(),
             operand: other.clone(),

@@ -53,6 +53,7 @@ pub(super) fn rewrite(
         edits: Vec::new(),
         shared: 0,
         may_be_undone: false,
+        divides: false,
     };
     let mut head: Vec<String> = Vec::new();
     let mut globals: Vec<String> = Vec::new();

@@ -79,6 +79,7 @@ pub(super) fn rewrite(scene: &Scene<'_>) -> Result<Rewriting, Refusal> {
         edits: vec![edit],
         shared: 0,
         may_be_undone: false,
+        divides: false,
     })
 }
 
@@ -110,7 +111,7 @@ fn is_large(scene: &Scene<'_>, stmt: &Stmt) -> bool {
 /// The text of a request: `#pragma unroll 4` to the end of its line, `[unroll(4)]`.
 fn whole(scene: &Scene<'_>, span: Span, hlsl: bool) -> Option<Span> {
     let source = scene.source;
-    if source.in_macro(span) {
+    if hlsl && source.in_macro(span) {
         return None;
     }
     let line = source.line(span.start);
@@ -126,10 +127,13 @@ fn whole(scene: &Scene<'_>, span: Span, hlsl: bool) -> Option<Span> {
                 .then(|| Span::new(line.start + open, span.end + close + 1))
         }
         false => {
-            let start = before.find('#')? as u32;
+            // A directive, and no `_Pragma` of a macro.
+            let all = source.slice(line);
+            let start = all.find('#').filter(|at| all[..*at].trim().is_empty())? as u32;
             let text = source.slice(Span::new(line.start + start, line.end));
             let plain = text.trim_start_matches('#').trim_start();
-            let known = plain.starts_with("pragma") && !text.ends_with('\\');
+            let known =
+                plain.starts_with("pragma") && plain.contains("unroll") && !text.ends_with('\\');
             let end = text
                 .find("//")
                 .map_or(text.trim_end().len(), |at| text[..at].trim_end().len());

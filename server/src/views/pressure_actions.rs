@@ -1,0 +1,179 @@
+//! Fewer registers at the peak as actions on CUDA and HLSL sources: offered on a variable that is live there, and for all
+//! variables of a kernel on its head and on the line of the peak, with what is estimated before and after, or with why not.
+
+use super::model::{Action, Doing};
+use super::pressure::reason;
+use crate::db::{Db, File};
+use crate::derive::pressure_edits::{Declined, Estimated, Proposal, Tried, at};
+use codegen::specialize::source::pressure::Kind;
+use std::fmt::Write;
+use syntax::Span;
+
+/// Names of variables that a title lists.
+const NAMED: usize = 3;
+
+/// The actions at a place.
+pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
+    at(db, file, range).into_iter().map(action).collect()
+}
+
+fn action(tried: Tried) -> Action {
+    let subject = match (&tried.variable, &tried.result) {
+        (Some(name), _) => format!("`{name}`"),
+        (None, Ok(proposal)) => listed(proposal),
+        (None, Err(_)) => format!("values of `{}`", tried.kernel),
+    };
+    let title = match tried.kind {
+        Kind::WarpCopy => format!("Keep one copy a warp of {subject}"),
+        Kind::Recompute => format!("Compute {subject} again behind the peak"),
+        Kind::LoadAgain => format!("Load {subject} again behind the peak"),
+        Kind::Sink => format!("Define {subject} behind the peak"),
+        Kind::Unroll => format!("Unroll the loop at the peak of `{}` less", tried.kernel),
+    };
+    let mut out = Action::rewrite(tried.kind.id(), title);
+    match tried.result {
+        Ok(proposal) => {
+            if !tried.kind.is_of_loop() {
+                let _ = write!(out.title, " ({})", figures(&proposal));
+            }
+            out.effect = effect(tried.kind, &proposal);
+            out.what = Doing::Edit(proposal.edits);
+        }
+        Err(declined) => {
+            out.quiet = is_quiet(&declined, tried.variable.is_some());
+            out.effect = declined_words(&declined);
+            out.what = Doing::Refused {
+                reason: out.effect.clone(),
+            };
+        }
+    }
+    out
+}
+
+/// `` `a`, `b` and 3 more ``
+fn listed(proposal: &Proposal) -> String {
+    let names = &proposal.names;
+    let shown: Vec<String> = names
+        .iter()
+        .take(NAMED)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// `78 → 74 registers, budget 64; estimate`
+fn figures(proposal: &Proposal) -> String {
+    let mut out = format!(
+        "{} → {} registers",
+        proposal.before.registers, proposal.after.registers
+    );
+    if let Some(budget) = proposal.budget.filter(|budget| budget.reason.is_chosen()) {
+        let _ = write!(out, ", budget {}", budget.registers);
+    }
+    out + ", estimate"
+}
+
+fn effect(kind: Kind, proposal: &Proposal) -> String {
+    let Proposal { before, after, .. } = proposal;
+    let mut parts = Vec::new();
+    match kind {
+        Kind::Unroll => {
+            return "the iterations stay as they are; copies of a loop that a compiler makes are in no estimate: \
+                    compare what `ptxas -v` says of the registers and the spills"
+                .to_owned();
+        }
+        Kind::Recompute | Kind::LoadAgain if !proposal.may_be_undone => parts.push(
+            "an empty statement of assembly hides an operand, so that the compiler does not keep the first value".to_owned(),
+        ),
+        Kind::Sink => parts.push(
+            "many compilers move a definition themselves where they know that they may: compare what `ptxas -v` says".to_owned(),
+        ),
+        _ => {}
+    }
+    if let Some(budget) = proposal.budget.filter(|budget| budget.reason.is_chosen()) {
+        let over = |each: &Estimated| each.registers.saturating_sub(budget.registers);
+        parts.push(format!(
+            "about {} registers over the budget of {} ({}), {} before",
+            over(after),
+            budget.registers,
+            reason(budget.reason),
+            over(before)
+        ));
+    }
+    parts.push(format!(
+        "{:.0} cycles a warp, {:.0} before",
+        after.cycles, before.cycles
+    ));
+    if let (Some(now), Some(old)) = (after.occupancy, before.occupancy) {
+        parts.push(match now == old {
+            true => format!("occupancy stays at {now:.0} %"),
+            false => format!("occupancy {now:.0} %, {old:.0} % before"),
+        });
+    }
+    if proposal.shared > 0 {
+        parts.push(format!(
+            "{} bytes of shared memory a workgroup",
+            proposal.shared
+        ));
+    }
+    if proposal.may_be_undone {
+        parts.push(
+            "a compiler may compute it once all the same: HLSL has no way to forbid it".to_owned(),
+        );
+    }
+    if !proposal.certain {
+        parts.push(
+            "the estimate is above what the kernel may have by less than its own error: compare what `ptxas -v` says"
+                .to_owned(),
+        );
+    }
+    if proposal.divides {
+        parts.push(
+            "a division that is computed again takes registers of its own while it lasts: compare what `ptxas -v` says"
+                .to_owned(),
+        );
+    }
+    for code in &proposal.findings {
+        parts.push(format!("adds {}", code.name()));
+    }
+    parts.join("; ")
+}
+
+fn declined_words(declined: &Declined) -> String {
+    match declined {
+        Declined::Refused(refusal) => refusal.to_string(),
+        Declined::Enough {
+            registers,
+            budget: Some(budget),
+        } => format!(
+            "the kernel's {registers} registers are within its budget of {} ({})",
+            budget.registers,
+            reason(budget.reason)
+        ),
+        Declined::Enough { registers, .. } => format!(
+            "nothing asks for less than the kernel's {registers} registers: it has no budget, and they do not limit its occupancy"
+        ),
+        Declined::NoGain { before, after } if after < before => format!(
+            "the estimate sees {} register less: addresses of slots take as many",
+            before - after
+        ),
+        Declined::NoGain { before, after } => format!(
+            "the estimate sees no register less: {before} before, {after} after; what it is made of takes as many, or as many are live elsewhere"
+        ),
+        Declined::Occupancy { before, after } => {
+            format!("fewer warps would fit: occupancy {after:.0} %, {before:.0} % before")
+        }
+    }
+}
+
+/// Returns whether an editor does not show why an action is refused.
+fn is_quiet(declined: &Declined, on_variable: bool) -> bool {
+    match declined {
+        Declined::Refused(refusal) => !on_variable || refusal.quiet(),
+        Declined::NoGain { .. } | Declined::Occupancy { .. } => !on_variable,
+        Declined::Enough { .. } => true,
+    }
+}
