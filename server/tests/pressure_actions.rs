@@ -300,6 +300,12 @@ fn shaders_keep_values_of_the_group_and_say_what_compilers_may_undo() {
 +    const float v_again = v_of_group;
 +    target[i] = s * u_again + v_again * first;";
     assert_eq!(source.applied("one-copy-a-warp", &head, &[]), wanted[1..]);
+    let action = source.action("one-copy-a-warp", &head, &[]);
+    let title = action["title"].as_str().expect("a title");
+    assert!(
+        title.starts_with("Keep one copy a group of `u`, `v`"),
+        "{title}"
+    );
     let at = source.at("first = source", 0);
     let action = source.action("load-again", &at, &[]);
     let effect = action["effect"].as_str().expect("an effect");

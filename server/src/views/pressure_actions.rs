@@ -5,6 +5,7 @@ use super::model::{Action, Doing};
 use super::pressure::reason;
 use crate::db::{Db, File};
 use crate::derive::pressure_edits::{Declined, Estimated, Proposal, Tried, at};
+use crate::program::Language;
 use codegen::specialize::source::pressure::Kind;
 use std::fmt::Write;
 use syntax::Span;
@@ -14,16 +15,20 @@ const NAMED: usize = 3;
 
 /// The actions at a place.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
-    at(db, file, range).into_iter().map(action).collect()
+    let group = file.language(db) == Language::Hlsl;
+    let tried = at(db, file, range).into_iter();
+    tried.map(|tried| action(tried, group)).collect()
 }
 
-fn action(tried: Tried) -> Action {
+/// The action of an edit; `group`: the language has slots of whole groups only.
+fn action(tried: Tried, group: bool) -> Action {
     let subject = match (&tried.variable, &tried.result) {
         (Some(name), _) => format!("`{name}`"),
         (None, Ok(proposal)) => listed(proposal),
         (None, Err(_)) => format!("values of `{}`", tried.kernel),
     };
     let title = match tried.kind {
+        Kind::WarpCopy if group => format!("Keep one copy a group of {subject}"),
         Kind::WarpCopy => format!("Keep one copy a warp of {subject}"),
         Kind::Recompute => format!("Compute {subject} again behind the peak"),
         Kind::LoadAgain => format!("Load {subject} again behind the peak"),

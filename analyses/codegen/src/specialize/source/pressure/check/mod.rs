@@ -111,3 +111,7 @@ fn words(text: &str) -> Vec<String> {
 fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

@@ -284,7 +284,14 @@ impl Checker {
         };
         let slot = value.first().and_then(|first| self.known.get(first));
         if let Some(Meaning::Slot(stored)) = slot {
-            return Ok(stored.as_deref() == Some(variable));
+            let index = match &value[1..] {
+                [] => true,
+                [open, warp, close] if open == "[" && close == "]" => {
+                    self.known.get(warp) == Some(&Meaning::Warp)
+                }
+                _ => false,
+            };
+            return Ok(index && stored.as_deref() == Some(variable));
         }
         // Copies are what they copy; a hidden zero that is added to an index is nothing.
         let mut plain: Vec<&str> = Vec::new();

@@ -1,0 +1,98 @@
+//! Edits as they are made, and with a fault planted in each.
+
+use super::check;
+use crate::specialize::source::pressure::Kind;
+
+const BEFORE: &str =
+    "void f(float* o, int n) { int i = n * 4 + 1; float u = o[0]; g(); o[i] = u; }";
+
+fn accepts(kind: Kind, after: &str) -> bool {
+    check(kind, BEFORE, after, &["i", "u"]).is_ok()
+}
+
+#[test]
+fn a_value_again_is_the_initial_value_with_copies_of_its_operands() {
+    let with = |lines: &str, end: &str| {
+        accepts(
+            Kind::Recompute,
+            &format!(
+                "void f(float* o, int n) {{ int i = n * 4 + 1; float u = o[0]; g(); {lines} {end} }}"
+            ),
+        )
+    };
+    let copy = "int n2 = n; asm volatile(\"\" : \"+r\"(n2));";
+    let again = "const int i2 = n2 * 4 + 1;";
+    assert!(with(&format!("{copy} {again}"), "o[i2] = u;"));
+    // Another operation, another operand, another copy.
+    assert!(!with(
+        &format!("{copy} const int i2 = n2 * 4 - 1;"),
+        "o[i2] = u;"
+    ));
+    assert!(!with(
+        &format!("{copy} const int i2 = n2 * 8 + 1;"),
+        "o[i2] = u;"
+    ));
+    assert!(!with(&format!("int n2 = u; {again}"), "o[i2] = u;"));
+    // It stands for another variable, or is used before it is there.
+    assert!(!with(&format!("{copy} {again}"), "o[i] = i2;"));
+    assert!(!with("", &format!("o[i2] = u; {copy} {again}")));
+    // What is not its own changes, too.
+    assert!(!with(&format!("{copy} {again}"), "o[i2] = u + 1;"));
+    assert!(!with(&format!("{copy} {again} n = 3;"), "o[i2] = u;"));
+    // A copy that is changed by an instruction.
+    let changed = "int n2 = n; asm volatile(\"add.s32 %0, %0, 1;\" : \"+r\"(n2));";
+    assert!(!with(&format!("{changed} {again}"), "o[i2] = u;"));
+    // Out of the block that declares it.
+    assert!(!with(&format!("{{ {copy} {again} }}"), "o[i2] = u;"));
+}
+
+#[test]
+fn a_slot_holds_the_variable_that_is_read_from_it() {
+    let with = |store: &str, load: &str| {
+        let head = "__shared__ volatile float s[8]; const unsigned w = threadIdx.x / 32;";
+        accepts(
+            Kind::WarpCopy,
+            &format!(
+                "void f(float* o, int n) {{ {head} int i = n * 4 + 1; float u = o[0]; {store} g(); {load} o[i] = u2; }}"
+            ),
+        )
+    };
+    let load = "const float u2 = s[w];";
+    assert!(with("s[w] = u;", load));
+    // Nothing or something else is stored, or twice.
+    assert!(!with("", load));
+    assert!(!with("s[w] = i;", load));
+    assert!(!with("s[w] = u; s[w] = u;", load));
+    // The slot of another warp.
+    assert!(!with("s[0] = u;", load));
+    assert!(!with("s[w] = u;", "const float u2 = s[0];"));
+}
+
+#[test]
+fn a_definition_moves_down_and_past_no_use() {
+    let moved = "void f(float* o, int n) { int i = n * 4 + 1; g(); float u = o[0]; o[i] = u; }";
+    assert!(accepts(Kind::Sink, moved));
+    // Past its use, lost, and changed.
+    assert!(!accepts(
+        Kind::Sink,
+        &BEFORE.replace(
+            "float u = o[0]; g(); o[i] = u;",
+            "g(); o[i] = u; float u = o[0];"
+        )
+    ));
+    assert!(!accepts(
+        Kind::Sink,
+        &BEFORE.replace("float u = o[0]; ", "")
+    ));
+    assert!(!accepts(Kind::Sink, &moved.replace("o[0]", "o[1]")));
+}
+
+#[test]
+fn requests_of_loops_alone_change() {
+    let before = "#pragma unroll 8\nfor (;;) { a(); }";
+    let unrolled = |after: &str| check(Kind::Unroll, before, after, &[]).is_ok();
+    assert!(unrolled("#pragma unroll 4\nfor (;;) { a(); }"));
+    assert!(unrolled("for (;;) { a(); }"));
+    assert!(!unrolled("#pragma unroll 4\nfor (;;) { b(); }"));
+    assert!(!unrolled("#pragma once\nfor (;;) { a(); }"));
+}
