@@ -15,7 +15,7 @@ use codegen::specialize::source::pressure::{
     Kernel, Kind, Refusal, Subject, check, rewrite, subjects, variable_at,
 };
 use codegen::specialize::source::{Source, function_at};
-use facts::pressure::{LiveVariable, Remedy, variables};
+use facts::pressure::{LiveVariable, Remedy, Schedules, pressure, variables};
 use facts::{Code, Finding, assess};
 use ir::lower::c_family::Lowered;
 use ir::{Function, FunctionKind, Site};
@@ -55,7 +55,10 @@ pub struct Proposal {
 /// The estimates of a kernel.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimated {
-    pub registers: u32,
+    /// Words that are live at the peak.
+    pub live: u32,
+    /// Registers without which values are spilled.
+    pub needed: u32,
     /// Of a warp.
     pub cycles: f64,
     /// Percent of the warps of a multiprocessor.
@@ -285,10 +288,10 @@ impl<'db> Looked<'db> {
             .ok_or_else(|| refuse("nothing is known of it".into()))?;
         let before = self.before();
         // What compilers copy when they unroll is in neither number.
-        if now.registers + least(kind) > before.registers {
+        if now.live + least(kind) > before.live {
             return Err(Declined::NoGain {
-                before: before.registers,
-                after: now.registers,
+                before: before.live,
+                after: now.live,
             });
         }
         if let (Some(old), Some(new)) = (before.occupancy, now.occupancy)
@@ -347,9 +350,15 @@ impl<'db> Looked<'db> {
         }
     }
 
+    fn live(&self) -> u32 {
+        let pressure = self.costs.pressure.as_ref();
+        pressure.map_or(0, |pressure| pressure.registers)
+    }
+
     fn before(&self) -> Estimated {
         Estimated {
-            registers: self.costs.registers.unwrap_or(0),
+            live: self.live(),
+            needed: self.costs.needed.unwrap_or(0),
             cycles: self.costs.cost.total.cycles,
             occupancy: self.costs.fit.as_ref().map(|fit| fit.found.percent()),
         }
@@ -361,11 +370,14 @@ impl<'db> Looked<'db> {
         let options = &self.part.facts.options;
         let (all, findings) = assess(&lowered.module, options);
         let facts = all.first()?;
-        let registers = costs::registers(function)?;
-        let table = db::machine(self.db, program::settings(self.db, self.file));
-        let fit = costs::fit(function, facts, table.gpu(), registers);
+        let gpu = db::machine(self.db, program::settings(self.db, self.file)).gpu();
+        let schedules = Schedules::new(function, facts)?;
+        let counted = codegen::machine::registers::estimate(function, &schedules, gpu);
+        let most = self.costs.budget.map_or(u32::MAX, |budget| budget.registers);
+        let fit = costs::fit(function, facts, gpu, counted.within(most));
         let estimated = Estimated {
-            registers,
+            live: pressure(function)?.registers,
+            needed: counted.needed,
             cycles: estimate(function, facts, &options.machine, None)
                 .total
                 .cycles,

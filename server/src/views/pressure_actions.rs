@@ -69,11 +69,11 @@ fn listed(proposal: &Proposal) -> String {
     }
 }
 
-/// `78 → 74 registers, budget 64; estimate`
+/// `70 → 66 registers live at the peak, budget 64, estimate`
 fn figures(proposal: &Proposal) -> String {
     let mut out = format!(
-        "{} → {} registers",
-        proposal.before.registers, proposal.after.registers
+        "{} → {} registers live at the peak",
+        proposal.before.live, proposal.after.live
     );
     if let Some(budget) = proposal.budget.filter(|budget| budget.reason.is_chosen()) {
         let _ = write!(out, ", budget {}", budget.registers);
@@ -99,9 +99,9 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
         _ => {}
     }
     if let Some(budget) = proposal.budget.filter(|budget| budget.reason.is_chosen()) {
-        let over = |each: &Estimated| each.registers.saturating_sub(budget.registers);
+        let over = |each: &Estimated| each.needed.saturating_sub(budget.registers);
         parts.push(format!(
-            "about {} registers over the budget of {} ({}), {} before",
+            "about {} registers over the budget of {} ({}) in the order that needs fewest, {} before",
             over(after),
             budget.registers,
             reason(budget.reason),
@@ -162,11 +162,11 @@ fn declined_words(declined: &Declined) -> String {
             "nothing asks for less than the kernel's {registers} registers: it has no budget, and they do not limit its occupancy"
         ),
         Declined::NoGain { before, after } if after < before => format!(
-            "the estimate sees {} register less: addresses of slots take as many",
+            "{} register less is live at the peak: addresses of slots take as many",
             before - after
         ),
         Declined::NoGain { before, after } => format!(
-            "the estimate sees no register less: {before} before, {after} after; what it is made of takes as many, or as many are live elsewhere"
+            "no register less is live at the peak: {before} before, {after} after; what it is made of takes as many, or as many are live elsewhere"
         ),
         Declined::Occupancy { before, after } => {
             format!("fewer warps would fit: occupancy {after:.0} %, {before:.0} % before")

@@ -480,7 +480,7 @@ const fn copied(base: Base) -> Option<(&'static str, char)> {
     }
 }
 
-fn is_constant(e: &Expr) -> bool {
+pub(super) fn is_constant(e: &Expr) -> bool {
     match &e.kind {
         ExprKind::Int(_)
         | ExprKind::Float(_)
