@@ -327,7 +327,7 @@ impl<'db> Looked<'db> {
         let over = known.over() > 0 && chosen || known.figure.as_ref().is_some_and(|f| f.spills());
         let limited = known.fit.as_ref().is_some_and(limits);
         match over || limited {
-            true => Ok(known.spills(self.function.language)),
+            true => Ok(known.spills()),
             false => Err(Declined::Enough {
                 registers: known.count,
                 budget: known.budget.filter(|_| chosen),
@@ -373,7 +373,10 @@ impl<'db> Looked<'db> {
         let gpu = db::machine(self.db, program::settings(self.db, self.file)).gpu();
         let schedules = Schedules::new(function, facts)?;
         let counted = codegen::machine::registers::estimate(function, &schedules, gpu);
-        let most = self.costs.budget.map_or(u32::MAX, |budget| budget.registers);
+        let most = self
+            .costs
+            .budget
+            .map_or(u32::MAX, |budget| budget.registers);
         let fit = costs::fit(function, facts, gpu, counted.within(most));
         let estimated = Estimated {
             live: pressure(function)?.registers,
