@@ -293,6 +293,15 @@ try {
   await page.waitForTimeout(500);
   await shot("7-gpu-code");
 
+  await open("mirror.cu");
+  const registers = page.locator(".editor-instance .view-line").filter({ hasText: /live\sat\sthe\speak/ }).first();
+  await retry(() => palette("Show Registers"), () => registers.waitFor({ timeout: 5000 }));
+  must(true, "the registers of the kernels stand beside the source");
+  const linked = page.locator(".editor-instance .detected-link, .editor-instance .detected-link-active").first();
+  await linked.waitFor({ timeout: 10000 });
+  must(true, "their rows are links");
+  await shot("7-registers");
+
   await open("lit.hlsl");
   const shadow = async () => {
     const at = await box(line("float shadow"), "shadow").catch(() => null);

@@ -6,7 +6,7 @@ use super::model::numbered;
 pub use super::model::{Action, ActionKind, Doing, edited};
 use crate::db::{self, Db, File};
 use crate::documents::{line_beginning, line_text};
-use crate::program;
+use crate::program::{self, Language};
 use syntax::{LineIndex, Span};
 
 /// What comes of the line where an edit begins; the text itself where a line is added.
@@ -63,6 +63,26 @@ pub fn rewrites(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     all
 }
 
+/// The reason why a finding has no fix of its own: other actions rewrite the kernel, or none does.
+fn elsewhere(code: &str, language: Language) -> &'static str {
+    let of_registers = [
+        "launch-bounds-spill",
+        "cheap-remat",
+        "spill-in-loop",
+        "pressure-peak",
+    ];
+    match (of_registers.contains(&code), language) {
+        (true, Language::Cuda | Language::Hlsl) => {
+            "`recompute-at-use`, `load-again`, `one-copy-a-warp` and `sink-definition`, on the variable or on the kernel's \
+             head, say what each brings"
+        }
+        (true, Language::Ptx) => {
+            "`spill-less` and the allocators, on the kernel's head, rewrite it"
+        }
+        _ => "no rewrite is known that certainly keeps the meaning here",
+    }
+}
+
 /// Actions for the findings that touch a range.
 pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
     let source = program::text(file.source(db));
@@ -108,7 +128,7 @@ pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
                 format!("Fix {code}"),
                 false,
                 Doing::Refused {
-                    reason: "no rewrite is known that certainly keeps the meaning here".into(),
+                    reason: elsewhere(&code.to_string(), file.language(db)).into(),
                 },
             ),
         }
