@@ -81,11 +81,10 @@ export class Registers implements vscode.TextDocumentContentProvider, vscode.Doc
     for (const [line, at] of this.panel?.lines ?? []) {
       if (line >= document.lineCount) continue;
       const text = document.lineAt(line).text;
-      // Of a kernel its name, of a variable the number of registers and its name.
-      const named = /^\s*(?:\d+\s+)?\S+?(?=:|\s|$)/.exec(text);
+      // Of a kernel its name, of a row the variable behind the number of its registers.
+      const named = /^(\s*\d+\s+)(.+?)(?=\s{2}|$)/.exec(text) ?? /^()(.+?)(?=:)/.exec(text);
       if (named === null) continue;
-      const start = text.length - text.trimStart().length;
-      const range = new vscode.Range(line, start, line, named[0].length);
+      const range = new vscode.Range(line, named[1].length, line, named[0].length);
       links.push(new vscode.DocumentLink(range, source.with({ fragment: `L${at + 1}` })));
     }
     return links;
