@@ -44,6 +44,71 @@ fn holding(values: u32) -> String {
     out
 }
 
+/// A kernel whose loop reads 24 values, each a multiple of the lane's number and a word that all lanes share.
+fn read_in_a_loop() -> String {
+    let mut out = String::from(
+        ".version 8.0\n.target sm_80\n.address_size 64\n\n\
+         .visible .entry mixed(.param .u64 from, .param .u64 to, .param .u32 n)\n.maxntid 256, 1, 1\n{\n\
+         \t.reg .pred %p<2>;\n\t.reg .b32 %r<100>;\n\t.reg .b64 %rd<9>;\n\
+         \tld.param.u64 %rd1, [from];\n\tld.param.u64 %rd2, [to];\n\tld.param.u32 %r1, [n];\n\
+         \tmov.u32 %r2, %tid.x;\n\tmul.wide.u32 %rd3, %r2, 4;\n\tadd.s64 %rd4, %rd2, %rd3;\n",
+    );
+    for number in 0..24 {
+        let (word, value) = (10 + number, 60 + number);
+        let _ = writeln!(
+            out,
+            "\tld.global.u32 %r{word}, [%rd1+{}];\n\tmad.lo.s32 %r{value}, %r2, {}, %r{word};",
+            28 * number,
+            number + 3
+        );
+    }
+    out.push_str("\tmov.u32 %r3, 0;\n\tmov.u32 %r4, %r2;\n$loop:\n");
+    for value in 60..84 {
+        let _ = writeln!(
+            out,
+            "\txor.b32 %r5, %r{value}, %r4;\n\tadd.s32 %r4, %r4, %r5;"
+        );
+    }
+    out.push_str(
+        "\tmad.lo.s32 %r4, %r4, 3, %r3;\n\tadd.s32 %r3, %r3, 1;\n\tsetp.lt.s32 %p1, %r3, %r1;\n\
+         \t@%p1 bra $loop;\n\tst.global.u32 [%rd4], %r4;\n\tret;\n}\n",
+    );
+    out
+}
+
+/// Parked values of which each round of a loop rebuilds all cost more than what is spilled: the machine code tells, where a
+/// disassembler stands beside the assembler.
+#[test]
+#[cfg(unix)]
+fn what_costs_more_in_a_loop_is_no_gain() {
+    let Some(tool) = std::env::var_os("LOCKSTEP_PTXAS").map(std::path::PathBuf::from) else {
+        println!("not judged: LOCKSTEP_PTXAS names no assembler");
+        return;
+    };
+    if !tool.with_file_name("nvdisasm").is_file() {
+        println!("not judged: no disassembler stands beside the assembler");
+        return;
+    }
+    let place = Place::new("spill-cost");
+    let file = place.file("mixed.ptx", read_in_a_loop());
+    // The same program where no disassembler is.
+    let alone = std::path::Path::new(&file).with_file_name("ptxas");
+    std::os::unix::fs::symlink(&tool, &alone).expect("a link");
+    let parked = |tool: &std::path::Path| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_lockstep"));
+        let options = ["--no-config", "--budget", "24", "--spill-less"];
+        command.args(["code", &file]).args(options);
+        let output = command
+            .args(["--format", "json"])
+            .env("LOCKSTEP_PTXAS", tool);
+        let report = json(&output.output().expect("an answer"));
+        let all = report["kernels"][0]["parked"].as_array();
+        all.map_or(0, Vec::len)
+    };
+    let (judged, unjudged) = (parked(&tool), parked(&alone));
+    assert!(judged < unjudged, "{judged} {unjudged}");
+}
+
 fn has_assembler() -> bool {
     let found = std::env::var_os("LOCKSTEP_PTXAS").is_some();
     if !found {
