@@ -128,7 +128,7 @@ pub fn fixes(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
                 format!("Fix {code}"),
                 false,
                 Doing::Refused {
-                    reason: elsewhere(&code.to_string(), file.language(db)).into(),
+                    reason: elsewhere(code, file.language(db)).into(),
                 },
             ),
         }
