@@ -1,18 +1,25 @@
-//! The allocators of PTX side by side on the kernels of a directory: accesses to spill slots that execute, and values by their
-//! homes.
+//! The allocators of PTX side by side: accesses to spill slots that execute on random kernels, and on those of the directory
+//! that `LOCKSTEP_PUBLIC_PTX` names, there by `LOCKSTEP_COMPARED_WORDS=8,16` in other budgets than those of the paper.
 //!
-//! `LOCKSTEP_PUBLIC_PTX=DIRECTORY` names it; `LOCKSTEP_COMPARED_WORDS=8,16` other budgets than those of the paper.
-//!
-//! A kernel counts at a budget where all allocators find a form, its run in the interpreter ends as that of the original
-//! does, and linear scan spills something.
+//! A kernel counts at a budget where all allocators find a form, the original's run in the interpreter ends well, and linear
+//! scan spills something. All forms compute what the original does.
 
 #[path = "support/fitting.rs"]
 mod fitting;
+#[path = "support/ptx_programs.rs"]
+// Only printed programs are compared here.
+#[allow(dead_code)]
+mod ptx_programs;
+#[path = "support/public.rs"]
+mod public;
+#[path = "soundness_ptx/text/mod.rs"]
+mod text;
 
-use fitting::{ALLOCATORS, functions};
+use fitting::{ALLOCATORS, Fittable, functions};
 use ir::{FunctionKind, Inst, Module};
 use lockstep_codegen::target::ptx::machine::fit::{Allocator, Budget};
 use oracle::interp::{AccessKind, Instance, Launch, Observer, run_with};
+use std::ops::Range;
 use syntax::ptx::PtxItemText;
 
 /// Accesses of warps to slots.
@@ -89,8 +96,8 @@ fn kernel(file: &str, name: &str) -> Option<(PtxItemText, Module)> {
     })
 }
 
-/// The traffic of a file's kernel, and whether its run ended well.
-fn measured(file: &str, name: &str, launch: &Launch) -> Option<(Traffic, bool)> {
+/// The traffic of a file's kernel, and the contents of its buffers where its run ended well.
+fn measured(file: &str, name: &str, launch: &Launch) -> Option<(Traffic, Option<Vec<Vec<u8>>>)> {
     let (place, module) = kernel(file, name)?;
     let mut counting = Counting {
         text: file.get(place.start as usize..)?,
@@ -99,74 +106,101 @@ fn measured(file: &str, name: &str, launch: &Launch) -> Option<(Traffic, bool)> 
     };
     let outcome = run_with(&module, launch, &mut counting, &());
     counting.traffic.steps = outcome.steps;
-    Some((counting.traffic, outcome.error.is_none()))
+    let buffers = outcome.buffers.into_iter().map(|buffer| buffer.bytes);
+    Some((
+        counting.traffic,
+        outcome.error.is_none().then(|| buffers.collect()),
+    ))
+}
+
+/// The traffic of a kernel by each allocator; `None` where it does not count.
+fn compared(
+    file: &str,
+    (item, function): (&Range<usize>, &Fittable),
+    launch: Option<&Launch>,
+    budget: &Budget,
+    refused: &mut [u32; 4],
+) -> Option<[Traffic; 4]> {
+    let name = function.tree.name.text.as_str();
+    if !function.tree.entry {
+        return None;
+    }
+    let made = ALLOCATORS.map(|allocator| function.fitted(&file[item.clone()], allocator, budget));
+    for (count, made) in refused.iter_mut().zip(&made) {
+        *count += u32::from(made.is_err());
+    }
+    let [Ok(linear), Ok(_), Ok(_), Ok(_)] = &made else {
+        return None;
+    };
+    if linear.spilled.is_empty() {
+        return None;
+    }
+    let launch = launch.cloned().or_else(|| self::launch(file, name))?;
+    let (_, before) = measured(file, name, &launch)?;
+    let before = before?;
+    // What is added takes time, too.
+    let mut longer = launch;
+    longer.limits.steps *= 20;
+    Some(made.map(|made| {
+        let made = made.expect("it was asked above");
+        let text = [&file[..item.start], &made.text, &file[item.end..]].concat();
+        let (traffic, after) = measured(&text, name, &longer).expect("a kernel");
+        assert_eq!(after.as_ref(), Some(&before), "{name}\n{}", made.text);
+        traffic
+    }))
+}
+
+const fn budget(words: u16) -> Budget {
+    Budget {
+        words,
+        predicates: 7,
+        lanes: 32,
+        warps: 32,
+        shared_bytes: 16_384,
+    }
+}
+
+/// On kernels of any shape at least a fifth fewer executed loads of local memory than by the paper's allocators.
+#[test]
+fn ours_loads_less_of_random_kernels() {
+    for words in [8, 16] {
+        let mut rows = Vec::new();
+        for seed in 0..60 {
+            let Some((file, launch)) = ptx_programs::printed(seed) else {
+                continue;
+            };
+            for (item, function) in functions(&file) {
+                let at = (&item, &function);
+                let found = compared(&file, at, Some(&launch), &budget(words), &mut [0; 4]);
+                rows.extend(found.map(|found| (format!("{seed}"), found)));
+            }
+        }
+        let loads = |at: usize| rows.iter().map(|row| row.1[at].local_loads).sum::<u64>();
+        report(words, &rows, [0; 4]);
+        let [linear, divergence, affine, own] = [0, 1, 2, 3].map(loads);
+        let least = linear.min(divergence).min(affine);
+        assert!(rows.len() >= 10 && least > 0, "{words}: {rows:?}");
+        assert!(5 * own <= 4 * least, "{words}: {own} {least}");
+    }
 }
 
 #[test]
 #[allow(clippy::disallowed_methods)]
-fn accesses_that_execute() {
-    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_PTX") else {
-        println!("LOCKSTEP_PUBLIC_PTX names no directory of PTX files");
+fn accesses_of_public_kernels() {
+    let Some(paths) = public::ptx_files() else {
         return;
     };
     let words = std::env::var("LOCKSTEP_COMPARED_WORDS").unwrap_or("8,16,21,32".into());
-    let words: Vec<u16> = words
-        .split(',')
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    let entries = std::fs::read_dir(&folder).expect("the directory");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|end| end == "ptx"));
-    paths.sort();
-    for &words in &words {
-        let budget = Budget {
-            words,
-            predicates: 7,
-            lanes: 32,
-            warps: 32,
-            shared_bytes: 16_384,
-        };
-        let mut rows: Vec<(String, [Traffic; 4])> = Vec::new();
+    for words in words.split(',').filter_map(|word| word.parse().ok()) {
+        let mut rows = Vec::new();
         let mut refused = [0u32; 4];
         for path in &paths {
-            let bytes = std::fs::read(path).expect("a file");
-            let file = String::from_utf8_lossy(&bytes).into_owned();
+            let file = public::text_of(path);
             for (item, function) in functions(&file) {
-                if !function.tree.entry {
-                    continue;
-                }
-                let name = function.tree.name.text.as_str();
-                let made = ALLOCATORS.map(|allocator| {
-                    function
-                        .fitted(&file[item.clone()], allocator, &budget)
-                        .ok()
-                });
-                for (count, made) in refused.iter_mut().zip(&made) {
-                    *count += u32::from(made.is_none());
-                }
-                let [Some(linear), Some(_), Some(_), Some(_)] = &made else {
-                    continue;
-                };
-                if linear.spilled.is_empty() {
-                    continue;
-                }
-                let Some(launch) = launch(&file, name) else {
-                    continue;
-                };
-                let Some((_, true)) = measured(&file, name, &launch) else {
-                    continue;
-                };
-                // What is added takes time, too.
-                let mut longer = launch.clone();
-                longer.limits.steps *= 20;
-                let traffic = made.map(|made| {
-                    let made = made.expect("it was asked above");
-                    let text = [&file[..item.start], &made.text, &file[item.end..]].concat();
-                    let (traffic, ends) = measured(&text, name, &longer).expect("a kernel");
-                    assert!(ends, "{} {name} {words}", path.display());
-                    traffic
-                });
-                rows.push((format!("{} {name}", path.display()), traffic));
+                let at = (&item, &function);
+                let found = compared(&file, at, None, &budget(words), &mut refused);
+                let name = format!("{} {}", path.display(), function.tree.name.text);
+                rows.extend(found.map(|found| (name, found)));
             }
         }
         report(words, &rows, refused);

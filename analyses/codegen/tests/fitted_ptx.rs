@@ -11,6 +11,8 @@ mod ptx_programs;
 // Only texts are judged here.
 #[allow(dead_code)]
 mod ptxas;
+#[path = "support/public.rs"]
+mod public;
 #[path = "soundness_ptx/text/mod.rs"]
 mod text;
 
@@ -194,20 +196,14 @@ fn the_assembler_takes_what_fits() {
 
 /// Files of a directory that the environment names are in the budget's registers, too.
 #[test]
-#[allow(clippy::disallowed_methods)]
 fn files_of_others_are_in_their_registers() {
-    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_PTX") else {
-        println!("LOCKSTEP_PUBLIC_PTX names no directory of PTX files");
+    let Some(paths) = public::ptx_files() else {
         return;
     };
-    let entries = std::fs::read_dir(&folder).expect("the directory");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|end| end == "ptx"));
-    paths.sort();
     let mut count = Count::default();
     let mut broken = Vec::new();
     for path in paths {
-        let file = String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned();
+        let file = public::text_of(&path);
         for (item, function) in functions(&file) {
             for (words, allocator) in [8, 10, 16, 21, 32]
                 .into_iter()

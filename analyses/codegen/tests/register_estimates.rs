@@ -8,6 +8,10 @@
 #[path = "support/ptxas.rs"]
 #[allow(dead_code, reason = "other tests assemble, too")]
 mod ptxas;
+#[path = "support/public.rs"]
+// Files are read with their figures here.
+#[allow(dead_code)]
+mod public;
 
 use facts::pressure::Schedules;
 use ir::lower::c_family::{LowerOptions, lower_unit};
@@ -208,8 +212,7 @@ fn kernels_of_the_fixtures_have_about_as_many_registers_as_estimated() {
 
 #[test]
 fn kernels_of_others_have_about_as_many_registers_as_estimated() {
-    let Ok(folder) = std::env::var("LOCKSTEP_PUBLIC_PTX") else {
-        println!("LOCKSTEP_PUBLIC_PTX names no directory of PTX files");
+    let Some(paths) = public::ptx_files() else {
         return;
     };
     let Some(tool) = ptxas::find() else {
@@ -218,8 +221,8 @@ fn kernels_of_others_have_about_as_many_registers_as_estimated() {
     let lists = std::env::var_os("LOCKSTEP_REGISTER_LIST").is_some();
     for (target, ..) in TARGETS {
         let mut all = Vec::new();
-        for file in files(Path::new(&folder), "ptx") {
-            let found = kernels(&tool, target, &file);
+        for file in &paths {
+            let found = kernels(&tool, target, file);
             for kernel in found.iter().filter(|_| lists) {
                 let name = file.file_name().unwrap_or_default().to_string_lossy();
                 println!(

@@ -288,7 +288,7 @@ impl<'db> Looked<'db> {
             .ok_or_else(|| refuse("nothing is known of it".into()))?;
         let before = self.before();
         // What compilers copy when they unroll is in neither number.
-        if now.live + least(kind) > before.live {
+        if now.live + least(kind) > before.live || now.needed > before.needed {
             return Err(Declined::NoGain {
                 before: before.live,
                 after: now.live,

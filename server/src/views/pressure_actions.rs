@@ -100,13 +100,22 @@ fn effect(kind: Kind, proposal: &Proposal) -> String {
     }
     if let Some(budget) = proposal.budget.filter(|budget| budget.reason.is_chosen()) {
         let over = |each: &Estimated| each.needed.saturating_sub(budget.registers);
-        parts.push(format!(
+        parts.push(match after.needed == before.needed {
+            true => format!(
+                "the order that needs fewest registers needs as many as before, about {} over the budget of {} ({}): compare what \
+                 `ptxas -v` says",
+                over(after),
+                budget.registers,
+                reason(budget.reason)
+            ),
+            false => format!(
             "about {} registers over the budget of {} ({}) in the order that needs fewest, {} before",
             over(after),
             budget.registers,
             reason(budget.reason),
             over(before)
-        ));
+            ),
+        });
     }
     parts.push(format!(
         "{:.0} cycles a warp, {:.0} before",

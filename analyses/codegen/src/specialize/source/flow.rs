@@ -223,14 +223,19 @@ pub(super) fn assigned(source: &Source<'_>, names: &Names, stmt: &Stmt) -> FxHas
         span: stmt.span,
     };
     let mut found = FxHashSet::default();
-    visit::block(&block, &mut |e| assigned_by(source, names, e, &mut found));
+    visit::block(&block, &mut |e| {
+        stores(source, names, e, &mut |id| {
+            found.insert(id);
+        });
+    });
     found
 }
 
-fn assigned_by(source: &Source<'_>, names: &Names, e: &Expr, found: &mut FxHashSet<VarId>) {
+/// The variables that one expression stores to, without those below it.
+pub(super) fn stores(source: &Source<'_>, names: &Names, e: &Expr, each: &mut dyn FnMut(VarId)) {
     let mut add = |e: &Expr| {
         if let Some(id) = super::names::root(e).and_then(|name| names.meant(name)) {
-            found.insert(id);
+            each(id);
         }
     };
     match &e.kind {
@@ -258,7 +263,11 @@ fn assigned_by(source: &Source<'_>, names: &Names, e: &Expr, found: &mut FxHashS
 
 pub(super) fn assigned_in(source: &Source<'_>, names: &Names, e: &Expr) -> FxHashSet<VarId> {
     let mut found = FxHashSet::default();
-    visit::expr(e, &mut |part| assigned_by(source, names, part, &mut found));
+    visit::expr(e, &mut |part| {
+        stores(source, names, part, &mut |id| {
+            found.insert(id);
+        });
+    });
     found
 }
 

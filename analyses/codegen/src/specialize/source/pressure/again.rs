@@ -32,49 +32,19 @@ pub(super) fn rewrite(
     subjects: &[Subject],
     what: What,
 ) -> Result<Rewriting, Refusal> {
-    let mut made = Rewriting {
-        names: Vec::new(),
-        edits: Vec::new(),
-        shared: 0,
-        may_be_undone: scene.source.language == Language::Hlsl,
-        divides: false,
-    };
     let mut taken = Vec::new();
-    let mut first: Option<Refusal> = None;
-    for subject in subjects {
-        let tried = variable(scene, subject, what, &made.names, &mut taken);
-        match tried {
-            Ok((name, edits, divides)) => {
-                made.divides |= divides;
-                made.names.push(name);
-                made.edits.extend(edits);
-            }
-            Err(refusal) => {
-                refusal.among(&mut first);
-            }
-        }
-    }
-    match made.names.is_empty() {
-        true => Err(first.unwrap_or(Refusal::NoVariable)),
-        false => Ok(joined(made)),
-    }
-}
-
-/// Lines that are inserted at one place in one edit, in the order in which they were made.
-pub(super) fn joined(mut made: Rewriting) -> Rewriting {
-    let mut edits: Vec<Edit> = Vec::new();
-    for (span, text) in made.edits {
-        match edits
-            .iter_mut()
-            .find(|(known, _)| *known == span && span.is_empty())
-        {
-            Some((_, known)) => known.push_str(&text),
-            None => edits.push((span, text)),
-        }
-    }
-    edits.sort();
-    made.edits = edits;
-    made
+    let made = Rewriting {
+        may_be_undone: scene.source.language == Language::Hlsl,
+        ..Rewriting::default()
+    };
+    let made = made.of_each(subjects, &mut |subject, made| {
+        let (name, edits, divides) = variable(scene, subject, what, &made.names, &mut taken)?;
+        made.divides |= divides;
+        made.names.push(name);
+        made.edits.extend(edits);
+        Ok(())
+    })?;
+    Ok(made.joined())
 }
 
 fn variable(

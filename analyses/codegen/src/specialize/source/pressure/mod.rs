@@ -111,7 +111,7 @@ pub struct Kernel {
 }
 
 /// Edits of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rewriting {
     /// The variables that no longer live across the peak.
     pub names: Vec<SmolStr>,
@@ -126,6 +126,42 @@ pub struct Rewriting {
 }
 
 impl Rewriting {
+    /// Tries an edit on each variable; those that are refused stay.
+    ///
+    /// # Errors
+    /// The reason that says most, where all are refused.
+    fn of_each(
+        mut self,
+        subjects: &[Subject],
+        edit: &mut dyn FnMut(&Subject, &mut Rewriting) -> Result<(), Refusal>,
+    ) -> Result<Rewriting, Refusal> {
+        let mut first: Option<Refusal> = None;
+        for subject in subjects {
+            if let Err(refusal) = edit(subject, &mut self) {
+                refusal.among(&mut first);
+            }
+        }
+        match self.names.is_empty() {
+            true => Err(first.unwrap_or(Refusal::NoVariable)),
+            false => Ok(self),
+        }
+    }
+
+    /// Lines that are inserted at one place in one edit, in the order in which they were made.
+    fn joined(mut self) -> Rewriting {
+        let mut edits: Vec<(Span, String)> = Vec::new();
+        for (span, text) in self.edits {
+            let same = |edit: &&mut (Span, String)| edit.0 == span && span.is_empty();
+            match edits.iter_mut().find(same) {
+                Some((_, known)) => known.push_str(&text),
+                None => edits.push((span, text)),
+            }
+        }
+        edits.sort();
+        self.edits = edits;
+        self
+    }
+
     /// Returns the text of the file with the edits made; `None` where they overlap.
     #[must_use]
     pub fn applied(&self, text: &str) -> Option<String> {

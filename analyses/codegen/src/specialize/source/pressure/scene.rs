@@ -12,8 +12,8 @@
 use super::super::Source;
 use super::super::effects::inner_statements;
 use super::super::emit::{all_statements, full_span};
-use super::super::flow::Edit;
-use super::super::names::{Names, VarId, root};
+use super::super::flow::{Edit, stores};
+use super::super::names::{Names, VarId};
 use super::Refusal;
 use ir::lower::c_family::visit;
 use smol_str::{SmolStr, ToSmolStr, format_smolstr};
@@ -122,7 +122,9 @@ impl<'a> Scene<'a> {
         }
         let names = Names::of(function);
         let mut writes = Vec::new();
-        visit::block(body, &mut |e| written(source, &names, e, &mut writes));
+        visit::block(body, &mut |e| {
+            stores(source, &names, e, &mut |id| writes.push((e.span, id)));
+        });
         writes.sort();
         let mut scene = Scene {
             source,
@@ -591,34 +593,4 @@ pub(super) fn index(block: &Block, place: Span) -> Option<usize> {
         .statements
         .iter()
         .position(|each| holds(each.span, place))
-}
-
-/// The stores of one expression, without those below it.
-fn written(source: &Source<'_>, names: &Names, e: &Expr, out: &mut Vec<(Span, VarId)>) {
-    let mut add = |target: &Expr| {
-        if let Some(id) = root(target).and_then(|name| names.meant(name)) {
-            out.push((e.span, id));
-        }
-    };
-    match &e.kind {
-        ExprKind::Assign { left, .. } => add(left),
-        ExprKind::Unary {
-            op:
-                UnaryOp::PreIncrement
-                | UnaryOp::PreDecrement
-                | UnaryOp::PostIncrement
-                | UnaryOp::PostDecrement
-                | UnaryOp::AddressOf,
-            operand,
-        } => add(operand),
-        ExprKind::Call { callee, arguments } => {
-            for at in source.call(names, callee, arguments, 0).written {
-                arguments.get(at).into_iter().for_each(&mut add);
-            }
-            if let ExprKind::Member { base, .. } = &callee.kind {
-                add(base);
-            }
-        }
-        _ => {}
-    }
 }

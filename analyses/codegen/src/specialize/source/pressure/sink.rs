@@ -13,7 +13,6 @@ use super::super::effects::{Effects, inner_statements};
 use super::super::emit::{all_statements, full_span};
 use super::super::flow::Edit;
 use super::super::permutations;
-use super::again::joined;
 use super::expression::Reads;
 use super::scene::{Definition, Scene, holds, index, is_loop};
 use super::{Refusal, Rewriting, Subject};
@@ -23,29 +22,13 @@ use syntax::Span;
 use syntax::c_family::ast::*;
 
 pub(super) fn rewrite(scene: &Scene<'_>, subjects: &[Subject]) -> Result<Rewriting, Refusal> {
-    let mut made = Rewriting {
-        names: Vec::new(),
-        edits: Vec::new(),
-        shared: 0,
-        may_be_undone: false,
-        divides: false,
-    };
-    let mut first: Option<Refusal> = None;
-    for subject in subjects {
-        match variable(scene, subject, &made.names) {
-            Ok((name, edits)) => {
-                made.names.push(name);
-                made.edits.extend(edits);
-            }
-            Err(refusal) => {
-                refusal.among(&mut first);
-            }
-        }
-    }
-    match made.names.is_empty() {
-        true => Err(first.unwrap_or(Refusal::NoVariable)),
-        false => Ok(joined(made)),
-    }
+    let made = Rewriting::default().of_each(subjects, &mut |subject, made| {
+        let (name, edits) = variable(scene, subject, &made.names)?;
+        made.names.push(name);
+        made.edits.extend(edits);
+        Ok(())
+    })?;
+    Ok(made.joined())
 }
 
 fn variable(

@@ -20,7 +20,7 @@
 
 use super::super::flow::Edit;
 use super::super::types::{Base, Shape, Ty};
-use super::again::{constant, joined, spelled};
+use super::again::{constant, spelled};
 use super::scene::{Definition, Scene};
 use super::{Kernel, Refusal, Rewriting, Subject};
 use facts::Scope;
@@ -48,37 +48,21 @@ pub(super) fn rewrite(
     }
     let mut taken = Vec::new();
     let number = scene.fresh("warp", &mut taken);
-    let mut made = Rewriting {
-        names: Vec::new(),
-        edits: Vec::new(),
-        shared: 0,
-        may_be_undone: false,
-        divides: false,
-    };
     let mut head: Vec<String> = Vec::new();
     let mut globals: Vec<String> = Vec::new();
     let mut numbered = false;
-    let mut first: Option<Refusal> = None;
-    for subject in subjects {
-        match variable(scene, subject, kernel, &number, &mut taken) {
-            Ok((name, slot, edits)) => {
-                match scene.source.language {
-                    Language::Hlsl => globals.push(slot.declaration),
-                    _ => head.push(slot.declaration),
-                }
-                numbered |= slot.of_warp;
-                made.shared += slot.bytes;
-                made.names.push(name);
-                made.edits.extend(edits);
-            }
-            Err(refusal) => {
-                refusal.among(&mut first);
-            }
+    let mut made = Rewriting::default().of_each(subjects, &mut |subject, made| {
+        let (name, slot, edits) = variable(scene, subject, kernel, &number, &mut taken)?;
+        match scene.source.language {
+            Language::Hlsl => globals.push(slot.declaration),
+            _ => head.push(slot.declaration),
         }
-    }
-    if made.names.is_empty() {
-        return Err(first.unwrap_or(Refusal::NoVariable));
-    }
+        numbered |= slot.of_warp;
+        made.shared += slot.bytes;
+        made.names.push(name);
+        made.edits.extend(edits);
+        Ok(())
+    })?;
     if numbered {
         let thread = match kernel.flat {
             true => "threadIdx.x",
@@ -99,7 +83,7 @@ pub(super) fn rewrite(
             .fold(start, |span, attribute| span.to(attribute.span));
         made.edits.insert(0, scene.before(start, &globals));
     }
-    Ok(joined(made))
+    Ok(made.joined())
 }
 
 fn variable(

@@ -11,13 +11,14 @@
 //!
 //! Source: Briggs, Cooper, Torczon, *Rematerialization* (PLDI 1992), with trees in place of single instructions.
 
+use super::definitions::{Definition, definitions};
 use super::{Body, Function, Operation};
 use crate::mir::Virtual;
 use crate::mir::function::{Name, Operand};
-use isa::ptx::{Effect, Mnemonic, Ptx};
-use rustc_hash::FxHashMap;
+use isa::ptx::{Mnemonic, Ptx};
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, format_smolstr};
-use syntax::ptx::{Instruction, Operand as Written, PtxFunction, Statement, StatementKind};
+use syntax::ptx::{Operand as Written, PtxFunction, StatementKind};
 
 /// An instruction that may be executed again.
 #[derive(Clone, Debug)]
@@ -45,39 +46,23 @@ const MOST: u32 = 4;
 impl Copies {
     /// The values of a kernel's body that can be computed again.
     pub(super) fn new(tree: &PtxFunction, body: &Body) -> Copies {
-        let function = &body.function;
-        let mut writes = vec![0u32; function.registers.len()];
-        for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-            for register in operation.writes() {
-                writes[register.0 as usize] += 1;
-            }
-        }
+        let inner = inner_names(tree);
         let mut out = Copies::default();
-        for (block, statements) in function.blocks.iter().zip(&body.statements) {
-            for (operation, &statement) in block.operations.iter().zip(statements) {
-                let StatementKind::Instruction(instruction) =
-                    &tree.statements()[statement as usize].kind
-                else {
-                    continue;
-                };
-                let [Operand::Register(Name::Virtual(target))] = operation.targets[..] else {
-                    continue;
-                };
-                let plain = matches!(instruction.operands.first(), Some(Written::Name(_)));
-                if !plain || writes[target.0 as usize] != 1 || !operation.is_certain() {
-                    continue;
-                }
-                let places = &body.places[statement as usize];
-                let reading = Reading {
-                    out: &out,
-                    places,
-                    tree,
-                };
-                if let Some(copied) = reading.copied(operation, instruction) {
-                    out.names
-                        .insert(copied.mnemonic, instruction.full_name().into());
-                    out.known.insert(target, copied);
-                }
+        for definition in definitions(tree, body) {
+            let instruction = definition.instruction;
+            if !matches!(instruction.operands.first(), Some(Written::Name(_))) {
+                continue;
+            }
+            let reading = Reading {
+                out: &out,
+                definition,
+                tree,
+                inner: &inner,
+            };
+            if let Some(copied) = reading.copied() {
+                out.names
+                    .insert(copied.mnemonic, instruction.full_name().into());
+                out.known.insert(definition.register, copied);
             }
         }
         out
@@ -131,28 +116,18 @@ impl Copies {
 
 struct Reading<'a> {
     out: &'a Copies,
-    /// Registers of the statement by the place of their names.
-    places: &'a [(u32, Virtual)],
+    definition: Definition<'a>,
     tree: &'a PtxFunction,
+    /// Names that mean something else, or nothing, in another place of the body.
+    inner: &'a FxHashSet<&'a SmolStr>,
 }
 
 impl Reading<'_> {
-    fn copied(&self, operation: &Operation, i: &Instruction) -> Option<Copied> {
-        let opcode = operation.mnemonic.opcode();
-        let loads = opcode.name() == "ld";
-        let ordered = ["volatile", "relaxed", "acquire", "mmio"];
-        if loads {
-            let constant = is_parameter(self.tree, i) || i.has("const");
-            if !constant || ordered.iter().any(|word| i.has(word)) {
-                return None;
-            }
-        } else {
-            // What an addition carries is read by the next one, by no name.
-            let carries =
-                opcode.carries(i.has("cc")) || matches!(opcode.name(), "addc" | "subc" | "madc");
-            if opcode.effect() != Effect::Pure || carries || i.inline_assembly {
-                return None;
-            }
+    fn copied(&self) -> Option<Copied> {
+        let i = self.definition.instruction;
+        let loads = self.definition.loads_constant(self.tree);
+        if !loads && !self.definition.is_function() {
+            return None;
         }
         let mut sources = Vec::new();
         for source in i.operands.get(1..)? {
@@ -164,7 +139,7 @@ impl Reading<'_> {
             .sum();
         let count = below + 1;
         (count <= MOST).then_some(Copied {
-            mnemonic: operation.mnemonic,
+            mnemonic: self.definition.operation.mnemonic,
             sources,
             count,
             loads,
@@ -173,7 +148,7 @@ impl Reading<'_> {
 
     fn source(&self, operand: &Written, out: &mut Vec<Operand<Ptx>>) -> Option<()> {
         match operand {
-            Written::Name(name) => match self.register(name.span.start) {
+            Written::Name(name) => match self.definition.register_at(name.span.start) {
                 Some(register) => {
                     self.out.known.get(&register)?;
                     out.push(register.into());
@@ -182,10 +157,13 @@ impl Reading<'_> {
                     stays(&name.text).then_some(())?;
                     out.push(Operand::Symbol(name.text.clone()));
                 }
-                None => out.push(Operand::Symbol(name.text.clone())),
+                None => {
+                    self.is_everywhere(&name.text)?;
+                    out.push(Operand::Symbol(name.text.clone()));
+                }
             },
             Written::Component(name, part) => {
-                let register = self.register(name.span.start);
+                let register = self.definition.register_at(name.span.start);
                 (register.is_none() && stays(&name.text)).then_some(())?;
                 out.push(Operand::Symbol(format_smolstr!("{}.{part}", name.text)));
             }
@@ -207,16 +185,19 @@ impl Reading<'_> {
                 let Written::Name(name) = base else {
                     return None;
                 };
-                match self.register(name.span.start) {
+                match self.definition.register_at(name.span.start) {
                     Some(register) => {
                         self.out.known.get(&register)?;
                         out.push(Operand::Address(Name::Virtual(register)));
                         out.push(offset.into());
                     }
-                    None => out.push(Operand::Symbol(match part {
-                        Written::Name(_) => format_smolstr!("[{}]", name.text),
-                        _ => format_smolstr!("[{}+{offset}]", name.text),
-                    })),
+                    None => {
+                        self.is_everywhere(&name.text)?;
+                        out.push(Operand::Symbol(match part {
+                            Written::Name(_) => format_smolstr!("[{}]", name.text),
+                            _ => format_smolstr!("[{}+{offset}]", name.text),
+                        }));
+                    }
                 }
             }
             _ => return None,
@@ -224,42 +205,29 @@ impl Reading<'_> {
         Some(())
     }
 
-    fn register(&self, start: u32) -> Option<Virtual> {
-        let mut places = self.places.iter();
-        let found = places.find(|(place, _)| *place == start);
-        found.map(|&(_, register)| register)
+    fn is_everywhere(&self, name: &SmolStr) -> Option<()> {
+        (!self.inner.contains(name)).then_some(())
     }
 }
 
-/// Whether an instruction loads from a parameter of the function: other variables of that space pass on what calls take and return.
-pub(super) fn is_parameter(tree: &PtxFunction, i: &Instruction) -> bool {
-    let Some(Written::Address(parts, _)) = i.operands.get(1) else {
-        return false;
-    };
-    let name = match &parts[..] {
-        [Written::Name(name)] => name,
-        [Written::Offset(base, _, _)] => match &**base {
-            Written::Name(name) => name,
-            _ => return false,
-        },
-        _ => return false,
-    };
-    let declared = tree
-        .parameters
-        .iter()
-        .flat_map(|declared| &declared.declarators);
-    let mut own = declared.filter(|own| own.name.text == name.text);
-    let declares = |statement: &Statement| match &statement.kind {
-        StatementKind::Declaration(declaration) => {
-            let mut names = declaration.declarators.iter();
-            names.any(|declared| declared.name.text == name.text)
+/// The names of variables that are declared inside inner braces.
+fn inner_names(tree: &PtxFunction) -> FxHashSet<&SmolStr> {
+    let mut depth = 0u32;
+    let mut out = FxHashSet::default();
+    for statement in tree.statements() {
+        match &statement.kind {
+            StatementKind::Open => depth += 1,
+            StatementKind::Close => depth = depth.saturating_sub(1),
+            StatementKind::Declaration(declaration) if depth > 0 => {
+                out.extend(declaration.declarators.iter().map(|own| &own.name.text));
+            }
+            _ => {}
         }
-        _ => false,
-    };
-    i.has("param") && own.next().is_some() && !tree.statements().iter().any(declares)
+    }
+    out
 }
 
-/// Whether a special register keeps its value while a lane runs.
+/// Returns true for a special register that keeps its value while a lane runs.
 fn stays(name: &str) -> bool {
     let first = name.split('.').next().unwrap_or(name);
     ["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"].contains(&first)

@@ -10,12 +10,11 @@
 //! may be written with it at any time. Only registers that one instruction without a guard writes. One pass over the
 //! statements, in their order; a source that is written behind its use is not known.
 
-use super::again::is_parameter;
-use super::{Body, Operation};
+use super::Body;
+use super::definitions::{Definition, definitions};
 use crate::mir::Virtual;
-use isa::ptx::Effect;
 use rustc_hash::FxHashMap;
-use syntax::ptx::{Instruction, Operand, PtxFunction, StatementKind};
+use syntax::ptx::{Operand, PtxFunction};
 
 /// A value that no time changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,35 +27,15 @@ pub(super) enum Invariant {
 
 /// Invariant values by register.
 pub(super) fn invariants(tree: &PtxFunction, body: &Body) -> FxHashMap<Virtual, Invariant> {
-    let function = &body.function;
-    let mut writes = vec![0u32; function.registers.len()];
-    for operation in function.blocks.iter().flat_map(|block| &block.operations) {
-        for register in operation.writes() {
-            writes[register.0 as usize] += 1;
-        }
-    }
     let mut known = FxHashMap::default();
-    for (block, statements) in function.blocks.iter().zip(&body.statements) {
-        for (operation, &statement) in block.operations.iter().zip(statements) {
-            let StatementKind::Instruction(instruction) =
-                &tree.statements()[statement as usize].kind
-            else {
-                continue;
-            };
-            let places = &body.places[statement as usize];
-            let mut targets = operation.writes();
-            let (Some(target), None) = (targets.next(), targets.next()) else {
-                continue;
-            };
-            let once = writes[target.0 as usize] == 1 && operation.is_certain();
-            let reads = Reads {
-                known: &known,
-                places,
-                tree,
-            };
-            if let Some(found) = reads.computed(operation, instruction).filter(|_| once) {
-                known.insert(target, found);
-            }
+    for definition in definitions(tree, body) {
+        let reads = Reads {
+            known: &known,
+            definition,
+            tree,
+        };
+        if let Some(found) = reads.computed() {
+            known.insert(definition.register, found);
         }
     }
     known
@@ -64,15 +43,14 @@ pub(super) fn invariants(tree: &PtxFunction, body: &Body) -> FxHashMap<Virtual, 
 
 struct Reads<'a> {
     known: &'a FxHashMap<Virtual, Invariant>,
-    /// Registers of the statement by the place of their names.
-    places: &'a [(u32, Virtual)],
+    definition: Definition<'a>,
     tree: &'a PtxFunction,
 }
 
 impl Reads<'_> {
-    fn computed(&self, operation: &Operation, i: &Instruction) -> Option<Invariant> {
-        let opcode = operation.mnemonic.opcode();
-        let name = opcode.name();
+    fn computed(&self) -> Option<Invariant> {
+        let i = self.definition.instruction;
+        let name = self.definition.operation.mnemonic.opcode().name();
         let (_, sources) = i.operands.split_first()?;
         let sources: Option<Vec<Invariant>> =
             sources.iter().map(|source| self.of(source)).collect();
@@ -84,18 +62,14 @@ impl Reads<'_> {
             .iter()
             .all(|source| matches!(source, Invariant::Warp { in_place: true }));
         if name == "ld" {
-            let parameter = is_parameter(self.tree, i);
-            let constant = parameter || i.has("const") || i.has("nc");
-            let ordered = ["volatile", "relaxed", "acquire", "mmio"].iter();
+            let constant = self.definition.loads_constant(self.tree)
+                || (i.has("nc") && self.definition.loads_in_any_order());
             let found = Invariant::Warp {
-                in_place: parameter && all_in_place,
+                in_place: self.definition.loads_parameter(self.tree) && all_in_place,
             };
-            return (constant && all_of_warp && !ordered.into_iter().any(|word| i.has(word)))
-                .then_some(found);
+            return (constant && all_of_warp).then_some(found);
         }
-        // What an addition carries is read by the next one, by no name.
-        let carries = opcode.carries(i.has("cc")) || matches!(name, "addc" | "subc" | "madc");
-        if opcode.effect() != Effect::Pure || carries || i.inline_assembly {
+        if !self.definition.is_function() {
             return None;
         }
         if all_of_warp {
@@ -142,23 +116,17 @@ impl Reads<'_> {
         let whole = Some(Invariant::Warp { in_place: true });
         match operand {
             Operand::Name(name) => {
-                let register = self
-                    .places
-                    .iter()
-                    .find(|(place, _)| *place == name.span.start);
-                match register {
-                    Some((_, register)) => self.known.get(register).copied(),
+                match self.definition.register_at(name.span.start) {
+                    Some(register) => self.known.get(&register).copied(),
                     None if name.text.starts_with('%') => special(&name.text, None),
                     // A parameter, or the address of a variable.
                     None => whole,
                 }
             }
             Operand::Component(name, part) => {
-                let register = self
-                    .places
-                    .iter()
-                    .any(|(place, _)| *place == name.span.start);
-                (!register)
+                let register = self.definition.register_at(name.span.start);
+                register
+                    .is_none()
                     .then(|| special(&name.text, Some(part)))
                     .flatten()
             }

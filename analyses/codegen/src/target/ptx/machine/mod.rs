@@ -15,6 +15,7 @@ mod again;
 pub(crate) mod body;
 pub mod check;
 mod crowd;
+mod definitions;
 pub mod fit;
 mod homes;
 mod invariant;

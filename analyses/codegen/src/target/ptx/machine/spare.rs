@@ -21,11 +21,13 @@ use super::homes::{Policy, Slots, once};
 use super::states::State;
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
+use crate::mir::function::Operand;
 use crate::mir::liveness::Liveness;
 use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Class, Ptx, Register};
 use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
 
 /// Costs of accesses in issued instructions: of local memory, of which a line in the first-level cache answers later than
 /// shared memory, of shared memory, and of an instruction that computes.
@@ -55,10 +57,10 @@ fn cost(operation: &Operation) -> f64 {
     if !is("ld") && !is("st") {
         return PLAIN;
     }
-    if operands().any(|operand| matches!(operand, crate::mir::function::Operand::Frame(_))) {
+    if operands().any(|operand| matches!(operand, Operand::Frame(_))) {
         return LOCAL;
     }
-    match operands().any(|operand| matches!(operand, crate::mir::function::Operand::Address(_))) {
+    match operands().any(|operand| matches!(operand, Operand::Address(_))) {
         true => SHARED,
         false => PLAIN,
     }
@@ -83,7 +85,10 @@ pub(super) fn fit(
 ) -> Result<Made, Refusal> {
     let once = once(source.body, early);
     let mut best: Option<(f64, Attempt<'_>)> = None;
-    let mut refused = None;
+    let mut refused = Refusal::Registers {
+        file: SmolStr::new_static("Word"),
+        available: budget.words.into(),
+    };
     for uniform in [true, false] {
         if uniform && !knows {
             continue;
@@ -120,23 +125,18 @@ pub(super) fn fit(
                     }
                     break;
                 }
-                Err(refusal) => refused = Some(refusal),
+                Err(refusal) => refused = refusal,
             }
         }
     }
-    match (best, refused) {
-        (Some((_, own)), _) => {
-            let Crowd {
-                slots,
-                around,
-                away,
-                ..
-            } = &own.crowd;
-            Ok(source.made(slots, around, own.prologue, &own.registers, away))
-        }
-        (None, Some(refusal)) => Err(refusal),
-        (None, None) => unreachable!("an attempt succeeds or is refused"),
-    }
+    let (_, found) = best.ok_or(refused)?;
+    let Crowd {
+        slots,
+        around,
+        away,
+        ..
+    } = &found.crowd;
+    Ok(source.made(slots, around, found.prologue, &found.registers, away))
 }
 
 /// One allocation, with so many live words at most before values are coloured; any number without.

@@ -1,10 +1,11 @@
 //! Pressure, renaming and colouring of small bodies.
 
+use super::again::Copies;
 use super::{Limits, pressure, read, renamed};
 use crate::allocate::Place;
 use crate::allocate::colour::colour;
-use crate::mir::Target;
 use crate::mir::liveness::Liveness;
+use crate::mir::{Target, Virtual};
 use crate::refusal::Refusal;
 use isa::ptx::{Ptx, Register};
 use syntax::ptx::{PtxFunction, PtxItemKind, parse_item};
@@ -161,4 +162,56 @@ fn the_cheapest_value_has_no_register() {
     assert_eq!(away(coloured(6, &["%r5"]).expect("places")), ["%rd1"]);
     let all = ["%rd1", "%r1", "%r2", "%r3", "%r4", "%r5"];
     assert!(matches!(coloured(6, &all), Err(Refusal::Registers { .. })));
+}
+
+/// The values that can be computed again, with the instructions of each.
+fn again(text: &str) -> Vec<(String, u32)> {
+    let tree = parsed(text);
+    let body = read(&tree).expect("a body");
+    let copies = Copies::new(&tree, &body);
+    let registers = (0..).map(Virtual).zip(&body.names);
+    let mut out: Vec<(String, u32)> = registers
+        .filter_map(|(register, name)| Some((name.to_string(), copies.of(register)?.0)))
+        .collect();
+    out.sort();
+    out
+}
+
+#[test]
+fn values_of_parameters_and_places_are_computed_again() {
+    let known = again(SUM);
+    let named = |name: &str| known.iter().find(|own| own.0 == name).map(|own| own.1);
+    assert_eq!(named("%rd1"), Some(1));
+    // The product of the thread's number: two instructions; with the address in front of it four.
+    assert_eq!(named("%rd2"), Some(2));
+    assert_eq!(named("%rd3"), Some(4));
+    // The counter is written twice.
+    assert_eq!(named("%r4"), None);
+}
+
+#[test]
+fn what_a_call_returns_and_inner_variables_are_not_computed_again() {
+    let text = ".visible .entry k(.param .u64 out)
+{
+	.reg .b32 %r<9>;
+	.reg .b64 %rd<9>;
+	ld.param.u64 %rd1, [out];
+	{
+	.param .b32 returned;
+	.local .align 4 .b8 inner[16];
+	call (returned), f, ();
+	ld.param.b32 %r1, [returned];
+	mov.u64 %rd2, inner;
+	}
+	mov.u32 %r2, %clock;
+	mov.u32 %r3, %ctaid.x;
+	st.global.u32 [%rd1], %r1;
+	st.global.u64 [%rd1+8], %rd2;
+	st.global.u32 [%rd1+16], %r2;
+	st.global.u32 [%rd1+20], %r3;
+	ret;
+}
+";
+    let names: Vec<String> = again(text).into_iter().map(|own| own.0).collect();
+    assert_eq!(names, ["%r3", "%rd1"]);
 }
