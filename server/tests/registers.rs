@@ -63,6 +63,61 @@ fn the_variables_of_the_peak_have_their_remedies() {
     assert_eq!(variable(kernel, "base")["last_use"], 11);
 }
 
+/// On a machine with scalar registers, the counter of the loop and the parameters are in those; a uniform product of floats
+/// is the vector unit's, and a broadcast takes it out of its file.
+#[test]
+fn scalar_registers_are_counted_apart() {
+    let place = Place::new("files");
+    place.file("lockstep.toml", "target = \"gfx1030\"\n");
+    let file = place.file("k.cu", KERNEL.replace("out[0]", "out[0] * 0.25f"));
+    let told = lockstep(&["registers", &file, "--format", "json"]);
+    let report = json(&told);
+    let kernel = &report["kernels"][0];
+    assert!(kernel["scalar_registers"].as_u64() > Some(8), "{kernel:#}");
+    let all = kernel["peak"]["variables"].as_array().expect("a list");
+    assert!(
+        all.iter().all(|variable| variable["name"] != "j"),
+        "{all:#?}"
+    );
+    let base = variable(kernel, "base");
+    assert_eq!(base["class"], "uniform");
+    assert_eq!(base["remedy"], "scalar-register");
+    let words = text(&lockstep(&["registers", &file]));
+    assert!(words.contains(" vector registers (estimate; "), "{words}");
+    assert!(
+        words.contains(" scalar registers a warp (estimate)"),
+        "{words}"
+    );
+}
+
+/// A stage has no shared memory: what is the same in all lanes has a lane of a register.
+#[test]
+fn stages_keep_uniform_values_in_lanes() {
+    let place = Place::new("stage");
+    let source = "RWStructuredBuffer<float> state : register(u1);
+float4 main(float4 position : SV_Position) : SV_Target {
+  float scale = state[0];
+  float sum = 0.0;
+  for (uint i = 0; i < 8; ++i) {
+    float x = position.x * i;
+    float y = position.y + i;
+    sum += x * y * (x + y) + x / (y + 2.0);
+  }
+  return float4(sum, sum * scale, scale, position.z);
+}
+";
+    let file = place.file("p.hlsl", source);
+    let report = json(&lockstep(&[
+        "registers",
+        &file,
+        "--no-config",
+        "--format",
+        "json",
+    ]));
+    let scale = variable(&report["kernels"][0], "scale");
+    assert_eq!(scale["remedy"], "register-lane", "{report:#}");
+}
+
 #[test]
 fn a_budget_takes_the_cheapest() {
     let place = Place::new("budget");

@@ -207,7 +207,7 @@ fn count(
             facts.options.machine.cycles(function, inst)
         ));
     }
-    if let Some(pressure) = pressure::pressure(function) {
+    if let Some(pressure) = pressure::pressure(function, pressure::Counted::All) {
         counts.add(format!("pressure about {}", pressure.registers / 8 * 8));
     }
     for candidate in zeros::candidates(function) {

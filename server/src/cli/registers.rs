@@ -156,9 +156,11 @@ fn told(out: &mut impl Write, one: &Fitted) -> std::io::Result<()> {
 const fn kind(one: Remedy) -> &'static str {
     match one {
         Remedy::Recompute { .. } => "recompute",
+        Remedy::ScalarRegister => "scalar-register",
         Remedy::Reload => "reload",
         Remedy::WarpSlot => "warp-slot",
         Remedy::WarpSlotOfBase => "warp-slot-of-base",
+        Remedy::RegisterLane => "register-lane",
         Remedy::LaneSlot => "lane-slot",
         Remedy::Needed => "needed",
     }
@@ -204,6 +206,7 @@ fn json_of(row: &Row, budget: Option<u32>) -> Value {
         "spill_store_bytes": row.figure.as_ref().map(|figure| figure.spill_store_bytes),
         "spill_load_bytes": row.figure.as_ref().map(|figure| figure.spill_load_bytes),
         "shared_bytes": row.figure.as_ref().map(|figure| figure.shared_bytes),
+        "scalar_registers": row.scalar,
         "live": row.live,
         "uniform": row.uniform,
         "peak": { "line": row.line, "variables": variables },

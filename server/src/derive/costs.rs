@@ -8,10 +8,10 @@ use super::zeros::ProfileText;
 use crate::db::{self, Db, Item};
 use crate::program;
 use codegen::machine::estimate::{ItemCost, PlaceCost, estimate};
+use codegen::machine::files;
 use codegen::machine::occupancy::{Need, Occupancy, Step, next_step, occupancy};
-use codegen::machine::registers;
 use facts::FunctionFacts;
-use facts::pressure::{Pressure, Schedules, pressure};
+use facts::pressure::Pressure;
 use facts::values::stored::map;
 use ir::{Function, FunctionKind, Space, SymbolKind};
 use std::collections::BTreeMap;
@@ -28,7 +28,9 @@ pub struct Costs {
     pub registers: Option<u32>,
     /// Those that no order of its operations does without; an estimate.
     pub needed: Option<u32>,
-    /// What fills them.
+    /// Scalar registers of a warp, where the machine has them; an estimate.
+    pub scalar: Option<u32>,
+    /// What fills the registers of a thread.
     pub pressure: Option<Pressure>,
     pub fit: Option<Fit>,
     /// The most that a thread may have; of entry points.
@@ -86,18 +88,19 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<Option<Costs>> {
             items.find(|s| s.name == function.name && s.ordinal == item.ordinal(db))
         });
         let weights = item.map(|item| map(item, function).weights(item, function));
-        let pressure = pressure(function);
+        let pressure = files::thread_pressure(function, facts, gpu);
         let budget = budget(function, facts, gpu, configured);
-        let counted = Schedules::new(function, facts)
-            .map(|schedules| registers::estimate(function, &schedules, gpu));
+        let counts = files::count(function, facts, gpu);
         let most = budget.map_or(u32::MAX, |budget| budget.registers);
-        let registers = counted.map(|counted| counted.within(most));
+        let registers = counts.map(|counts| counts.thread.within(most));
+        let scalar = counts.and_then(|counts| counts.scalar);
         Some(Costs {
             cost: estimate(function, facts, &facts.options.machine, weights.as_ref()),
             registers,
             pressure,
-            fit: registers.and_then(|registers| fit(function, facts, gpu, registers)),
-            needed: counted.map(|counted| counted.needed),
+            fit: registers.and_then(|registers| fit(function, facts, gpu, registers, scalar)),
+            scalar,
+            needed: counts.map(|counts| counts.thread.needed),
             budget,
         })
     };
@@ -127,6 +130,7 @@ pub fn fit(
     facts: &FunctionFacts,
     gpu: &codegen::machine::Gpu,
     registers: u32,
+    scalar: Option<u32>,
 ) -> Option<Fit> {
     let lanes = gpu.lanes(function.launch.warp_size.unwrap_or(facts.options.warp_size));
     let product = |block: [Option<u32>; 3]| {
@@ -172,6 +176,7 @@ pub fn fit(
             _ => threads,
         },
         registers,
+        scalar: scalar.unwrap_or(0),
         shared,
         lanes,
     };

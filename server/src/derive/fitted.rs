@@ -88,6 +88,7 @@ impl Prepared {
                 let need = |shared| Need {
                     threads,
                     registers: u32::from(words),
+                    scalar: 0,
                     shared,
                     lanes: self.lanes,
                 };

@@ -11,7 +11,7 @@ use crate::db::{self, Db, File, Item};
 use crate::program::{self, is_named, items_to_show};
 use codegen::machine::occupancy::Limit;
 use facts::Class;
-use facts::pressure::{LiveVariable, Pressure, Remedy, variables};
+use facts::pressure::{LiveVariable, Pressure, Remedy};
 use ir::{Function, FunctionKind, Loc, Site};
 use smol_str::SmolStr;
 use std::collections::BTreeMap;
@@ -31,11 +31,13 @@ pub struct Row {
     pub head: Span,
     /// Registers of a thread.
     pub registers: u32,
+    /// Of a warp, in scalar registers, where the machine has them; an estimate.
+    pub scalar: Option<u32>,
     /// The assembler's word for them; `None`: they are an estimate.
     pub figure: Option<Figure>,
     /// Of these, live at the peak; a bound from below in the order of the source.
     pub live: u32,
-    /// Of these, uniform over the warp: a processor may keep them in registers of their own.
+    /// Of these, uniform over the warp.
     pub uniform: u32,
     /// The line of the peak, from 1, where it is in the file.
     pub line: Option<u32>,
@@ -108,6 +110,7 @@ fn row(db: &dyn Db, file: File, item: Item<'_>, part: &Part<'_>) -> Option<Row> 
         kind: function.kind,
         head: head.shifted(start),
         registers: known.count,
+        scalar: known.scalar,
         figure: known.figure,
         live: pressure.registers,
         line: place.map(|span| here.line(span)),
@@ -197,7 +200,9 @@ impl<'a> Places<'a> {
         (id == FileId::MAIN).then_some(span)
     }
     fn entries(&self, part: &Part<'_>, pressure: &Pressure) -> Vec<Entry> {
-        let found = variables(self.function, part.facts, pressure).unwrap_or_default();
+        let found =
+            registers::live_variables(self.db, self.file, self.function, part.facts, pressure)
+                .unwrap_or_default();
         let peak = self.outer(pressure.loc).map(|span| self.line(span));
         found.iter().map(|one| self.entry(one, peak)).collect()
     }

@@ -11,11 +11,12 @@ use super::versions::{understood, whole_warps, with_source};
 use crate::db::{self, Db, File, Item};
 use crate::program::{self, Language};
 use codegen::machine::estimate::estimate;
+use codegen::machine::files;
 use codegen::specialize::source::pressure::{
     Kernel, Kind, Refusal, Subject, check, rewrite, subjects, variable_at,
 };
 use codegen::specialize::source::{Source, function_at};
-use facts::pressure::{LiveVariable, Remedy, Schedules, pressure, variables};
+use facts::pressure::{LiveVariable, Remedy};
 use facts::{Code, Finding, assess};
 use ir::lower::c_family::Lowered;
 use ir::{Function, FunctionKind, Site};
@@ -180,7 +181,7 @@ impl<'db> Looked<'db> {
         let at = registers::position(db, item, function)?;
         let costs = costs::costs(db, item).get(at)?.as_ref()?;
         let pressure = costs.pressure.as_ref()?;
-        let live = variables(function, part.facts, pressure)?;
+        let live = registers::live_variables(db, file, function, part.facts, pressure)?;
         let mut all = subjects(function, part.facts);
         for each in &mut all {
             each.live = live
@@ -371,15 +372,15 @@ impl<'db> Looked<'db> {
         let (all, findings) = assess(&lowered.module, options);
         let facts = all.first()?;
         let gpu = db::machine(self.db, program::settings(self.db, self.file)).gpu();
-        let schedules = Schedules::new(function, facts)?;
-        let counted = codegen::machine::registers::estimate(function, &schedules, gpu);
+        let counts = files::count(function, facts, gpu)?;
+        let counted = counts.thread;
         let most = self
             .costs
             .budget
             .map_or(u32::MAX, |budget| budget.registers);
-        let fit = costs::fit(function, facts, gpu, counted.within(most));
+        let fit = costs::fit(function, facts, gpu, counted.within(most), counts.scalar);
         let estimated = Estimated {
-            live: pressure(function)?.registers,
+            live: files::thread_pressure(function, facts, gpu)?.registers,
             needed: counted.needed,
             cycles: estimate(function, facts, &options.machine, None)
                 .total

@@ -3,8 +3,9 @@
 use super::costs::costs;
 use super::parts::parts;
 use super::pressure::{limits, outer};
+use super::registers;
 use crate::db::{Db, Item};
-use facts::pressure::{Remedy, variables};
+use facts::pressure::Remedy;
 use ir::{FunctionKind, Language, Site, Space, SymbolKind};
 use smol_str::SmolStr;
 use syntax::Span;
@@ -91,7 +92,9 @@ pub fn of_item(db: &dyn Db, item: Item<'_>) -> Vec<RegisterRow> {
             row.peak = outer(function, pressure.loc);
             row.peak_is_own = pressure.loc.site == Site(0);
             if near(registers) || costs.fit.as_ref().is_some_and(limits) {
-                let live = variables(function, part.facts, pressure).unwrap_or_default();
+                let live =
+                    registers::live_variables(db, item.main(db), function, part.facts, pressure)
+                        .unwrap_or_default();
                 row.variables = live
                     .iter()
                     .map(|one| LiveRow {

@@ -3,8 +3,10 @@
 use super::budget::Budget;
 use super::costs::{Costs, Fit, costs};
 use super::figures::{Figure, figure};
-use crate::db::{self, Db, Item};
+use crate::db::{self, Db, File, Item};
 use crate::program;
+use facts::FunctionFacts;
+use facts::pressure::{LiveVariable, Pressure};
 use ir::Function;
 
 /// The number of registers of a thread, and what follows from it.
@@ -15,6 +17,8 @@ pub struct Registers {
     pub needed: u32,
     /// `None`: the count is an estimate.
     pub figure: Option<Figure>,
+    /// Of a warp, in scalar registers, where the machine has them; an estimate.
+    pub scalar: Option<u32>,
     pub fit: Option<Fit>,
     pub budget: Option<Budget>,
 }
@@ -65,9 +69,22 @@ pub fn of_costs(db: &dyn Db, item: Item<'_>, at: usize, costs: &Costs) -> Option
         count,
         needed: costs.needed.unwrap_or(count),
         figure,
+        scalar: costs.scalar,
         fit,
         budget: costs.budget,
     })
+}
+
+/// What is live at the peak in the registers of a thread, by variable, on the machine that is configured for a file.
+pub fn live_variables(
+    db: &dyn Db,
+    file: File,
+    function: &Function,
+    facts: &FunctionFacts,
+    pressure: &Pressure,
+) -> Option<Vec<LiveVariable>> {
+    let table = db::machine(db, program::settings(db, file));
+    codegen::machine::files::live_variables(function, facts, table.gpu(), pressure)
 }
 
 /// The place of a function among those of its item.

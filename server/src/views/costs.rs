@@ -232,6 +232,9 @@ pub fn occupied(fit: &Fit, registers: &str) -> String {
     let found = &fit.found;
     let reasons = found.limits.iter().map(|limit| match limit {
         Limit::Registers => format!("registers, {} ({registers})", fit.need.registers),
+        Limit::ScalarRegisters => {
+            format!("scalar registers, {} ({registers})", fit.need.scalar)
+        }
         Limit::Shared => format!("shared memory, {} bytes", fit.need.shared),
         Limit::Warps => "warps".to_owned(),
         Limit::Blocks => "workgroups".to_owned(),

@@ -47,8 +47,9 @@ pub fn table(row: &Row) -> String {
         .line
         .map_or(String::new(), |line| format!(" in line {line}"));
     let mut out = format!(
-        "**{} registers live at the peak{at}**, {} of them uniform; {}",
+        "**{} {} live at the peak{at}**, {} of them uniform; {}",
         row.live,
+        kind(row.scalar),
         row.uniform,
         allocated(row)
     );
@@ -90,7 +91,11 @@ pub fn table(row: &Row) -> String {
 /// The registers that a thread gets, for a hover.
 fn allocated(row: &Row) -> String {
     let Some(figure) = &row.figure else {
-        return format!("compilers allocate about {} (estimate)", row.registers);
+        let about = format!("compilers allocate about {}", row.registers);
+        return match row.scalar {
+            Some(scalar) => format!("{about}, and {scalar} scalar registers a warp (estimate)"),
+            None => format!("{about} (estimate)"),
+        };
     };
     let mut out = format!("ptxas {} allocates {}", figure.version, figure.registers);
     if figure.spills() {
@@ -145,7 +150,7 @@ pub fn lens(known: &Registers, peak: Option<u32>) -> Option<String> {
     if over == 0 && !limited && known.figure.is_none() {
         return None;
     }
-    let mut out = format!("{} registers ({})", known.count, label(known));
+    let mut out = format!("{} {} ({})", known.count, kind(known.scalar), label(known));
     if let Some(figure) = known.figure.as_ref().filter(|figure| figure.spills()) {
         let bytes = figure.spill_store_bytes + figure.spill_load_bytes;
         let _ = write!(out, ", {bytes} bytes of spills");
@@ -187,13 +192,23 @@ pub fn remedy(one: Remedy) -> String {
     match one {
         Remedy::Recompute { operations: 1 } => "recompute, 1 operation a read".to_owned(),
         Remedy::Recompute { operations } => format!("recompute, {operations} operations a read"),
+        Remedy::ScalarRegister => "a scalar register".to_owned(),
         Remedy::Reload => "load again, nobody writes it".to_owned(),
         Remedy::WarpSlot => "one copy a warp in shared memory".to_owned(),
         Remedy::WarpSlotOfBase => {
             "one copy a warp of its uniform part, 2 operations a read".to_owned()
         }
+        Remedy::RegisterLane => "one lane of a shared register, 1 operation a read".to_owned(),
         Remedy::LaneSlot => "one copy a lane in local memory".to_owned(),
         Remedy::Needed => "read at the peak".to_owned(),
+    }
+}
+
+/// The word for the registers of a thread: on a machine with scalar registers they are the other ones.
+pub const fn kind(scalar: Option<u32>) -> &'static str {
+    match scalar {
+        Some(_) => "vector registers",
+        None => "registers",
     }
 }
 

@@ -16,13 +16,17 @@ pub fn report(row: &Row, budget: Option<u32>) -> String {
         .map_or(String::new(), |line| format!(" in line {line}"));
     let _ = writeln!(
         out,
-        "{}: {} registers ({}; {} live at the peak{at}, of which {} uniform)",
+        "{}: {} {} ({}; {} live at the peak{at}, of which {} uniform)",
         row.name,
         row.registers,
+        pressure::kind(row.scalar),
         pressure::source(row.figure.as_ref()),
         row.live,
         row.uniform
     );
+    if let Some(scalar) = row.scalar {
+        let _ = writeln!(out, "  {scalar} scalar registers a warp (estimate)");
+    }
     if let Some(figure) = &row.figure {
         let _ = writeln!(
             out,

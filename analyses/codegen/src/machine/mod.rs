@@ -21,6 +21,7 @@
 mod charges;
 pub mod epic;
 pub mod estimate;
+pub mod files;
 mod load;
 pub mod occupancy;
 pub mod registers;

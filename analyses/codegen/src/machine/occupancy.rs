@@ -8,8 +8,8 @@
 //! Integer arithmetic of the vendors: registers are given to whole warps in units, each scheduler shares out its part, and
 //! a workgroup stands on one multiprocessor. Does not know clusters, or limits of block barriers.
 //!
-//! Source: `cuda_occupancy.h` for NVIDIA; for AMD, waves a SIMD by vector registers as LLVM has them, then the same rule
-//! for workgroups.
+//! Source: `cuda_occupancy.h` for NVIDIA; for AMD, waves a SIMD by vector registers, and of GCN and CDNA by scalar ones, as
+//! LLVM has them, then the same rule for workgroups.
 
 use super::Gpu;
 use super::schema::Key;
@@ -20,6 +20,8 @@ pub struct Need {
     pub threads: u32,
     /// Of 32 bits, a thread.
     pub registers: u32,
+    /// Of 32 bits, a warp, on machines that have scalar registers.
+    pub scalar: u32,
     /// Bytes a workgroup, without what the system reserves.
     pub shared: u32,
     /// Lanes of a warp, as `Gpu::lanes` gives them.
@@ -31,6 +33,7 @@ pub struct Need {
 pub enum Limit {
     Warps,
     Registers,
+    ScalarRegisters,
     Shared,
     Blocks,
 }
@@ -40,6 +43,7 @@ impl Limit {
         match self {
             Limit::Warps => "warps",
             Limit::Registers => "registers",
+            Limit::ScalarRegisters => "scalar registers",
             Limit::Shared => "shared memory",
             Limit::Blocks => "workgroups",
         }
@@ -108,6 +112,12 @@ pub fn occupancy(gpu: &Gpu, need: Need) -> Occupancy {
     }
     let by_warps = most_warps / warps;
     let by_registers = file / schedulers / a_warp * schedulers / warps;
+    let a_warp = need.scalar.max(1);
+    let a_warp = a_warp.next_multiple_of(gpu.count(Key::ScalarUnit).max(1));
+    let by_scalar = match gpu.count(Key::ScalarFile) {
+        0 => u32::MAX,
+        file => file / schedulers / a_warp * schedulers / warps,
+    };
     let reserved = gpu.count(Key::SharedReserved);
     let shared = need.shared.saturating_add(reserved);
     let shared = shared.next_multiple_of(gpu.count(Key::SharedUnit).max(1));
@@ -119,6 +129,7 @@ pub fn occupancy(gpu: &Gpu, need: Need) -> Occupancy {
     let all = [
         (Limit::Warps, by_warps),
         (Limit::Registers, by_registers),
+        (Limit::ScalarRegisters, by_scalar),
         (Limit::Shared, by_shared),
         (Limit::Blocks, by_blocks),
     ];
@@ -140,6 +151,7 @@ pub fn most_registers(gpu: &Gpu, threads: u32, lanes: u32, blocks: u32) -> u32 {
         let need = Need {
             threads,
             registers,
+            scalar: 0,
             shared: 0,
             lanes,
         };
@@ -218,7 +230,7 @@ pub fn next_step(gpu: &Gpu, need: Need) -> Option<Step> {
         step = step.or_else(|| match limit {
             Limit::Registers => fewer_registers(),
             Limit::Shared => less_shared(),
-            Limit::Warps | Limit::Blocks => None,
+            Limit::ScalarRegisters | Limit::Warps | Limit::Blocks => None,
         });
     }
     step.or_else(other_threads)

@@ -52,6 +52,9 @@ fields! {
     RegisterUnit = registers.unit ["registers"] 1 to 65536 true "given to a warp at once";
     WarpUnit = registers.warp_unit ["warps"] 1 to 16 true "a launch rounds the warps of a workgroup up to a multiple, to see whether its registers fit";
     ThreadRegisters = registers.thread ["registers"] 16 to 1024 true "most of a thread";
+    ScalarRegisters = registers.scalar ["registers"] 0 to 1024 true "of 32 bits, most of a warp, for what is the same in all lanes; 0: the file of the threads holds that, too";
+    ScalarFile = registers.scalar_file ["registers"] 0 to 4194304 true "of the same, a multiprocessor; 0: each warp has all it can name, whatever it uses";
+    ScalarUnit = registers.scalar_unit ["registers"] 1 to 1024 true "of the same, given to a warp at once";
 
     Shared = shared.bytes ["bytes"] 0 to 16777216 true "a multiprocessor, the largest carve-out";
     SharedBlock = shared.block ["bytes"] 0 to 16777216 true "most of a workgroup";

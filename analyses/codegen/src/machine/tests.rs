@@ -65,6 +65,7 @@ fn need(threads: u32, registers: u32, shared: u32) -> Need {
     Need {
         threads,
         registers,
+        scalar: 0,
         shared,
         lanes: 32,
     }
@@ -128,6 +129,7 @@ fn waves_of_amd() {
         let need = Need {
             threads: lanes,
             registers,
+            scalar: 0,
             shared: 0,
             lanes,
         };
@@ -144,6 +146,28 @@ fn waves_of_amd() {
     assert_eq!(waves("gcn5", 24, 64), 10);
     assert_eq!(waves("gcn5", 128, 64), 2);
     assert_eq!(waves("cdna3", 128, 64), 4);
+}
+
+/// Of GCN 800 scalar registers a SIMD, given out by 16; RDNA has all for each wave.
+#[test]
+fn scalar_registers_limit_the_waves_of_old_machines() {
+    let of = |name: &str, scalar| {
+        let lanes = 64;
+        let need = Need {
+            threads: lanes,
+            registers: 16,
+            scalar,
+            shared: 0,
+            lanes,
+        };
+        let found = occupancy(table(name).gpu(), need);
+        (found.warps / 4, found.limits)
+    };
+    use Limit::*;
+    assert_eq!(of("gcn5", 80), (10, vec![Warps, ScalarRegisters, Blocks]));
+    assert_eq!(of("gcn5", 81), (8, vec![ScalarRegisters]));
+    assert_eq!(of("gcn5", 102), (7, vec![ScalarRegisters]));
+    assert_eq!(of("rdna2", 102).0, 16);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Which values of a function in SSA are live: read later. A value that only renames another is the other; `ir::liveness`
 //! solves it.
 
+use super::files::Counted;
 use fixedbitset::FixedBitSet;
 use ir::cfg::ControlFlow;
 use ir::entity::Entity;
@@ -27,17 +28,17 @@ pub(super) struct Liveness<'f> {
 }
 
 impl<'f> Liveness<'f> {
-    pub(super) fn new(function: &'f Function) -> Option<Self> {
-        Self::with(function, &FixedBitSet::new())
+    pub(super) fn new(function: &'f Function, counted: Counted<'_>) -> Option<Self> {
+        Self::with(function, counted, &FixedBitSet::new())
     }
 
     /// The same where an index times a constant is part of the additions that read it, as on machines whose addresses are
     /// made so.
-    pub(super) fn folded(function: &'f Function) -> Option<Self> {
-        Self::with(function, &scaled(function))
+    pub(super) fn folded(function: &'f Function, counted: Counted<'_>) -> Option<Self> {
+        Self::with(function, counted, &scaled(function))
     }
 
-    fn with(function: &'f Function, folded: &FixedBitSet) -> Option<Self> {
+    fn with(function: &'f Function, counted: Counted<'_>, folded: &FixedBitSet) -> Option<Self> {
         let values = function.values.len();
         if function.blocks.len().saturating_mul(values) > LARGEST {
             return None;
@@ -48,7 +49,7 @@ impl<'f> Liveness<'f> {
             flow: ControlFlow::new(function),
             names: names.collect(),
             width: (0..values)
-                .map(|value| width(function, Value::new(value)))
+                .map(|value| counted.width(function, Value::new(value)))
                 .collect(),
             solved: ir::liveness::Liveness::default(),
         };
@@ -162,7 +163,8 @@ fn name(function: &Function, folded: &FixedBitSet, value: Value) -> Value {
     at
 }
 
-fn width(function: &Function, value: Value) -> u32 {
+/// The registers of a value where there is one file of them.
+pub(super) fn width(function: &Function, value: Value) -> u32 {
     let ty = function.ty(value);
     match function.values[value].def {
         ValueDef::Result(inst, _) => match &function.insts[inst].op {

@@ -9,10 +9,12 @@
 //! constant memory, predicates and resources. A value that only renames another (a cast, a constant offset, a sign) is
 //! the other. [`variables`] tells what fills the registers at the peak, and how to be without it.
 
+mod files;
 mod liveness;
 mod schedule;
 mod variables;
 
+pub use files::{Counted, ScalarValues};
 pub use schedule::Schedules;
 pub use variables::{LiveVariable, Remedy, variables};
 
@@ -35,11 +37,11 @@ pub struct Pressure {
     pub places: Vec<(Loc, u32)>,
 }
 
-/// The pressure of a function; `None` where it is too large.
+/// The pressure of a function on the registers that are counted; `None` where it is too large.
 #[must_use]
-pub fn pressure(function: &Function) -> Option<Pressure> {
+pub fn pressure(function: &Function, counted: Counted<'_>) -> Option<Pressure> {
     let entry = *function.layout.first()?;
-    let liveness = Liveness::new(function)?;
+    let liveness = Liveness::new(function, counted)?;
     let flow = &liveness.flow;
     let mut most = Pressure {
         registers: 0,
@@ -103,7 +105,7 @@ mod tests {
 
     fn of(text: &str) -> u32 {
         let function = ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
-        pressure(&function).map_or(u32::MAX, |found| found.registers)
+        pressure(&function, Counted::All).map_or(u32::MAX, |found| found.registers)
     }
 
     #[test]

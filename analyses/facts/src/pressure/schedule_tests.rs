@@ -120,7 +120,8 @@ b0(v0: ptr.global, v1: ptr.global):
 }
 "#;
     let function = ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
-    let unfolded = crate::pressure::pressure(&function).map(|found| found.registers);
+    let unfolded = crate::pressure::pressure(&function, crate::pressure::Counted::All)
+        .map(|found| found.registers);
     assert_eq!(unfolded, Some(4));
     assert_eq!(of(text).least, 3);
 }

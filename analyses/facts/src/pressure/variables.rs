@@ -7,18 +7,20 @@
 //!
 //! A value is computed again from what needs no register (literals, parameters of kernels, thread coordinates) and from
 //! values that live to each of its reads anyway; loaded again from memory that nobody writes; else its uniform part is kept
-//! once for the warp, or the value once a lane, in memory (Sampaio et al. 2013, Figure 18). A slot of a warp needs every
+//! once for the warp, or the value once a lane, in memory (Sampaio et al. 2013, Figure 18). Where the machine has scalar
+//! registers, a uniform value is kept in one of those; stages of a pipeline, which have no shared memory, keep it in a lane. A slot of a warp needs every
 //! read to be as uniform as the definition: a value that lanes take out of a loop in different iterations is not.
 //! Not told: what the rewriting costs where a compiler undoes it.
 
-use super::Pressure;
+use super::files::is_uniform;
 use super::liveness::Liveness;
+use super::{Counted, Pressure};
 use crate::model::{Class, FunctionFacts};
 use fixedbitset::FixedBitSet;
 use ir::loops::LoopForest;
 use ir::{
-    BinaryOp, BindingKind, Block, Convert, Function, InstData, Loc, Op, Special, UnaryOp, Value,
-    ValueDef, Variable,
+    BinaryOp, BindingKind, Block, Convert, Function, FunctionKind, InstData, Loc, Op, Special,
+    UnaryOp, Value, ValueDef, Variable,
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -29,6 +31,8 @@ const MOST: u32 = 4;
 /// A way to be without a value at the peak.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Remedy {
+    /// Kept in a scalar register, which a broadcast puts it into.
+    ScalarRegister,
     /// Computed again where it is read, with so many operations.
     Recompute { operations: u32 },
     /// Loaded again from memory that nobody writes while the kernel runs.
@@ -37,6 +41,8 @@ pub enum Remedy {
     WarpSlot,
     /// The uniform part of an affine value in shared memory, once for the warp; two operations rebuild the value.
     WarpSlotOfBase,
+    /// One lane of a register that other uniform values share: of stages, which have no shared memory.
+    RegisterLane,
     /// One copy for each lane: what a compiler's spill is.
     LaneSlot,
     /// The instruction of the peak reads it.
@@ -77,6 +83,8 @@ struct Context<'f> {
     facts: &'f FunctionFacts,
     liveness: Liveness<'f>,
     forest: LoopForest,
+    /// The machine has scalar registers beside those that are counted.
+    has_scalar: bool,
     /// By value, in the order of the code.
     reads: FxHashMap<u32, Vec<Read>>,
     /// By value, the block that defines it.
@@ -88,15 +96,17 @@ struct Context<'f> {
 pub fn variables(
     function: &Function,
     facts: &FunctionFacts,
+    counted: Counted<'_>,
     pressure: &Pressure,
 ) -> Option<Vec<LiveVariable>> {
-    let liveness = Liveness::new(function)?;
+    let liveness = Liveness::new(function, counted)?;
     let forest = LoopForest::new(&liveness.flow);
     let mut context = Context {
         function,
         facts,
         liveness,
         forest,
+        has_scalar: matches!(counted, Counted::Vector(_)),
         reads: FxHashMap::default(),
         home: FxHashMap::default(),
     };
@@ -238,6 +248,10 @@ impl Context<'_> {
         if reads.iter().any(at_peak) {
             return Remedy::Needed;
         }
+        let uniform = class == Class::Uniform && is_uniform(self.facts, value);
+        if uniform && self.has_scalar {
+            return Remedy::ScalarRegister;
+        }
         let later: SmallVec<[FixedBitSet; 4]> =
             reads.iter().map(|read| self.live_behind(*read)).collect();
         if let Some(operations) = self.operations(value, &later, MOST) {
@@ -247,9 +261,11 @@ impl Context<'_> {
             return Remedy::Reload;
         }
         let integer = !self.function.ty(value).is_float();
+        let shares = !matches!(self.function.kind, FunctionKind::Stage(_));
         match class {
-            Class::Uniform => Remedy::WarpSlot,
-            Class::Affine if integer => Remedy::WarpSlotOfBase,
+            Class::Uniform if uniform && shares => Remedy::WarpSlot,
+            Class::Uniform if uniform => Remedy::RegisterLane,
+            Class::Affine if integer && shares => Remedy::WarpSlotOfBase,
             _ => Remedy::LaneSlot,
         }
     }

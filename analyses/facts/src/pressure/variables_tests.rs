@@ -13,8 +13,8 @@ fn of(text: &str) -> Vec<(u32, Class, Remedy)> {
     };
     let facts = crate::divergence::analyze(0, &module, &Options::default());
     let function = &module.functions[0];
-    let pressure = pressure(function).expect("it is small");
-    let found = variables(function, &facts, &pressure).expect("it is small");
+    let pressure = pressure(function, Counted::All).expect("it is small");
+    let found = variables(function, &facts, Counted::All, &pressure).expect("it is small");
     let mut out: Vec<(u32, Class, Remedy)> = found
         .iter()
         .map(|one| (one.values[0].0, one.class, one.remedy))

@@ -19,6 +19,7 @@ mod graph;
 mod order;
 mod runs;
 
+use super::Counted;
 use super::liveness::Liveness;
 use crate::model::FunctionFacts;
 use fixedbitset::FixedBitSet;
@@ -48,10 +49,20 @@ pub struct Schedules {
 }
 
 impl Schedules {
-    /// The schedules of a function; `None` where it is too large.
+    /// The schedules of a function on a processor with one register file; `None` where it is too large.
     #[must_use]
     pub fn new(function: &Function, facts: &FunctionFacts) -> Option<Schedules> {
-        let liveness = Liveness::folded(function)?;
+        Self::of(function, facts, Counted::All)
+    }
+
+    /// The schedules of a function by the registers that are counted; `None` where it is too large.
+    #[must_use]
+    pub fn of(
+        function: &Function,
+        facts: &FunctionFacts,
+        counted: Counted<'_>,
+    ) -> Option<Schedules> {
+        let liveness = Liveness::folded(function, counted)?;
         let needed = needed(function);
         let runs = runs::runs(&liveness, facts);
         let graphs: Vec<Graph> = runs
