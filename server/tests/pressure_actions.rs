@@ -318,3 +318,52 @@ fn shaders_keep_values_of_the_group_and_say_what_compilers_may_undo() {
 +    target[i] = s * u + v * first_again;";
     assert_eq!(source.applied("load-again", &at, &[]), wanted[1..]);
 }
+
+/// A pixel shader, which has no workgroup memory.
+const PIXEL: &str = r#"Texture2D<float4> source : register(t0);
+RWStructuredBuffer<float> state : register(u1);
+SamplerState smooth : register(s0);
+
+float4 main(float4 position : SV_Position, float2 uv : TEXCOORD0) : SV_Target
+{
+    float scale = state[0] * 2.0, bias = state[1] * 3.0;
+    float4 a = source.Sample(smooth, uv), b = source.Sample(smooth, uv * 2.0);
+    float4 c = source.Sample(smooth, uv * 3.0), d = source.Sample(smooth, uv * 4.0);
+    float4 s = (a * b + c * d) * (a + c) - (b + d) * (a - d) + b * c;
+    return s * scale + bias * a;
+}
+"#;
+
+/// Where the machine has scalar registers, uniform values of shaders go into those by a broadcast, in stages, too; elsewhere a
+/// stage has no place for them.
+#[test]
+fn shaders_broadcast_uniform_values_into_scalar_registers() {
+    let place = Place::new("broadcast");
+    place.file("lockstep.toml", "target = \"gfx1030\"\nmaxrregcount = 16\n");
+    let source = Source {
+        file: place.file("pixel.hlsl", PIXEL),
+        _place: place,
+        content: PIXEL,
+    };
+    let at = source.at("scale =", 0);
+    let action = source.action("one-copy-a-warp", &at, &[]);
+    let title = action["title"].as_str().expect("a title");
+    assert!(
+        title.starts_with("Keep `scale` in scalar registers ("),
+        "{title}"
+    );
+    let applied = lockstep(&["apply", "one-copy-a-warp", &source.file, "--at", &at]);
+    let made = text(&applied);
+    assert!(
+        made.contains("float scale = WaveReadLaneFirst(state[0] * 2.0), bias = state[1] * 3.0;"),
+        "{made}"
+    );
+    let all = source.action("one-copy-a-warp", &source.at("main(", 0), &[]);
+    let title = all["title"].as_str().expect("a title");
+    assert!(
+        title.starts_with("Keep `scale`, `bias` in scalar registers"),
+        "{title}"
+    );
+    let refused = source.refused("one-copy-a-warp", &at, &["--target", "sm_80"]);
+    assert!(refused.contains("no memory that lanes share"), "{refused}");
+}

@@ -170,6 +170,7 @@ impl Case<'_> {
                 threads: Some(self.block.iter().product()),
                 flat: self.block[1] * self.block[2] == 1,
                 warp: 32,
+                scalar: random.below(2) == 0,
                 together: together(facts),
             };
             for kind in Kind::ALL {

@@ -13,7 +13,7 @@ use crate::program::{self, Language};
 use codegen::machine::estimate::estimate;
 use codegen::machine::files;
 use codegen::specialize::source::pressure::{
-    Kernel, Kind, Refusal, Subject, check, rewrite, subjects, variable_at,
+    Kernel, Kind, Refusal, Rewriting, Subject, check, rewrite, subjects, variable_at,
 };
 use codegen::specialize::source::{Source, function_at};
 use facts::pressure::{LiveVariable, Remedy};
@@ -289,7 +289,7 @@ impl<'db> Looked<'db> {
             .ok_or_else(|| refuse("nothing is known of it".into()))?;
         let before = self.before();
         // What compilers copy when they unroll is in neither number.
-        if now.live + least(kind) > before.live || now.needed > before.needed {
+        if now.live + least(kind, &made) > before.live || now.needed > before.needed {
             return Err(Declined::NoGain {
                 before: before.live,
                 after: now.live,
@@ -347,6 +347,7 @@ impl<'db> Looked<'db> {
             threads: product.or(function.launch.max_threads),
             flat: size(1) == Some(1) && size(2) == Some(1),
             warp: function.launch.warp_size.unwrap_or(options.warp_size),
+            scalar: self.costs.scalar.is_some(),
             together: whole_warps(self.db, self.item),
         }
     }
@@ -401,15 +402,16 @@ fn declared(function: &Function, live: &LiveVariable) -> Option<Span> {
 fn may(remedy: Remedy, kind: Kind) -> bool {
     match kind {
         // A slot is for what nothing gives again.
-        Kind::WarpCopy => matches!(remedy, Remedy::WarpSlot),
+        Kind::WarpCopy => matches!(remedy, Remedy::WarpSlot | Remedy::ScalarRegister),
         _ => remedy != Remedy::Needed,
     }
 }
 
-/// Registers that an edit must save. Accesses to a slot take addresses, which compilers keep in registers: of public kernels those
+/// Registers of the lanes that an edit must save. Accesses to a slot take addresses, which compilers keep in registers: of public kernels those
 /// whose estimate fell by one spilled more with the slot.
-const fn least(kind: Kind) -> u32 {
+const fn least(kind: Kind, made: &Rewriting) -> u32 {
     match kind {
+        Kind::WarpCopy if made.shared == 0 => 1,
         Kind::WarpCopy => 2,
         Kind::Recompute | Kind::LoadAgain | Kind::Sink => 1,
         Kind::Unroll => 0,

@@ -3,9 +3,10 @@
 
 use super::model::{Action, Doing};
 use super::pressure::reason;
-use crate::db::{Db, File};
+use crate::db::{self, Db, File};
 use crate::derive::pressure_edits::{Declined, Estimated, Proposal, Tried, at};
-use crate::program::Language;
+use crate::program::{self, Language};
+use codegen::machine::schema::Key;
 use codegen::specialize::source::pressure::Kind;
 use std::fmt::Write;
 use syntax::Span;
@@ -15,21 +16,39 @@ const NAMED: usize = 3;
 
 /// The actions at a place.
 pub(super) fn actions(db: &dyn Db, file: File, range: Span) -> Vec<Action> {
-    let group = file.language(db) == Language::Hlsl;
+    let table = db::machine(db, program::settings(db, file));
+    let copy = match file.language(db) {
+        Language::Hlsl if table.gpu().count(Key::ScalarRegisters) > 0 => CopyPlace::Register,
+        Language::Hlsl => CopyPlace::Group,
+        _ => CopyPlace::Warp,
+    };
     let tried = at(db, file, range).into_iter();
-    tried.map(|tried| action(tried, group)).collect()
+    tried.map(|tried| action(tried, copy)).collect()
 }
 
-/// The action of an edit; `group`: the language has slots of whole groups only.
-fn action(tried: Tried, group: bool) -> Action {
+/// The place of the one copy of a uniform value.
+#[derive(Clone, Copy)]
+enum CopyPlace {
+    /// A slot for each warp.
+    Warp,
+    /// A slot of the whole group: the language has no others.
+    Group,
+    /// A scalar register of the machine.
+    Register,
+}
+
+fn action(tried: Tried, copy: CopyPlace) -> Action {
     let subject = match (&tried.variable, &tried.result) {
         (Some(name), _) => format!("`{name}`"),
         (None, Ok(proposal)) => listed(proposal),
         (None, Err(_)) => format!("values of `{}`", tried.kernel),
     };
     let title = match tried.kind {
-        Kind::WarpCopy if group => format!("Keep one copy a group of {subject}"),
-        Kind::WarpCopy => format!("Keep one copy a warp of {subject}"),
+        Kind::WarpCopy => match copy {
+            CopyPlace::Warp => format!("Keep one copy a warp of {subject}"),
+            CopyPlace::Group => format!("Keep one copy a group of {subject}"),
+            CopyPlace::Register => format!("Keep {subject} in scalar registers"),
+        },
         Kind::Recompute => format!("Compute {subject} again behind the peak"),
         Kind::LoadAgain => format!("Load {subject} again behind the peak"),
         Kind::Sink => format!("Define {subject} behind the peak"),

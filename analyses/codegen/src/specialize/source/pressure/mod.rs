@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `scene` knows the function: where a variable is defined, which uses come behind the peak, where a statement may stand that
-//! serves them. `again` evaluates an initial value anew, `slot` keeps a uniform value once for the warp or the workgroup,
+//! serves them. `again` evaluates an initial value anew, `slot` keeps a uniform value once for the warp or the workgroup, `broadcast` in a scalar register,
 //! `sink` moves a definition behind the peak, `unroll` takes a loop's copies back, `narrow` halves a 64-bit integer. `check`
 //! judges the result by its tokens alone.
 //!
@@ -21,6 +21,7 @@
 //! slots of a warp are those on independent thread scheduling of NVIDIA's guide.
 
 mod again;
+mod broadcast;
 pub mod check;
 mod expression;
 mod refusal;
@@ -35,6 +36,7 @@ pub use subjects::{subjects, variable_at};
 
 use super::Source;
 use facts::Scope;
+use ir::Language;
 use scene::Scene;
 use smol_str::SmolStr;
 use syntax::Span;
@@ -106,6 +108,8 @@ pub struct Kernel {
     /// A workgroup has one dimension.
     pub flat: bool,
     pub warp: u32,
+    /// The machine has scalar registers beside those of the lanes.
+    pub scalar: bool,
     /// All lanes of every warp execute every statement together.
     pub together: bool,
 }
@@ -195,6 +199,9 @@ pub fn rewrite(
     let alive = alive.map(|each| each.declared).collect();
     let scene = Scene::new(source, function, kernel.peak, alive)?;
     let made = match kind {
+        Kind::WarpCopy if kernel.scalar && source.language == Language::Hlsl => {
+            broadcast::rewrite(&scene, subjects)?
+        }
         Kind::WarpCopy => slot::rewrite(&scene, subjects, kernel)?,
         Kind::Recompute => again::rewrite(&scene, subjects, again::What::Operations)?,
         Kind::LoadAgain => again::rewrite(&scene, subjects, again::What::Load)?,

@@ -96,3 +96,21 @@ fn requests_of_loops_alone_change() {
     assert!(!unrolled("#pragma unroll 4\nfor (;;) { b(); }"));
     assert!(!unrolled("#pragma once\nfor (;;) { a(); }"));
 }
+
+#[test]
+fn a_broadcast_stands_around_a_whole_initial_value() {
+    let accepts = |value: &str| accepts(Kind::WarpCopy, &BEFORE.replace("o[0]", value));
+    assert!(accepts("WaveReadLaneFirst(o[0])"));
+    // Another value, another operation, a part of the value, or something else that changes.
+    assert!(!accepts("WaveReadLaneFirst(o[1])"));
+    assert!(!accepts("WaveActiveSum(o[0])"));
+    assert!(!accepts("WaveReadLaneFirst(o)[0]"));
+    assert!(!accepts("WaveReadLaneFirst(o[0]); n = 2"));
+    assert!(!accepts("WaveReadLaneFirst(o[0], 1)"));
+    assert!(!accepts("WaveReadLaneFirst(WaveReadLaneFirst(o[0]))"));
+    // Of a variable that is not named, or of no initial value.
+    let other = BEFORE.replace("n * 4 + 1", "WaveReadLaneFirst(n * 4 + 1)");
+    assert!(check(Kind::WarpCopy, BEFORE, &other, &["u"]).is_err());
+    let stored = BEFORE.replace("= u;", "= WaveReadLaneFirst(u);");
+    assert!(check(Kind::WarpCopy, BEFORE, &stored, &["u"]).is_err());
+}
