@@ -1,0 +1,24 @@
+//! Path profiles: which ways through a function are taken, and how often.
+//!
+//! ```text
+//! if (a) x; else y; if (b) z;      4 ways: x z, x, y z, y, numbered 0 to 3; each edge adds a part of the number
+//! ```
+//!
+//! `graph` is the control flow that is walked, `numbering` gives each acyclic way its number, `placement` says where a counter
+//! has to change so that the number comes out with fewest additions, `profile` is what was counted, `bounds` what counts of edges
+//! alone tell of ways.
+//!
+//! Source: Ball and Larus, *Efficient Path Profiling*, MICRO-29, 1996; Ball, *Efficiently Counting Program Events with
+//! Support for On-line Queries*, TOPLAS 1994; Ball, Mataga, Sagiv, *Edge Profiling versus Path Profiling*, POPL 1998.
+
+pub mod bounds;
+mod graph;
+mod numbering;
+pub mod placement;
+mod profile;
+#[cfg(test)]
+mod tests;
+
+pub use graph::PathGraph;
+pub use numbering::{Ending, Path, PathNumbers, PathRefusal, Start, Walk};
+pub use profile::PathProfile;
